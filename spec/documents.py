@@ -1,0 +1,106 @@
+"""Reading TOML and JSON documents into checked models, with errors a person can act on; writing files atomically."""
+
+import json
+import os
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from spec.errors import InputError
+
+MAX_DOCUMENT_BYTES = 64 * 2**20
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load_toml(model: type[M], path: Path) -> M:
+    """The TOML file as a checked ``model``; InputError names the file, the key and what is wrong with it."""
+    try:
+        data = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    return validate(model, data, str(path))
+
+
+def load_json(path: Path) -> Any:
+    """The JSON file's content; InputError where it is not JSON."""
+    try:
+        return json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not valid JSON ({error}); make it again with rlcc") from None
+
+
+def validate(model: type[M], data: Any, where: str) -> M:
+    """``data`` as a checked ``model``; the first thing that is wrong becomes the sentence of an InputError."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        steps = [str(step) for step in first["loc"] if not str(step).startswith("function-")]
+        key = ".".join(steps) or "the document"
+        reason = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            reason = "no such key; see the documentation of this file for those there are"
+        elif first["type"] == "missing":
+            reason = "is missing"
+        elif first["type"] == "union_tag_invalid":
+            reason = f"{first['input'].get('kind')!r} is unknown; choose one of {first['ctx']['expected_tags']}"
+        raise InputError(f"{where}: {key}: {reason}") from None
+
+
+def read_text(path: Path) -> str:
+    """The file as UTF-8 text, bounded in size."""
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's bytes; InputError where it is not there, not a file or over the size limit."""
+    try:
+        if not path.is_file():
+            raise InputError(f"there is no file {path}")
+        if path.stat().st_size > MAX_DOCUMENT_BYTES:
+            raise InputError(f"{path} is over {MAX_DOCUMENT_BYTES // 2**20} MiB, more than any file rlcc writes")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def dump_json(data: Any) -> str:
+    """JSON as rlcc writes it: two spaces, lists of numbers on one line, keys in the given order, final newline."""
+    return _render(data, 0) + "\n"
+
+
+def _render(value: Any, depth: int) -> str:
+    pad, end = "  " * (depth + 1), "  " * depth
+    if isinstance(value, dict) and value:
+        items = [f"{pad}{json.dumps(str(k))}: {_render(v, depth + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(items) + f"\n{end}}}"
+    if isinstance(value, list) and any(isinstance(v, (dict, list)) for v in value):
+        return "[\n" + ",\n".join(pad + _line_or_block(v, depth + 1) for v in value) + f"\n{end}]"
+    return json.dumps(value, allow_nan=False)
+
+
+def _line_or_block(value: Any, depth: int) -> str:
+    line = json.dumps(value, allow_nan=False)
+    return line if len(line) <= 160 else _render(value, depth)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a whole file or nothing: a temporary file beside it, then a rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode() if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,126 @@
+"""Artefact folders: a manifest with content hashes, parents, tools and seed; written whole or not at all.
+
+The hash of an artefact covers its kind, its files and its parents' hashes. A reader checks every file against the
+manifest before it believes one.
+"""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from spec.documents import dump_json, load_json, read_bytes, write_atomically
+from spec.errors import InputError
+
+FORMAT = 1
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What ``manifest.json`` says. ``hash`` identifies the artefact; ``details`` are the kind's own."""
+
+    kind: str
+    hash: str
+    files: Mapping[str, str]
+    parents: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def writing(
+    folder: Path,
+    kind: str,
+    *,
+    parents: Mapping[str, str] | None = None,
+    tools: tuple[str, ...] = (),
+    seed: int | None = None,
+    details: dict[str, Any] | None = None,
+) -> Iterator[Path]:
+    """Write an artefact: fill the yielded folder; it gets its manifest and takes ``folder``'s place when all is well.
+
+    ``details`` may be filled while writing. An existing folder is replaced only if it is an artefact of the same kind.
+    """
+    _refuse_foreign(folder, kind)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        yield work
+        files = {str(p.relative_to(work)): sha256(p.read_bytes()) for p in sorted(work.rglob("*")) if p.is_file()}
+        content = {
+            "format": FORMAT,
+            "kind": kind,
+            "hash": artefact_hash(kind, files, parents or {}),
+            "files": files,
+            "parents": dict(parents or {}),
+            "tools": {tool: metadata.version(tool) for tool in tools},
+            "seed": seed,
+            "details": details or {},
+        }
+        write_atomically(work / NAME, dump_json(content))
+        work.chmod(0o755)
+        if folder.exists():
+            shutil.rmtree(folder)
+        work.rename(folder)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+
+
+def opened(folder: Path, kind: str) -> Manifest:
+    """Read and verify the artefact in ``folder``.
+
+    InputError where it is missing, of another kind or format, or where a file differs from what was written.
+    """
+    if not (folder / NAME).is_file():
+        raise InputError(f"{folder} is not a {kind} of rlcc: it has no {NAME}")
+    data = load_json(folder / NAME)
+    try:
+        if data["format"] != FORMAT:
+            raise InputError(f"{folder} has manifest format {data['format']!r}, not {FORMAT}; make it again")
+        if data["kind"] != kind:
+            raise InputError(f"{folder} is a {data['kind']}, not a {kind}")
+        files, parents = dict(data["files"]), dict(data["parents"])
+        tools, details = dict(data["tools"]), dict(data["details"])
+        manifest = Manifest(kind, data["hash"], files, parents, tools, data["seed"], details)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{folder / NAME} is not readable ({error!r}); make the {kind} again") from None
+    for name, expected in files.items():
+        path = folder / name
+        if Path(name).is_absolute() or ".." in Path(name).parts or path.is_symlink():
+            raise InputError(f"{folder / NAME} names {name!r}, which is outside the folder or a link")
+        if sha256(read_bytes(path)) != expected:
+            raise InputError(f"{path} was changed after rlcc wrote it (its hash differs); make the {kind} again")
+    if artefact_hash(kind, files, parents) != manifest.hash:
+        raise InputError(f"{folder / NAME} was changed after rlcc wrote it (its hash differs); make the {kind} again")
+    return manifest
+
+
+def artefact_hash(kind: str, files: Mapping[str, str], parents: Mapping[str, str]) -> str:
+    """One hash over kind, file hashes and parents."""
+    lines = [kind, *(f"{k} {v}" for k, v in sorted(files.items())), *(f"<{k} {v}" for k, v in sorted(parents.items()))]
+    return sha256("\n".join(lines).encode())
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _refuse_foreign(folder: Path, kind: str) -> None:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} is not a folder; choose another place for the {kind}")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    try:
+        found = load_json(folder / NAME).get("kind")
+    except (InputError, AttributeError):
+        found = None
+    if found != kind:
+        raise InputError(f"{folder} holds something other than a {kind} of rlcc; choose an empty folder")

@@ -1,0 +1,76 @@
+"""student.json: a distilled policy, exactly: integer ensemble, observation, action map, limits, provenance."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from spec.actions import AnyAction
+from spec.decision import build
+from spec.documents import dump_json, load_json, validate, write_atomically
+from spec.ensemble import Ensemble
+from spec.errors import InputError
+from spec.policy import Limits, Observation, default_params
+from spec.program import Program
+
+FORMAT = 1
+NAME = "student.json"
+
+
+class _Header(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    observation: Observation
+    action: AnyAction
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student and what it was made from. ``report`` holds figures of the distillation."""
+
+    name: str
+    observation: Observation
+    action: AnyAction
+    limits: Limits
+    ensemble: Ensemble
+    teacher: str
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def program(self) -> Program:
+        """The whole decision as an integer program."""
+        return build(self.observation, self.action, self.ensemble)
+
+    def params(self) -> dict[str, int]:
+        """The operator's parameters with the values the student was distilled for."""
+        return default_params(self.observation, self.limits)
+
+    def save(self, folder: Path) -> None:
+        """Write student.json into an artefact folder."""
+        header = _Header(observation=self.observation, action=self.action, limits=self.limits)
+        content = {
+            "format": FORMAT,
+            "name": self.name,
+            "teacher": self.teacher,
+            **header.model_dump(mode="json"),
+            "report": self.report,
+            "ensemble": self.ensemble.to_json(),
+        }
+        write_atomically(folder / NAME, dump_json(content))
+
+
+def load_student(path: Path) -> Student:
+    """Read and check a student.json. InputError where it is not one, or its parts do not fit each other."""
+    data = load_json(path)
+    try:
+        if data["format"] != FORMAT:
+            raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
+        parts = {key: data[key] for key in _Header.model_fields}
+        name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
+        ensemble = Ensemble.from_json(data["ensemble"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
+    header = validate(_Header, parts, str(path))
+    student = Student(name, header.observation, header.action, header.limits, ensemble, teacher, report)
+    student.program()
+    return student
