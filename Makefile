@@ -1,0 +1,99 @@
+# Sets rlcc up in .venv, runs it, tests it. Each step leaves a stamp, so what is done is not done again and needs no network.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+UV := $(BIN)/uv
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python
+
+RECIPE ?= recipes/rl-cc.toml
+PYTEST_FLAGS ?= -n 2 --dist loadfile
+LOCK_FLAGS ?=
+export UV_HTTP_TIMEOUT ?= 300
+
+CXX_PATTERNS := '*.c' '*.cc' '*.cpp' '*.h' '*.hpp'
+CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
+NATIVE_SOURCES := $(shell find netsim/core -type f 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench clean
+
+help:
+	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
+	@echo 'make test     set up with PyTorch, then run the tests (PYTEST_FLAGS=... for others, e.g. -m slow)'
+	@echo 'make doctor   set up, then say what is there and what is missing'
+	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
+	@echo 'make bench    run the benchmarks in bench/'
+	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
+	@echo 'make clean    remove .venv, build/ and caches of the checkout'
+
+demo: setup
+	$(BIN)/rlcc run $(RECIPE)
+
+test: setup-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+doctor: setup
+	$(BIN)/rlcc doctor
+
+# --- setting up ---------------------------------------------------------------------------------------------------
+
+setup: $(STAMPS)/native
+setup-test: $(STAMPS)/native $(STAMPS)/test
+
+$(STAMPS)/installer: requirements/installer.lock requirements/system.sh
+	@python=$$(sh requirements/system.sh) && echo "setup: .venv with $$python" && "$$python" -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/demo: requirements/build.lock requirements/demo.lock $(STAMPS)/installer
+	@echo 'setup: packages'
+	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r requirements/build.lock -r requirements/demo.lock
+	@touch $@
+
+$(STAMPS)/test: requirements/test.lock $(STAMPS)/demo
+	@echo 'setup: PyTorch and the test and lint tools'
+	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r $<
+	@touch $@
+
+$(STAMPS)/native: $(NATIVE_SOURCES) pyproject.toml $(STAMPS)/demo
+	@echo 'setup: native simulator'
+	@$(INSTALL) --offline --no-build-isolation --no-deps --reinstall-package rlcc --editable .
+	@touch $@
+
+# --- checking -----------------------------------------------------------------------------------------------------
+
+lint: lint-format lint-python lint-types lint-cxx
+
+lint-format: setup-test
+	$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+
+lint-python: setup-test
+	$(BIN)/ruff check .
+
+lint-types: setup-test
+	$(BIN)/mypy
+
+lint-cxx: setup-test
+	$(BIN)/cppcheck --quiet --std=c++20 --enable=warning,performance,portability --inline-suppr \
+	  --suppress=missingIncludeSystem --error-exitcode=1 $(filter %.c %.cc %.cpp,$(CXX_SOURCES))
+
+bench: setup
+	@for benchmark in bench/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+
+# --- pinning ------------------------------------------------------------------------------------------------------
+# One version of a package for all Pythons, wheels only, with hashes, and no word of where they come from.
+
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --only-binary :all: \
+  --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(LOCK_FLAGS)
+
+lock: $(STAMPS)/installer
+	$(COMPILE) pyproject.toml --all-extras -o requirements/test.lock
+	$(COMPILE) pyproject.toml --constraints requirements/test.lock -o requirements/demo.lock
+	$(COMPILE) --group build --constraints requirements/test.lock -o requirements/build.lock
+	$(COMPILE) --group installer -o requirements/installer.lock
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

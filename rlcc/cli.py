@@ -1,0 +1,103 @@
+"""The command line: a Click group that loads a command's file only when it runs, and the one place where errors
+become exit codes: 0 done (gate: PASS), 1 gate: FAIL, 2 could not run, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from rlcc import __version__
+from spec.errors import InputError
+
+COULD_NOT_RUN = 2
+INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+
+# The command's name -> its line in `rlcc --help`; `rlcc/commands/<name>.py` holds it as `command`.
+COMMANDS = {
+    "doctor": "Say what is installed, which versions, and what is missing.",
+}
+
+# Modules that a plain installation leaves out -> how to get them.
+OPTIONAL_MODULES = {
+    "torch": "PyTorch is not installed; install it: in a checkout `make setup-test`, else `pip install 'rlcc[train]'`",
+}
+
+
+@dataclass
+class Session:
+    """What the group's own options say; commands need none of it."""
+
+    debug: bool = False
+
+
+class LazyGroup(click.Group):
+    """A group whose help needs no command's file, so that it stays fast whatever the commands import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"rlcc.commands.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, prog_name="rlcc")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """Turn a trained congestion-control policy into firmware that can be trusted."""
+    ctx.ensure_object(Session).debug = debug
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the process's exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    session = Session()
+    try:
+        result = cli.main(args=list(arguments), prog_name="rlcc", standalone_mode=False, obj=session)
+    except click.ClickException as error:
+        error.show()
+        return COULD_NOT_RUN
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`rlcc doctor | head`) has left; keep the interpreter from complaining about it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return COULD_NOT_RUN
+    except Exception as error:
+        if session.debug:
+            traceback.print_exc()
+        click.echo(f"error: {_sentence(error, arguments)}", err=True)
+        return COULD_NOT_RUN
+    return result if isinstance(result, int) else 0
+
+
+def _sentence(error: Exception, arguments: Sequence[str]) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError) and error.name in OPTIONAL_MODULES:
+        return OPTIONAL_MODULES[error.name]
+    message = " ".join(str(error).split())
+    again = shlex.join(["rlcc", "--debug", *arguments])
+    return f"unexpected {type(error).__name__}: {message} (a defect in rlcc; `{again}` shows where)"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,41 @@
+"""`rlcc doctor`: a table of what is installed and what is missing; exit 2 if a required part is missing."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from rlcc import __version__
+from rlcc.doctor import Finding, examine
+
+
+@click.command()
+def command() -> int:
+    """Say what is installed, which versions, and what is missing with the command that installs it.
+
+    Exits with 0 if all required parts are there, with 2 if one is missing.
+    """
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160  # a file or pipe has no width to keep to
+    findings = list(examine())
+    console.print(table_of(findings))
+    defects = [finding.part for finding in findings if finding.is_defect]
+    if defects:
+        console.print(f"[bold red]missing:[/] {escape(', '.join(defects))}")
+        return 2
+    console.print("[bold green]ready[/]")
+    return 0
+
+
+def table_of(findings: list[Finding]) -> Table:
+    table = Table(title=f"rlcc {__version__}", title_justify="left", box=None, pad_edge=False)
+    for heading in ("part", "", "found, or how to get it", "needed for"):
+        table.add_column(heading, overflow="fold")
+    for finding in findings:
+        absent = "[bold red]missing[/]" if finding.required else "[yellow]optional[/]"
+        state = "[green]ok[/]" if finding.found else absent
+        table.add_row(finding.part, state, escape(finding.found or finding.mend), finding.needed_for)
+    return table

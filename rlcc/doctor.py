@@ -1,0 +1,211 @@
+"""Looks at an installation: what is there, which versions, and for what is missing the command that installs it.
+
+Versions of Python packages come from their metadata, so nothing large is imported; tools are really run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.cache import cache_folder
+
+IN_CHECKOUT = (Path(__file__).resolve().parent.parent / "Makefile").is_file()
+OLDEST_PYTHON = (3, 11)
+
+CXX20_PROGRAM = """\
+#include <bit>
+#include <concepts>
+#include <span>
+template <std::unsigned_integral T> int ones(std::span<const T> words) {
+    int count = 0;
+    for (T word : words) count += std::popcount(word);
+    return count;
+}
+int main() {
+    const unsigned words[] = {1u, 3u};
+    return ones<unsigned>(words) == 3 ? 0 : 1;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report. `found` is None where the part is missing."""
+
+    part: str
+    found: str | None
+    needed_for: str
+    mend: str
+    required: bool = True
+
+    @property
+    def is_defect(self) -> bool:
+        return self.required and self.found is None
+
+
+def examine() -> Iterator[Finding]:
+    """All findings, in the order in which they are shown."""
+    yield python()
+    yield cxx_compiler()
+    yield tool("make", "the checkout")
+    yield tool("git", "the checkout")
+    yield native_simulator()
+    yield from required_packages()
+    yield verilator()
+    yield ibex_rtl()
+    yield zig()
+    yield core_cache()
+    yield package("torch", "train, and reading .pt and TorchScript teachers")
+    yield riscv_gcc()
+    if IN_CHECKOUT:
+        yield from (linter(name) for name in ("ruff", "mypy", "clang-format", "cppcheck"))
+
+
+# --- the system ------------------------------------------------------------------------------------------------------
+
+
+def python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    supported = sys.version_info[:2] >= OLDEST_PYTHON
+    return Finding("python", version if supported else None, "everything", apt_install("python3"))
+
+
+def cxx_compiler() -> Finding:
+    """The host's compiler counts as there only if a C++20 program compiles, links and runs."""
+    compiler = os.environ.get("CXX", "c++")
+    found = None
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "probe.cpp"), Path(folder, "probe")
+        source.write_text(CXX20_PROGRAM)
+        compiled = output_of(*compiler.split(), "-std=c++20", "-o", str(program), str(source))
+        if compiled is not None and output_of(str(program)) is not None:
+            found = first_line(output_of(*compiler.split(), "--version"))
+    return Finding("C++20 compiler", found, "the simulator and the Verilated core", apt_install("g++"))
+
+
+def tool(name: str, needed_for: str) -> Finding:
+    """A program of the system that comes in the Debian package of its own name. An installed wheel runs without it."""
+    return Finding(name, first_line(output_of(name, "--version")), needed_for, apt_install(name), IN_CHECKOUT)
+
+
+def riscv_gcc() -> Finding:
+    names = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
+    found = next((line for name in names if (line := first_line(output_of(name, "--version")))), None)
+    return Finding("RISC-V GCC", found, "a second firmware compiler", apt_install("gcc-riscv64-unknown-elf"), False)
+
+
+def linter(name: str) -> Finding:
+    beside_python = Path(sys.executable).with_name(name)
+    path = str(beside_python) if beside_python.exists() else name
+    return Finding(name, first_line(output_of(path, "--version")), "make lint", install_with("setup-test", name), False)
+
+
+# --- Python packages -------------------------------------------------------------------------------------------------
+
+
+def required_packages() -> Iterator[Finding]:
+    """The packages that rlcc's own metadata asks for (Verilator, Ibex and Zig are examined more closely below)."""
+    try:
+        requirements = importlib.metadata.requires("rlcc") or []
+    except importlib.metadata.PackageNotFoundError:
+        yield Finding("rlcc", None, "everything", install_with("setup", "rlcc"))
+        return
+    for requirement in requirements:
+        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+        if "extra ==" not in requirement and name not in ("verilator", "pythondata-cpu-ibex", "ziglang"):
+            yield package(name, "every stage", required=True)
+
+
+def package(name: str, needed_for: str, required: bool = False) -> Finding:
+    make_target = "setup" if required else "setup-test"
+    return Finding(name, version_of(name), needed_for, install_with(make_target, name), required)
+
+
+def native_simulator() -> Finding:
+    found, mend = None, install_with("setup", "rlcc")
+    try:
+        found = Path(importlib.import_module("netsim._core").__file__ or "").name
+    except ImportError as error:
+        mend = f"{mend} ({error})"
+    return Finding("native simulator", found, "train, rollout, gate", mend)
+
+
+def verilator() -> Finding:
+    folder = folder_of("verilator")
+    runs = folder is not None and output_of(str(folder / "bin/verilator_bin"), "--version") is not None
+    found = version_of("verilator") if runs else None
+    return Finding("verilator", found, "building the core", install_with("setup", "verilator"))
+
+
+def ibex_rtl() -> Finding:
+    folder = folder_of("pythondata_cpu_ibex")
+    there = folder is not None and (folder / "system_verilog/rtl/ibex_top.sv").is_file()
+    found = version_of("pythondata-cpu-ibex") if there else None
+    return Finding("Ibex RTL", found, "the core that firmware runs on", install_with("setup", "pythondata-cpu-ibex"))
+
+
+def zig() -> Finding:
+    folder = folder_of("ziglang")
+    found = first_line(output_of(str(folder / "zig"), "version")) if folder else None
+    return Finding("zig (clang)", found, "compiling firmware", install_with("setup", "ziglang"))
+
+
+def core_cache() -> Finding:
+    """Verilated cores that earlier runs have built; a missing one is built when it is needed."""
+    folder = cache_folder() / "cores"
+    cores = [entry for entry in folder.iterdir() if not entry.name.startswith(".")] if folder.is_dir() else []
+    found = f"{len(cores)} in {folder}" if cores else None
+    return Finding("Verilated cores", found, "a quick emulate", "built by the first `rlcc emulate`, about 30 s", False)
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
+
+
+def output_of(*command: str) -> str | None:
+    """What the command prints, or None where it is not there or fails."""
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout
+
+
+def first_line(text: str | None) -> str | None:
+    return text.strip().splitlines()[0].rstrip() if text and text.strip() else None
+
+
+def version_of(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def folder_of(module: str) -> Path | None:
+    """A package's folder, found without importing it."""
+    found = importlib.util.find_spec(module)
+    return Path(found.origin).parent if found and found.origin else None
+
+
+def apt_install(packages: str) -> str:
+    if shutil.which("apt-get"):
+        return f"sudo apt-get install {packages}"
+    return f"install the package that provides {packages}"
+
+
+def install_with(make_target: str, distribution: str) -> str:
+    """In a checkout, `make` installs the pinned version; elsewhere pip does."""
+    if IN_CHECKOUT:
+        return f"make {make_target}"
+    return f"pip install {distribution}"

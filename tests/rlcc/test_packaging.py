@@ -1,0 +1,132 @@
+"""The wheel holds all packages; the locks pin what pyproject.toml asks for, with hashes and without a source."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCKS = {path.stem: path for path in (ROOT / "requirements").glob("*.lock")}
+PYTHONS = ["3.11", "3.12", "3.13"]
+
+
+def pins(lock: str, python: str) -> dict[str, str]:
+    """Name -> version that the lock holds for a Python on Linux x86_64."""
+    environment = {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "sys_platform": "linux",
+        "platform_machine": "x86_64",
+    }
+    pinned = {}
+    for line in re.sub(r"\\\n", " ", LOCKS[lock].read_text()).splitlines():
+        if line and not line.startswith("#"):
+            requirement = Requirement(line.split("--hash")[0].strip())
+            if requirement.marker is None or requirement.marker.evaluate(environment):
+                assert requirement.name not in pinned
+                pinned[requirement.name] = str(requirement.specifier).removeprefix("==")
+    return pinned
+
+
+def test_every_package_of_the_checkout_is_in_the_wheel():
+    packages = {folder.parent.name for folder in ROOT.glob("*/__init__.py")} - {"tests", "bench"}
+    assert packages
+    assert packages <= set(PYPROJECT["tool"]["scikit-build"]["wheel"]["packages"])
+
+
+@pytest.mark.parametrize("lock", sorted(LOCKS))
+def test_every_pin_has_a_hash_and_no_source_is_named(lock):
+    text = LOCKS[lock].read_text()
+    assert "://" not in text
+    assert "index-url" not in text
+    entries = [entry for entry in re.sub(r"\\\n", " ", text).splitlines() if entry and not entry.startswith("#")]
+    assert entries
+    for entry in entries:
+        assert re.match(r"[a-z0-9-]+==[^ ]+ .*--hash=sha256:[0-9a-f]{64}", entry), entry
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize(
+    ("lock", "requirements"),
+    [
+        ("demo", PYPROJECT["project"]["dependencies"]),
+        ("test", PYPROJECT["project"]["dependencies"]),
+        *(("test", extra) for extra in PYPROJECT["project"]["optional-dependencies"].values()),
+        ("build", PYPROJECT["dependency-groups"]["build"]),
+        ("build", PYPROJECT["build-system"]["requires"]),
+        ("installer", PYPROJECT["dependency-groups"]["installer"]),
+    ],
+)
+def test_locks_satisfy_pyproject(lock, requirements, python):
+    pinned = pins(lock, python)
+    for requirement in map(Requirement, requirements):
+        assert requirement.specifier.contains(pinned[requirement.name], prereleases=True), requirement
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_locks_agree_so_that_testing_changes_nothing_of_the_demo(python):
+    test = pins("test", python)
+    for lock in ("demo", "build"):
+        for name, version in pins(lock, python).items():
+            assert test.get(name, version) == version, name
+
+
+def test_the_demo_needs_no_torch():
+    assert not [name for name in pins("demo", "3.11") if name == "torch" or name.startswith("nvidia")]
+
+
+@pytest.fixture
+def bare_path(tmp_path):
+    """A PATH with what system.sh needs, less the tools given."""
+
+    def make(*without: str) -> dict[str, str]:
+        for name in ("sh", "uname", "c++", "make", "git"):
+            if name not in without:
+                found = shutil.which(name)
+                assert found
+                (tmp_path / name).symlink_to(Path(found).resolve())
+        # Not a link: a Python started through a link in another folder would look for its library there.
+        (tmp_path / "python3").write_text(f'#!/bin/sh\nexec "{Path(sys.executable).resolve()}" "$@"\n')
+        (tmp_path / "python3").chmod(0o755)
+        environment = {key: value for key, value in os.environ.items() if key not in ("CXX", "PYTHON")}
+        return {**environment, "PATH": f"{tmp_path}"}
+
+    return make
+
+
+def system_check(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    shell = shutil.which("sh")
+    assert shell
+    command = [shell, str(ROOT / "requirements/system.sh"), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_missing_system_packages_are_named_with_the_command(bare_path):
+    done = system_check(bare_path("c++", "git"))
+    assert done.returncode == 2
+    assert "a C++20 compiler" in done.stderr
+    assert "sudo apt-get install g++ git" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_missing_system_packages_are_listed_for_a_machine(bare_path):
+    assert system_check(bare_path("make"), "--missing").stdout.split() == ["make"]
+
+
+def test_no_python_is_said(bare_path):
+    done = system_check({**bare_path(), "PYTHON": "python2.7"})
+    assert done.returncode == 2
+    assert "apt-get install python3" in done.stderr
+
+
+def test_complete_system_names_its_python(bare_path):
+    done = system_check(bare_path())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(done.stdout.strip()).name == "python3"
