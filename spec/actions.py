@@ -59,7 +59,7 @@ class TanhMap(_Action):
 
     def multiplier(self, output: Floats) -> Floats:
         down = 1.0 / (1.0 - self.step * np.minimum(output, 0.0))
-        return np.where(output < 0, down, 1.0 + self.step * output)
+        return np.asarray(np.where(output < 0, down, 1.0 + self.step * output), dtype=np.float64)
 
 
 class Multiplier(_Action):

@@ -55,10 +55,12 @@ def build(observation: Observation, action: AnyAction, ensemble: Ensemble) -> Pr
     for name, node in writes.items():
         b.state_out(name, decided if node is None else node)
 
+    least = b.const(1)
     # Round half up without a carry out of 32 bits: ((r >> 9) + 1) >> 1.
-    halves = b.add(Op.SHR, (new_rate,), CONTEXT_RATE_BITS - RATE_FRACTION_BITS - 1)
-    rounded = b.add(Op.SHR, (b.add(Op.ADD, (halves, b.const(1))),), 1, "rate_rounded_q20")
-    result = b.add(Op.MAX, (rounded, b.const(1)), name="rate_q20", note="what the device takes, never 0")
+    halves = b.add(Op.SHR, (new_rate,), CONTEXT_RATE_BITS - RATE_FRACTION_BITS - 1, "rate_q21")
+    raised_half = b.add(Op.ADD, (halves, least), 0, "rate_plus_half_q21")
+    rounded = b.add(Op.SHR, (raised_half,), 1, "rate_rounded_q20")
+    result = b.add(Op.MAX, (rounded, least), name="rate_q20", note="what the device takes, never 0")
     return b.finish(result)
 
 
@@ -95,10 +97,16 @@ def _observe(
             first_stored = 1
         for lag in range(first_stored, max(lags) + 1):
             name = feature_name(feature, lag)
-            values[name] = b.state_in(name, feature.storage, f"{feature.kind.replace('_', ' ')}, {lag} decisions back")
+            values[name] = b.state_in(name, feature.storage, _history_note(feature, lag))
             writes[name] = newest
             newest = values[name]
     return values, writes
+
+
+def _history_note(feature: AnyFeature, lag: int) -> str:
+    back = lag + 1 if isinstance(feature, PreviousAction) else lag
+    what = "multiplier - 1, Q16" if isinstance(feature, PreviousAction) else feature.name
+    return f"{what}, {back} decision{'s' if back > 1 else ''} ago"
 
 
 def _only_used(ensemble: Ensemble) -> tuple[Ensemble, set[str]]:

@@ -136,10 +136,7 @@ class RttInflation(_Inflation):
         return path.rtt_inflation(d)
 
     def integer(self, b: ProgramBuilder, path: Path, rate: int) -> int:
-        one = b.const(1 << INFLATION_BITS)
-        limit = b.const(FEATURE_LIMIT - 1)
-        excess = b.add(Op.SUB, (rtt_inflation_q10(b, path), one))
-        return b.add(Op.MIN, (excess, limit), name=self.name, note="rtt / base RTT - 1")
+        return _above_one(b, rtt_inflation_q10(b, path), self.name, "rtt / base RTT - 1")
 
 
 class QueueInflation(_Inflation):
@@ -155,10 +152,7 @@ class QueueInflation(_Inflation):
         return path.queue_inflation(d)
 
     def integer(self, b: ProgramBuilder, path: Path, rate: int) -> int:
-        one = b.const(1 << INFLATION_BITS)
-        limit = b.const(FEATURE_LIMIT - 1)
-        excess = b.add(Op.SUB, (queue_inflation_q10(b, path), one))
-        return b.add(Op.MIN, (excess, limit), name=self.name, note="queue delay / base RTT")
+        return _above_one(b, queue_inflation_q10(b, path), self.name, "queue delay / base RTT")
 
 
 class _Congestion(Feature):
@@ -194,12 +188,14 @@ class _Congestion(Feature):
     def integer(self, b: ProgramBuilder, path: Path, rate: int) -> int:
         inflation = rtt_inflation_q10(b, path) if self.signal == "rtt" else queue_inflation_q10(b, path)
         tolerance = b.const(round(self.tolerance * 2**INFLATION_BITS))
-        above = b.add(Op.MAX, (inflation, tolerance)) if self.tolerance > 0 else inflation
-        excess = b.add(Op.SUB, (above, tolerance)) if self.tolerance > 0 else inflation
+        excess = inflation
+        if self.tolerance > 0:
+            above = b.add(Op.MAX, (inflation, tolerance), 0, "inflation_raised_q10")
+            excess = b.add(Op.SUB, (above, tolerance), 0, "inflation_excess_q10")
         excess = b.add(Op.MIN, (excess, b.const(2**16 - 1)), name="excess_q10", note="inflation above the tolerance")
         square = b.add(Op.MUL, (excess, excess), name="excess_squared_q20")
         shift = 2 * INFLATION_BITS + CONTEXT_RATE_BITS - self.fraction_bits
-        product = b.add(Op.MUL_SHR, (square, rate), shift)
+        product = b.add(Op.MUL_SHR, (square, rate), shift, "congestion_unclamped")
         limit = b.const(FEATURE_LIMIT - 1)
         return b.add(Op.MIN, (product, limit), name=self.name, note="excess^2 * rate: orders flows as -delta does")
 
@@ -355,7 +351,14 @@ def queue_inflation_q10(b: ProgramBuilder, path: Path) -> int:
     return b.add(Op.ADD, (ratio, b.const(1 << INFLATION_BITS)), name="queue_inflation_raw_q10")
 
 
+def _above_one(b: ProgramBuilder, inflation: int, name: str, note: str) -> int:
+    """inflation - 1, saturated first so that the difference fits 32 bits."""
+    one = 1 << INFLATION_BITS
+    saturated = b.add(Op.MIN, (inflation, b.const(FEATURE_LIMIT - 1 + one)))
+    return b.add(Op.SUB, (saturated, b.const(one)), name=name, note=note)
+
+
 def _over_base_rtt(b: ProgramBuilder, time_ns: int, name: str) -> int:
     assert b.nodes[time_ns].high < 2**RTT_BITS
-    scaled = b.add(Op.SHL, (time_ns,), INFLATION_BITS)
+    scaled = b.add(Op.SHL, (time_ns,), INFLATION_BITS, "time_scaled_q10")
     return b.add(Op.MUL_SHR, (scaled, b.param("base_rtt_recip_q32")), 32, name)
