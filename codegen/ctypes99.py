@@ -1,4 +1,4 @@
-"""C types from value ranges. A type is chosen so that the proved range fits: nothing can overflow or change in a cast."""
+"""C types from value ranges: a type that the proved range fits, so that nothing overflows or changes in a cast."""
 
 from spec.program import Node
 

@@ -143,8 +143,8 @@ def _check_context(program: Program, target: Target) -> None:
     total = size + target.adapter_bytes + counters
     if total > target.context_bytes:
         raise InputError(
-            f"the flow context takes {total} bytes ({size} of the policy, {total - size} of the adapter), but the target "
-            f"{target.name} keeps {target.context_bytes} a flow; distil with a smaller window or fewer features"
+            f"the flow context takes {total} bytes ({size} of the policy, {total - size} of the adapter), but the "
+            f"target {target.name} keeps {target.context_bytes} a flow; distil with a smaller window or fewer features"
         )
 
 

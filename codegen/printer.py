@@ -160,7 +160,8 @@ class Printer:
                 sign = "<" if node.op is Op.MIN else ">"
                 return self._cast(f"({first} {sign} {second}) ? {first} : {second}", wide, here)
             case Op.SELECT:
-                return f"{self._condition(node.args[0])} ? {self._value(node.args[1], here)} : {self._value(node.args[2], here)}"
+                first, second = self._value(node.args[1], here), self._value(node.args[2], here)
+                return f"{self._condition(node.args[0])} ? {first} : {second}"
             case Op.TABLE:
                 return self._table(node, here)
         raise AssertionError(f"{node.op.name} is printed elsewhere")

@@ -48,7 +48,7 @@ class Edges:
 
 
 def make(program: Program, defaults: dict[str, int], *, seed: int, random_rows: int = 1024) -> tuple[Vectors, Edges]:
-    """Vectors for ``program`` with the operator's default parameters ``defaults``; the same seed gives the same ones."""
+    """Vectors for ``program`` and the operator's default parameters; the same seed gives the same ones."""
     rng = np.random.default_rng(seed)
     rows: list[tuple[str, Row]] = []
     rows += [("random", _plausible(program, defaults, rng)) for _ in range(random_rows)]

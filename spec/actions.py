@@ -103,7 +103,8 @@ class Table(_Action):
         return round((self.multipliers[0] - 1) * ONE), round((self.multipliers[-1] - 1) * ONE)
 
     def multiplier(self, output: Floats) -> Floats:
-        return np.asarray(np.asarray(self.multipliers)[np.argmax(output, axis=1)], dtype=np.float64)
+        entries: Floats = np.asarray(self.multipliers, dtype=np.float64)
+        return np.asarray(entries[np.argmax(output, axis=1)], dtype=np.float64)
 
     def label(self, multiplier: Floats) -> Floats:
         entries = np.asarray(self.multipliers)
