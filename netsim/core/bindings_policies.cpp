@@ -1,0 +1,130 @@
+// Python's view of the three kinds of policies.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "policy_compiled.hpp"
+#include "policy_native.hpp"
+#include "policy_program.hpp"
+
+namespace netsim {
+
+using namespace nb::literals;
+
+namespace {
+
+using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// torch keeps [outputs, inputs]; ours goes by columns.
+Layer make_layer(const Matrix &weight, const ReadOnly<float> &bias) {
+  Layer layer;
+  layer.outputs = static_cast<std::uint32_t>(weight.shape(0));
+  layer.inputs = static_cast<std::uint32_t>(weight.shape(1));
+  layer.columns.resize(weight.size());
+  for (std::size_t j = 0; j < layer.outputs; ++j) {
+    for (std::size_t i = 0; i < layer.inputs; ++i)
+      layer.columns[i * layer.outputs + j] = weight(j, i);
+  }
+  layer.bias = copy_of(bias);
+  if (layer.bias.size() != layer.outputs)
+    throw std::invalid_argument("a layer's bias has another size");
+  return layer;
+}
+
+// memory and observations of all flows, one row a flow
+Column<float> rows(const NativePolicy &p, std::uint32_t flows, bool memory) {
+  const std::size_t width = memory ? 2 * p.lstm_units() : p.observation_size();
+  std::vector<float> all;
+  all.reserve(width * flows);
+  for (std::uint32_t f = 0; f < flows; ++f) {
+    const float *row = memory ? p.memory(f) : p.observation(f);
+    all.insert(all.end(), row, row + width);
+  }
+  return take(std::move(all));
+}
+
+} // namespace
+
+void bind_policies(nb::module_ &m) {
+  nb::class_<Params>(m, "Params")
+      .def(nb::init<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>(), "base_rtt_recip_q32"_a,
+           "rate_min_q30"_a, "rate_max_q30"_a, "rate_initial_q30"_a);
+
+  nb::enum_<FeatureKind>(m, "FeatureKind")
+      .value("previous_action", FeatureKind::previous_action)
+      .value("congestion", FeatureKind::congestion)
+      .value("rtt_inflation", FeatureKind::rtt_inflation)
+      .value("queue_inflation", FeatureKind::queue_inflation)
+      .value("rate", FeatureKind::rate)
+      .value("cnp_ratio", FeatureKind::cnp_ratio)
+      .value("nack_ratio", FeatureKind::nack_ratio);
+  nb::class_<FeatureConfig>(m, "FeatureConfig")
+      .def(nb::init<FeatureKind, bool, double, double, double, double>(), "kind"_a, "queue"_a, "target"_a,
+           "tolerance"_a, "factor"_a, "initial"_a);
+  nb::enum_<ActionKind>(m, "ActionKind")
+      .value("tanh_map", ActionKind::tanh_map)
+      .value("multiplier", ActionKind::multiplier)
+      .value("table", ActionKind::table);
+  nb::class_<ActionConfig>(m, "ActionConfig")
+      .def(nb::init<ActionKind, double, double, double, std::vector<double>>(), "kind"_a, "step"_a, "low"_a, "high"_a,
+           "multipliers"_a);
+  nb::class_<Layer>(m, "Layer").def_static("make", &make_layer, "weight"_a, "bias"_a);
+  nb::class_<NetworkWeights>(m, "NetworkWeights")
+      .def(nb::init<>())
+      .def_rw("hidden", &NetworkWeights::hidden)
+      .def_rw("lstm_units", &NetworkWeights::lstm_units)
+      .def_rw("lstm_input", &NetworkWeights::lstm_input)
+      .def_rw("lstm_state", &NetworkWeights::lstm_state)
+      .def_rw("output", &NetworkWeights::output);
+  nb::class_<NativeConfig>(m, "NativeConfig")
+      .def(nb::init<>())
+      .def_rw("features", &NativeConfig::features)
+      .def_rw("window", &NativeConfig::window)
+      .def_rw("base_rtt_ns", &NativeConfig::base_rtt_ns)
+      .def_rw("rtt_max_ns", &NativeConfig::rtt_max_ns)
+      .def_rw("line_rate_bps", &NativeConfig::line_rate_bps)
+      .def_rw("action", &NativeConfig::action)
+      .def_rw("rate_min_q30", &NativeConfig::rate_min_q30)
+      .def_rw("rate_max_q30", &NativeConfig::rate_max_q30)
+      .def_rw("rate_initial_q30", &NativeConfig::rate_initial_q30);
+
+  nb::class_<Policy>(m, "Policy").def("initial_rate", &Policy::initial_rate);
+  nb::class_<NativePolicy, Policy>(m, "NativePolicy")
+      .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "flows"_a)
+      .def("set_weights", &NativePolicy::set_weights, "weights"_a)
+      .def("memory", [](const NativePolicy &p, std::uint32_t flows) { return rows(p, flows, true); })
+      .def("observations", [](const NativePolicy &p, std::uint32_t flows) { return rows(p, flows, false); });
+  nb::class_<CompiledPolicy, Policy>(m, "CompiledPolicy")
+      .def(nb::init<const std::string &, const Params &, std::uint32_t>(), "path"_a, "params"_a, "flows"_a)
+      .def_prop_ro("context_bytes", &CompiledPolicy::context_bytes);
+
+  nb::class_<ProgramNode>(m, "ProgramNode")
+      .def("__init__",
+           [](ProgramNode *self, int op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::int64_t imm) {
+             if (op < 0 || op > static_cast<int>(Op::trees))
+               throw std::invalid_argument("unknown operator");
+             new (self) ProgramNode{static_cast<Op>(op), a, b, c, imm};
+           });
+  nb::class_<ProgramTree>(m, "ProgramTree")
+      .def(nb::init<std::vector<std::uint32_t>, std::vector<std::int64_t>, std::vector<std::int64_t>>(), "features"_a,
+           "thresholds"_a, "leaves"_a);
+  nb::class_<ProgramConfig>(m, "ProgramConfig")
+      .def(nb::init<>())
+      .def_rw("nodes", &ProgramConfig::nodes)
+      .def_rw("tree_args", &ProgramConfig::tree_args)
+      .def_rw("trees", &ProgramConfig::trees)
+      .def_rw("tables", &ProgramConfig::tables)
+      .def_rw("bias", &ProgramConfig::bias)
+      .def_rw("state_nodes", &ProgramConfig::state_nodes)
+      .def_rw("result", &ProgramConfig::result)
+      .def_rw("multiplier_node", &ProgramConfig::multiplier_node);
+  nb::class_<ProgramPolicy, Policy>(m, "ProgramPolicy")
+      .def(nb::init<ProgramConfig, const Params &, std::uint32_t>(), "program"_a, "params"_a, "flows"_a)
+      .def("trace", [](ProgramPolicy &p, const std::vector<std::uint32_t> &e, const std::vector<std::int64_t> &c) {
+        if (e.size() != 6)
+          throw std::invalid_argument("an event has six fields");
+        return p.trace(Event{e[0], e[1], e[2], e[3], e[4], e[5]}, c);
+      });
+}
+
+} // namespace netsim

@@ -1,0 +1,49 @@
+// What is counted between two resets of the measurement window.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "histogram.hpp"
+#include "time.hpp"
+
+namespace netsim {
+
+// Totals since the start; a window's value is a difference of two of them.
+struct Counters {
+  std::uint64_t data_sent = 0;     // packets that left a NIC, retransmissions included
+  std::uint64_t data_arrived = 0;  // packets that reached a receiver, in order or not
+  std::uint64_t data_in_order = 0; // packets delivered to the application
+  std::uint64_t data_dropped = 0;
+  std::uint64_t probes_sent = 0;
+  std::uint64_t probes_arrived = 0;
+  std::uint64_t probes_dropped = 0;
+  std::uint64_t marked = 0;
+  std::uint64_t acks = 0;
+  std::uint64_t nacks = 0;
+  std::uint64_t cnps = 0;
+  std::uint64_t timeouts = 0;
+  std::uint64_t decisions = 0;
+  std::uint64_t wait_ps = 0; // data packets' waits at the switch
+  std::uint64_t rtt_ns = 0;  // of all decisions
+};
+
+// A burst of short flows, measured on the long one: from the moment they begin until the long flow is back.
+struct Recovery {
+  Ps begin = -1; // the first short flow of this round started
+  Ps quiet = -1; // the last one was done
+  std::uint32_t running = 0;
+};
+
+struct Window {
+  Ps begin = 0;
+  Counters at_begin;
+  Histogram latency;
+  std::vector<std::uint32_t> expected_psn;   // of each receiver
+  std::vector<std::uint64_t> sent;           // of each sender, packets
+  std::vector<std::uint64_t> received_bytes; // of each port
+  std::vector<double> completion_normalised;
+  std::vector<double> recovery_us;
+};
+
+} // namespace netsim

@@ -1,0 +1,171 @@
+"""Run a policy in a network: ``simulate`` for a whole run, ``Simulation`` for one that goes on.
+
+result = simulate("many-to-one:64", native(policy, weights), seed=1)
+result.metrics["goodput"], result.records["rate_q30"]
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim import _core, scenarios
+from netsim.metrics import metrics
+from netsim.network import LATEST_PS, MS, Network
+from netsim.policies import NativePolicy, PolicySpec, Weights
+from netsim.scenarios import Scenario
+from spec.errors import InputError
+
+Records = dict[str, NDArray[np.generic]]
+
+DURATION_PS = 200 * MS  # RL-CC, published code: 200 ms, measured from 50 to 170 ms
+WINDOW_PS = (50 * MS, 170 * MS)
+DECISION_LATENCY_PS = 900_000  # RL-CC, table 1: 0.9 us for boosted trees on the NIC
+
+
+@dataclass(frozen=True)
+class Result:
+    """Metrics of the window; records of the whole run where they were asked for (columns: spec.records)."""
+
+    scenario: Scenario
+    metrics: dict[str, float]
+    records: Records = field(repr=False)
+
+
+class Simulation:
+    """A network that can be run on, looked at and run on again."""
+
+    def __init__(
+        self,
+        scenario: Scenario | str,
+        policy: PolicySpec,
+        *,
+        seed: int,
+        decision_latency_ps: int = DECISION_LATENCY_PS,
+        record: bool = False,
+        network: Network | None = None,
+    ) -> None:
+        self.scenario = scenarios.parse(scenario) if isinstance(scenario, str) else scenario
+        self.network = network or Network()
+        self.policy = policy
+        self._policy = policy.build(len(self.scenario.flows))
+        self._core = build_core(
+            self.scenario, self.network, self._policy, self._policy.initial_rate(), seed, decision_latency_ps
+        )
+        self._core.recording = record
+
+    @property
+    def now_ps(self) -> int:
+        return int(self._core.now_ps)
+
+    def run(self, until_ps: int) -> None:
+        """Go on until ``until_ps`` (time since the start). Ctrl-C interrupts it; the simulation stays usable."""
+        check_until(self.now_ps, until_ps)
+        self._core.run(until_ps)
+
+    def set_weights(self, weights: Weights) -> None:
+        """Other weights of a native policy from now on; flows keep their history and LSTM memory."""
+        policy = self._native().with_weights(weights)
+        self._policy.set_weights(policy.network())
+        self.policy = policy
+
+    def hidden_state(self) -> NDArray[np.float32]:
+        """LSTM memory of each flow [flows, 2 x units]: hidden state, then cell state."""
+        self._native()
+        flows = len(self.scenario.flows)
+        return np.asarray(self._policy.memory(flows)).reshape(flows, -1)
+
+    def observations(self) -> NDArray[np.float32]:
+        """What the network saw at each flow's last decision [flows, window x features]."""
+        self._native()
+        flows = len(self.scenario.flows)
+        return np.asarray(self._policy.observations(flows)).reshape(flows, -1)
+
+    def rates(self) -> NDArray[np.float64]:
+        """Rate of each flow, a fraction of line rate; 0 for one that is not there now."""
+        return np.asarray(self._core.rates())
+
+    def drain_records(self) -> Records:
+        """The decisions recorded since the last call."""
+        return dict(self._core.drain_records())
+
+    def start_recording(self, on: bool = True) -> None:
+        self._core.recording = on
+
+    def reset_window(self) -> None:
+        """Begin a new measurement window now."""
+        self._core.reset_window()
+
+    def metrics(self) -> dict[str, float]:
+        """Metrics since the window began."""
+        return metrics(dict(self._core.window()), self.scenario, self.network)
+
+    def window(self) -> dict[str, Any]:
+        """The raw counts behind the metrics, by flow and port."""
+        return dict(self._core.window())
+
+    def conservation(self) -> dict[str, int]:
+        """Data packets sent = arrived + dropped + on_uplinks + at_ports; ``holds`` says whether it is so."""
+        return dict(self._core.conservation())
+
+    def _native(self) -> NativePolicy:
+        if not isinstance(self.policy, NativePolicy):
+            raise InputError("only a native policy has weights and memory; this simulation runs another kind")
+        return self.policy
+
+
+def simulate(
+    scenario: Scenario | str,
+    policy: PolicySpec,
+    *,
+    seed: int,
+    duration_ps: int = DURATION_PS,
+    window_ps: tuple[int, int] = WINDOW_PS,
+    decision_latency_ps: int = DECISION_LATENCY_PS,
+    record: bool = False,
+    network: Network | None = None,
+) -> Result:
+    """One whole run from an empty network; metrics over ``window_ps``."""
+    begin, end = window_ps
+    if not 0 <= begin < end <= duration_ps:
+        raise InputError(f"the window {begin}..{end} ps is empty or outside the {duration_ps} ps of the run")
+    run = Simulation(
+        scenario, policy, seed=seed, decision_latency_ps=decision_latency_ps, record=record, network=network
+    )
+    run.run(begin)
+    run.reset_window()
+    run.run(end)
+    found = run.metrics()
+    run.run(duration_ps)
+    return Result(run.scenario, found, run.drain_records())
+
+
+def build_core(
+    scenario: Scenario, network: Network, policy: Any, initial_rate: float, seed: int, decision_latency_ps: int
+) -> "_core.Simulator":
+    """The core's simulator; ``policy`` None: decisions come from outside."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
+    if isinstance(decision_latency_ps, bool) or not isinstance(decision_latency_ps, int | np.integer):
+        raise InputError(f"the decision latency is {decision_latency_ps!r}; give whole picoseconds")
+    if not 0 <= decision_latency_ps <= LATEST_PS:
+        raise InputError(f"the decision latency is {decision_latency_ps} ps; it must be 0 to 100 s")
+    core_network = network.core(int(decision_latency_ps))
+    return _core.Simulator(core_network, scenario.core(), policy, initial_rate, int(seed))
+
+
+def check_until(now_ps: int, until_ps: int) -> None:
+    """A run goes forward and ends within the clock."""
+    if isinstance(until_ps, bool) or not isinstance(until_ps, int | np.integer):
+        raise InputError(f"the simulation cannot run until {until_ps!r}; give whole picoseconds")
+    if not now_ps <= until_ps <= LATEST_PS:
+        raise InputError(f"the simulation cannot run from {now_ps} to {until_ps} ps; time goes forward, up to 100 s")
+
+
+def merge(records: list[Mapping[str, NDArray[np.generic]]]) -> Records:
+    """Records of one simulation drained in parts, as one."""
+    if not records:
+        return {}
+    return {name: np.concatenate([part[name] for part in records]) for name in records[0]}
