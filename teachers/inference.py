@@ -1,0 +1,80 @@
+"""What a teacher would decide on recorded trajectories, in NumPy: it labels the rows that students are fitted to.
+
+An MLP looks at each row alone. An LSTM runs along every unbroken run of a flow's decisions with a hidden state of its
+own, all runs side by side: sorted by length, so that step t of every run that is so long is one matrix product.
+Arithmetic is float32, as in training and in the simulator.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spec.records import Trajectories
+from teachers.teacher import Teacher, Weights
+
+Floats = NDArray[np.float32]
+CHUNK = 1 << 16
+"""Rows a matrix product: they stay in the cache."""
+
+
+def decide(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The multiplier a row [N], and which rows are valid [N]: their whole history is on record.
+
+    For an LSTM that means the run begins at the flow's first decision; the others start from a zero state.
+    """
+    outputs, valid = network_outputs(teacher, trajectories)
+    column = outputs if teacher.policy.action.outputs > 1 else outputs[:, 0]
+    return teacher.policy.action.multiplier(column.astype(np.float64)), valid
+
+
+def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats, NDArray[np.bool_]]:
+    """Outputs [N, K] of the network (after tanh; logits for a table of actions), and which rows are valid."""
+    rows64, valid = trajectories.float_rows(teacher.policy.observation)
+    rows = rows64.astype(np.float32)
+    hidden = np.concatenate([_feed(teacher, rows[i : i + CHUNK]) for i in range(0, max(len(rows), 1), CHUNK)])
+    if teacher.policy.architecture.lstm is not None:
+        starts = trajectories.starts()
+        hidden = _unroll(teacher.weights, hidden, starts)
+        from_start = trajectories.columns["step"][starts] == 0
+        valid = np.repeat(from_start, np.diff(np.append(starts, len(rows))))
+    outputs = _affine(teacher.weights, "out", hidden)
+    return (np.tanh(outputs) if teacher.policy.action.outputs == 1 else outputs), valid
+
+
+def _feed(teacher: Teacher, rows: Floats) -> Floats:
+    for index in range(len(teacher.policy.architecture.hidden)):
+        rows = np.maximum(_affine(teacher.weights, f"fc{index}", rows), 0)
+    return rows
+
+
+def _affine(weights: Weights, layer: str, rows: Floats) -> Floats:
+    product: Floats = rows @ weights[f"{layer}.weight"].T
+    bias = weights.get(f"{layer}.bias")
+    return product if bias is None else product + bias
+
+
+def _unroll(weights: Weights, inputs: Floats, starts: NDArray[np.int64]) -> Floats:
+    """Hidden states [N, H] along the runs that begin at ``starts``."""
+    units = weights["lstm.weight_hh"].shape[1]
+    # Sigmoid through tanh, (1 + tanh(x / 2)) / 2, which cannot overflow: halve the rows of gates i, f, o beforehand.
+    halves = np.repeat(np.array([0.5, 0.5, 1.0, 0.5], dtype=np.float32), units)[:, None]
+    matrix = (np.hstack([weights["lstm.weight_ih"], weights["lstm.weight_hh"]]) * halves).T.copy()
+    bias = (weights["lstm.bias_ih"] + weights["lstm.bias_hh"]) * halves[:, 0]
+
+    lengths = np.diff(np.append(starts, len(inputs)))
+    order = np.argsort(-lengths, kind="stable")
+    starts, lengths = starts[order], lengths[order]
+    hidden = np.zeros((len(inputs), units), dtype=np.float32)
+    joined = np.zeros((len(starts), inputs.shape[1] + units), dtype=np.float32)
+    cell = np.zeros((len(starts), units), dtype=np.float32)
+    alive = len(starts)
+    for step in range(int(lengths[0]) if len(lengths) else 0):
+        while lengths[alive - 1] <= step:
+            alive -= 1
+        rows = starts[:alive] + step
+        joined[:alive, : inputs.shape[1]] = inputs[rows]
+        gates = np.tanh(joined[:alive] @ matrix + bias)
+        i, f, o = ((gates[:, g * units : (g + 1) * units] + 1) * np.float32(0.5) for g in (0, 1, 3))
+        cell[:alive] = f * cell[:alive] + i * gates[:, 2 * units : 3 * units]
+        joined[:alive, inputs.shape[1] :] = o * np.tanh(cell[:alive])
+        hidden[rows] = joined[:alive, inputs.shape[1] :]
+    return hidden

@@ -1,0 +1,26 @@
+"""Weights in a safetensors file: nothing in it can run, and reading it needs no PyTorch."""
+
+from pathlib import Path
+
+import safetensors
+import safetensors.numpy
+
+from spec.documents import read_bytes
+from spec.errors import InputError
+from spec.policy import Policy
+from teachers.layers import Array, match_layers, natural_order
+from teachers.teacher import shapes
+
+
+def read_safetensors(path: Path, policy: Policy) -> dict[str, Array]:
+    """Canonically named weights. Files of rlcc have those names; the tensors of others are matched by shape."""
+    data = read_bytes(path)
+    try:
+        tensors: dict[str, Array] = dict(safetensors.numpy.load(data))
+    except safetensors.SafetensorError as error:
+        raise InputError(f"{path} is truncated or not a safetensors file ({error}); copy or train it again") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path} holds a number format that NumPy has not ({error}); save it as float32") from None
+    if tensors.keys() == shapes(policy).keys():
+        return tensors
+    return match_layers(policy, natural_order(tensors), str(path))
