@@ -77,7 +77,8 @@ lint-types: setup-test
 
 lint-cxx: setup-test
 	$(BIN)/cppcheck --quiet --std=c++20 --enable=warning,performance,portability --inline-suppr \
-	  --suppress=missingIncludeSystem --error-exitcode=1 $(filter %.c %.cc %.cpp,$(CXX_SOURCES))
+	  -D'NB_MODULE(name, variable)=void name(nanobind::module_ &variable)' --suppress=missingIncludeSystem \
+	  --error-exitcode=1 $(filter %.c %.cc %.cpp,$(CXX_SOURCES))
 
 bench: setup
 	@for benchmark in bench/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
