@@ -1,0 +1,117 @@
+"""Fit CatBoost's symmetric trees to a dataset, then refit all leaves together.
+
+Boosting chooses each tree's leaves given the trees before it. Once the splits stand, the best leaves of ALL trees are
+one least-squares problem over leaf indicators; with ten trees that is 160 unknowns. It costs nothing at run time.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from catboost import CatBoostRegressor
+from numpy.typing import NDArray
+
+from distill.dataset import Dataset
+from distill.options import DistillOptions
+from spec.errors import InputError
+from spec.signals import FEATURE_LIMIT
+
+THREADS = 2
+"""Fixed, not the machine's: sums of floats, and so the trees, depend on it."""
+
+VOLATILE = ("model_guid", "train_finish_time", "training", "output_options", "catboost_version_info")
+"""Metadata that differs from run to run; taken out, so that the same inputs give the same bytes."""
+
+
+def fit(data: Dataset, options: DistillOptions, *, seed: int) -> CatBoostRegressor:
+    """The best of the learning rates on held-out decisions, leaves refitted."""
+    if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
+        raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
+    train, held = data.split(seed)
+    fitted = [_fit_one(train, options, rate, seed) for rate in options.learning_rate]
+    errors = [rmse(model, held) for model in fitted]
+    return fitted[int(np.argmin(errors))]
+
+
+def rmse(model: CatBoostRegressor, data: Dataset) -> float:
+    """Weighted root mean square error of the model on the data."""
+    residual = model.predict(_floats(data.x), thread_count=THREADS) - data.y
+    return float(np.sqrt(np.average(residual**2, weights=data.weight)))
+
+
+def scrub(model: CatBoostRegressor) -> None:
+    """Take out the metadata that differs from run to run."""
+    metadata = model.get_metadata()
+    for key in VOLATILE:
+        if key in list(metadata.keys()):
+            metadata[key] = "-"
+
+
+def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed: int) -> CatBoostRegressor:
+    model = CatBoostRegressor(
+        iterations=options.trees,
+        depth=options.depth,
+        learning_rate=learning_rate,
+        border_count=options.borders,
+        loss_function="RMSE",
+        grow_policy="SymmetricTree",
+        bootstrap_type="No",
+        random_strength=0,
+        l2_leaf_reg=1,
+        leaf_estimation_iterations=1,
+        score_function="L2",
+        random_seed=seed,
+        thread_count=THREADS,
+        allow_writing_files=False,
+        verbose=False,
+    )
+    if float(data.y.std()) == 0.0:
+        raise InputError("the teacher decides the same everywhere; there is nothing to distil")
+    model.fit(_floats(data.x), data.y, sample_weight=data.weight)
+    return _refit_leaves(model, data, options.ridge)
+
+
+def _refit_leaves(model: CatBoostRegressor, data: Dataset, ridge: float) -> CatBoostRegressor:
+    """Least squares over all leaves at once, with the bias and a small ridge; leaves without data stay as they are."""
+    scale, bias = model.get_scale_and_bias()
+    leaves = np.asarray(model.get_leaf_values(), dtype=np.float64)
+    columns = _leaf_columns(model, data)
+    gram, right = _normal_equations(columns, data.y - bias, data.weight, leaves.size)
+    # Ridge towards the boosted leaves, not towards zero: they are what to keep where the data says nothing.
+    penalty = ridge * max(float(np.trace(gram)) / leaves.size, 1e-12)
+    gram[np.diag_indices_from(gram)] += penalty
+    solved = np.linalg.solve(gram, right + penalty * leaves * scale)
+    model.set_leaf_values(solved / scale)
+    # A model that has predicted goes on with its old leaves; one read back from its bytes does not.
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.cbm")
+        model.save_model(path)
+        fresh = CatBoostRegressor()
+        fresh.load_model(path)
+    return fresh
+
+
+def _leaf_columns(model: CatBoostRegressor, data: Dataset) -> NDArray[np.int64]:
+    """Number of the leaf (over all trees) that each row falls into, [N, trees]."""
+    indexes = np.asarray(model.calc_leaf_indexes(_floats(data.x), thread_count=THREADS), dtype=np.int64)
+    counts = np.asarray(model.get_tree_leaf_counts(), dtype=np.int64)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+    return np.asarray(indexes + first, dtype=np.int64)
+
+
+def _normal_equations(
+    columns: NDArray[np.int64], y: NDArray[np.float64], weight: NDArray[np.float64], leaves: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    trees = columns.shape[1]
+    gram = np.zeros(leaves * leaves)
+    right = np.zeros(leaves)
+    for a in range(trees):
+        right += np.bincount(columns[:, a], weights=weight * y, minlength=leaves)
+        for b in range(trees):
+            gram += np.bincount(columns[:, a] * leaves + columns[:, b], weights=weight, minlength=leaves * leaves)
+    return gram.reshape(leaves, leaves), right
+
+
+def _floats(x: NDArray[np.int64]) -> NDArray[Any]:
+    return np.ascontiguousarray(x, dtype=np.float32)

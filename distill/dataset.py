@@ -1,0 +1,65 @@
+"""The dataset a student is fitted to: integer features as the firmware computes them, labelled by the teacher.
+
+Every run weighs the same, whatever its number of decisions, so that many flows do not drown few. A tenth of the
+decisions is held out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distill.rollout import Run
+from spec.errors import InputError
+from spec.policy import Observation
+from teachers.inference import decide
+from teachers.teacher import Teacher
+
+HELD_OUT = 0.1
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """``x`` [N, features] integers, ``y`` [N] labels (spec.actions), ``weight`` [N] with mean 1."""
+
+    x: NDArray[np.int64]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return int(self.y.size)
+
+    def split(self, seed: int) -> tuple["Dataset", "Dataset"]:
+        """Training and held-out part."""
+        held = np.random.default_rng(seed).random(len(self)) < HELD_OUT
+        return self._take(~held), self._take(held)
+
+    def _take(self, rows: NDArray[np.bool_]) -> "Dataset":
+        return Dataset(self.x[rows], self.y[rows], self.weight[rows])
+
+
+def label(runs: list[Run], teacher: Teacher, observation: Observation, *, rows: int, seed: int) -> Dataset:
+    """At most ``rows`` decisions of each run, labelled with what the teacher would have decided there."""
+    parts = [_label_run(run, teacher, observation, rows, seed + i) for i, run in enumerate(runs)]
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        raise InputError("the rollouts hold no decision with its whole history; record from the start of the flows")
+    return join(parts)
+
+
+def join(parts: list[Dataset]) -> Dataset:
+    """Datasets as one, the mean weight being 1 again."""
+    weight = np.concatenate([p.weight for p in parts])
+    return Dataset(
+        np.concatenate([p.x for p in parts]), np.concatenate([p.y for p in parts]), weight / float(weight.mean())
+    )
+
+
+def _label_run(run: Run, teacher: Teacher, observation: Observation, rows: int, seed: int) -> Dataset:
+    multiplier, known = decide(teacher, run.trajectories)
+    x, whole = run.trajectories.integer_rows(observation, teacher.policy.params())
+    usable = np.flatnonzero(known & whole)
+    if usable.size > rows:
+        usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
+    y = teacher.policy.action.label(multiplier[usable])
+    return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))

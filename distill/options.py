@@ -1,0 +1,37 @@
+"""Options of rollouts and of distillation, as they stand in a recipe. Every limit is enforced."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from spec.quantity import DurationPs, parse_duration_ps
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RolloutOptions(_Strict):
+    """Which networks the policy is watched in. One run a scenario and seed."""
+
+    scenarios: list[str] = Field(min_length=1, max_length=64)
+    seeds: list[int] = Field(default=[1], min_length=1, max_length=64)
+    duration: DurationPs = parse_duration_ps("40 ms")
+    decision_latency: DurationPs = parse_duration_ps("900 ns")
+
+
+class DistillOptions(_Strict):
+    """Limits of the student (RL-CC section 6.1: up to 10 trees of depth 4) and how it is found."""
+
+    trees: int = Field(default=10, ge=1, le=200)
+    depth: int = Field(default=4, ge=1, le=8)
+    borders: int = Field(default=1024, ge=1, le=65535)
+    """How many candidate thresholds a feature has."""
+    window: int | None = Field(default=None, ge=1, le=16)
+    """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
+    rounds: int = Field(default=3, ge=0, le=50)
+    """DAgger rounds after the first fit: the student drives, the teacher labels."""
+    rows: int = Field(default=40_000, ge=100, le=10_000_000)
+    """Decisions sampled of each run."""
+    learning_rate: list[float] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
+    """Boosting step sizes tried; the best on held-out decisions is kept."""
+    ridge: float = Field(default=1e-4, ge=0)
+    """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""

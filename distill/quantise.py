@@ -1,0 +1,104 @@
+"""From CatBoost's floats to the exact integer ensemble, and the check that nothing but leaf rounding was lost.
+
+Thresholds: features are integers k, so ``k > border`` is ``k > floor(border)``, exactly. Leaves: rounded once, to
+``leaf_bits`` fraction bits; the bias too. So the value differs from CatBoost's by at most (trees + 1) / 2 units of
+2^-leaf_bits.
+"""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from catboost import CatBoostRegressor
+from numpy.typing import NDArray
+
+from spec.ensemble import Ensemble, Split, Tree
+from spec.errors import InputError
+from spec.signals import FEATURE_LIMIT
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """What the check found: on ``points`` grid points all leaf indexes agreed; the greatest error of the value."""
+
+    points: int
+    declared_error: float
+    greatest_error: float
+
+
+def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int) -> Ensemble:
+    """The integer ensemble of a fitted model over integer features."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        exported = json.loads(path.read_text())
+    scale, biases = exported["scale_and_bias"]
+    if len(biases) != 1:
+        raise InputError(f"the model has {len(biases)} outputs; a policy decides one value")
+    trees = tuple(_tree(tree, Fraction(scale), leaf_bits) for tree in exported["oblivious_trees"])
+    return Ensemble(features, trees, _round(Fraction(biases[0]), leaf_bits), leaf_bits)
+
+
+def declared_error(ensemble: Ensemble) -> float:
+    """Half a unit for each leaf and for the bias."""
+    return (len(ensemble.trees) + 1) / 2 / 2**ensemble.leaf_bits
+
+
+def check(model: CatBoostRegressor, ensemble: Ensemble, x: NDArray[np.int64], *, seed: int) -> Exactness:
+    """Hold the ensemble to CatBoost on the rows ``x`` and on edge points: each threshold, one below, one above.
+
+    InputError where a leaf differs, or a value by more than the declared error.
+    """
+    points = np.concatenate([x, edge_points(ensemble, x, seed=seed)])
+    floats = points.astype(np.float32)
+    theirs = np.asarray(model.calc_leaf_indexes(floats), dtype=np.int64)
+    for number, tree in enumerate(ensemble.trees):
+        ours = sum((points[:, s.feature] > s.threshold).astype(np.int64) << i for i, s in enumerate(tree.splits))
+        wrong = np.flatnonzero(ours != theirs[:, number])
+        if wrong.size:
+            raise InputError(f"tree {number} takes another leaf than CatBoost at {points[wrong[0]].tolist()}")
+    error = np.abs(ensemble.evaluate(points) / 2**ensemble.leaf_bits - model.predict(floats)).max(initial=0.0)
+    declared = declared_error(ensemble)
+    if error > declared * (1 + 1e-9) + 1e-12:
+        raise InputError(f"the integer ensemble differs from CatBoost by {error:.3g}, more than {declared:.3g}")
+    return Exactness(len(points), declared, float(error))
+
+
+def edge_points(ensemble: Ensemble, x: NDArray[np.int64], *, seed: int, copies: int = 8) -> NDArray[np.int64]:
+    """Rows of ``x`` with one feature put on a threshold, one below, one above; and rows with all features so."""
+    rng = np.random.default_rng(seed)
+    thresholds = ensemble.thresholds()
+    rows = []
+    for feature, values in thresholds.items():
+        for value in values:
+            for step in (-1, 0, 1):
+                part = x[rng.integers(0, len(x), size=copies)].copy()
+                part[:, feature] = np.clip(value + step, -FEATURE_LIMIT + 1, FEATURE_LIMIT - 1)
+                rows.append(part)
+    combined = x[rng.integers(0, len(x), size=4096)].copy()
+    for feature, values in thresholds.items():
+        steps = rng.integers(-1, 2, size=len(combined))
+        combined[:, feature] = np.clip(
+            rng.choice(values, size=len(combined)) + steps, 1 - FEATURE_LIMIT, FEATURE_LIMIT - 1
+        )
+    return np.concatenate([*rows, combined])
+
+
+def _tree(tree: dict[str, Any], scale: Fraction, leaf_bits: int) -> Tree:
+    splits = []
+    for split in tree["splits"]:
+        if split.get("split_type") != "FloatFeature":
+            raise InputError(f"the model has a {split.get('split_type')} split; only numeric features can be emitted")
+        splits.append(Split(int(split["float_feature_index"]), floor(Fraction(split["border"]))))
+    leaves = tuple(_round(scale * Fraction(leaf), leaf_bits) for leaf in tree["leaf_values"])
+    return Tree(tuple(splits), leaves)
+
+
+def _round(value: Fraction, bits: int) -> int:
+    """To the nearest integer multiple of 2^-bits, halves up."""
+    return floor(value * 2**bits + Fraction(1, 2))

@@ -1,0 +1,117 @@
+"""`rlcc rollout`: watch a policy decide in the network, one run a scenario and seed.
+
+Parquet, one row a decision: scenario, seed, the raw record (spec.records), the firmware's integer features
+(`feature.<name>`), and the teacher's action (`teacher_q16`) beside the applied one (`action_q16`).
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from distill.options import RolloutOptions
+from netsim import scenarios, simulate
+from netsim.policies import PolicySpec, native
+from spec.decision import feature_names
+from spec.errors import InputError
+from spec.manifest import opened, writing
+from spec.records import RECORD_COLUMNS, Trajectories
+from spec.signals import ACTION_BITS
+from teachers.inference import decide
+from teachers.teacher import Teacher
+
+FILE = "rollouts.parquet"
+KIND = "rollouts"
+WORKERS = 2
+"""Runs side by side; the simulator releases the GIL. Results do not depend on it."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulated network and the decisions taken in it, sorted by flow and time."""
+
+    scenario: str
+    seed: int
+    trajectories: Trajectories
+    metrics: dict[str, float]
+
+
+def collect(policy: PolicySpec, options: RolloutOptions, progress: Progress | None = None) -> list[Run]:
+    """Run ``policy`` in every network of the options; in order, whatever finishes first."""
+    for name in options.scenarios:
+        scenarios.parse(name)
+    tasks = [(name, seed) for name in options.scenarios for seed in options.seeds]
+
+    def run(task: tuple[str, int]) -> Run:
+        name, seed = task
+        result = simulate(
+            name,
+            policy,
+            seed=seed,
+            duration_ps=options.duration,
+            window_ps=(options.duration // 2, options.duration),
+            decision_latency_ps=options.decision_latency,
+            record=True,
+        )
+        if progress is not None:
+            progress(name)
+        return Run(name, seed, Trajectories.of(result.records), result.metrics)
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(run, tasks))
+
+
+def teacher_policy(teacher: Teacher) -> PolicySpec:
+    return native(teacher.policy, teacher.weights)
+
+
+def write(runs: list[Run], teacher: Teacher, folder: Path, options: RolloutOptions) -> int:
+    """Write the rollouts artefact; returns the number of decisions."""
+    tables = [_table(run, teacher) for run in runs]
+    rows = sum(t.num_rows for t in tables)
+    details = {"options": options.model_dump(mode="json"), "rows": rows}
+    parents = {"teacher": teacher.hash}
+    tools = ("numpy", "pyarrow")
+    with writing(folder, KIND, parents=parents, tools=tools, seed=options.seeds[0], details=details) as work:
+        pq.write_table(pa.concat_tables(tables), work / FILE, compression="zstd")
+    return rows
+
+
+def read(folder: Path, teacher: Teacher) -> Iterator[Run]:
+    """The runs of a rollouts artefact. InputError where it is another teacher's or not readable."""
+    manifest = opened(folder, KIND)
+    if manifest.parents.get("teacher") != teacher.hash:
+        raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
+    try:
+        table = pq.read_table(folder / FILE, columns=["scenario", "seed", *RECORD_COLUMNS])
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{folder / FILE} is not readable ({error}); make it again with rlcc rollout") from None
+    names = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
+    seeds = table["seed"].to_numpy()
+    columns = {name: table[name].to_numpy() for name in RECORD_COLUMNS}
+    starts = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]) | (seeds[1:] != seeds[:-1])])
+    for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
+        part = {name: column[begin:end] for name, column in columns.items()}
+        yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part), {})
+
+
+def _table(run: Run, teacher: Teacher) -> pa.Table:
+    observation = teacher.policy.observation
+    rows, _ = run.trajectories.integer_rows(observation, teacher.policy.params())
+    multiplier, _ = decide(teacher, run.trajectories)
+    count = len(run.trajectories)
+    columns: dict[str, pa.Array | NDArray[np.generic]] = {
+        "scenario": pa.array([run.scenario]).take(pa.array(np.zeros(count, dtype=np.int32))),
+        "seed": np.full(count, run.seed, dtype=np.int64),
+        **run.trajectories.columns,
+        **{f"feature.{name}": rows[:, i].astype(np.int32) for i, name in enumerate(feature_names(observation))},
+        "teacher_q16": np.rint((multiplier - 1) * 2**ACTION_BITS).astype(np.int32),
+    }
+    return pa.table(columns)
