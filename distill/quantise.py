@@ -46,7 +46,7 @@ def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int
 
 def declared_error(ensemble: Ensemble) -> float:
     """Half a unit for each leaf and for the bias."""
-    return (len(ensemble.trees) + 1) / 2 / 2**ensemble.leaf_bits
+    return (len(ensemble.trees) + 1) / 2 / (1 << ensemble.leaf_bits)
 
 
 def check(model: CatBoostRegressor, ensemble: Ensemble, x: NDArray[np.int64], *, seed: int) -> Exactness:
@@ -101,4 +101,4 @@ def _tree(tree: dict[str, Any], scale: Fraction, leaf_bits: int) -> Tree:
 
 def _round(value: Fraction, bits: int) -> int:
     """To the nearest integer multiple of 2^-bits, halves up."""
-    return floor(value * 2**bits + Fraction(1, 2))
+    return floor(value * (1 << bits) + Fraction(1, 2))

@@ -75,7 +75,7 @@ def teacher_policy(teacher: Teacher) -> PolicySpec:
 def write(runs: list[Run], teacher: Teacher, folder: Path, options: RolloutOptions) -> int:
     """Write the rollouts artefact; returns the number of decisions."""
     tables = [_table(run, teacher) for run in runs]
-    rows = sum(t.num_rows for t in tables)
+    rows: int = sum(t.num_rows for t in tables)
     details = {"options": options.model_dump(mode="json"), "rows": rows}
     parents = {"teacher": teacher.hash}
     tools = ("numpy", "pyarrow")

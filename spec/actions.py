@@ -108,7 +108,8 @@ class Table(_Action):
 
     def label(self, multiplier: Floats) -> Floats:
         entries = np.asarray(self.multipliers)
-        return np.abs(multiplier[:, None] - entries[None, :]).argmin(axis=1).astype(np.float64)
+        nearest = np.abs(multiplier[:, None] - entries[None, :]).argmin(axis=1)
+        return np.asarray(nearest, dtype=np.float64)
 
     def integer(self, b: ProgramBuilder, trees: int) -> int:
         half = b.const(1 << (self.leaf_bits - 1))
