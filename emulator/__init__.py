@@ -1,0 +1,29 @@
+"""The emitted C on a cycle-accurate RISC-V core: engine profiles, Verilated Ibex, cycle accounting, object-code checks.
+
+report = emulate(Path("firmware"), profile="ibex-small")
+timing = time_function(Path("trees.c"), "trees", rows, profile="ibex-small")
+host = run_on_host(Path("firmware"), compiler="gcc")
+"""
+
+from emulator.facts import tool_versions
+from emulator.host import HostReport, host_compilers, run_on_host
+from emulator.profile import Profile, load_profile, profile_names
+from emulator.report import Cycles, EmulationReport, SlowestVector
+from emulator.run import emulate
+from emulator.timing import FunctionTiming, time_function
+
+__all__ = [
+    "Cycles",
+    "EmulationReport",
+    "FunctionTiming",
+    "HostReport",
+    "Profile",
+    "SlowestVector",
+    "emulate",
+    "host_compilers",
+    "load_profile",
+    "profile_names",
+    "run_on_host",
+    "time_function",
+    "tool_versions",
+]

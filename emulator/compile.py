@@ -1,0 +1,140 @@
+"""C to a RISC-V program for the emulated engine: the policy and the runner around it, linked as the memory map says.
+
+Two compilers: ``clang`` is the pinned one inside the ziglang wheel (the same cycles on every machine); ``gcc`` is a
+bare-metal RISC-V GCC where one is installed. No library is linked: a call of libgcc or libc stays undefined and is
+reported.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator import memory_map
+from emulator.cache import cache_folder
+from emulator.core import package_folder, version_line
+from emulator.profile import Profile
+from spec.errors import InputError
+
+RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
+COMPILERS = ("clang", "gcc")
+GCC_NAMES = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
+
+C_FLAGS = (
+    *("-std=c99", "-g0", "-ffreestanding", "-fno-builtin", "-fno-pic", "-fno-jump-tables", "-fno-common"),
+    *("-ffunction-sections", "-fdata-sections", "-fomit-frame-pointer", "-fno-stack-protector"),
+    *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables"),
+)
+CLANG_ISA = {"rv32im": "generic_rv32+m", "rv32imc": "generic_rv32+m+c"}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A RISC-V compiler: how it is called and what it says it is."""
+
+    name: str
+    version: str
+    compile: tuple[str, ...]
+    link: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PolicyObject:
+    """A compiled C file, not linked yet."""
+
+    source: Path
+    path: Path
+    compiler: Compiler
+
+
+def zig_command() -> str:
+    """The zig executable of the ziglang wheel."""
+    path = package_folder("ziglang", "ziglang") / "zig"
+    if not os.access(path, os.X_OK):
+        raise InputError("the ziglang package has no runnable zig; reinstall it: pip install --force-reinstall ziglang")
+    return str(path)
+
+
+def tool_environment() -> dict[str, str]:
+    """The environment of compilers: zig keeps its cache in ours; messages are not translated."""
+    folder = str(cache_folder() / "zig")
+    return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder, "LC_ALL": "C"}
+
+
+def find_gcc() -> str | None:
+    """An installed bare-metal RISC-V GCC."""
+    return next((path for name in GCC_NAMES if (path := shutil.which(name))), None)
+
+
+def find_compiler(name: str, isa: str) -> Compiler:
+    """The compiler called ``name`` for an instruction set; one that is not there raises InputError."""
+    if name == "clang":
+        zig = zig_command()
+        version = version_line([zig, "cc", "--version"], tool_environment())
+        if not version:
+            raise InputError(
+                "the clang of the ziglang package does not run; reinstall it: pip install --force-reinstall ziglang"
+            )
+        target = ("-target", "riscv32-freestanding-none", f"-mcpu={CLANG_ISA[isa]}", "-fno-sanitize=all")
+        return Compiler(name, version, (zig, "cc", *target), (zig, "ld.lld"))
+    if name == "gcc":
+        gcc = find_gcc()
+        if gcc is None:
+            raise InputError(f"no RISC-V GCC found ({GCC_NAMES[0]}); install it: apt install gcc-riscv64-unknown-elf")
+        arch = (f"-march={isa}", "-mabi=ilp32")
+        return Compiler(
+            name, version_line([gcc, "--version"]), (gcc, *arch), (gcc, *arch, "-nostdlib", "-nostartfiles")
+        )
+    raise InputError(f"unknown compiler {name!r}; choose one of {', '.join(COMPILERS)}")
+
+
+def check_optimisation(opt: str) -> None:
+    """Only an optimisation level may be given, no other option."""
+    if not re.fullmatch(r"-O[0123sz]", opt):
+        raise InputError(f"{opt!r} is not an optimisation level; give -O0, -O1, -O2, -O3, -Os or -Oz")
+
+
+def compile_policy(source: Path, profile: Profile, *, compiler: str, opt: str, folder: Path) -> PolicyObject:
+    """Compile one C file for the profile's core into ``folder``."""
+    check_optimisation(opt)
+    if not source.is_file():
+        raise InputError(f"there is no C file {source}; give a firmware folder written by `rlcc emit`")
+    tool = find_compiler(compiler, profile.core.isa)
+    target = folder / "policy.o"
+    command = [*tool.compile, *C_FLAGS, opt, f"-I{source.parent}", "-c", str(source), "-o", str(target)]
+    run_tool(command, f"{source} does not compile")
+    return PolicyObject(source, target, tool)
+
+
+def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Path) -> Path:
+    """Link the policy and the runner that calls ``symbol``; returns the ELF file in ``folder``."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", symbol):
+        raise InputError(f"{symbol!r} is not the name of a C function")
+    tool = policy.compiler
+    runner, elf = folder / "runner.o", folder / "program.elf"
+    definitions = {
+        "RLCC_ENTRY": symbol,
+        "RLCC_DATA": hex(memory_map.DATA_BASE),
+        "RLCC_STACK_TOP": hex(memory_map.stack_top(profile.data_memory.bytes)),
+    }
+    defines = [f"-D{key}={value}" for key, value in definitions.items()]
+    command = [*tool.compile, *defines, "-c", str(RUNNER_FOLDER / "runner.S"), "-o", str(runner)]
+    run_tool(command, "the runner does not assemble")
+    collect = "-Wl,--gc-sections" if tool.name == "gcc" else "--gc-sections"
+    command = [*tool.link, "-T", str(RUNNER_FOLDER / "link.ld"), collect, str(runner), str(policy.path), "-o", str(elf)]
+    run_tool(command, f"{policy.source} does not link")
+    return elf
+
+
+def run_tool(command: list[str], what: str) -> None:
+    """Run a compiler or linker; its first error becomes the sentence of an InputError."""
+    try:
+        done = subprocess.run(command, env=tool_environment(), capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise InputError(f"{what}: {command[0]} does not start ({error.strerror})") from error
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        wrong = next((line for line in lines if "error" in line or "undefined" in line), lines[-1] if lines else "")
+        raise InputError(f"{what}: {wrong.strip() or f'exit code {done.returncode}'}")

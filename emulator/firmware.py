@@ -1,0 +1,71 @@
+"""A firmware folder as the emulator and the host runner need it: verified, its layouts, its vectors, its C."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from emulator.vectors import Layout, Vectors, read_layouts, read_vectors
+from spec.documents import load_json
+from spec.errors import InputError
+from spec.interpret import evaluate
+from spec.manifest import NAME, opened
+from spec.program import Program
+
+ENTRY = "rlcc_decide"
+SOURCE = "rlcc_policy.c"
+HEADER = "rlcc_policy.h"
+VECTORS = "vectors.csv"
+PROGRAM = "program.json"
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """A verified firmware folder."""
+
+    folder: Path
+    hash: str
+    layouts: dict[str, Layout]
+    vectors: Vectors
+
+    @property
+    def source(self) -> Path:
+        """The emitted C."""
+        return self.folder / SOURCE
+
+    @property
+    def context_bytes(self) -> int:
+        """Size of the per-flow context."""
+        return self.layouts["flow"].dtype.itemsize
+
+
+def read_firmware(folder: Path) -> Firmware:
+    """Read a firmware folder; a file changed after emission, or vectors that contradict the program, are errors."""
+    manifest = opened(folder, "firmware")
+    layouts = read_layouts(manifest.details, str(folder / NAME))
+    vectors = read_vectors(folder / VECTORS, layouts)
+    if (folder / PROGRAM).is_file():
+        check_against_program(vectors, Program.from_json(load_json(folder / PROGRAM)), folder)
+    return Firmware(folder, manifest.hash, layouts, vectors)
+
+
+def check_against_program(vectors: Vectors, program: Program, folder: Path) -> None:
+    """The vectors' expectations must be what the integer program computes: the program is the specification."""
+    inputs = [
+        {f: records[f].astype(np.int64) for f in records.dtype.names or ()}
+        for records in (vectors.event, vectors.params, vectors.flow)
+    ]
+    try:
+        returned, state = evaluate(program, inputs[0], inputs[1], inputs[2])
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{folder / VECTORS} does not fit {PROGRAM} ({error}); emit the firmware again") from None
+    columns = [("return", vectors.expected_return, returned)]
+    columns += [(name, vectors.expected_flow[name], values) for name, values in state.items()]
+    for name, expected, computed in columns:
+        wrong = np.flatnonzero(expected.astype(np.int64) != computed)
+        if wrong.size:
+            line = int(wrong[0])
+            raise InputError(
+                f"{folder / VECTORS}, line {line + 2}: expect.{name} = {expected[line]} "
+                f"but {PROGRAM} gives {computed[line]}; emit the firmware again"
+            )

@@ -1,0 +1,98 @@
+"""The emitted C on the host, under the undefined-behaviour sanitizer: the second leg of NumPy = host = RTL."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from emulator.compare import compare
+from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
+from emulator.core import version_line
+from emulator.firmware import Firmware, read_firmware
+from spec.errors import InputError
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wno-unused-command-line-argument")
+SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
+TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class HostReport:
+    """All vectors on the host: how many differ, and what the sanitizer said if it stopped the program."""
+
+    compiler: str
+    compiler_version: str
+    opt: str
+    vectors: int
+    mismatches: int
+    first_mismatch: str | None
+    fault: str | None
+
+    @property
+    def passed(self) -> bool:
+        """Every vector ran, was equal, and no undefined behaviour was met."""
+        return not (self.mismatches or self.fault)
+
+
+def host_compilers() -> dict[str, list[str]]:
+    """The compilers to run on: the pinned clang always, the system's gcc where there is one."""
+    found = {"clang": [zig_command(), "cc"]}
+    gcc = shutil.which("gcc")
+    if gcc:
+        found["gcc"] = [gcc]
+    return found
+
+
+def run_on_host(firmware_dir: Path, *, compiler: str = "clang", opt: str = "-O2", sanitize: bool = True) -> HostReport:
+    """Compile the folder's C for the host, run all its vectors, compare bit for bit."""
+    check_optimisation(opt)
+    compilers = host_compilers()
+    if compiler not in compilers:
+        raise InputError(f"no host compiler {compiler!r}; found {', '.join(compilers)} (apt install gcc for GCC)")
+    firmware = read_firmware(Path(firmware_dir))
+    vectors = firmware.vectors
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        program = Path(name) / "host_runner"
+        _compile(firmware, compilers[compiler], opt, sanitize, program)
+        parts = [vectors.flow, vectors.event, vectors.params]
+        stream = np.concatenate([p.view(np.uint8).reshape(len(vectors), p.dtype.itemsize) for p in parts], axis=1)
+        done = subprocess.run(
+            [str(program)], input=stream.tobytes(), capture_output=True, timeout=TIMEOUT_S, check=False
+        )
+    record = np.dtype([("returned", "<u4"), ("flow", vectors.flow.dtype)])
+    result = np.frombuffer(done.stdout[: len(done.stdout) // record.itemsize * record.itemsize], dtype=record)
+    fault = None
+    if done.returncode != 0 or len(result) != len(vectors):
+        index = min(len(result), len(vectors) - 1)
+        complaint = _complaint(done.stderr.decode(errors="replace"), done.returncode)
+        fault = f"vector {index} ({vectors.kinds[index]}): {complaint}"
+    outcome = compare(vectors, result["returned"], result["flow"])
+    version = version_line([*compilers[compiler], "--version"], tool_environment())
+    return HostReport(compiler, version, opt, len(vectors), outcome.mismatches, outcome.first, fault)
+
+
+def _complaint(stderr: str, returncode: int) -> str:
+    """What the sanitizer said (GCC: "runtime error: ...", Zig: "panic: ..."), or how the program ended."""
+    said = re.search(r"(?:runtime error|panic): (.*)", stderr)
+    if said:
+        return said[1].strip()
+    return f"ended by signal {-returncode}" if returncode < 0 else f"ended with exit code {returncode}"
+
+
+def _compile(firmware: Firmware, command: list[str], opt: str, sanitize: bool, program: Path) -> None:
+    sizes = [f"-DRLCC_{name.upper()}_BYTES={layout.dtype.itemsize}" for name, layout in firmware.layouts.items()]
+    flags = [*(SANITIZE if sanitize else ("-fno-sanitize=all",)), opt, "-g0", f"-I{firmware.folder}"]
+    policy, runner = program.with_suffix(".policy.o"), program.with_suffix(".runner.o")
+    run_tool(
+        [*command, *WARNINGS, *flags, "-c", str(firmware.source), "-o", str(policy)],
+        f"{firmware.source} does not compile",
+    )
+    main = RUNNER_FOLDER / "host_runner.c"
+    run_tool(
+        [*command, "-std=c11", *flags, *sizes, "-c", str(main), "-o", str(runner)], "the host runner does not compile"
+    )
+    run_tool([*command, *flags, str(runner), str(policy), "-o", str(program)], "the host runner does not link")

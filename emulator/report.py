@@ -1,0 +1,68 @@
+"""What an emulation found: cycles of one decision, equality with the model, and facts about the object code."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """Cycles of one call over all vectors. ``p99`` is the nearest-rank percentile, so it is a measured value."""
+
+    min: int
+    mean: float
+    p99: int
+    max: int
+
+    @staticmethod
+    def of(cycles: NDArray[np.uint64]) -> "Cycles":
+        """Statistics of a non-empty array."""
+        p99 = np.percentile(cycles, 99, method="inverted_cdf")
+        return Cycles(int(cycles.min()), round(float(cycles.mean()), 3), int(p99), int(cycles.max()))
+
+
+@dataclass(frozen=True)
+class SlowestVector:
+    """The (first) vector that took the most cycles."""
+
+    index: int
+    kind: str
+    cycles: int
+    inputs: dict[str, int]
+
+
+@dataclass(frozen=True)
+class EmulationReport:
+    """The result of ``emulate``. ``cycles`` and ``slowest`` are None when no call returned."""
+
+    profile: str
+    profile_hash: str
+    clock_mhz: float
+    compiler: str
+    compiler_version: str
+    opt: str
+    vectors: int
+    cycles: Cycles | None
+    microseconds: dict[str, float] | None
+    slowest: SlowestVector | None
+    mismatches: int
+    first_mismatch: str | None
+    fault: str | None
+    code_bytes: int | None
+    table_bytes: int | None
+    stack_bytes: int | None
+    stack_bytes_measured: int
+    context_bytes: int
+    context_limit_bytes: int
+    forbidden: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Every vector ran and was equal, and nothing forbidden is in the code. Says nothing of a cycle budget."""
+        return self.cycles is not None and not (self.mismatches or self.fault or self.forbidden)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for ``verdict.json``."""
+        return {**asdict(self), "forbidden": list(self.forbidden), "passed": self.passed}

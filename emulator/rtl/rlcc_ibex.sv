@@ -1,0 +1,81 @@
+// rlcc_ibex: an Ibex core with its two memory ports and, for cycle accounting, what stands in its ID/EX stage.
+// The memories live in the C++ test bench (emulator/bench/). Interrupts, debug and scrambling are tied off: a decision runs with
+// interrupts masked, as on an engine that runs one event handler to completion.
+module rlcc_ibex #(
+  parameter int unsigned RV32M           = 2,  // ibex_pkg::rv32m_e
+  parameter int unsigned RV32B           = 0,  // ibex_pkg::rv32b_e
+  parameter bit          BranchTargetALU = 1'b0,
+  parameter bit          WritebackStage  = 1'b0,
+  parameter bit          BranchPredictor = 1'b0
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  output logic        instr_req_o,
+  output logic [31:0] instr_addr_o,
+  input  logic        instr_gnt_i,
+  input  logic        instr_rvalid_i,
+  input  logic [31:0] instr_rdata_i,
+  input  logic        instr_err_i,
+
+  output logic        data_req_o,
+  output logic        data_we_o,
+  output logic [3:0]  data_be_o,
+  output logic [31:0] data_addr_o,
+  output logic [31:0] data_wdata_o,
+  input  logic        data_gnt_i,
+  input  logic        data_rvalid_i,
+  input  logic [31:0] data_rdata_i,
+  input  logic        data_err_i,
+
+  output logic        id_valid_o,  // an instruction is in ID/EX ...
+  output logic [31:0] id_pc_o      // ... and this is its address
+);
+  logic [6:0]            unused_intg;
+  logic                  unused_scramble_req, unused_double_fault, unused_sleep;
+  logic [2:0]            unused_alerts;
+  ibex_pkg::crash_dump_t unused_crash_dump;
+
+  ibex_top #(
+    .RV32M          (ibex_pkg::rv32m_e'(RV32M)),
+    .RV32B          (ibex_pkg::rv32b_e'(RV32B)),
+    .BranchTargetALU(BranchTargetALU),
+    .WritebackStage (WritebackStage),
+    .BranchPredictor(BranchPredictor)
+  ) u_top (
+    .clk_i, .rst_ni,
+    .test_en_i             (1'b0),
+    .ram_cfg_i             ('0),
+    .hart_id_i             ('0),
+    .boot_addr_i           ('0),
+    .instr_req_o, .instr_gnt_i, .instr_rvalid_i, .instr_addr_o, .instr_rdata_i,
+    .instr_rdata_intg_i    ('0),
+    .instr_err_i,
+    .data_req_o, .data_gnt_i, .data_rvalid_i, .data_we_o, .data_be_o, .data_addr_o, .data_wdata_o,
+    .data_wdata_intg_o     (unused_intg),
+    .data_rdata_i,
+    .data_rdata_intg_i     ('0),
+    .data_err_i,
+    .irq_software_i        (1'b0),
+    .irq_timer_i           (1'b0),
+    .irq_external_i        (1'b0),
+    .irq_fast_i            ('0),
+    .irq_nm_i              (1'b0),
+    .scramble_key_valid_i  (1'b0),
+    .scramble_key_i        ('0),
+    .scramble_nonce_i      ('0),
+    .scramble_req_o        (unused_scramble_req),
+    .debug_req_i           (1'b0),
+    .crash_dump_o          (unused_crash_dump),
+    .double_fault_seen_o   (unused_double_fault),
+    .fetch_enable_i        (ibex_pkg::IbexMuBiOn),
+    .alert_minor_o         (unused_alerts[0]),
+    .alert_major_internal_o(unused_alerts[1]),
+    .alert_major_bus_o     (unused_alerts[2]),
+    .core_sleep_o          (unused_sleep),
+    .scan_rst_ni           (1'b1)
+  );
+
+  assign id_valid_o = u_top.u_ibex_core.instr_valid_id;
+  assign id_pc_o    = u_top.u_ibex_core.pc_id;
+endmodule

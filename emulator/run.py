@@ -1,0 +1,113 @@
+"""``emulate``: every vector through the emitted C on the cycle-accurate core, compared bit for bit."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.compare import Comparison, compare
+from emulator.compile import PolicyObject, compile_policy, link_program
+from emulator.core import Progress
+from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.memory_map import Block
+from emulator.objects import CodeFacts, check_code, read_image, undefined_and_static
+from emulator.profile import Profile, load_profile
+from emulator.report import Cycles, EmulationReport, SlowestVector
+from emulator.rtl_run import RtlRun, run_on_core
+
+
+def emulate(
+    firmware_dir: Path,
+    *,
+    profile: str | Path,
+    compiler: str = "clang",
+    opt: str = "-O2",
+    progress: Progress | None = None,
+) -> EmulationReport:
+    """Compile the folder's C for the profile's engine, check its object code, and run all its vectors on the RTL.
+
+    Bad input (no such profile, an edited folder, a missing compiler, C that does not compile) raises InputError. What
+    is wrong with the policy itself (a mismatch, a fault, forbidden code) is in the report.
+    """
+    engine = load_profile(profile)
+    firmware = read_firmware(Path(firmware_dir))
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        folder = Path(name)
+        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=folder)
+        calls, static = undefined_and_static(policy.path)
+        if calls:  # it cannot be linked, so it cannot run
+            return _report(firmware, engine, policy, opt, None, None, [*calls, *static])
+        elf = link_program(policy, ENTRY, engine, folder)
+        facts = check_code(elf, ENTRY)
+        if progress:
+            progress(f"running {len(firmware.vectors)} vectors on {engine.name}")
+        run = run_on_core(read_image(elf), ENTRY, engine, _blocks(firmware), progress)
+        return _report(firmware, engine, policy, opt, facts, run, static)
+
+
+def _blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
+    """The arguments of rlcc_decide in their order."""
+    v, size = firmware.vectors, {name: layout.dtype.itemsize for name, layout in firmware.layouts.items()}
+    return [
+        (Block("flow", size["flow"], writable=True), v.flow),
+        (Block("event", size["event"], writable=False), v.event),
+        (Block("params", size["params"], writable=False), v.params),
+    ]
+
+
+def _report(
+    firmware: Firmware,
+    engine: Profile,
+    policy: PolicyObject,
+    opt: str,
+    facts: CodeFacts | None,
+    run: RtlRun | None,
+    forbidden: Sequence[str],
+) -> EmulationReport:
+    vectors = firmware.vectors
+    cycles = slowest = fault = None
+    outcome = Comparison(0, None)
+    if run is not None:
+        outcome = compare(vectors, run.returned, run.written["flow"])
+        if run.fault is not None:
+            fault = f"vector {run.fault.index} ({vectors.kinds[run.fault.index]}): {run.fault.text}"
+        if len(run.cycles):
+            cycles = Cycles.of(run.cycles)
+            index = int(np.argmax(run.cycles))
+            slowest = SlowestVector(index, vectors.kinds[index], cycles.max, vectors.inputs(index))
+    over = _limits(firmware, engine, facts)
+    micro = {k: round(engine.microseconds(v), 6) for k, v in vars(cycles).items()} if cycles else None
+    return EmulationReport(
+        profile=engine.name,
+        profile_hash=engine.hash(),
+        clock_mhz=engine.clock.mhz,
+        compiler=policy.compiler.name,
+        compiler_version=policy.compiler.version,
+        opt=opt,
+        vectors=len(vectors),
+        cycles=cycles,
+        microseconds=micro,
+        slowest=slowest,
+        mismatches=outcome.mismatches,
+        first_mismatch=outcome.first,
+        fault=fault,
+        code_bytes=facts.code_bytes if facts else None,
+        table_bytes=facts.table_bytes if facts else None,
+        stack_bytes=facts.stack_bytes if facts else None,
+        stack_bytes_measured=run.stack_bytes if run else 0,
+        context_bytes=firmware.context_bytes,
+        context_limit_bytes=engine.limits.context_bytes,
+        forbidden=(*forbidden, *(facts.forbidden if facts else ()), *over),
+    )
+
+
+def _limits(firmware: Firmware, engine: Profile, facts: CodeFacts | None) -> list[str]:
+    """What the engine cannot hold."""
+    over = []
+    if firmware.context_bytes > engine.limits.context_bytes:
+        over.append(f"flow context of {firmware.context_bytes} bytes, {engine.name} has {engine.limits.context_bytes}")
+    if facts and facts.stack_bytes is not None and facts.stack_bytes > engine.limits.stack_bytes:
+        over.append(f"stack of {facts.stack_bytes} bytes, {engine.name} has {engine.limits.stack_bytes}")
+    return over

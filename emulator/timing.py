@@ -1,0 +1,78 @@
+"""Timing of a single C function on the core, for instance the naive if-else of the trees beside the whole decision.
+
+The function is ``int32_t f(const int32_t *features)``: one row of features a call.
+"""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from emulator.compile import compile_policy, link_program
+from emulator.core import Progress
+from emulator.memory_map import Block
+from emulator.objects import CodeFacts, check_code, read_image, undefined_and_static
+from emulator.profile import load_profile
+from emulator.report import Cycles
+from emulator.rtl_run import run_on_core
+from spec.errors import InputError
+
+
+@dataclass(frozen=True)
+class FunctionTiming:
+    """Cycles and results, one a row, of a function timed on the core."""
+
+    symbol: str
+    profile: str
+    compiler_version: str
+    cycles: Cycles
+    cycles_each: NDArray[np.uint64]
+    returned: NDArray[np.int32]
+    code: CodeFacts
+
+
+def time_function(
+    c_file: Path,
+    symbol: str,
+    rows: ArrayLike,
+    *,
+    profile: str | Path,
+    compiler: str = "clang",
+    opt: str = "-O2",
+    progress: Progress | None = None,
+) -> FunctionTiming:
+    """Call ``int32_t symbol(const int32_t *features)`` of ``c_file`` once for each of ``rows`` [N, features].
+
+    Unlike ``emulate`` it forbids nothing (its rules are in ``code.forbidden``), but a function that faults or needs a
+    library raises InputError: there is nothing to time.
+    """
+    features = np.ascontiguousarray(rows)
+    if features.ndim != 2 or features.size == 0 or not np.issubdtype(features.dtype, np.integer):
+        raise InputError(f"rows of {symbol} must be a non-empty table of integers, one row a call")
+    if features.min() < -(2**31) or features.max() >= 2**31:
+        raise InputError(f"rows of {symbol} hold a value outside int32")
+    engine = load_profile(profile)
+    block = Block("features", 4 * features.shape[1], writable=False)
+    records = features.astype("<i4").view([("row", "<i4", (features.shape[1],))]).reshape(-1)
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        folder = Path(name)
+        policy = compile_policy(Path(c_file), engine, compiler=compiler, opt=opt, folder=folder)
+        calls, _ = undefined_and_static(policy.path)
+        if calls:
+            raise InputError(f"{c_file} needs what the engine has not: {', '.join(calls)}")
+        elf = link_program(policy, symbol, engine, folder)
+        facts = check_code(elf, symbol)
+        run = run_on_core(read_image(elf), symbol, engine, [(block, records)], progress)
+    if run.fault is not None:
+        raise InputError(f"{c_file}: {symbol} failed on row {run.fault.index}: {run.fault.text}")
+    return FunctionTiming(
+        symbol=symbol,
+        profile=engine.name,
+        compiler_version=policy.compiler.version,
+        cycles=Cycles.of(run.cycles),
+        cycles_each=run.cycles,
+        returned=run.returned.view(np.int32),
+        code=facts,
+    )

@@ -1,0 +1,107 @@
+"""The cache of built cores: built once for a key, never half there, safe for builders that meet."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from emulator import core as core_module
+from emulator.cache import built_once, cache_folder
+from emulator.core import built_core
+from emulator.profile import load_profile
+from spec.errors import InputError
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "rlcc"
+
+
+def test_cache_follows_the_xdg_rule(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cache_folder() == cache
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/to/be/ignored")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert cache_folder() == Path("/home/someone/.cache/rlcc")
+
+
+def test_the_second_call_builds_nothing(cache: Path) -> None:
+    calls = []
+
+    def build(folder: Path) -> None:
+        calls.append(folder)
+        (folder / "x").write_text("built")
+
+    for _ in range(2):
+        assert (built_once("things", "key", build) / "x").read_text() == "built"
+    assert len(calls) == 1
+    assert [p.name for p in (cache / "things").iterdir()] == ["key"]
+
+
+def test_a_failed_build_leaves_nothing(cache: Path) -> None:
+    def build(folder: Path) -> None:
+        (folder / "half").write_text("")
+        raise InputError("no")
+
+    with pytest.raises(InputError, match="no"):
+        built_once("things", "key", build)
+    assert list((cache / "things").iterdir()) == []
+
+
+def test_concurrent_builders_agree(cache: Path) -> None:
+    barrier = threading.Barrier(4)
+    found: list[Path] = []
+
+    def build(folder: Path) -> None:
+        barrier.wait(timeout=30)  # all four are building at once
+        time.sleep(0.01)
+        (folder / "x").write_text("built")
+
+    def worker() -> None:
+        found.append(built_once("things", "key", build))
+
+    threads = [threading.Thread(target=worker) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [cache / "things" / "key"] * 4
+    assert [p.name for p in (cache / "things").iterdir()] == ["key"]
+    assert (found[0] / "x").read_text() == "built"
+
+
+def test_an_unwritable_cache_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="set XDG_CACHE_HOME"):
+        built_once("things", "key", lambda folder: None)
+
+
+def test_a_core_is_built_once_and_found_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = built_core(load_profile("ibex-small").core)
+    monkeypatch.setattr(core_module, "_build", lambda *_: pytest.fail("built again"))
+    begin = time.perf_counter()
+    assert built_core(load_profile("ibex-small").core) == first
+    assert time.perf_counter() - begin < 5
+    assert first.is_file()
+
+
+def test_only_what_changes_the_rtl_is_another_core(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_module, "_build", lambda sources, folder: (folder / "ibex_bench").write_text(""))
+    core = load_profile("ibex-small").core
+    keys = {built_core(core)}
+    keys.add(built_core(core.model_copy(update={"isa": "rv32imc"})))  # the same RTL runs both
+    assert len(keys) == 1
+    for change in ({"multiplier": "slow"}, {"branch_target_alu": True}, {"writeback_stage": True}):
+        keys.add(built_core(core.model_copy(update=change)))
+    monkeypatch.setattr(core_module, "CXX_FAST", ("-O1",))
+    keys.add(built_core(core))
+    assert len(keys) == 5
+
+
+def test_missing_cxx_compiler_names_the_command(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(InputError, match=r"apt install g\+\+"):
+        built_core(load_profile("ibex-small").core)

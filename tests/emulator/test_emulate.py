@@ -1,0 +1,205 @@
+"""`emulate` on hand-written firmware: equality, faults, forbidden code, limits."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator import emulate
+from spec.errors import InputError
+
+Maker = Callable[..., Path]
+PROFILES = ("ibex-small", "ibex-maxperf")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_correct_firmware_passes(firmware_folder: Maker, profile: str) -> None:
+    report = emulate(firmware_folder(), profile=profile)
+    assert report.passed, report
+    assert report.vectors == 6
+    assert report.forbidden == ()
+    assert report.context_bytes == 8
+    assert report.cycles is not None
+    assert report.slowest is not None
+    assert report.microseconds is not None
+    assert 15 < report.cycles.min <= report.cycles.mean <= report.cycles.max < 60
+    assert report.slowest.cycles == report.cycles.max
+    assert report.microseconds["max"] == pytest.approx(report.cycles.max / report.clock_mhz, abs=1e-6)
+    assert json.loads(json.dumps(report.to_json()))["passed"] is True
+
+
+def test_slowest_vector_is_the_one_on_the_long_path(firmware_folder: Maker, good_vectors: list[Any]) -> None:
+    slow_when_congested = """\
+#include "rlcc_policy.h"
+uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params) {
+  (void)params;
+  if (event->response_ns == 12345U)
+    __asm__ volatile("nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop");
+  flow->seen = (uint16_t)(flow->seen + 1U);
+  return 1U;
+}
+"""
+    rows = [("random", 0, n, 0, 0, 0, 3, 1, 0, 0, 4) for n in (1, 12345, 2)]
+    report = emulate(firmware_folder(policy=slow_when_congested, vectors=rows), profile="ibex-small")
+    assert report.passed, report
+    assert report.slowest is not None
+    assert report.slowest.index == 1
+    assert report.slowest.inputs["event.response_ns"] == 12345
+
+
+@pytest.mark.parametrize("column", [7, 8, 9, 10])
+def test_wrong_expectation_is_a_mismatch(firmware_folder: Maker, good_vectors: list[Any], column: int) -> None:
+    row = list(good_vectors[3])
+    row[column] += 1 if row[column] < 1000 else -1
+    good_vectors[3] = tuple(row)
+    report = emulate(firmware_folder(vectors=good_vectors), profile="ibex-small")
+    assert report.mismatches == 1
+    assert not report.passed
+    assert report.first_mismatch is not None
+    assert report.first_mismatch.startswith("vector 3 (edge:rtt wraps): ")
+
+
+def test_threshold_off_by_one_is_seen(firmware_folder: Maker, policy_source: str) -> None:
+    report = emulate(firmware_folder(policy=policy_source.replace("> 3U", "> 4U")), profile="ibex-small")
+    assert report.mismatches == 2
+
+
+REFUSED = {
+    "division instruction": "flow->rate_q30 = event->response_ns / (params->base_rtt_recip_q32 | 1U); return 0U;",
+    "call of __floatunsisf": (
+        "const float x = 0.1f * (float)event->response_ns; "
+        "flow->rate_q30 = (uint32_t)(x + (float)params->base_rtt_recip_q32); return 0U;"
+    ),
+    "call of __udivdi3": (
+        "const uint64_t a = event->response_ns; "
+        "return (uint32_t)((a << 20) / (params->base_rtt_recip_q32 | 1U)) + flow->seen;"
+    ),
+    "writable static data: 4 bytes": "static uint32_t n; (void)params; (void)event; n += flow->seen; return n;",
+    "loop in rlcc_decide": (
+        "uint32_t n = event->response_ns; (void)params; "
+        'while (n > 3U) { __asm__ volatile(""); n = n >> 1; } return n + flow->seen;'
+    ),
+    "indirect call": "return ((uint32_t (*)(uint32_t))event->response_ns)(params->base_rtt_recip_q32) + flow->seen;",
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_forbidden_code_is_named(firmware_folder: Maker, why: str) -> None:
+    signature = "uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params)"
+    report = emulate(
+        firmware_folder(policy=f'#include "rlcc_policy.h"\n{signature} {{ {REFUSED[why]} }}\n'), profile="ibex-small"
+    )
+    assert not report.passed
+    assert any(text.startswith(why) for text in report.forbidden), report.forbidden
+
+
+FAULTS = {
+    "store into a const structure": "((rlcc_event *)(uintptr_t)event)->response_ns = 1U;",
+    "store out of bounds": "((volatile uint32_t *)flow)[2] = 1U;",
+    "load out of bounds": "(void)((const volatile uint32_t *)event)[2];",
+    "access outside the memory": "*(volatile uint32_t *)0x40000000 = 1U;",
+    "the core trapped at rlcc_decide": '__asm__ volatile(".word 0");',
+    "no return within": '__asm__ volatile("1: j 1b");',
+}
+
+
+@pytest.mark.parametrize("why", FAULTS)
+def test_fault_on_the_core_is_reported(firmware_folder: Maker, policy_source: str, why: str) -> None:
+    faulty = policy_source.replace("return flow", f"if (flow->seen == 8U) {{ {FAULTS[why]} }}\n  return flow")
+    report = emulate(firmware_folder(policy=faulty), profile="ibex-small")
+    assert report.fault is not None
+    expected = "store out of bounds" if "outside the memory" in why else why
+    assert report.fault.startswith(f"vector 3 (edge:rtt wraps): {expected}"), report.fault
+    assert not report.passed
+
+
+def test_context_over_the_engines_limit_is_refused(firmware_folder: Maker, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "emulator/profiles/ibex-small.toml").read_text()
+    small = tmp_path / "tiny.toml"
+    small.write_text(text.replace("context_bytes = 120", "context_bytes = 4"))
+    report = emulate(firmware_folder(), profile=small)
+    assert any(f.startswith("flow context of 8 bytes") for f in report.forbidden)
+
+
+def test_stack_over_the_engines_limit_is_caught(firmware_folder: Maker, policy_source: str) -> None:
+    hungry = policy_source.replace(
+        "return flow", 'uint32_t big[300]; big[0] = 1U; __asm__ volatile("" :: "r"(big) : "memory");\n  return flow'
+    )
+    report = emulate(firmware_folder(policy=hungry), profile="ibex-small")
+    assert report.stack_bytes is not None
+    assert report.stack_bytes >= 1200
+    assert any(f.startswith("stack of ") for f in report.forbidden)
+    assert report.fault is not None
+    assert "out of bounds" in report.fault
+
+
+def test_static_stack_bounds_the_measured_one(firmware_folder: Maker, policy_source: str) -> None:
+    inner = """\
+__attribute__((noinline)) static uint32_t inner(uint32_t x) {
+  uint32_t words[8] = {x, x, x, x, x, x, x, x};
+  __asm__ volatile("" :: "r"(words) : "memory");
+  return words[7];
+}
+"""
+    calls = policy_source.replace("uint32_t rlcc_decide", inner + "uint32_t rlcc_decide")
+    calls = calls.replace("return flow->rate_q30 >> 10", "return inner(flow->rate_q30) >> 10")
+    report = emulate(firmware_folder(policy=calls), profile="ibex-small")
+    assert report.passed, report
+    assert report.stack_bytes is not None
+    assert 40 <= report.stack_bytes_measured <= report.stack_bytes <= 128
+
+
+def test_edited_firmware_is_refused(firmware_folder: Maker) -> None:
+    folder = firmware_folder()
+    with (folder / "rlcc_policy.c").open("a") as file:
+        file.write("/* edited */\n")
+    with pytest.raises(InputError, match="changed after rlcc wrote it"):
+        emulate(folder, profile="ibex-small")
+
+
+def test_missing_compiler_names_the_command(firmware_folder: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(InputError, match="apt install gcc-riscv64-unknown-elf"):
+        emulate(firmware_folder(), profile="ibex-small", compiler="gcc")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"compiler": "icc"}, "unknown compiler 'icc'"),
+        ({"opt": "-O2 -o x"}, "not an optimisation level"),
+        ({"profile": "arm"}, "no engine profile 'arm'"),
+    ],
+)
+def test_bad_arguments(firmware_folder: Maker, arguments: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        emulate(firmware_folder(), **{"profile": "ibex-small", **arguments})
+
+
+def test_c_that_does_not_compile_is_one_sentence(firmware_folder: Maker, policy_source: str) -> None:
+    with pytest.raises(InputError, match=r"does not compile: .*rlcc_policy.c:.*error") as caught:
+        emulate(firmware_folder(policy=policy_source + "x"), profile="ibex-small")
+    assert "\n" not in str(caught.value)
+
+
+def test_compressed_code_and_every_optimisation_level_agree(firmware_folder: Maker, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "emulator/profiles/ibex-small.toml").read_text()
+    compressed = tmp_path / "compressed.toml"
+    compressed.write_text(text.replace('isa = "rv32im"', 'isa = "rv32imc"'))
+    folder = firmware_folder()
+    plain = emulate(folder, profile="ibex-small")
+    short = emulate(folder, profile=compressed)
+    assert short.passed, short
+    assert plain.code_bytes is not None
+    assert short.code_bytes is not None
+    assert short.code_bytes < plain.code_bytes
+    assert short.profile_hash != plain.profile_hash
+    for opt in ("-O0", "-O1", "-Os", "-O3"):
+        assert emulate(folder, profile="ibex-small", opt=opt).passed
+
+
+def test_same_input_same_report(firmware_folder: Maker) -> None:
+    folder = firmware_folder()
+    assert emulate(folder, profile="ibex-maxperf") == emulate(folder, profile="ibex-maxperf")
