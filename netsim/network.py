@@ -11,8 +11,9 @@ from spec.errors import InputError
 WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
 """Ethernet header and FCS, preamble and gap, IPv4, UDP, InfiniBand BTH, ICRC: a RoCEv2 data packet's 82 bytes."""
 
-US, MS = 10**6, 10**9
-LATEST_PS = 100 * 10**12
+US = 1_000_000
+MS = 1_000_000_000
+LATEST_PS = 100_000 * MS
 """The event list holds 140 s of picoseconds; runs may last 100 s."""
 
 

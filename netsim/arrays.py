@@ -1,0 +1,160 @@
+"""Array API: decisions are made outside, a batch at a time, over contiguous NumPy arrays.
+
+    env = ArrayEnv("many-to-one:64", seed=1, duration_ps=20 * MS)
+    while (batch := env.recv()) is not None:
+        env.send(multiplier=policy(batch))
+
+The semantics are those of a policy inside the simulator. With a decision latency L the simulator runs ahead from the
+first pending decision at time t only to t + L, when that decision takes effect: all decisions of that span form the
+batch, and none of them can depend on another's outcome. With L = 0 a batch is one decision.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netsim import scenarios
+from netsim.metrics import metrics
+from netsim.network import Network
+from netsim.scenarios import Scenario
+from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Records, build_core, check_until
+from spec.errors import InputError
+
+ONE_Q30 = 1 << 30
+ACTION_LIMIT_Q16 = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Decisions to make, in the order of their times. Signals are those of spec.signals; ``rate_q30`` is in force."""
+
+    t_ps: NDArray[np.int64]
+    flow: NDArray[np.uint32]
+    step: NDArray[np.uint32]  # decisions since the flow was new
+    request_sent_ns: NDArray[np.uint32]
+    response_ns: NDArray[np.uint32]
+    cnp_count: NDArray[np.uint32]
+    nack_count: NDArray[np.uint32]
+    sent_bytes: NDArray[np.uint32]
+    queue_bytes: NDArray[np.uint32]
+    rate_q30: NDArray[np.uint32] = field(repr=False)
+
+    def __len__(self) -> int:
+        return int(self.flow.size)
+
+    @property
+    def rtt_ns(self) -> NDArray[np.uint32]:
+        """Both timestamps wrap; their difference does not."""
+        return self.response_ns - self.request_sent_ns
+
+
+class ArrayEnv:
+    """A simulation whose decisions come from outside. Rates are Q0.30 fractions of line rate."""
+
+    def __init__(
+        self,
+        scenario: Scenario | str,
+        seed: int,
+        *,
+        duration_ps: int = DURATION_PS,
+        decision_latency_ps: int = DECISION_LATENCY_PS,
+        record: bool = False,
+        network: Network | None = None,
+        rate_min_q30: int = ONE_Q30 // 10**6,
+        rate_max_q30: int = ONE_Q30,
+        rate_initial_q30: int = ONE_Q30,
+    ) -> None:
+        if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
+            raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
+        check_until(0, duration_ps)
+        self.scenario = scenarios.parse(scenario) if isinstance(scenario, str) else scenario
+        self.network = network or Network()
+        self.duration_ps = duration_ps
+        self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
+        initial = rate_initial_q30 / ONE_Q30
+        self._core = build_core(self.scenario, self.network, None, initial, seed, decision_latency_ps)
+        self._core.recording = record
+        self._batch: Batch | None = None
+
+    @property
+    def now_ps(self) -> int:
+        return int(self._core.now_ps)
+
+    def recv(self, until_ps: int | None = None) -> Batch | None:
+        """Run on to the next batch; None where there is none before ``until_ps`` (by default the end)."""
+        until = self.duration_ps if until_ps is None else until_ps
+        if self._batch is not None:
+            raise InputError("the last batch has not been answered; send its decisions before the next recv")
+        check_until(self.now_ps, until)
+        if self._core.run(until):
+            return None
+        columns = self._core.batch()
+        self._batch = Batch(**{name: columns[name] for name in Batch.__dataclass_fields__})
+        return self._batch
+
+    def send(
+        self,
+        flow: ArrayLike | None = None,
+        *,
+        multiplier: ArrayLike | None = None,
+        rate_q30: ArrayLike | None = None,
+    ) -> None:
+        """Answer the batch with multipliers of the rates or with new rates; ``flow`` says in which order, by default
+        the batch's own. A multiplier counts in steps of 2^-16 and the new rate is clamped to the limits."""
+        batch = self._batch
+        if batch is None:
+            raise InputError("there is no batch to answer; call recv first")
+        order = _order(batch.flow, flow)
+        before = batch.rate_q30.astype(np.float64)
+        if multiplier is not None and rate_q30 is None:
+            m = _column(multiplier, "multiplier", batch)[order]
+            if not (m > 0).all() or m.max() > ACTION_LIMIT_Q16 / 2**16:
+                raise InputError("a multiplier must be a positive number below 32768")
+            action = np.rint((m - 1.0) * 2**16)
+            wanted = np.floor(before * (1.0 + action / 2**16) + 0.5)
+        elif rate_q30 is not None and multiplier is None:
+            wanted = _column(rate_q30, "rate_q30", batch)[order]
+            action = np.clip(np.rint((wanted / before - 1.0) * 2**16), -ACTION_LIMIT_Q16, ACTION_LIMIT_Q16)
+        else:
+            raise InputError("send either multiplier or rate_q30")
+        rate = np.clip(wanted, self.rate_min_q30, self.rate_max_q30) / ONE_Q30
+        self._core.answer(np.ascontiguousarray(rate), action.astype(np.int32))
+        self._batch = None
+
+    def drain_records(self) -> Records:
+        """The decisions recorded since the last call."""
+        return dict(self._core.drain_records())
+
+    def reset_window(self) -> None:
+        """Begin a new measurement window now."""
+        self._core.reset_window()
+
+    def metrics(self) -> dict[str, float]:
+        """Metrics since the window began."""
+        return metrics(dict(self._core.window()), self.scenario, self.network)
+
+    def conservation(self) -> dict[str, int]:
+        """See Simulation.conservation."""
+        return dict(self._core.conservation())
+
+
+def _order(asked: NDArray[np.uint32], given: ArrayLike | None) -> NDArray[np.int64]:
+    """For each decision of the batch, where its answer stands. A flow has one decision a batch at the most."""
+    if given is None:
+        return np.arange(asked.size)
+    flows = np.asarray(given)
+    if flows.shape != asked.shape or not np.array_equal(np.sort(flows), np.sort(asked)):
+        raise InputError("send must name exactly the flows of the batch, each once")
+    places = np.empty(asked.size, dtype=np.int64)
+    places[np.argsort(asked, kind="stable")] = np.argsort(flows, kind="stable")
+    return places
+
+
+def _column(values: ArrayLike, name: str, batch: Batch) -> NDArray[np.float64]:
+    column = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if column.shape != batch.flow.shape:
+        raise InputError(f"{name} has shape {column.shape}; the batch has {len(batch)} decisions")
+    if not np.isfinite(column).all():
+        raise InputError(f"{name} holds NaN or infinity; check the policy that made it")
+    return column

@@ -1,0 +1,128 @@
+"""Pacing, round robin, the in-flight cap, marking: against what theory says."""
+
+import numpy as np
+import pytest
+
+from netsim import Network, Scenario, Simulation, simulate
+from netsim.network import MS
+from netsim.policies import native
+from netsim.scenarios import Flow
+
+PAYLOAD_SHARE = 1024 / 1106
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.1, 0.01])
+def test_a_paced_flow_sends_at_its_rate(constant, rate: float) -> None:
+    scenario = Scenario("alone", 1, 1, (Flow(0, 0),))
+    metrics = simulate(scenario, constant(f"{rate * 100} %"), seed=1).metrics
+    assert metrics["goodput"] == pytest.approx(rate * PAYLOAD_SHARE, rel=2e-3)
+
+
+def test_queue_pairs_that_wait_for_each_other_keep_their_rates(constant) -> None:
+    """Nine queue pairs of 10 % each on one uplink: what a burst waits for others is made up for."""
+    scenario = Scenario("host", 1, 1, tuple(Flow(0, 0) for _ in range(9)))
+    window = Simulation(scenario, constant("10 %"), seed=1)
+    window.run(10 * MS)
+    window.reset_window()
+    window.run(60 * MS)
+    share = window.window()["delivered_packets"].astype(np.float64) * 1024 * 80 / (50 * MS)
+    np.testing.assert_allclose(share, 0.1 * PAYLOAD_SHARE, rtol=5e-3)
+
+
+def test_a_full_uplink_is_shared_round_robin(constant) -> None:
+    scenario = Scenario("host", 1, 1, tuple(Flow(0, 0) for _ in range(5)))
+    run = Simulation(scenario, constant(), seed=1)
+    run.run(MS)
+    run.reset_window()
+    run.run(11 * MS)
+    sent = run.window()["sent_packets"]
+    assert sent.max() - sent.min() <= 4
+    assert run.metrics()["fairness_min_max"] > 0.998
+
+
+def test_two_senders_at_line_rate_fill_the_pipe_up_to_their_caps(constant) -> None:
+    """Little's law: 2 x 40 x 16 packets of 88.48 ns in flight give 113.3 us (104.9 us without headers); probes do not
+    wait for the rest of a message to be acknowledged, so they see up to two messages less."""
+    metrics = simulate("many-to-one:2", constant(), seed=1).metrics
+    cap_us = 2 * 40 * 16 * 0.08848
+    assert metrics["utilisation"] == pytest.approx(1.0, abs=1e-4)
+    assert cap_us - 2 * 16 * 0.08848 <= metrics["rtt_mean_us"] <= cap_us
+    assert metrics["loss"] == 0
+
+
+def test_the_cap_bounds_what_is_not_acknowledged(constant) -> None:
+    """One sender with one message in flight: a message an RTT."""
+    scenario = Scenario("alone", 1, 1, (Flow(0, 0),))
+    network = Network(inflight_messages=1)
+    metrics = simulate(scenario, constant(), seed=1, network=network).metrics
+    cycle_us = 15 * 0.08848 + 4.0 + network.control_delay_ps * 1e-6
+    assert metrics["goodput"] == pytest.approx(16 * 1024 * 80e-6 / cycle_us, rel=0.01)
+
+
+def test_a_flow_that_speeds_up_does_not_wait_out_its_old_gap(make_policy) -> None:
+    """From 1e-5 of line rate (35 ms between bursts) by a factor of almost 4 a decision: were the old gaps kept, the
+    first three alone would take 46 ms."""
+    policy = make_policy(
+        architecture={"hidden": [], "bias": True},
+        action={"kind": "table", "multipliers": [0.5, 3.9]},
+        limits={"rate_initial": "10 ppm"},
+    )
+    weights = {"out.weight": np.zeros((2, 4), np.float32), "out.bias": np.array([0, 1], np.float32)}
+    records = simulate(
+        Scenario("alone", 1, 1, (Flow(0, 0),)), native(policy, weights), seed=1, duration_ps=40 * MS,
+        window_ps=(MS, 40 * MS), record=True, network=Network(start_jitter_ps=0),
+    ).records  # fmt: skip
+    gap_ps = 4 * 88_480 / 1e-5
+    expected = [gap_ps / 3.9, gap_ps / 3.9**2, gap_ps / 3.9**3]
+    np.testing.assert_allclose(np.diff(records["t_ps"])[:3], expected, rtol=2e-3)
+
+
+def test_a_decision_takes_effect_after_the_decision_latency(make_policy) -> None:
+    """One flow at line rate is cut to a tenth: until the latency has passed it sends on at line rate."""
+    policy = make_policy(
+        architecture={"hidden": [], "bias": True},
+        action={"kind": "table", "multipliers": [0.1, 1.5]},
+        limits={"rate_min": "10 %"},
+    )
+    weights = {"out.weight": np.zeros((2, 4), np.float32), "out.bias": np.array([1, 0], np.float32)}
+    teacher = native(policy, weights)
+    scenario = Scenario("alone", 1, 1, (Flow(0, 0),))
+    sent = {}
+    for latency_ps in (0, 5_000_000, 20_000_000):
+        run = Simulation(scenario, teacher, seed=1, decision_latency_ps=latency_ps, network=Network(start_jitter_ps=0))
+        run.run(60_000_000)
+        sent[latency_ps] = int(run.window()["sent_packets"][0])
+    for latency_ps in (5_000_000, 20_000_000):
+        assert sent[latency_ps] - sent[0] == pytest.approx(0.9 * latency_ps / 88_480, abs=5)
+
+
+def test_ecn_marks_by_the_queue_and_cnps_keep_their_distance(constant) -> None:
+    below = simulate("many-to-one:2", constant(), seed=1, network=Network(ecn_min_bytes=1_500_000)).metrics
+    assert below["cnps"] == 0
+    always = Simulation("many-to-one:2", constant(), seed=1, network=Network(ecn_min_bytes=0, ecn_max_bytes=0))
+    always.run(50 * MS)
+    always.reset_window()
+    always.run(100 * MS)
+    counts = always.window()["counts"]
+    assert counts["marked"] == counts["data_arrived"]
+    assert counts["cnps"] == pytest.approx(
+        2 * 50 * MS / 4_000_000, rel=0.1
+    )  # one a flow every 4 us, when a packet comes
+
+
+def test_red_marks_the_right_share(constant) -> None:
+    """The queue stands at some 1.31 MB; between 0.4 and 1.6 MB and Pmax 0.2 a share of 0.2 * (q - 0.4) / 1.2."""
+    run = Simulation("many-to-one:2", constant(), seed=1)
+    run.run(50 * MS)
+    run.reset_window()
+    run.run(150 * MS)
+    counts = run.window()["counts"]
+    queue_mb = counts["wait_ps"] / counts["data_arrived"] / 80 / 1e6
+    assert counts["marked"] / counts["data_arrived"] == pytest.approx(0.2 * (queue_mb - 0.4) / 1.2, rel=0.02)
+
+
+def test_the_probe_reports_the_queue_it_met(constant) -> None:
+    records = simulate("many-to-one:2", constant(), seed=1, record=True).records
+    rtt = (records["response_ns"] - records["request_sent_ns"]).astype(np.int64)
+    own_packet = 1106 - 84  # in an empty network a probe still waits for the packet that it follows
+    np.testing.assert_allclose(records["queue_bytes"] * 0.08 + 8192 - own_packet * 0.08, rtt, atol=1.1)
