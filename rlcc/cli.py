@@ -22,6 +22,13 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 
 # The command's name -> its line in `rlcc --help`; `rlcc/commands/<name>.py` holds it as `command`.
 COMMANDS = {
+    "run": "Run a recipe: every stage from the teacher to the verdict.",
+    "rollout": "Watch a teacher decide in the network; write its decisions.",
+    "distill": "Distil a teacher into depth-limited integer trees.",
+    "emit": "Write integer-only C, its adapter and its vectors.",
+    "emulate": "Run every vector on the cycle-accurate core.",
+    "evaluate": "Set policies side by side in the network.",
+    "gate": "Judge a firmware folder: PASS (0), FAIL (1), could not run (2).",
     "doctor": "Say what is installed, which versions, and what is missing.",
 }
 

@@ -1,0 +1,37 @@
+"""`rlcc distill TEACHER ROLLOUTS`: fit an integer tree ensemble to a teacher by DAgger."""
+
+from pathlib import Path
+
+import click
+
+from distill.options import DistillOptions, RolloutOptions
+from distill.rollout import KIND as ROLLOUTS
+from rlcc import stages
+from rlcc.console import stage
+from rlcc.options import out_option
+from spec.documents import validate
+from spec.manifest import opened
+
+DEFAULT = DistillOptions()
+
+
+@click.command()
+@click.argument("teacher", type=click.Path(path_type=Path))
+@click.argument("rollouts", type=click.Path(path_type=Path))
+@click.option("--trees", type=int, default=DEFAULT.trees, show_default=True, help="At most this many trees.")
+@click.option("--depth", type=int, default=DEFAULT.depth, show_default=True, help="At most this deep.")
+@click.option("--borders", type=int, default=DEFAULT.borders, show_default=True, help="Candidate thresholds a feature.")
+@click.option("--window", type=int, help="Decisions the student looks at. [default: the teacher's window]")
+@click.option("--rounds", type=int, default=DEFAULT.rounds, show_default=True, help="DAgger rounds.")
+@click.option("--rows", type=int, default=DEFAULT.rows, show_default=True, help="Decisions sampled of each run.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@out_option
+def command(teacher: Path, rollouts: Path, seed: int, out: Path, **limits: int | None) -> None:
+    """Distil TEACHER into trees on ROLLOUTS; write student.json and student.cbm to OUT.
+
+    DAgger rounds run in the networks that the rollouts were made in.
+    """
+    options = validate(DistillOptions, {k: v for k, v in limits.items() if v is not None}, "options of rlcc distill")
+    network = validate(RolloutOptions, opened(rollouts, ROLLOUTS).details["options"], str(rollouts))
+    with stage("distill") as (figures, progress):
+        stages.distill(teacher, rollouts, options, network, seed, out, figures, progress)

@@ -1,0 +1,55 @@
+"""`rlcc run RECIPE`: every stage of a recipe, from the teacher to the verdict."""
+
+from pathlib import Path
+
+import click
+
+from rlcc import gate as gate_stage
+from rlcc import stages, verdict
+from rlcc.console import print_verdict, stage
+from rlcc.recipe import load_recipe, teacher_path
+
+STAGES = ("rollout", "distill", "emit", "emulate", "gate")
+RUNS = Path("runs")
+
+
+@click.command()
+@click.argument("recipe_file", metavar="RECIPE", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the artefacts. [default: runs/<recipe's name>]")
+@click.option(
+    "--from",
+    "first",
+    type=click.Choice(STAGES),
+    default=STAGES[0],
+    help="Start here, on the artefacts of an earlier run.",
+)
+def command(recipe_file: Path, out: Path | None, first: str) -> int:
+    """Run every stage of RECIPE: rollout, distill, emit, emulate, gate.
+
+    Prints a line a stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
+    """
+    recipe = load_recipe(recipe_file)
+    teacher = teacher_path(recipe, recipe_file)
+    folder = out or RUNS / recipe.name
+    wanted = STAGES[STAGES.index(first) :]
+    rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"
+
+    if "rollout" in wanted:
+        with stage("rollout") as (figures, progress):
+            stages.rollout(teacher, recipe.rollout, rollouts, figures, progress)
+    if "distill" in wanted:
+        with stage("distill") as (figures, progress):
+            stages.distill(teacher, rollouts, recipe.distill, recipe.rollout, recipe.seed, student, figures, progress)
+    if "emit" in wanted:
+        with stage("emit") as (figures, _):
+            stages.emit(student, recipe.emit.target, recipe.seed, firmware, figures)
+    if "emulate" in wanted:
+        with stage("emulate") as (figures, progress):
+            stages.emulate(firmware, recipe.emulate, figures, progress)
+    with stage("gate") as (figures, progress):
+        found = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress)
+        verdict.write(found, folder / "verdict")
+        failed = len(found.failures())
+        figures += [f"{len(found.checks)} checks, {failed} failed", f"{folder / 'verdict' / verdict.JSON}"]
+    print_verdict(found)
+    return 0 if found.passed else 1

@@ -1,0 +1,90 @@
+"""What commands print: a line a stage with its figures, progress on a terminal only, and the gate's table."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from rlcc.closed_loop import Outcome
+from rlcc.verdict import Verdict
+
+WIDTH = 100
+"""Columns of a table where the output is not a terminal."""
+
+Progress = Callable[[str], None]
+Figures = list[str]
+
+
+def console() -> Console:
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=WIDTH, no_color=True)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[tuple[Figures, Progress]]:
+    """Time a stage and print its line: append figures to the list; call the second to say what is going on."""
+    out = Console(stderr=True)
+    figures: Figures = []
+    begin = time.monotonic()
+    if out.is_terminal:
+        with out.status(f"{name} ...") as status:
+            yield figures, lambda text: status.update(escape(f"{name}: {text}"))
+    else:
+        yield figures, lambda _: None
+    console().print(f"[bold]{name:<9}[/bold] {escape(', '.join(figures))}  [dim]{time.monotonic() - begin:.1f} s[/dim]")
+
+
+def print_verdict(verdict: Verdict) -> None:
+    """Every check with its figure and limit, then PASS or FAIL."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("", "check", "value", "limit", ""):
+        table.add_column(column, overflow="fold")
+    group = ""
+    for check in verdict.checks:
+        mark = "ok" if check.passed else "[bold red]FAIL[/bold red]"
+        shown = check.group if check.group != group else ""
+        group = check.group
+        table.add_row(shown, escape(check.name), escape(check.value), escape(check.limit), mark)
+    out = console()
+    out.print()
+    out.print(table)
+    for check in verdict.failures():
+        if check.detail:
+            out.print(escape(f"{check.name}: {check.detail}"))
+    word = "[bold green]PASS[/bold green]" if verdict.passed else "[bold red]FAIL[/bold red]"
+    out.print(f"\n{word}  {escape(verdict.policy)} on {escape(verdict.profile)}")
+
+
+def print_outcomes(outcomes: list[Outcome]) -> None:
+    """A row a scenario and policy; means over the seeds."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    names = [
+        "scenario",
+        "policy",
+        "goodput",
+        "latency us",
+        "p99 us",
+        "RTT inflation",
+        "queue us",
+        "min/max",
+        "Jain",
+        "loss",
+    ]
+    for name in names:
+        table.add_column(name, justify="left" if name in ("scenario", "policy") else "right")
+    for o in outcomes:
+        figures = [
+            f"{o.mean('goodput'):.4f}",
+            f"{o.mean('latency_mean_us'):.2f}",
+            f"{o.mean('latency_p99_us'):.2f}",
+            f"{o.mean('rtt_inflation_mean'):.3f}",
+            f"{o.mean('queue_mean_us'):.2f}",
+            f"{o.mean('fairness_min_max'):.3f}",
+            f"{o.mean('jain'):.4f}",
+            f"{o.mean('loss'):.6f}",
+        ]
+        table.add_row(o.scenario, escape(o.policy), *figures)
+    console().print(table)

@@ -1,0 +1,38 @@
+"""Click options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from spec.errors import InputError
+
+FOLDER = click.Path(path_type=Path)
+
+out_option = click.option("--out", required=True, type=FOLDER, help="Folder of the artefact.")
+scenario_option = click.option(
+    "--scenario", "scenarios", multiple=True, default=["many-to-one:64"], show_default=True, help="Repeatable."
+)
+
+
+def seed_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Seeds of runs, repeatable."""
+    seeds = click.IntRange(0)
+    return click.option(
+        "--seed", "seeds", multiple=True, type=seeds, default=[default], show_default=True, help="Repeatable."
+    )
+
+
+def quantity(parse: Callable[[object], int]) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+    """A callback that reads an option as a quantity with its unit; "0.9us" and "0.9 us" are the same."""
+
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+        if value is None:
+            return None
+        try:
+            return parse(value)
+        except InputError as error:
+            raise InputError(f"--{parameter.name}: {error}") from None
+
+    return read

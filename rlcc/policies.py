@@ -1,0 +1,56 @@
+"""Any policy by its path: a teacher (folder or weights file), a student, or a firmware folder whose C is compiled."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.shared import shared_library
+from netsim.policies import PolicySpec, compiled, native, program
+from spec.documents import load_json
+from spec.errors import InputError
+from spec.manifest import NAME, opened
+from spec.student import NAME as STUDENT_NAME
+from spec.student import load_student
+from teachers.load import load
+
+
+@dataclass(frozen=True)
+class Named:
+    """A policy for the simulator, its kind and the hash of what it came from."""
+
+    name: str
+    kind: str
+    hash: str
+    policy: PolicySpec
+
+
+@contextmanager
+def by_path(path: Path) -> Iterator[Named]:
+    """The policy in ``path``. A firmware folder's C is compiled into a library that lives as long as the context."""
+    kind = kind_of(path)
+    if kind == "student":
+        manifest = opened(path, "student")
+        student = load_student(path / STUDENT_NAME)
+        yield Named(student.name, kind, manifest.hash, program(student.program(), student.params()))
+    elif kind == "firmware":
+        manifest = opened(path, "firmware")
+        student = load_student(path / STUDENT_NAME)
+        with shared_library(path) as library:
+            yield Named(student.name, kind, manifest.hash, compiled(library, student.params()))
+    else:
+        teacher = load(path)
+        yield Named(teacher.policy.name, "teacher", teacher.hash, native(teacher.policy, teacher.weights))
+
+
+def kind_of(path: Path) -> str:
+    """What the artefact in ``path`` is; anything without a manifest is taken for a teacher."""
+    if not path.exists():
+        raise InputError(f"there is no {path}; give a teacher, a student or a firmware folder")
+    if not (path / NAME).is_file():
+        return "teacher"
+    found = load_json(path / NAME)
+    kind = found.get("kind") if isinstance(found, dict) else None
+    if kind not in ("teacher", "student", "firmware"):
+        raise InputError(f"{path} is a {kind}; give a teacher, a student or a firmware folder")
+    return str(kind)

@@ -1,0 +1,93 @@
+"""Recipes: one TOML file that says all of a run, from the teacher to the verdict."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from distill.options import DistillOptions, RolloutOptions
+from netsim.simulation import DURATION_PS, WINDOW_PS
+from spec.documents import load_toml
+from spec.errors import InputError
+from spec.quantity import DurationPs
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EmitOptions(_Strict):
+    """The target interface of the firmware folder (codegen.targets)."""
+
+    target: str = "connectx6dx"
+
+
+class EmulateOptions(_Strict):
+    """The engine profile, and the compiler that makes its machine code."""
+
+    profile: str = "ibex-small"
+    compiler: Literal["clang", "gcc"] = "clang"
+    optimise: str = "-O2"
+
+
+class Tolerance(_Strict):
+    """How far the student may fall behind its teacher in the network, in means over the seeds.
+
+    RL-CC Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees.
+    """
+
+    goodput: float = Field(default=0.01, ge=0, le=1)
+    """Fraction of line rate, either way."""
+    latency: float = Field(default=0.02, ge=0, le=1)
+    """Relative, of the mean packet latency, either way: a student that decides otherwise is not its teacher."""
+    fairness: float = Field(default=0.1, ge=0, le=1)
+    """Of Jain's index; only a loss of fairness fails."""
+    loss: float = Field(default=0.0001, ge=0, le=1)
+    """Fraction of the packets sent; only more loss fails."""
+
+
+class GateOptions(_Strict):
+    """What a firmware folder must hold to pass."""
+
+    budget: DurationPs
+    scenarios: list[str] = Field(min_length=1, max_length=64)
+    seeds: list[int] = Field(default=[11], min_length=1, max_length=64)
+    duration: DurationPs = DURATION_PS
+    window: tuple[DurationPs, DurationPs] = WINDOW_PS
+    tolerance: Tolerance = Tolerance()
+
+    @model_validator(mode="after")
+    def _times(self) -> "GateOptions":
+        if self.budget <= 0:
+            raise ValueError('a budget of 0 cannot be met; give what a decision may take, for example "0.9 us"')
+        begin, end = self.window
+        if not 0 <= begin < end <= self.duration:
+            raise ValueError("the window must lie within the duration")
+        return self
+
+
+class Recipe(_Strict):
+    """A recipe file. ``teacher`` is a path relative to the recipe's folder."""
+
+    format: Literal[1]
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
+    teacher: str
+    seed: int = Field(default=1, ge=0, lt=2**31)
+    rollout: RolloutOptions
+    distill: DistillOptions = DistillOptions()
+    emit: EmitOptions = EmitOptions()
+    emulate: EmulateOptions = EmulateOptions()
+    gate: GateOptions
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read and check a recipe; InputError names the key that is wrong."""
+    return load_toml(Recipe, path)
+
+
+def teacher_path(recipe: Recipe, path: Path) -> Path:
+    """Where the recipe in ``path`` says its teacher is."""
+    found = (path.parent / recipe.teacher).resolve()
+    if not found.exists():
+        raise InputError(f"{path}: teacher: there is no {found}; train one with rlcc train or name another")
+    return found

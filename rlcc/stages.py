@@ -1,0 +1,116 @@
+"""The stages of a run, each from artefacts to an artefact, with the figures of its line.
+
+Imports of what a stage alone needs stand inside it: emit, emulate and gate must load neither torch nor CatBoost.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from distill.options import DistillOptions, RolloutOptions
+from emulator.report import EmulationReport
+from rlcc.console import Figures, Progress
+from rlcc.recipe import EmulateOptions
+from spec.manifest import opened
+
+
+def rollout(teacher_path: Path, options: RolloutOptions, out: Path, figures: Figures, progress: Progress) -> None:
+    """Watch the teacher decide; write the rollouts."""
+    from distill import rollout as stage
+    from teachers.load import load
+
+    teacher = load(teacher_path)
+    runs = stage.collect(stage.teacher_policy(teacher), options, progress)
+    rows = stage.write(runs, teacher, out, options)
+    figures += [f"{rows:,} decisions of {teacher.policy.name} {teacher.hash[:12]} in {len(runs)} networks"]
+
+
+def distill(
+    teacher_path: Path,
+    rollouts: Path,
+    options: DistillOptions,
+    network: RolloutOptions,
+    seed: int,
+    out: Path,
+    figures: Figures,
+    progress: Progress,
+) -> None:
+    """Fit the student by DAgger; write student.json and student.cbm."""
+    from distill import distil
+    from distill import rollout as rollouts_stage
+    from teachers.load import load
+
+    teacher = load(teacher_path)
+    parent = opened(rollouts, rollouts_stage.KIND)
+    runs = list(rollouts_stage.read(rollouts, teacher))
+    fitted = distil.distil(teacher, runs, options, network, seed=seed, progress=progress)
+    distil.save(fitted, parent.hash, out, seed=seed)
+    ensemble, report = fitted.student.ensemble, fitted.student.report
+    thresholds = sum(len(values) for values in ensemble.thresholds().values())
+    figures += [
+        f"{len(ensemble.trees)} trees of depth <= {ensemble.depth}, {thresholds} thresholds",
+        f"rmse {report['rounds'][-1]['rmse']:.5f} after {options.rounds} DAgger rounds",
+        f"= CatBoost on {report['checked_points']:,} points",
+    ]
+
+
+def emit(student: Path, target: str, seed: int, out: Path, figures: Figures) -> None:
+    """Write the firmware folder."""
+    from codegen.emit import emit as write_firmware
+
+    details = write_firmware(student, out, target=target, seed=seed)
+    points = details["threshold_points"]
+    figures += [
+        f"{target}, context {details['context_bytes']} of {details['context_limit']} B",
+        f"{details['vectors']:,} vectors, {points['hit']} of {points['wanted']} threshold points hit",
+    ]
+
+
+def emulate(firmware: Path, engine: EmulateOptions, figures: Figures, progress: Progress) -> EmulationReport:
+    """Run every vector on the core, and time the naive if-else of the trees alone beside the whole decision."""
+    from emulator import emulate as run_firmware
+
+    report = run_firmware(
+        firmware, profile=engine.profile, compiler=engine.compiler, opt=engine.optimise, progress=progress
+    )
+    if report.cycles is None:
+        figures.append(f"{report.profile}: did not run: {report.fault or '; '.join(report.forbidden)}")
+        return report
+    alone = trees_only_cycles(firmware, engine)
+    figures += [
+        f"{report.profile}: {report.cycles.mean:.0f} cycles mean, {report.cycles.max} max"
+        f" = {report.cycles.max / report.clock_mhz:.3f} us at {report.clock_mhz:g} MHz",
+        f"trees alone, naive, {alone[0]:.0f} mean, {alone[1]} max",
+        f"{report.vectors - report.mismatches:,} of {report.vectors:,} vectors equal",
+        f"{report.code_bytes} B code, {report.table_bytes} B tables, {report.stack_bytes_measured} B stack",
+    ]
+    return report
+
+
+def trees_only_cycles(firmware: Path, engine: EmulateOptions) -> tuple[float, int]:
+    """Mean and maximum cycles of trees_only.c on the feature rows of the vectors."""
+    from emulator import time_function
+    from emulator.firmware import PROGRAM, read_firmware
+    from spec.documents import load_json
+    from spec.interpret import trace
+    from spec.program import Op, Program
+
+    program = Program.from_json(load_json(firmware / PROGRAM))
+    vectors = read_firmware(firmware).vectors
+    inputs = [
+        {name: part[name].astype(np.int64) for name in part.dtype.names or ()}
+        for part in (vectors.event, vectors.params, vectors.flow)
+    ]
+    trees = next(node for node in program.nodes if node.op is Op.TREES)
+    values = trace(program, *inputs)
+    # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.
+    rows = np.stack([np.minimum(values[a], 2**31 - 1) for a in trees.args], axis=1)
+    timing = time_function(
+        firmware / "trees_only.c",
+        "rlcc_trees_only",
+        rows,
+        profile=engine.profile,
+        compiler=engine.compiler,
+        opt=engine.optimise,
+    )
+    return timing.cycles.mean, timing.cycles.max
