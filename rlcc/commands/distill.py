@@ -8,7 +8,7 @@ from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import KIND as ROLLOUTS
 from rlcc import stages
 from rlcc.console import stage
-from rlcc.options import out_option
+from rlcc.options import FOLDER, out_option
 from spec.documents import validate
 from spec.manifest import opened
 
@@ -16,8 +16,8 @@ DEFAULT = DistillOptions()
 
 
 @click.command()
-@click.argument("teacher", type=click.Path(path_type=Path))
-@click.argument("rollouts", type=click.Path(path_type=Path))
+@click.argument("teacher", type=FOLDER)
+@click.argument("rollouts", type=FOLDER)
 @click.option("--trees", type=int, default=DEFAULT.trees, show_default=True, help="At most this many trees.")
 @click.option("--depth", type=int, default=DEFAULT.depth, show_default=True, help="At most this deep.")
 @click.option("--borders", type=int, default=DEFAULT.borders, show_default=True, help="Candidate thresholds a feature.")

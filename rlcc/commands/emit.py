@@ -6,11 +6,11 @@ import click
 
 from rlcc import stages
 from rlcc.console import stage
-from rlcc.options import out_option
+from rlcc.options import FOLDER, out_option
 
 
 @click.command()
-@click.argument("student", type=click.Path(path_type=Path))
+@click.argument("student", type=FOLDER)
 @click.option("--target", default="connectx6dx", show_default=True, help="generic, connectx6dx or doca-pcc.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the random vectors.")
 @out_option

@@ -6,6 +6,7 @@ import click
 
 from rlcc import stages
 from rlcc.console import stage
+from rlcc.options import FOLDER
 from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, validate, write_atomically
 
@@ -13,11 +14,11 @@ DEFAULT = EmulateOptions()
 
 
 @click.command()
-@click.argument("firmware", type=click.Path(path_type=Path))
+@click.argument("firmware", type=FOLDER)
 @click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
 @click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
 @click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write the report as JSON.")
+@click.option("--json", "json_file", type=FOLDER, help="Also write the report as JSON.")
 def command(firmware: Path, profile: str, compiler: str, optimise: str, json_file: Path | None) -> int:
     """Run every vector of FIRMWARE on the core: bit-equality and cycles of one decision, call to return.
 

@@ -9,7 +9,7 @@ from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, WINDOW_PS
 from rlcc import closed_loop
 from rlcc.closed_loop import Entry
 from rlcc.console import print_outcomes, stage
-from rlcc.options import quantity, scenario_option, seed_option
+from rlcc.options import FOLDER, quantity, scenario_option, seed_option
 from rlcc.policies import by_path
 from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
@@ -19,20 +19,12 @@ TIME = quantity(parse_duration_ps)
 
 
 @click.command()
-@click.argument("policies", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--scenario", "scenarios", multiple=True, default=["many-to-one:64"], show_default=True, help="Repeatable."
-)
-@click.option(
-    "--seed", "seeds", multiple=True, type=click.IntRange(0), default=[11], show_default=True, help="Repeatable."
-)
-@click.option(
-    "--duration", callback=quantity(parse_duration_ps), help="Of each run. [default: 200 ms, measured 50-170 ms]"
-)
-@click.option(
-    "--decision-latency", callback=quantity(parse_duration_ps), help="What a decision takes. [default: 0.9 us]"
-)
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write all metrics as JSON.")
+@click.argument("policies", nargs=-1, required=True, type=FOLDER)
+@scenario_option
+@seed_option(11)
+@click.option("--duration", callback=TIME, help="Of each run; measured from 25 % to 85 % of it. [default: 200 ms]")
+@click.option("--decision-latency", callback=TIME, help="What a decision takes. [default: 0.9 us]")
+@click.option("--json", "json_file", type=FOLDER, help="Also write all metrics as JSON.")
 def command(
     policies: tuple[Path, ...],
     scenarios: tuple[str, ...],
@@ -56,8 +48,4 @@ def command(
         figures.append(f"{len(outcomes) * len(seeds)} runs")
     print_outcomes(outcomes)
     if json_file is not None:
-        rows = [
-            {"policy": o.policy, "scenario": o.scenario, "seeds": list(o.seeds), "metrics": list(o.metrics)}
-            for o in outcomes
-        ]
-        write_atomically(json_file, dump_json(rows))
+        write_atomically(json_file, dump_json([o.to_json() for o in outcomes]))

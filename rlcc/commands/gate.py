@@ -14,19 +14,15 @@ from spec.quantity import parse_duration_ps
 
 
 @click.command()
-@click.argument("firmware", type=click.Path(path_type=Path))
-@click.option(
-    "--recipe", "recipe_file", type=click.Path(path_type=Path), help="Takes teacher, engine and limits from here."
-)
-@click.option("--teacher", type=click.Path(path_type=Path), help="The teacher that the student is compared with.")
+@click.argument("firmware", type=FOLDER)
+@click.option("--recipe", "recipe_file", type=FOLDER, help="Takes teacher, engine and limits from here.")
+@click.option("--teacher", type=FOLDER, help="The teacher that the student is compared with.")
 @click.option("--profile", help="Engine profile, name or TOML file. [default: ibex-small]")
 @click.option("--compiler", help="clang or gcc. [default: clang]")
 @click.option("--budget", callback=quantity(parse_duration_ps), help='What a decision may take, for example "0.9 us".')
 @click.option("--scenario", "scenarios", multiple=True, help="Of the closed loop; repeatable.")
 @click.option("--seed", "seeds", multiple=True, type=click.IntRange(0), help="Of the closed loop; repeatable.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of the verdict. [default: verdict beside FIRMWARE]"
-)
+@click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
 def command(
     firmware: Path,
     recipe_file: Path | None,

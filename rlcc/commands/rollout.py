@@ -7,23 +7,17 @@ import click
 from distill.options import RolloutOptions
 from rlcc import stages
 from rlcc.console import stage
-from rlcc.options import out_option, quantity, scenario_option, seed_option
+from rlcc.options import FOLDER, out_option, quantity, scenario_option, seed_option
 from spec.quantity import parse_duration_ps
 
 TIME = quantity(parse_duration_ps)
 
 
 @click.command()
-@click.argument("teacher", type=click.Path(path_type=Path))
-@click.option(
-    "--scenario", "scenarios", multiple=True, default=["many-to-one:64"], show_default=True, help="Repeatable."
-)
-@click.option(
-    "--seed", "seeds", multiple=True, type=click.IntRange(0), default=[1], show_default=True, help="Repeatable."
-)
-@click.option(
-    "--duration", default="40 ms", show_default=True, callback=quantity(parse_duration_ps), help="Of each run."
-)
+@click.argument("teacher", type=FOLDER)
+@scenario_option
+@seed_option(1)
+@click.option("--duration", default="40 ms", show_default=True, callback=TIME, help="Of each run.")
 @out_option
 def command(teacher: Path, scenarios: tuple[str, ...], seeds: tuple[int, ...], duration: int, out: Path) -> None:
     """Watch TEACHER decide; write one row a decision to OUT/rollouts.parquet."""

@@ -7,6 +7,7 @@ import click
 from rlcc import gate as gate_stage
 from rlcc import stages, verdict
 from rlcc.console import print_verdict, stage
+from rlcc.options import FOLDER
 from rlcc.recipe import load_recipe, teacher_path
 
 STAGES = ("rollout", "distill", "emit", "emulate", "gate")
@@ -14,8 +15,8 @@ RUNS = Path("runs")
 
 
 @click.command()
-@click.argument("recipe_file", metavar="RECIPE", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the artefacts. [default: runs/<recipe's name>]")
+@click.argument("recipe_file", metavar="RECIPE", type=FOLDER)
+@click.option("--out", type=FOLDER, help="Folder of the artefacts. [default: runs/<recipe's name>]")
 @click.option(
     "--from",
     "first",
