@@ -108,9 +108,10 @@ def _normal_equations(
     right = np.zeros(leaves)
     for a in range(trees):
         right += np.bincount(columns[:, a], weights=weight * y, minlength=leaves)
-        for b in range(trees):
+        for b in range(a, trees):  # the other half is its mirror image
             gram += np.bincount(columns[:, a] * leaves + columns[:, b], weights=weight, minlength=leaves * leaves)
-    return gram.reshape(leaves, leaves), right
+    square = gram.reshape(leaves, leaves)
+    return square + np.triu(square, 1).T, right
 
 
 def _floats(x: NDArray[np.int64]) -> NDArray[Any]:

@@ -29,7 +29,7 @@ class DistillOptions(_Strict):
     """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
     rounds: int = Field(default=3, ge=0, le=50)
     """DAgger rounds after the first fit: the student drives, the teacher labels."""
-    rows: int = Field(default=40_000, ge=100, le=10_000_000)
+    rows: int = Field(default=20_000, ge=100, le=10_000_000)
     """Decisions sampled of each run."""
     learning_rate: list[float] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
     """Boosting step sizes tried; the best on held-out decisions is kept."""
