@@ -23,6 +23,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 # The command's name -> its line in `rlcc --help`; `rlcc/commands/<name>.py` holds it as `command`.
 COMMANDS = {
     "run": "Run a recipe: every stage from the teacher to the verdict.",
+    "train": "Train a teacher by ADPG in the native simulator.",
     "rollout": "Watch a teacher decide in the network; write its decisions.",
     "distill": "Distil a teacher into depth-limited integer trees.",
     "emit": "Write integer-only C, its adapter and its vectors.",

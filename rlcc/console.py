@@ -67,7 +67,7 @@ def print_outcomes(outcomes: list[Outcome]) -> None:
         "goodput",
         "latency us",
         "p99 us",
-        "RTT inflation",
+        "inflation",
         "queue us",
         "min/max",
         "Jain",

@@ -41,7 +41,7 @@ def command(
     latency = DECISION_LATENCY_PS if decision_latency is None else decision_latency
     with ExitStack() as stack, stage("evaluate") as (figures, progress):
         named = [stack.enter_context(by_path(path)) for path in policies]
-        entries = [Entry(f"{n.kind} {n.name} {n.hash[:8]}", n.policy, latency) for n in named]
+        entries = [Entry(f"{n.kind} {n.hash[:8]}", n.policy, latency) for n in named]
         outcomes = closed_loop.run(
             entries, list(scenarios), list(seeds), duration_ps=length, window_ps=window, progress=progress
         )
