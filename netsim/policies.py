@@ -209,7 +209,8 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
         if op == Op.TREES:
             core.tree_args = list(args)
             args = []
-        nodes.append(_core.ProgramNode(op, *[*args, 0, 0, 0][:3], imm))
+        a, b, c = [*args, 0, 0, 0][:3]
+        nodes.append(_core.ProgramNode(op, a, b, c, imm))
     core.nodes = nodes
     trees = zip(flat["tree_features"], flat["tree_thresholds"], flat["tree_leaves"], strict=True)
     core.trees = [_core.ProgramTree(*tree) for tree in trees]

@@ -4,7 +4,7 @@ result = simulate("many-to-one:64", native(policy, weights), seed=1)
 result.metrics["goodput"], result.records["rate_q30"]
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from netsim.policies import NativePolicy, PolicySpec, Weights
 from netsim.scenarios import Scenario
 from spec.errors import InputError
 
-Records = dict[str, NDArray[np.generic]]
+Records = dict[str, NDArray[Any]]
 
 DURATION_PS = 200 * MS  # RL-CC, published code: 200 ms, measured from 50 to 170 ms
 WINDOW_PS = (50 * MS, 170 * MS)
@@ -164,7 +164,7 @@ def check_until(now_ps: int, until_ps: int) -> None:
         raise InputError(f"the simulation cannot run from {now_ps} to {until_ps} ps; time goes forward, up to 100 s")
 
 
-def merge(records: list[Mapping[str, NDArray[np.generic]]]) -> Records:
+def merge(records: Sequence[Mapping[str, NDArray[Any]]]) -> Records:
     """Records of one simulation drained in parts, as one."""
     if not records:
         return {}

@@ -30,7 +30,7 @@ enum class Op : std::uint8_t { // the numbers of spec.program.Op
 };
 
 struct ProgramNode {
-  Op op;
+  Op op = Op::constant;
   std::uint32_t a = 0, b = 0, c = 0; // operands: earlier nodes
   std::int64_t imm = 0;
 };
