@@ -100,3 +100,15 @@ def test_long_runs_conserve_packets(steering) -> None:
         for ms in (10, 50, 200):
             run.run(ms * MS)
             assert run.conservation()["holds"], name
+
+
+def test_a_packet_lost_again_is_reported_again(constant) -> None:
+    """Four senders at 30 % overload a short buffer for ever, with a timeout of 20 ms: were a retransmission's loss left
+    to it, hardly anything would arrive."""
+    network = Network(buffer_bytes=30_000, retransmit_timeout_ps=20 * MS)
+    run = Simulation("many-to-one:4", constant("30 %"), seed=1, network=network)
+    run.run(200 * MS)
+    counts = run.window()["counts"]
+    assert counts["nacks"] > 10_000
+    assert counts["timeouts"] < 5
+    assert run.metrics()["goodput"] > 0.2
