@@ -10,6 +10,7 @@ batch, and none of them can depend on another's outcome. With L = 0 a batch is o
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -133,6 +134,10 @@ class ArrayEnv:
     def metrics(self) -> dict[str, float]:
         """Metrics since the window began."""
         return metrics(dict(self._core.window()), self.scenario, self.network)
+
+    def window(self) -> dict[str, Any]:
+        """The raw counts behind the metrics, by flow and port."""
+        return dict(self._core.window())
 
     def conservation(self) -> dict[str, int]:
         """See Simulation.conservation."""

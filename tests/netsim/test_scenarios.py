@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from netsim import Scenario, Simulation, scenarios
+from netsim import Network, Scenario, Simulation, scenarios
 from netsim.network import MS
+from netsim.policies import native
 from netsim.scenarios import Flow
 from spec.errors import InputError
 
@@ -95,3 +96,17 @@ def test_names_that_mean_nothing_are_refused(text: str) -> None:
 def test_scenarios_that_cannot_be_are_refused(flows: tuple[Flow, ...]) -> None:
     with pytest.raises(InputError, match="scenario wrong"):
         Scenario("wrong", 2, 1, flows)
+
+
+def test_a_late_decision_does_not_reach_the_flow_that_came_after(make_policy) -> None:
+    """The flow's first decision (a tenth of the rate) is due 10.05 ms later, when the flow has ended and come back."""
+    policy = make_policy(architecture={"hidden": [], "bias": True}, action={"kind": "table", "multipliers": [0.1, 1.5]})
+    weights = {"out.weight": np.zeros((2, 4), np.float32), "out.bias": np.array([1, 0], np.float32)}
+    scenario = Scenario("again", 1, 1, (Flow(0, 0, 2000, 0, 10 * MS),))
+    run = Simulation(
+        scenario, native(policy, weights), seed=1, decision_latency_ps=10 * MS + 50_000_000, record=True,
+        network=Network(start_jitter_ps=0),
+    )  # fmt: skip
+    run.run(10 * MS + 100_000_000)
+    assert run.drain_records()["step"].tolist() == [0, 0]
+    assert run.rates().tolist() == [1.0]
