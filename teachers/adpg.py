@@ -1,0 +1,263 @@
+"""Analytic deterministic policy gradient (PCC-RL section 5, RL-CC eq. 3), on-policy, readable from top to bottom.
+
+The native simulator decides with the current weights and records; PyTorch computes pi(o_t) again on those rows and
+follows
+
+    grad = mean_t( (sum_j gamma^(j-1) delta_(t+j), j = 1..horizon) * grad pi(o_t) )  -  grad of the action difference
+
+where delta = target - max(inflation - beta, 0) * sqrt(rate): raise the action where less congestion than the target
+follows, lower it where more does. No critic, no exploration noise, no replay. Answering for the NEXT deltas, not for
+the one observed, is what teaches damping: at the fixed point what follows is uncorrelated with what was seen.
+
+An episode starts in an empty network and has ``segments`` updates; between two of them the flows just go on. An LSTM
+is trained by truncated back-propagation: every segment starts from the hidden state that the simulator had there.
+Checkpoints are taken between episodes, so that a resumed run repeats an uninterrupted one bit for bit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim import Simulation, scenarios
+from netsim.network import Network
+from netsim.policies import native
+from netsim.simulation import Records, merge
+from spec.policy import Policy
+from spec.records import Trajectories
+from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
+from teachers.curriculum import TrainConfig, Training, congestion_feature
+from teachers.load import load
+from teachers.networks import PolicyNetwork, seeded, torch
+from teachers.save import save
+from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.validation import Measured, interval_ps, measure
+
+Floats = NDArray[np.float32]
+PATIENCE = 16
+"""How many times the usual duration a segment may take; in a flooded network decisions come late or never."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What progress is told after every episode; ``measured`` is empty where there was no validation."""
+
+    episode: int
+    episodes: int
+    mean_square_delta: float
+    cost: float | None
+    best_cost: float
+    measured: tuple[Measured, ...]
+
+
+@dataclass(frozen=True)
+class TrainReport:
+    """The trained teacher (the best by validation), and how it came about."""
+
+    teacher: Teacher
+    episodes: int
+    best_episode: int
+    cost: float
+    measured: tuple[Measured, ...]
+    stopped_early: bool
+
+
+Progress = Callable[[Step], None]
+
+
+def train(config: TrainConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> TrainReport:
+    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then.
+
+    The same configuration gives the same weights, resumed or not. InputError where the start or checkpoint is unfit.
+    """
+    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    torch.set_num_threads(1)
+    torch.set_deterministic_debug_mode("error")  # as use_deterministic_algorithms(True), which imports the compiler too
+    try:
+        return _train(config, out, resume, progress)
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_deterministic_debug_mode(mode)
+
+
+def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | None) -> TrainReport:
+    t, v = config.training, config.validation
+    network = seeded(config.policy, t.seed)
+    if t.start is not None:
+        network.take(load(Path(t.start), config.policy).weights)
+    optimizer = torch.optim.Adam(network.parameters(), lr=t.learning_rate, eps=t.adam_eps)
+    kept = Checkpoint.first(network.weights())
+    if resume:
+        kept = read_checkpoint(checkpoint_path(out), config, network, optimizer)
+
+    while kept.episode < t.episodes and kept.stale < v.patience:
+        for group in optimizer.param_groups:
+            done = kept.episode / max(t.episodes - 1, 1)
+            group["lr"] = t.learning_rate + (t.final_learning_rate - t.learning_rate) * done
+        square = run_episode(config.policy, t, network, optimizer, kept.episode)
+        episode = kept.episode + 1
+        cost, measured = None, ()
+        if episode % v.every == 0 or episode == t.episodes:
+            measured = validate(config, network.weights())
+            cost = float(np.mean([m.cost for m in measured]))
+        kept = kept.after(episode, cost, network.weights())
+        write_checkpoint(checkpoint_path(out), config, network, optimizer, kept)
+        if progress is not None:
+            progress(Step(episode, t.episodes, square, cost, kept.best_cost, measured))
+
+    teacher = _finished(config, kept)
+    save(teacher, out, seed=t.seed, tools=("numpy", "safetensors", "torch"))
+    checkpoint_path(out).unlink(missing_ok=True)
+    stopped = kept.episode < t.episodes
+    return TrainReport(
+        teacher, kept.episode, kept.best_episode, kept.best_cost, validate(config, teacher.weights), stopped
+    )
+
+
+def run_episode(
+    policy: Policy, t: Training, network: PolicyNetwork, optimizer: torch.optim.Optimizer, episode: int
+) -> float:
+    """All scenarios of the curriculum side by side, one update a segment. Mean squared delta over the episode."""
+    actor = native(policy, network.weights())
+    runs = [
+        _Run(Simulation(name, actor, seed=_seed(t.seed, episode, index), record=True), policy, t)
+        for index, name in enumerate(t.scenarios)
+    ]
+    target = congestion_feature(policy).target
+    squares = []
+    for _ in range(t.segments):
+        weights = network.weights()
+        segments = [run.advance(weights) for run in runs]
+        losses = [loss(network, segment, t, target) for segment in segments if segment.length.max(initial=0) > t.horizon]
+        if losses:
+            optimizer.zero_grad()
+            torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(network.parameters(), t.gradient_limit)
+            optimizer.step()
+        squares += [float(np.mean(s.delta[s.mask()] ** 2)) for s in segments if s.length.any()]
+    return float(np.mean(squares))
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Some decisions of every flow: observations [T, B, features], deltas [T, B], how many are real [B], and the
+    LSTM's memory before the first [B, 2 H]."""
+
+    rows: Floats
+    delta: Floats
+    length: NDArray[np.int64]
+    memory: Floats
+
+    def mask(self) -> NDArray[np.bool_]:
+        return np.arange(len(self.rows))[:, None] < self.length[None, :]
+
+
+def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -> torch.Tensor:
+    """What ADPG descends: its gradient is the one above."""
+    half = segment.memory.shape[1] // 2
+    state = None
+    if network.lstm is not None:
+        memory = torch.from_numpy(segment.memory).unsqueeze(0)
+        state = (memory[..., :half].contiguous(), memory[..., half:].contiguous())
+    logits = network.logits(torch.from_numpy(segment.rows), state)
+    outputs = torch.tanh(logits)
+
+    steps = len(segment.rows)
+    delta = np.clip(segment.delta / target, -t.delta_limit, t.delta_limit)
+    to_go = np.zeros((steps, delta.shape[1]), dtype=np.float32)
+    for ahead in range(1, t.horizon + 1):
+        to_go[: steps - ahead] += np.float32(t.gamma ** (ahead - 1)) * delta[ahead:]
+    answered = torch.from_numpy(np.arange(steps)[:, None] + t.horizon < segment.length[None, :])
+    # A saturated tanh has no gradient: where the sign is wrong, a softsign beside it leads back.
+    wrong = torch.from_numpy(to_go) * logits.detach() < 0
+    pushed = outputs + t.leak * wrong * torch.nn.functional.softsign(logits)
+    gained = (torch.from_numpy(to_go) * pushed)[answered].mean()
+
+    both = torch.from_numpy(segment.mask()[1:])
+    changes = (outputs[1:] - outputs[:-1])[both]
+    return t.action_difference * changes.square().mean() - gained
+
+
+class _Run:
+    """One simulation of an episode, advanced segment by segment."""
+
+    def __init__(self, simulation: Simulation, policy: Policy, t: Training) -> None:
+        self.simulation = simulation
+        self.policy = policy
+        self.feature = congestion_feature(policy)
+        scenario = simulation.scenario
+        flows_a_port = len(scenario.flows) // scenario.receivers
+        self.step_ps = interval_ps(flows_a_port, Network())
+        self.usual_ps = (t.rollout + t.horizon) * self.step_ps
+        self.wanted = (t.rollout + t.horizon) * len(scenario.flows)
+        self.before: list[Records] = []
+
+    def advance(self, weights: Weights) -> Segment:
+        simulation = self.simulation
+        simulation.set_weights(weights)
+        memory = simulation.hidden_state()
+        begin = simulation.now_ps
+        parts, decisions = [], 0
+        while decisions < self.wanted and simulation.now_ps < begin + PATIENCE * self.usual_ps:
+            simulation.run(simulation.now_ps + self.step_ps)
+            parts.append(simulation.drain_records())
+            decisions += parts[-1]["flow"].size
+        now = merge(parts)
+        # The segment before gives the first rows their history; what is older than that is not needed.
+        trajectories = Trajectories.of(merge([*self.before, now]))
+        self.before = [now]
+        return self._segment(trajectories, begin, memory)
+
+    def _segment(self, trajectories: Trajectories, begin_ps: int, memory: Floats) -> Segment:
+        rows, _ = trajectories.float_rows(self.policy.observation)
+        delta = self.feature.float_value(trajectories.decisions(), self.policy.observation.path) / self.feature.factor
+        fresh = np.flatnonzero(trajectories.columns["t_ps"] >= begin_ps)
+        flow = trajectories.columns["flow"][fresh].astype(np.int64)
+        length = np.bincount(flow, minlength=len(memory)).astype(np.int64)
+        place = np.arange(fresh.size) - np.repeat(np.cumsum(length) - length, length)
+        padded = np.zeros((int(length.max(initial=0)), len(memory), rows.shape[1]), dtype=np.float32)
+        padded[place, flow] = rows[fresh]
+        deltas = np.zeros(padded.shape[:2], dtype=np.float32)
+        deltas[place, flow] = delta[fresh]
+        return Segment(padded, deltas, length, memory)
+
+
+def validate(config: TrainConfig, weights: Weights) -> tuple[Measured, ...]:
+    """Closed-loop runs of the weights with every number of flows of the recipe."""
+    v = config.validation
+    found = []
+    for flows in v.flows:
+        interval = interval_ps(flows, Network())
+        found.append(
+            measure(
+                config.policy,
+                weights,
+                flows,
+                settle_ps=max(v.settle, v.intervals * interval),
+                measure_ps=max(v.measure, v.intervals * interval),
+                seed=v.seed,
+            )
+        )
+    return tuple(found)
+
+
+def _finished(config: TrainConfig, kept: Checkpoint) -> Teacher:
+    provenance = {
+        **config.policy.provenance,
+        "method": "ADPG",
+        "seed": config.training.seed,
+        "scenarios": config.training.scenarios,
+        "episodes": kept.episode,
+        "best_episode": kept.best_episode,
+        "cost": round(kept.best_cost, 6),
+    }
+    return make_teacher(config.policy.model_copy(update={"provenance": provenance}), kept.best_weights, "training")
+
+
+def _seed(seed: int, episode: int, index: int) -> int:
+    return int(np.random.SeedSequence([seed, episode, index]).generate_state(1)[0])
+
+
+__all__ = ["Progress", "Step", "TrainReport", "scenarios", "train"]

@@ -1,0 +1,106 @@
+"""Training recipes: a policy, the scenarios it learns in, ADPG's hyper-parameters and how progress is judged.
+
+    format = 1
+    [policy]            # policy.toml without its weights
+    [training]          # seed, scenarios, optimiser
+    [validation]        # numbers of flows, how often, when to stop
+
+PCC-RL trains on many-to-one with 2, 4 and 8 flows alone; RL-CC on many-to-one and all-to-all.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from netsim import scenarios
+from netsim.network import MS
+from spec.documents import load_toml
+from spec.errors import InputError
+from spec.features import PccRlCongestion, RlCcCongestion
+from spec.policy import Policy
+from spec.quantity import DurationPs
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Training(_Strict):
+    """Where the policy learns, and how fast. Sources: RL-CC's paper and the published research code ([code])."""
+
+    seed: int = Field(ge=0, lt=2**31)
+    scenarios: list[str] = Field(min_length=1, max_length=32)
+    episodes: int = Field(ge=1, le=100_000)
+    segments: int = Field(default=40, ge=1, le=10_000)  # updates an episode; every episode starts in an empty network
+    rollout: int = Field(default=15, ge=2, le=1024)  # decisions a flow and update [code]
+    horizon: int = Field(default=5, ge=1, le=64)  # deltas that a decision answers for
+    gamma: float = Field(default=0.99, gt=0, le=1)  # [code]
+    action_difference: float = Field(default=0.5, ge=0)  # weight of the mean squared change of the output [code]
+    delta_limit: float = Field(default=2.0, gt=0)  # on |delta| / target: a full buffer is just "too much"
+    leak: float = Field(default=0.1, ge=0)  # share of a softsign beside tanh in the gradient: no saturation for good
+    learning_rate: float = Field(default=0.01, gt=0, le=1)  # Adam [code]
+    final_learning_rate: float = Field(default=0.001, gt=0, le=1)  # reached linearly in the last episode
+    adam_eps: float = Field(default=1e-5, gt=0)  # [code]
+    gradient_limit: float = Field(default=0.5, gt=0)  # norm [code]
+    start: str | None = None  # a teacher of the same architecture to go on from
+
+    @field_validator("scenarios")
+    @classmethod
+    def _known(cls, names: list[str]) -> list[str]:
+        for name in names:
+            try:
+                scenario = scenarios.parse(name)
+            except InputError as error:
+                raise ValueError(str(error)) from None
+            if scenario.long_flow is not None:
+                raise ValueError(f"{name}: flows that come and go are for evaluation, not for training")
+        return names
+
+
+class Validation(_Strict):
+    """Closed-loop runs of many-to-one that decide which weights are kept."""
+
+    flows: list[int] = Field(default=[2, 8, 64, 512, 2048], min_length=1, max_length=16)
+    every: int = Field(default=5, ge=1)  # episodes
+    patience: int = Field(default=10, ge=1)  # validations without a better one before training stops
+    settle: DurationPs = 30 * MS  # flows start at line rate: a flooded buffer takes some 20 ms to drain
+    measure: DurationPs = 10 * MS
+    intervals: int = Field(default=40, ge=1)  # decisions a flow, at least, in either
+    seed: int = Field(default=1, ge=0)
+
+    @field_validator("flows")
+    @classmethod
+    def _possible(cls, flows: list[int]) -> list[int]:
+        if any(not 1 <= n <= 16384 for n in flows):
+            raise ValueError("a number of flows is 1 to 16384")
+        return flows
+
+
+class TrainConfig(_Strict):
+    """A training recipe, checked."""
+
+    format: Literal[1]
+    policy: Policy
+    training: Training
+    validation: Validation = Validation()
+
+    @model_validator(mode="after")
+    def _trainable(self) -> "TrainConfig":
+        if self.policy.action.outputs != 1:
+            raise ValueError("ADPG trains one continuous action; the action table is for policies from elsewhere")
+        congestion_feature(self.policy)
+        return self
+
+
+def congestion_feature(policy: Policy) -> RlCcCongestion | PccRlCongestion:
+    """The feature whose delta the policy is rewarded by: the reward is -delta^2."""
+    for feature in policy.observation.features:
+        if isinstance(feature, RlCcCongestion | PccRlCongestion):
+            return feature
+    raise ValueError("the policy observes no congestion feature, and the reward is made of one; add rl_cc_congestion")
+
+
+def load_recipe(path: Path) -> TrainConfig:
+    """Read and check a training recipe. InputError names the key and what is wrong with it."""
+    return load_toml(TrainConfig, path)

@@ -1,0 +1,82 @@
+"""The PyTorch module of a policy's architecture, for training. The order of layers is spec'd in teachers/teacher.py."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spec.errors import InputError
+from spec.policy import Policy
+from teachers.teacher import Weights
+
+try:
+    import torch
+    from torch import nn
+except ImportError:
+    raise InputError("training needs PyTorch; install it with: pip install 'rlcc[train]'") from None
+
+State = tuple[torch.Tensor, torch.Tensor]
+
+
+class PolicyNetwork(nn.Module):
+    """Fully connected layers, an LSTM where the policy has one, the output, tanh."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__()
+        architecture = policy.architecture
+        width = policy.observation.size
+        layers = []
+        for units in architecture.hidden:
+            layers.append(nn.Linear(width, units, bias=architecture.bias))
+            width = units
+        self.fc = nn.ModuleList(layers)
+        self.lstm = None
+        if architecture.lstm is not None:
+            self.lstm = nn.LSTM(width, architecture.lstm, bias=architecture.bias)
+            width = architecture.lstm
+        self.out = nn.Linear(width, policy.action.outputs, bias=architecture.bias)
+
+    def forward(self, rows: torch.Tensor, state: State | None = None) -> torch.Tensor:
+        """Outputs [T, B] of observations [T, B, features]; ``state`` is the LSTM's before the first row, else zero."""
+        return torch.tanh(self.logits(rows, state))
+
+    def logits(self, rows: torch.Tensor, state: State | None = None) -> torch.Tensor:
+        """Outputs before tanh [T, B]."""
+        for layer in self.fc:
+            rows = torch.relu(layer(rows))
+        if self.lstm is not None:
+            rows, _ = self.lstm(rows, state)
+        return self.out(rows).squeeze(-1)  # type: ignore[no-any-return]
+
+    def weights(self) -> Weights:
+        """Copies of the weights under their canonical names."""
+        found: Weights = {}
+        for name, parameter in self.named_parameters():
+            found[_canonical(name)] = parameter.detach().numpy().astype(np.float32, copy=True)
+        if self.lstm is not None and not self.lstm.bias:
+            zeros = np.zeros(4 * self.lstm.hidden_size, dtype=np.float32)
+            found |= {"lstm.bias_ih": zeros, "lstm.bias_hh": zeros.copy()}
+        return found
+
+    def take(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        """Take over weights with canonical names."""
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                parameter.copy_(torch.from_numpy(np.array(weights[_canonical(name)])))
+
+
+def seeded(policy: Policy, seed: int) -> PolicyNetwork:
+    """A network with PyTorch's usual initial weights, reproducibly; the output layer is small, so that the first
+    actions are near 1 (CleanRL's actors do the same with a gain of 0.01)."""
+    generator: Any = torch.random.fork_rng(devices=[])
+    with generator:
+        torch.manual_seed(seed)
+        network = PolicyNetwork(policy)
+    with torch.no_grad():
+        network.out.weight.mul_(0.1)
+    return network
+
+
+def _canonical(name: str) -> str:
+    return name.replace("fc.", "fc", 1).removesuffix("_l0")
