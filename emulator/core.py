@@ -113,11 +113,11 @@ class _Sources:
         self.rtl, self.prim = ibex / "rtl", vendor / "ip" / "prim" / "rtl"
         self.includes = vendor / "dv" / "sv" / "dv_utils"
         packages = [self.prim / f"prim_{name}_pkg.sv" for name in PACKAGES] + [self.rtl / "ibex_pkg.sv"]
-        ours = sorted(path for path in (HERE / "rtl").glob("prim_*.sv"))
-        self.verilog = [*packages, *ours, HERE / "rtl" / f"{TOP}.sv"]
+        ours = sorted((HERE / "rtl").glob("*.sv"))
+        self.verilog = [*packages, *ours]
         self.bench = HERE / "bench" / f"{EXECUTABLE}.cpp"
         found = [p for folder in (self.rtl, self.prim, self.includes) for p in sorted(folder.glob("*.sv*"))]
-        self.hashed = [*found, *ours, self.verilog[-1], *sorted((HERE / "bench").glob("*.[ch]pp"))]
+        self.hashed = [*found, *ours, *sorted((HERE / "bench").glob("*.[ch]pp"))]
         for path in packages:
             if not path.is_file():
                 raise InputError(

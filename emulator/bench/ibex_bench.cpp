@@ -34,8 +34,7 @@ class Bench {
 public:
   explicit Bench(const Job &job)
       : job_(job), instruction_(job.instruction.low, job.instruction.high - job.instruction.low),
-        data_(job.data.low, job.data.high - job.data.low), instruction_port_(job.instruction_wait),
-        data_port_(job.data_wait), context_(std::make_unique<VerilatedContext>()),
+        data_(job.data.low, job.data.high - job.data.low), context_(std::make_unique<VerilatedContext>()),
         core_(std::make_unique<Vrlcc_ibex>(context_.get())) {
     for (const Image &image : job.images)
       load(image);
@@ -78,6 +77,8 @@ private:
   }
 
   void reset() {
+    core_->instr_wait_i = uint8_t(job_.instruction_wait);
+    core_->data_wait_i = uint8_t(job_.data_wait);
     core_->clk_i = 0;
     core_->rst_ni = 0;
     for (int i = 0; i < 8; ++i) {
@@ -87,39 +88,23 @@ private:
     core_->rst_ni = 1;
   }
 
+  // One clock cycle: after the rising edge everything has settled; what is granted now is served before the next one.
   void cycle() {
-    // The rising edge takes last cycle's grants and answers; then this cycle's answers are put on the bus.
     core_->clk_i = 1;
     core_->eval();
-    core_->clk_i = 0;
-    core_->instr_rvalid_i = instruction_port_.answers();
-    core_->instr_rdata_i = instruction_port_.data();
-    core_->instr_err_i = instruction_port_.answers() && instruction_port_.error();
-    core_->data_rvalid_i = data_port_.answers();
-    core_->data_rdata_i = data_port_.data();
-    core_->data_err_i = false;
-    core_->eval();
-
     if (core_->id_valid_o)
       follow(core_->id_pc_o);
     if (phase_ == Phase::inside)
       ++cycles_;
-
-    core_->instr_gnt_i = core_->instr_req_o && instruction_port_.ready();
-    if (core_->instr_gnt_i) {
-      const uint32_t address =
-          core_->instr_addr_o; // a prefetch past the end answers with an error, felt only if executed
-      const bool held = instruction_.holds(address, 4);
-      instruction_port_.start(held ? instruction_.word(address) : 0, !held);
-    } else {
-      instruction_port_.idle();
+    if (core_->instr_gnt_o) { // a prefetch past the end answers with an error, felt only if it is executed
+      const uint32_t address = core_->instr_addr_o;
+      core_->instr_fault_i = !instruction_.holds(address, 4);
+      core_->instr_word_i = core_->instr_fault_i ? 0 : instruction_.word(address);
     }
-
-    core_->data_gnt_i = core_->data_req_o && data_port_.ready();
-    if (core_->data_gnt_i)
-      data_port_.start(access(), false);
-    else
-      data_port_.idle();
+    if (core_->data_gnt_o)
+      core_->data_word_i = access();
+    core_->clk_i = 0;
+    core_->eval();
   }
 
   void follow(uint32_t pc) {
@@ -182,7 +167,6 @@ private:
 
   const Job &job_;
   Memory instruction_, data_;
-  Port instruction_port_, data_port_;
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vrlcc_ibex> core_;
   Phase phase_ = Phase::before;

@@ -1,8 +1,4 @@
-// One memory port as the core sees it: a flat array behind a single-ported bus with wait states.
-//
-// A request is granted in the cycle it is raised unless the port is busy; its answer comes 1 + wait cycles later; the
-// next request is granted no earlier than the cycle of that answer. With wait = 0 this is a synchronous SRAM that
-// serves one access every cycle; with wait = w it serves one every 1 + w.
+// The bytes of one memory. Its timing is in RTL (emulator/rtl/rlcc_memory_port.sv).
 #pragma once
 
 #include <cstdint>
@@ -31,38 +27,4 @@ public:
 private:
   uint32_t base_;
   std::vector<uint8_t> bytes_;
-};
-
-// The handshake of a port. answers() holds for the whole cycle; it ends with start() or idle().
-class Port {
-public:
-  explicit Port(uint32_t wait) : wait_(wait) {}
-
-  bool answers() const { return pending_ && remaining_ == 0; }
-  uint32_t data() const { return data_; }
-  bool error() const { return error_; }
-  bool ready() const { return !pending_ || remaining_ == 0; }
-
-  // The cycle ends: a granted request starts its wait; otherwise time passes.
-  void start(uint32_t data, bool error) {
-    pending_ = true;
-    remaining_ = wait_;
-    data_ = data;
-    error_ = error;
-  }
-  void idle() {
-    if (!pending_)
-      return;
-    if (remaining_ == 0)
-      pending_ = false;
-    else
-      --remaining_;
-  }
-
-private:
-  uint32_t wait_;
-  uint32_t remaining_ = 0;
-  uint32_t data_ = 0;
-  bool pending_ = false;
-  bool error_ = false;
 };

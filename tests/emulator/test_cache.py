@@ -1,5 +1,6 @@
 """The cache of built cores: built once for a key, never half there, safe for builders that meet."""
 
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -98,6 +99,25 @@ def test_only_what_changes_the_rtl_is_another_core(cache: Path, monkeypatch: pyt
     monkeypatch.setattr(core_module, "CXX_FAST", ("-O1",))
     keys.add(built_core(core))
     assert len(keys) == 5
+
+
+@pytest.mark.parametrize(
+    "edited", ["rtl/rlcc_memory_port.sv", "rtl/prim_flop.sv", "bench/job.hpp", "bench/ibex_bench.cpp"]
+)
+def test_an_edited_source_is_another_core(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str
+) -> None:
+    monkeypatch.setattr(core_module, "_build", lambda sources, folder: (folder / "ibex_bench").write_text(""))
+    core = load_profile("ibex-small").core
+    before = built_core(core)
+    copy = tmp_path / "copy"
+    shutil.copytree(core_module.HERE / "rtl", copy / "rtl")
+    shutil.copytree(core_module.HERE / "bench", copy / "bench")
+    monkeypatch.setattr(core_module, "HERE", copy)
+    assert built_core(core) == before  # where the files lie does not matter
+    with (copy / edited).open("a") as file:
+        file.write("// edited\n")
+    assert built_core(core) != before
 
 
 def test_missing_cxx_compiler_names_the_command(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

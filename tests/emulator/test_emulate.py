@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from emulator import emulate
+from emulator.compile import find_gcc
 from spec.errors import InputError
 
 Maker = Callable[..., Path]
@@ -203,3 +204,13 @@ def test_compressed_code_and_every_optimisation_level_agree(firmware_folder: Mak
 def test_same_input_same_report(firmware_folder: Maker) -> None:
     folder = firmware_folder()
     assert emulate(folder, profile="ibex-maxperf") == emulate(folder, profile="ibex-maxperf")
+
+
+@pytest.mark.skipif(find_gcc() is None, reason="no RISC-V GCC installed")
+@pytest.mark.parametrize("profile", PROFILES)
+def test_gcc_is_a_second_compiler(firmware_folder: Maker, profile: str) -> None:
+    folder = firmware_folder()
+    report = emulate(folder, profile=profile, compiler="gcc")
+    assert report.passed, report
+    assert report.compiler == "gcc"
+    assert report.compiler_version != emulate(folder, profile=profile).compiler_version
