@@ -1,0 +1,122 @@
+"""NumPy inference on records equals PyTorch's and the simulator's own."""
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from netsim import Simulation
+from netsim.network import MS
+from netsim.policies import native
+from spec.policy import Policy
+from spec.records import RECORD_COLUMNS, Trajectories
+from teachers.inference import decide, network_outputs
+from teachers.networks import PolicyNetwork
+from teachers.teacher import Teacher, make_teacher
+
+Columns = dict[str, NDArray[np.generic]]
+
+
+def random_records(lengths: list[int], first_steps: list[int], seed: int = 0) -> Columns:
+    """Flows of the given lengths whose first recorded decision has the given step, in random order of time."""
+    random = np.random.default_rng(seed)
+    n = sum(lengths)
+    flow = np.repeat(np.arange(len(lengths)), lengths)
+    step = np.concatenate([np.arange(k) + s for k, s in zip(lengths, first_steps, strict=True)])
+    columns = {name: np.zeros(n, dtype=kind) for name, kind in RECORD_COLUMNS.items()}
+    sent = random.integers(0, 2**32, n, dtype=np.uint32)
+    columns |= {
+        "t_ps": step * 1_000_000,
+        "flow": flow.astype(np.uint32),
+        "step": step.astype(np.uint32),
+        "request_sent_ns": sent,
+        "response_ns": sent + random.integers(8000, 40000, n).astype(np.uint32),  # wraps
+        "rate_q30": random.integers(1000, 2**30, n).astype(np.uint32),
+        "action_q16": random.integers(-10000, 13000, n).astype(np.int32),
+    }
+    order = random.permutation(n)
+    return {name: column[order] for name, column in columns.items()}
+
+
+def random_teacher(policy: Policy, seed: int = 3) -> tuple[Teacher, PolicyNetwork]:
+    torch.manual_seed(seed)
+    network = PolicyNetwork(policy)
+    return make_teacher(policy, network.weights(), "test"), network
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("hidden", [[], [12], [12, 7]])
+def test_mlp_equals_torch(make_policy: Any, hidden: list[int], bias: bool) -> None:
+    teacher, network = random_teacher(make_policy(hidden=hidden, bias=bias, window=3))
+    trajectories = Trajectories.of(random_records([50, 1, 9, 700], [0, 0, 0, 4]))
+    outputs, valid = network_outputs(teacher, trajectories)
+    rows, complete = trajectories.float_rows(teacher.policy.observation)
+    expected = network(torch.from_numpy(rows.astype(np.float32))).detach().numpy()
+    assert np.abs(outputs[:, 0] - expected).max() < 1e-6
+    assert np.array_equal(valid, complete)
+    multiplier, _ = decide(teacher, trajectories)
+    assert np.array_equal(multiplier, teacher.policy.action.multiplier(outputs[:, 0].astype(np.float64)))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("hidden", [[], [12], [32, 16]])
+def test_lstm_equals_torch_along_each_run(make_policy: Any, hidden: list[int], bias: bool) -> None:
+    teacher, network = random_teacher(make_policy(hidden=hidden, lstm=16, bias=bias))
+    lengths, steps = [40, 1, 400, 40, 3], [0, 0, 0, 7, 0]
+    trajectories = Trajectories.of(random_records(lengths, steps))
+    outputs, valid = network_outputs(teacher, trajectories)
+    rows, _ = trajectories.float_rows(teacher.policy.observation)
+    expected, known, begin = [], [], 0
+    for length, step in zip(lengths, steps, strict=True):
+        run = torch.from_numpy(rows[begin : begin + length].astype(np.float32)).unsqueeze(1)
+        expected.append(network(run).detach().numpy()[:, 0])
+        known.append(np.full(length, step == 0))
+        begin += length
+    assert np.abs(outputs[:, 0] - np.concatenate(expected)).max() < 1e-6
+    assert np.array_equal(valid, np.concatenate(known))
+
+
+def test_gap_in_a_flow_starts_a_new_run(make_policy: Any) -> None:
+    """Rows after a gap carry no memory over it and are not valid: their past is unknown."""
+    teacher, _ = random_teacher(make_policy(hidden=[12], lstm=12, bias=True))
+    records = random_records([30], [0])
+    kept = {name: column[records["step"] != 10] for name, column in records.items()}
+    _, valid = network_outputs(teacher, Trajectories.of(kept))
+    assert np.array_equal(valid, np.arange(29) < 10)
+
+
+def test_no_rows(make_policy: Any) -> None:
+    for policy in (make_policy(hidden=[12]), make_policy(hidden=[12], lstm=12)):
+        teacher, _ = random_teacher(policy)
+        multiplier, valid = decide(teacher, Trajectories.of(random_records([0], [0])))
+        assert multiplier.shape == valid.shape == (0,)
+
+
+@pytest.mark.parametrize("lstm", [None, 16])
+@pytest.mark.parametrize("scenario", ["many-to-one:8", "long-short:9"])
+def test_equals_the_simulator(make_policy: Any, lstm: int | None, scenario: str) -> None:
+    """The simulator's `output` column, recomputed from its records; short flows come and go as new ones."""
+    policy = make_policy(hidden=[12] if lstm is None else [32, 16], lstm=lstm, bias=True)
+    teacher, _ = random_teacher(policy)
+    run = Simulation(scenario, native(policy, teacher.weights), seed=4, record=True)
+    run.run(25 * MS)
+    trajectories = Trajectories.of(run.drain_records())
+    assert len(trajectories) > 100
+    outputs, valid = network_outputs(teacher, trajectories)
+    assert valid.all()
+    assert np.abs(outputs[:, 0] - trajectories.columns["output"]).max() < 1e-5
+    multiplier, _ = decide(teacher, trajectories)
+    assert np.abs((multiplier - 1) * 65536 - trajectories.columns["action_q16"]).max() <= 1.5
+
+
+@pytest.mark.slow
+def test_a_million_rows_in_seconds(make_policy: Any) -> None:
+    trajectories = Trajectories.of(random_records([4000] * 250, [0] * 250))
+    for policy in (make_policy(hidden=[12]), make_policy(hidden=[32, 16], lstm=16, bias=True)):
+        teacher, _ = random_teacher(policy)
+        begin = time.process_time()
+        decide(teacher, trajectories)
+        assert time.process_time() - begin < 15

@@ -1,0 +1,186 @@
+"""ADPG: the gradient is the one of the paper, training improves a policy, and a resumed run is the same run."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import teachers
+from spec.errors import InputError
+from teachers.adpg import Segment, Step, loss, train, validate
+from teachers.checkpoint import checkpoint_path
+from teachers.curriculum import TrainConfig, load_recipe
+from teachers.networks import seeded
+
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+
+
+@pytest.fixture
+def make_config(make_policy: Any) -> Any:
+    def make(episodes: int = 4, lstm: int | None = None, **training: Any) -> TrainConfig:
+        policy = make_policy(hidden=[12], lstm=lstm, bias=lstm is not None)
+        content = {
+            "format": 1,
+            "policy": policy.model_dump(mode="json"),
+            "training": {
+                "seed": 5,
+                "scenarios": ["many-to-one:2", "many-to-one:4"],
+                "episodes": episodes,
+                "segments": 10,
+                "learning_rate": 0.01,
+                "delta_limit": 1.0,
+                **training,
+            },
+            "validation": {"flows": [2, 4], "every": 2, "settle": "5 ms", "measure": "2 ms"},
+        }
+        return TrainConfig.model_validate(content)
+
+    return make
+
+
+def segment_of(delta: list[float], rows: Any) -> Segment:
+    column = np.array(delta, dtype=np.float32)[:, None]
+    return Segment(rows.astype(np.float32), column, np.array([len(delta)]), np.zeros((1, 0), np.float32))
+
+
+def test_gradient_is_reward_to_go_times_policy_gradient(make_config: Any) -> None:
+    config = make_config(horizon=2, action_difference=0.0, leak=0.0, gamma=0.5, delta_limit=10.0)
+    network = seeded(config.policy, 0)
+    random = np.random.default_rng(1)
+    rows, delta = random.normal(size=(5, 1, 4)), [0.3, -0.2, 0.05, 0.6, -0.4]
+    loss(network, segment_of(delta, rows), config.training, target=0.1).backward()
+    found = network.out.weight.grad.clone()
+
+    network.zero_grad()
+    outputs = network(torch.from_numpy(rows.astype(np.float32)))[:, 0]
+    # The last two decisions have no two deltas after them: nobody knows what followed.
+    expected = sum((delta[t + 1] + 0.5 * delta[t + 2]) / 0.1 * outputs[t] for t in range(3)) / 3
+    (-expected).backward()
+    assert torch.allclose(found, network.out.weight.grad, rtol=1e-5)
+
+
+def test_congestion_that_follows_lowers_the_action(make_config: Any) -> None:
+    config = make_config(horizon=1)
+    rows = np.tile(np.array([1.0, 0.4, 1.0, 0.2]), (6, 1, 1))
+    for delta, sign in ((-0.05, -1), (0.05, 1)):
+        network = seeded(config.policy, 0)
+        before = network(torch.from_numpy(rows.astype(np.float32))).mean().item()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        loss(network, segment_of([delta] * 6, rows), config.training, target=0.064).backward()
+        optimizer.step()
+        after = network(torch.from_numpy(rows.astype(np.float32))).mean().item()
+        assert (after - before) * sign > 0
+
+
+def test_saturated_in_the_wrong_direction_finds_back(make_config: Any) -> None:
+    """tanh(40) has no gradient in float32; the leak has. Saturated in the right direction, nothing pushes further."""
+    config = make_config(horizon=1, action_difference=0.0)
+    network = seeded(config.policy, 0)
+    rows = np.full((4, 1, 4), 1e4)
+    up = network.logits(torch.from_numpy(rows.astype(np.float32))).mean().item() > 0
+    for delta, moves in ((-1.0 if up else 1.0, True), (1.0 if up else -1.0, False)):
+        network.zero_grad()
+        loss(network, segment_of([delta] * 4, rows), config.training, target=0.064).backward()
+        assert bool(network.out.weight.grad.abs().max() > 0) is moves
+
+
+@pytest.mark.parametrize("lstm", [None, 8])
+def test_short_training_improves_the_policy(tmp_path: Path, make_config: Any, lstm: int | None) -> None:
+    config = make_config(episodes=6, lstm=lstm, segments=25)
+    untrained = np.mean([m.cost for m in validate(config, seeded(config.policy, config.training.seed).weights())])
+    steps: list[Step] = []
+    report = train(config, tmp_path / "t", progress=steps.append)
+    assert report.cost < 0.2 * untrained
+    assert len(steps) == report.episodes == 6
+    assert steps[-1].best_cost == report.cost
+    loaded = teachers.load(tmp_path / "t")
+    assert loaded.hash == report.teacher.hash
+    assert loaded.policy.provenance["seed"] == 5
+    assert not checkpoint_path(tmp_path / "t").exists()
+
+
+class Interruption(Exception):
+    """Stands for Ctrl-C or a power cut."""
+
+
+@pytest.mark.parametrize("lstm", [None, 4])
+def test_resumed_run_is_bit_equal(tmp_path: Path, make_config: Any, lstm: int | None) -> None:
+    config = make_config(lstm=lstm)
+    whole = train(config, tmp_path / "whole")
+
+    def interrupt(step: Step) -> None:
+        if step.episode == 3:
+            raise Interruption
+
+    with pytest.raises(Interruption):
+        train(config, tmp_path / "parts", progress=interrupt)
+    assert not (tmp_path / "parts").exists()
+    resumed = train(config, tmp_path / "parts", resume=True)
+    assert resumed.teacher.hash == whole.teacher.hash
+    for name in ("policy.safetensors", "policy.toml", "manifest.json"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
+
+
+def test_another_seed_is_another_teacher(tmp_path: Path, make_config: Any) -> None:
+    one = train(make_config(episodes=1), tmp_path / "a").teacher
+    assert train(make_config(episodes=1, seed=6), tmp_path / "b").teacher.hash != one.hash
+
+
+def test_resume_refusals(tmp_path: Path, make_config: Any) -> None:
+    with pytest.raises(InputError, match="train without --resume"):
+        train(make_config(), tmp_path / "t", resume=True)
+
+    def interrupt(step: Step) -> None:
+        raise Interruption
+
+    with pytest.raises(Interruption):
+        train(make_config(), tmp_path / "t", progress=interrupt)
+    with pytest.raises(InputError, match="another recipe"):
+        train(make_config(horizon=4), tmp_path / "t", resume=True)
+    path = checkpoint_path(tmp_path / "t")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match="not a readable checkpoint"):
+        train(make_config(), tmp_path / "t", resume=True)
+
+
+def test_early_stop_keeps_the_best(tmp_path: Path, make_config: Any) -> None:
+    """With a learning rate of nothing no validation beats the first."""
+    config = make_config(episodes=20, learning_rate=1e-12, final_learning_rate=1e-12, segments=1)
+    patient = config.validation.model_copy(update={"every": 1, "patience": 2})
+    report = train(config.model_copy(update={"validation": patient}), tmp_path / "t")
+    assert (report.stopped_early, report.episodes, report.best_episode) == (True, 3, 1)
+
+
+def test_training_goes_on_from_another_teacher(tmp_path: Path, make_config: Any) -> None:
+    first = train(make_config(), tmp_path / "first")
+    config = make_config(episodes=1, segments=1, start=str(tmp_path / "first"), learning_rate=1e-9)
+    second = train(config, tmp_path / "second").teacher
+    for name, weights in second.weights.items():
+        assert np.abs(weights - first.teacher.weights[name]).max() < 1e-7
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES.glob("train-*.toml")), ids=lambda p: p.stem)
+def test_recipes_are_valid(recipe: Path) -> None:
+    config = load_recipe(recipe)
+    assert config.policy.name == recipe.stem.removeprefix("train-")
+    assert f"rlcc train recipes/{recipe.name} " in config.policy.provenance["command"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seed = 1", "seed = 1\nsead = 2", "sead"),
+        ('"many-to-one:8"', '"many-to-none:8"', "many-to-none"),
+        ('"many-to-one:8"', '"long-short:8"', "come and go"),
+        ("learning_rate = 0.003", "learning_rate = -1", "learning_rate"),
+        ('kind = "rl_cc_congestion"\ntarget = 0.064\nbeta = 1.5\nscale = -12.5', 'kind = "rate"', "congestion feature"),
+    ],
+)
+def test_wrong_recipes(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = (RECIPES / "train-rl-cc-mlp.toml").read_text()
+    assert old in text
+    (tmp_path / "r.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        load_recipe(tmp_path / "r.toml")
