@@ -9,6 +9,7 @@ from netsim.policies import native
 from netsim.scenarios import Flow
 
 PAYLOAD_SHARE = 1024 / 1106
+SHORT_BUFFER = Network(buffer_bytes=200_000)
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.1, 0.01])
@@ -128,3 +129,16 @@ def test_the_probe_reports_the_queue_it_met(constant) -> None:
     rtt = (records["response_ns"] - records["request_sent_ns"]).astype(np.int64)
     own_packet = 1106 - 84  # in an empty network a probe still waits for the packet that it follows
     np.testing.assert_allclose(records["queue_bytes"] * 0.08 + 8192 - own_packet * 0.08, rtt, atol=1.1)
+
+
+def test_ports_share_the_buffer(constant) -> None:
+    """Two ports, each overloaded twice: they divide the buffer that one alone would fill."""
+    queues = {}
+    for ports in (1, 2):
+        flows = tuple(Flow(h, h // 4) for h in range(4 * ports))
+        run = Simulation(Scenario("ports", 4 * ports, ports, flows), constant(), seed=1, network=SHORT_BUFFER)
+        run.run(20 * MS)
+        counts = run.window()["counts"]
+        queues[ports] = counts["wait_ps"] / counts["data_arrived"] / 80 / SHORT_BUFFER.buffer_bytes
+    assert 0.85 < queues[1] < 1
+    assert 0.4 < queues[2] < 0.7
