@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from netsim import Simulation, simulate
+from netsim import Network, Simulation, simulate
 from netsim.network import MS
 from netsim.simulation import merge
 from spec.errors import InputError
@@ -136,3 +136,19 @@ def test_only_native_policies_have_weights(steering, constant) -> None:
     for ask in (run.hidden_state, run.observations):
         with pytest.raises(InputError, match="native"):
             ask()
+
+
+def test_signals_count_what_came_since_the_last_decision(steering) -> None:
+    """Over all records they add up to the totals, but for what came after each flow's last decision."""
+    network = Network(buffer_bytes=100_000, ecn_min_bytes=5_000, ecn_max_bytes=80_000)
+    run = Simulation("many-to-one:8", steering(0.5), seed=1, record=True, network=network)
+    run.run(5 * MS)
+    records, counts = run.drain_records(), run.window()["counts"]
+    for name, total, slack in (
+        ("nack_count", counts["nacks"], 16),
+        ("cnp_count", counts["cnps"], 80),
+        ("sent_bytes", counts["data_sent"] * 1024, 8 * 640 * 1024),
+    ):
+        summed = int(records[name].astype(np.int64).sum())
+        assert 0 < summed <= total
+        assert total - summed <= slack, name
