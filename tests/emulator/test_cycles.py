@@ -11,6 +11,7 @@ import pytest
 
 from emulator import time_function
 from emulator.profile import load_profile
+from spec.errors import InputError
 
 PROFILES = Path(__file__).parents[2] / "emulator" / "profiles"
 RETURN = 2  # a jump: one cycle and one bubble
@@ -41,6 +42,7 @@ SMALL = {
     "mul a1, a0, a0": 3,
     "mulhu a1, a0, a0": 4,
     "mulh a1, a0, a0": 4,
+    "mulhsu a1, a0, a0": 4,
     "lui a1, 1; slli a1, a1, 3; sltu a1, a1, a0": 3,
     "lw a1, 0(a0); lw a2, 4(a0); blt a1, a2, 1f; nop; 1: mul a1, a1, a2": 2 + 2 + 1 + 1 + 3,
 }
@@ -61,6 +63,10 @@ MAXPERF = {
     "bne x0, a0, 1f; nop; 1:": 2,
     "mul a1, a0, a0": 1,
     "mulhu a1, a0, a0": 2,
+    "mulh a1, a0, a0": 2,
+    "mulhsu a1, a0, a0": 2,
+    "lw a1, 0(a0); lw a2, 4(a0); lw a3, 8(a0); nop": 4,
+    "sw a0, -4(sp); sw a0, -8(sp); lw a1, 0(a0); nop": 4,
     "j 1f; nop; 1:": 2,
 }
 
@@ -127,3 +133,38 @@ def test_time_does_not_depend_on_what_ran_before(tmp_path: Path) -> None:
         taken = rows[:, 0] < rows[:, 1]
         for path in (taken, ~taken):
             assert len(set(timing.cycles_each[path].tolist())) == 1
+
+
+def test_constant_tables_are_read_and_counted(tmp_path: Path) -> None:
+    source = tmp_path / "table.c"
+    words = [n * n - 7 for n in range(16)]
+    source.write_text(
+        f"#include <stdint.h>\nstatic const int32_t squares[16] = {{{', '.join(map(str, words))}}};\n"
+        "int32_t look(const int32_t *f) { return squares[f[0]]; }\n"
+    )
+    timing = time_function(source, "look", [[n] for n in range(16)], profile="ibex-small")
+    assert timing.returned.tolist() == words
+    assert timing.code.table_bytes == 64
+    with pytest.raises(InputError, match=r"failed on row 1: load out of bounds, .* at look\+"):
+        time_function(source, "look", [[15], [16]], profile="ibex-small")
+
+
+@pytest.mark.parametrize(("memory", "words"), [("instruction", "instruction memory"), ("data", "below the stack")])
+def test_what_does_not_fit_the_engine_is_one_sentence(tmp_path: Path, memory: str, words: str) -> None:
+    source = tmp_path / "big.c"
+    table = ", ".join(map(str, range(300)))
+    nops = "nop\\n" * 300
+    source.write_text(
+        f"#include <stdint.h>\nstatic const int32_t t[300] = {{{table}}};\n"
+        f'int32_t f(const int32_t *x) {{ __asm__ volatile("{nops}"); return t[x[0]]; }}\n'
+    )
+    text = (PROFILES / "ibex-small.toml").read_text().replace("stack_bytes = 1024", "stack_bytes = 64")
+    first, second = text.split("[data_memory]")
+    if memory == "instruction":
+        first = first.replace("bytes = 65536", "bytes = 1024")
+    else:
+        second = second.replace("bytes = 65536", "bytes = 1024")
+    path = tmp_path / "small.toml"
+    path.write_text(first + "[data_memory]" + second)
+    with pytest.raises(InputError, match=words):
+        time_function(source, "f", [[3]], profile=path)
