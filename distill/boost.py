@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from catboost import CatBoostRegressor
+from catboost import CatBoostError, CatBoostRegressor
 from numpy.typing import NDArray
 
 from distill.dataset import Dataset
@@ -20,8 +20,18 @@ from spec.signals import FEATURE_LIMIT
 THREADS = 2
 """Fixed, not the machine's: sums of floats, and so the trees, depend on it."""
 
-VOLATILE = ("model_guid", "train_finish_time", "training", "output_options", "catboost_version_info")
-"""Metadata that differs from run to run; taken out, so that the same inputs give the same bytes."""
+FEWEST = 10
+"""Decisions that a fit, and the choice between fits, need at the least."""
+
+VOLATILE = {
+    "model_guid": "-",
+    "train_finish_time": "-",
+    "training": "{}",
+    "output_options": "{}",
+    "catboost_version_info": "-",
+}
+"""Metadata that differs from run to run, and what stands there instead, so that the same inputs give the same bytes.
+CatBoost reads the JSON ones when it loads the model."""
 
 
 def fit(data: Dataset, options: DistillOptions, *, seed: int) -> CatBoostRegressor:
@@ -29,6 +39,8 @@ def fit(data: Dataset, options: DistillOptions, *, seed: int) -> CatBoostRegress
     if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
         raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
     train, held = data.split(seed)
+    if min(len(train), len(held)) < FEWEST:
+        raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
     fitted = [_fit_one(train, options, rate, seed) for rate in options.learning_rate]
     errors = [rmse(model, held) for model in fitted]
     return fitted[int(np.argmin(errors))]
@@ -43,12 +55,14 @@ def rmse(model: CatBoostRegressor, data: Dataset) -> float:
 def scrub(model: CatBoostRegressor) -> None:
     """Take out the metadata that differs from run to run."""
     metadata = model.get_metadata()
-    for key in VOLATILE:
+    for key, neutral in VOLATILE.items():
         if key in list(metadata.keys()):
-            metadata[key] = "-"
+            metadata[key] = neutral
 
 
 def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed: int) -> CatBoostRegressor:
+    if data.y.min() == data.y.max():
+        raise InputError("the teacher decides the same everywhere; there is nothing to distil")
     model = CatBoostRegressor(
         iterations=options.trees,
         depth=options.depth,
@@ -66,9 +80,10 @@ def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed:
         allow_writing_files=False,
         verbose=False,
     )
-    if float(data.y.std()) == 0.0:
-        raise InputError("the teacher decides the same everywhere; there is nothing to distil")
-    model.fit(_floats(data.x), data.y, sample_weight=data.weight)
+    try:
+        model.fit(_floats(data.x), data.y, sample_weight=data.weight)
+    except CatBoostError as error:
+        raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
     return _refit_leaves(model, data, options.ridge)
 
 

@@ -1,7 +1,7 @@
 """The dataset a student is fitted to: integer features as the firmware computes them, labelled by the teacher.
 
-Every run weighs the same, whatever its number of decisions, so that many flows do not drown few. A tenth of the
-decisions is held out.
+Every run weighs the same, whatever its number of decisions, so that many flows do not drown few; so does every run
+of a later DAgger round. A tenth of the decisions is held out.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Dataset:
-    """``x`` [N, features] integers, ``y`` [N] labels (spec.actions), ``weight`` [N] with mean 1."""
+    """``x`` [N, features] integers, ``y`` [N] labels (spec.actions), ``weight`` [N]: of one run, its sum is 1."""
 
     x: NDArray[np.int64]
     y: NDArray[np.float64]
@@ -38,17 +38,17 @@ class Dataset:
         return Dataset(self.x[rows], self.y[rows], self.weight[rows])
 
 
-def label(runs: list[Run], teacher: Teacher, observation: Observation, *, rows: int, seed: int) -> Dataset:
-    """At most ``rows`` decisions of each run, labelled with what the teacher would have decided there."""
+def label(runs: list[Run], teacher: Teacher, observation: Observation, *, rows: int, seed: int) -> list[Dataset]:
+    """At most ``rows`` decisions of each run, labelled with what the teacher would have decided there; one a run."""
     parts = [_label_run(run, teacher, observation, rows, seed + i) for i, run in enumerate(runs)]
     parts = [part for part in parts if len(part)]
     if not parts:
         raise InputError("the rollouts hold no decision with its whole history; record from the start of the flows")
-    return join(parts)
+    return parts
 
 
 def join(parts: list[Dataset]) -> Dataset:
-    """Datasets as one, the mean weight being 1 again."""
+    """Datasets of runs as one, with mean weight 1."""
     weight = np.concatenate([p.weight for p in parts])
     return Dataset(
         np.concatenate([p.x for p in parts]), np.concatenate([p.y for p in parts]), weight / float(weight.mean())

@@ -49,23 +49,24 @@ def distil(
 ) -> Fitted:
     """Fit, then ``options.rounds`` rounds of DAgger in the networks of ``network``."""
     observation = student_observation(teacher, options)
-    seen = label(runs, teacher, observation, rows=options.rows, seed=seed)
+    seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
     rounds: list[dict[str, Any]] = []
-    fitted = _fit(teacher, observation, seen, options, seed)
-    rounds.append(_round_figures(0, fitted, seen))
+    fitted = _fit(teacher, observation, join(seen), options, seed)
+    rounds.append(_round_figures(0, fitted, join(seen)))
     for number in range(1, options.rounds + 1):
         if progress is not None:
             progress(f"round {number} of {options.rounds}: rmse {rounds[-1]['rmse']:.5f}")
         driven = network.model_copy(update={"seeds": [s + 1000 * number for s in network.seeds]})
         policy = program(fitted.student.program(), fitted.student.params())
         new = label(rollout.collect(policy, driven), teacher, observation, rows=options.rows, seed=seed + number)
-        seen = join([seen, new])
-        fitted = _fit(teacher, observation, seen, options, seed)
-        rounds.append(_round_figures(number, fitted, new))
+        seen = [*seen, *new]
+        fitted = _fit(teacher, observation, join(seen), options, seed)
+        rounds.append(_round_figures(number, fitted, join(new)))
     _enforce(fitted.student, options)
     report = {
+        "options": options.model_dump(mode="json"),
         "rounds": rounds,
-        "decisions": len(seen),
+        "decisions": sum(map(len, seen)),
         "checked_points": fitted.exactness.points,
         "declared_error": fitted.exactness.declared_error,
         "greatest_error": fitted.exactness.greatest_error,

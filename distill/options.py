@@ -1,20 +1,48 @@
 """Options of rollouts and of distillation, as they stand in a recipe. Every limit is enforced."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated, TypeVar
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from netsim import scenarios
+from spec.errors import InputError
 from spec.quantity import DurationPs, parse_duration_ps
+
+T = TypeVar("T")
+
+
+def _known(name: str) -> str:
+    try:
+        scenarios.parse(name)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return name
+
+
+def _distinct(values: list[T]) -> list[T]:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"{value} stands twice")
+    return values
+
+
+Scenario = Annotated[str, AfterValidator(_known)]
+Scenarios = Annotated[list[Scenario], Field(min_length=1, max_length=64), AfterValidator(_distinct)]
+Seed = Annotated[int, Field(ge=0, lt=2**62)]
+Seeds = Annotated[list[Seed], Field(min_length=1, max_length=64), AfterValidator(_distinct)]
+Step = Annotated[float, Field(gt=0, le=1)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class RolloutOptions(_Strict):
     """Which networks the policy is watched in. One run a scenario and seed."""
 
-    scenarios: list[str] = Field(min_length=1, max_length=64)
-    seeds: list[int] = Field(default=[1], min_length=1, max_length=64)
-    duration: DurationPs = parse_duration_ps("40 ms")
+    scenarios: Scenarios
+    seeds: Seeds = [1]
+    duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("40 ms")
     decision_latency: DurationPs = parse_duration_ps("900 ns")
 
 
@@ -31,7 +59,7 @@ class DistillOptions(_Strict):
     """DAgger rounds after the first fit: the student drives, the teacher labels."""
     rows: int = Field(default=20_000, ge=100, le=10_000_000)
     """Decisions sampled of each run."""
-    learning_rate: list[float] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
+    learning_rate: list[Step] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
     """Boosting step sizes tried; the best on held-out decisions is kept."""
     ridge: float = Field(default=1e-4, ge=0)
     """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""

@@ -52,8 +52,10 @@ def declared_error(ensemble: Ensemble) -> float:
 def check(model: CatBoostRegressor, ensemble: Ensemble, x: NDArray[np.int64], *, seed: int) -> Exactness:
     """Hold the ensemble to CatBoost on the rows ``x`` and on edge points: each threshold, one below, one above.
 
-    InputError where a leaf differs, or a value by more than the declared error.
+    InputError where a point falls into another leaf, or where a value differs by more than the declared error. Leaves
+    that no point falls into are compared too.
     """
+    _check_leaves(model, ensemble)
     points = np.concatenate([x, edge_points(ensemble, x, seed=seed)])
     floats = points.astype(np.float32)
     theirs = np.asarray(model.calc_leaf_indexes(floats), dtype=np.int64)
@@ -67,6 +69,19 @@ def check(model: CatBoostRegressor, ensemble: Ensemble, x: NDArray[np.int64], *,
     if error > declared * (1 + 1e-9) + 1e-12:
         raise InputError(f"the integer ensemble differs from CatBoost by {error:.3g}, more than {declared:.3g}")
     return Exactness(len(points), declared, float(error))
+
+
+def _check_leaves(model: CatBoostRegressor, ensemble: Ensemble) -> None:
+    """Every leaf and the bias within half a unit of the model's."""
+    scale, bias = model.get_scale_and_bias()
+    theirs = np.append(np.asarray(model.get_leaf_values(), dtype=np.float64) * scale, bias)
+    ours = np.array([leaf for tree in ensemble.trees for leaf in tree.leaves] + [ensemble.bias], dtype=np.float64)
+    if ours.size != theirs.size:
+        raise InputError(f"the integer ensemble has {ours.size - 1} leaves, CatBoost's has {theirs.size - 1}")
+    wrong = np.flatnonzero(np.abs(ours - theirs * 2**ensemble.leaf_bits) > 0.5 + 1e-6)
+    if wrong.size:
+        what = "the bias" if wrong[0] == ours.size - 1 else f"leaf {wrong[0]}"
+        raise InputError(f"{what} of the integer ensemble is not CatBoost's, rounded")
 
 
 def edge_points(ensemble: Ensemble, x: NDArray[np.int64], *, seed: int, copies: int = 8) -> NDArray[np.int64]:

@@ -74,8 +74,10 @@ def teacher_policy(teacher: Teacher) -> PolicySpec:
 
 def write(runs: list[Run], teacher: Teacher, folder: Path, options: RolloutOptions) -> int:
     """Write the rollouts artefact; returns the number of decisions."""
+    rows = sum(len(run.trajectories) for run in runs)
+    if rows == 0:
+        raise InputError("no flow decided anything in these networks; choose a longer duration")
     tables = [_table(run, teacher) for run in runs]
-    rows: int = sum(t.num_rows for t in tables)
     details = {"options": options.model_dump(mode="json"), "rows": rows}
     parents = {"teacher": teacher.hash}
     tools = ("numpy", "pyarrow")
@@ -90,8 +92,9 @@ def read(folder: Path, teacher: Teacher) -> Iterator[Run]:
     if manifest.parents.get("teacher") != teacher.hash:
         raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
     try:
-        table = pq.read_table(folder / FILE, columns=["scenario", "seed", *RECORD_COLUMNS])
-    except (pa.ArrowException, OSError) as error:
+        table = pq.read_table(folder / FILE)
+        table = table.select(["scenario", "seed", *RECORD_COLUMNS])
+    except (pa.ArrowException, OSError, KeyError) as error:
         raise InputError(f"{folder / FILE} is not readable ({error}); make it again with rlcc rollout") from None
     names = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
     seeds = table["seed"].to_numpy()

@@ -1,0 +1,131 @@
+"""Fitting: the joint refit never hurts, limits hold, and data that cannot be fitted is refused in one sentence."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from catboost import CatBoostRegressor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distill import boost
+from distill.dataset import Dataset, join
+from distill.options import DistillOptions
+from spec.errors import InputError
+
+FAST = {"trees": 3, "depth": 2, "learning_rate": [0.5]}
+
+
+def dataset(x: Any, y: Any, weight: Any = None) -> Dataset:
+    x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.float64)
+    return Dataset(x, y, np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64))
+
+
+def noisy(seed: int, rows: int = 300) -> Dataset:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-5000, 5000, size=(rows, 3))
+    y = np.tanh(x[:, 0] / 3000) * 0.2 + 0.05 * (x[:, 1] > 40) + rng.normal(0, 0.02, rows)
+    return dataset(x, y, rng.uniform(0.1, 3.0, rows))
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 10**6),
+    trees=st.integers(1, 8),
+    depth=st.integers(1, 4),
+    rate=st.sampled_from([0.03, 0.3, 1.0]),
+    ridge=st.sampled_from([0.0, 1e-9, 1e-4, 1.0, 100.0]),
+)
+def test_the_refit_never_raises_the_training_error(
+    seed: int, trees: int, depth: int, rate: float, ridge: float
+) -> None:
+    if ridge == 0.0:
+        ridge = 1e-12  # leaves of different trees are collinear: without any ridge there is no single solution
+    data = noisy(seed)
+    before: list[float] = []
+    original = boost._refit_leaves
+
+    def watched(model: CatBoostRegressor, rows: Dataset, strength: float) -> CatBoostRegressor:
+        before.append(boost.rmse(model, rows))
+        return original(model, rows, strength)
+
+    options = DistillOptions(trees=trees, depth=depth, learning_rate=[rate], ridge=ridge)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boost, "_refit_leaves", watched)
+        model = boost._fit_one(data, options, rate, seed)
+    assert boost.rmse(model, data) <= before[0] * (1 + 1e-9)
+
+
+def test_the_refit_helps_where_boosting_stopped_early() -> None:
+    data = noisy(4)
+    options = DistillOptions(trees=4, depth=2, learning_rate=[0.05])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boost, "_refit_leaves", lambda model, *_: model)
+        boosted = boost.rmse(boost._fit_one(data, options, 0.05, 1), data)
+    assert boost.rmse(boost._fit_one(data, options, 0.05, 1), data) < 0.7 * boosted
+
+
+def test_the_best_learning_rate_on_held_out_rows_wins() -> None:
+    data = noisy(5, rows=1000)
+    train, held = data.split(1)
+    options = DistillOptions(trees=3, depth=2, learning_rate=[1e-6, 0.5], ridge=1e6)  # such a ridge: no refit
+    chosen = boost.fit(data, options, seed=1)
+    errors = [boost.rmse(boost._fit_one(train, options, rate, 1), held) for rate in options.learning_rate]
+    assert boost.rmse(chosen, held) == min(errors) < 0.8 * max(errors)
+
+
+@pytest.mark.parametrize(("trees", "depth"), [(1, 1), (3, 4), (10, 2)])
+def test_trees_and_depth_are_kept(trees: int, depth: int) -> None:
+    model = boost.fit(noisy(6), DistillOptions(trees=trees, depth=depth, learning_rate=[0.4]), seed=1)
+    assert model.tree_count_ <= trees
+    assert max(model.get_tree_leaf_counts()) <= 2**depth
+
+
+def test_features_over_24_bits_are_refused() -> None:
+    data = noisy(7)
+    data.x[17, 2] = 2**24 - 1
+    boost.fit(data, DistillOptions(**FAST), seed=1)
+    for value in (2**24, -(2**24)):
+        data.x[17, 2] = value
+        with pytest.raises(InputError, match="24 bits"):
+            boost.fit(data, DistillOptions(**FAST), seed=1)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1 / 3])  # the mean of many 0.1 is not 0.1
+def test_a_constant_teacher_is_refused(value: float) -> None:
+    data = noisy(8)
+    with pytest.raises(InputError, match="decides the same everywhere"):
+        boost.fit(dataset(data.x, np.full(len(data), value)), DistillOptions(**FAST), seed=1)
+
+
+def test_constant_features_are_refused_in_one_sentence() -> None:
+    data = noisy(9)
+    with pytest.raises(InputError, match="CatBoost finds no trees") as refused:
+        boost.fit(dataset(np.ones_like(data.x), data.y), DistillOptions(**FAST), seed=1)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 9])
+def test_a_handful_of_decisions_is_refused(rows: int) -> None:
+    data = noisy(10, rows=rows)
+    with pytest.raises(InputError, match="too few to distil"):
+        boost.fit(data, DistillOptions(**FAST), seed=1)
+
+
+def test_weights_count() -> None:
+    """Half the rows say one thing, half another, of the same point: the heavier half is believed."""
+    x = np.tile([[0, 0, 0], [1, 0, 0]], (200, 1))
+    y = np.where(np.arange(400) < 200, 0.1, -0.1) * (1 - 0.001 * x[:, 0])
+    heavy = dataset(x, y, np.where(np.arange(400) < 200, 1.0, 1e-6))
+    model = boost.fit(heavy, DistillOptions(**FAST), seed=1)
+    assert model.predict(np.zeros((1, 3)))[0] == pytest.approx(0.1, abs=0.001)
+
+
+def test_runs_weigh_the_same_however_long_they_are() -> None:
+    parts = [dataset(np.zeros((n, 3)), np.zeros(n), np.full(n, 1 / n)) for n in (10, 1000, 90)]
+    joined = join(parts)
+    assert joined.weight.mean() == pytest.approx(1)
+    edges = np.cumsum([0, 10, 1000, 90])
+    sums = [joined.weight[a:b].sum() for a, b in pairwise(edges)]
+    assert sums == pytest.approx([sums[0]] * 3)

@@ -1,0 +1,185 @@
+"""Quantisation loses nothing but the declared leaf rounding, and the check that says so catches every kind of slip."""
+
+import json
+from dataclasses import replace
+from math import ceil, floor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from catboost import CatBoostRegressor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distill import quantise
+from spec.ensemble import Ensemble, Split, Tree
+from spec.errors import InputError
+
+BITS = 16
+LIMIT = 2**24 - 1
+NAMES = ("a", "b", "c")
+# Borders as CatBoost makes them (midpoints) and as it may be given them: negative, whole, a hair beside a whole.
+BORDERS = st.one_of(
+    st.integers(-20, 20).map(float),
+    st.integers(-2000, 2000).map(lambda n: n / 4),
+    st.integers(-LIMIT + 2, LIMIT - 2).map(float),
+    st.sampled_from([0.0, -0.0, -0.5, 0.5, -1.0, float(np.nextafter(np.float32(3), np.float32(0))), 8388607.5]),
+)
+
+
+def model_of(trees: list[tuple[list[tuple[int, float]], list[float]]], scale: float, bias: float) -> CatBoostRegressor:
+    """A CatBoost model with exactly these (splits, leaves), through CatBoost's own JSON reader."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(-50, 50, size=(60, len(NAMES))).astype(np.float32)
+    seed_model = CatBoostRegressor(iterations=1, depth=1, verbose=False, allow_writing_files=False, thread_count=1)
+    seed_model.fit(x, x.sum(axis=1))
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.json")
+        seed_model.save_model(path, format="json")
+        content: dict[str, Any] = json.loads(Path(path).read_text())
+        borders: list[list[float]] = [sorted({b for s, _ in trees for f, b in s if f == i}) for i in range(len(NAMES))]
+        first = np.cumsum([0, *(len(b) for b in borders)])
+        for info, values in zip(content["features_info"]["float_features"], borders, strict=True):
+            info["borders"] = values
+        content["oblivious_trees"] = [
+            {
+                "leaf_values": leaves,
+                "leaf_weights": [1] * len(leaves),
+                "splits": [
+                    {
+                        "border": border,
+                        "float_feature_index": feature,
+                        "split_index": int(first[feature]) + borders[feature].index(border),
+                        "split_type": "FloatFeature",
+                    }
+                    for feature, border in splits
+                ],
+            }
+            for splits, leaves in trees
+        ]
+        content["scale_and_bias"] = [scale, [bias]]
+        Path(path).write_text(json.dumps(content))
+        model = CatBoostRegressor()
+        model.load_model(path, format="json")
+    return model
+
+
+@st.composite
+def models(draw: st.DrawFn) -> tuple[CatBoostRegressor, list[tuple[int, float]]]:
+    splits_of_trees = draw(
+        st.lists(st.lists(st.tuples(st.integers(0, 2), BORDERS), min_size=1, max_size=4), min_size=1, max_size=4)
+    )
+    leaf = st.floats(-0.4, 0.4)
+    trees = [
+        ([(f, float(np.float32(b))) for f, b in splits], draw(st.lists(leaf, min_size=n, max_size=n)))
+        for splits in splits_of_trees
+        for n in [2 ** len(splits)]
+    ]
+    model = model_of(trees, draw(st.sampled_from([1.0, 0.37, 2.0, -1.0])), draw(st.floats(-0.3, 0.3)))
+    return model, [split for splits, _ in trees for split in splits]
+
+
+@settings(max_examples=60)
+@given(models())
+def test_every_border_and_its_neighbours_decide_as_in_catboost(
+    found: tuple[CatBoostRegressor, list[tuple[int, float]]],
+) -> None:
+    model, borders = found
+    ensemble = quantise.quantise(model, NAMES, BITS)
+    assert [(s.feature, s.threshold) for t in ensemble.trees for s in t.splits] == [(f, floor(b)) for f, b in borders]
+    near = sorted({k for _, b in borders for k in (floor(b) - 1, floor(b), floor(b) + 1, ceil(b), ceil(b) + 1)})
+    near = [k for k in near if abs(k) <= LIMIT]
+    rng = np.random.default_rng(1)
+    points = rng.choice(np.array(near), size=(400, len(NAMES)))
+    for feature, border in borders:  # x == border on the grid, and both sides of it
+        points = np.concatenate([points, np.repeat(points[:1], 3, axis=0)])
+        points[-3:, feature] = np.clip([floor(border), floor(border) + 1, ceil(border) - 1], -LIMIT, LIMIT)
+    theirs = model.predict(points.astype(np.float32), thread_count=1)
+    ours = ensemble.evaluate(points) / 2**BITS
+    assert np.abs(ours - theirs).max() <= (len(ensemble.trees) + 1) / 2 / 2**BITS + 1e-12
+    found_exactness = quantise.check(model, ensemble, points, seed=3)
+    assert found_exactness.greatest_error <= found_exactness.declared_error
+    assert found_exactness.points > len(points)
+
+
+@pytest.mark.parametrize("border", [-3.5, -3.0, -0.5, 0.0, 0.5, 3.0, 3.5])
+def test_a_border_is_strict_on_both_sides_of_zero(border: float) -> None:
+    model = model_of([([(0, border)], [0.0, 0.25])], 1.0, 0.0)
+    (tree,) = quantise.quantise(model, NAMES, BITS).trees
+    for k in range(-6, 7):
+        assert (k > tree.splits[0].threshold) == (k > border)
+        row = np.array([[k, 0, 0]])
+        assert quantise.quantise(model, NAMES, BITS).evaluate(row)[0] == (2**14 if k > border else 0)
+
+
+def test_leaves_are_rounded_once_with_the_scale_and_the_bias_is_added_once() -> None:
+    unit = 2.0**-BITS
+    model = model_of([([(0, 0.5)], [0.3 * unit, 0.2 * unit])], 2.0, 10.4 * unit)
+    ensemble = quantise.quantise(model, NAMES, BITS)
+    assert ensemble.trees[0].leaves == (1, 0)  # 0.6 and 0.4 units: scaled, THEN rounded
+    assert ensemble.bias == 10
+
+
+def test_the_json_and_the_model_agree_about_a_real_fit(fitted: Any) -> None:
+    assert quantise.quantise(fitted.model, fitted.student.ensemble.features, BITS) == fitted.student.ensemble
+
+
+# --- mutants: the check must catch each ------------------------------------------------------------------------------
+
+
+def mutants(e: Ensemble) -> dict[str, Ensemble]:
+    """One slip each: a threshold or a leaf off by one, another feature, a tree dropped or twice, the bias."""
+    found: dict[str, Ensemble] = {}
+
+    def with_tree(index: int, tree: Tree) -> Ensemble:
+        return replace(e, trees=(*e.trees[:index], tree, *e.trees[index + 1 :]))
+
+    for i, tree in enumerate(e.trees):
+        for j, split in enumerate(tree.splits):
+            for step in (-1, 1):
+                splits = (*tree.splits[:j], Split(split.feature, split.threshold + step), *tree.splits[j + 1 :])
+                found[f"tree {i} split {j} threshold {step:+d}"] = with_tree(i, replace(tree, splits=splits))
+            other = Split((split.feature + 1) % len(e.features), split.threshold)
+            found[f"tree {i} split {j} other feature"] = with_tree(
+                i, replace(tree, splits=(*tree.splits[:j], other, *tree.splits[j + 1 :]))
+            )
+        for j, leaf in enumerate(tree.leaves):
+            leaves = (*tree.leaves[:j], leaf + 1, *tree.leaves[j + 1 :])
+            found[f"tree {i} leaf {j} one unit more"] = with_tree(i, replace(tree, leaves=leaves))
+        found[f"tree {i} dropped"] = replace(e, trees=(*e.trees[:i], *e.trees[i + 1 :]))
+        found[f"tree {i} twice"] = replace(e, trees=(*e.trees, tree))
+    found["bias one unit less"] = replace(e, bias=e.bias - 1)
+    return found
+
+
+def test_the_check_catches_every_mutant_of_a_real_student(fitted: Any, runs: list[Any], teacher: Any) -> None:
+    x, _ = runs[0].trajectories.integer_rows(fitted.student.observation, teacher.policy.params())
+    quantise.check(fitted.model, fitted.student.ensemble, x, seed=1)
+    survivors = []
+    for name, mutant in mutants(fitted.student.ensemble).items():
+        try:
+            quantise.check(fitted.model, mutant, x, seed=1)
+        except InputError:
+            continue
+        survivors.append(name)
+    assert survivors == []
+
+
+def test_a_leaf_that_no_row_falls_into_is_compared_too() -> None:
+    # x > 10 without x > 0: no point can take that leaf, so only the leaves themselves can tell.
+    model = model_of([([(0, 0.5), (0, 10.5)], [0.1, 0.2, 0.3, 0.4])], 1.0, 0.0)
+    ensemble = quantise.quantise(model, NAMES, BITS)
+    leaves = ensemble.trees[0].leaves
+    wrong = replace(ensemble, trees=(replace(ensemble.trees[0], leaves=(*leaves[:2], leaves[2] + 1, leaves[3])),))
+    with pytest.raises(InputError, match="leaf 2"):
+        quantise.check(model, wrong, np.zeros((4, 3), dtype=np.int64), seed=1)
+
+
+def test_a_model_with_more_than_one_output_is_refused() -> None:
+    x = np.arange(60, dtype=np.float32).reshape(20, 3)
+    model = CatBoostRegressor(iterations=1, loss_function="MultiRMSE", verbose=False, allow_writing_files=False)
+    model.fit(x, x[:, :2])
+    with pytest.raises(InputError, match="2 outputs"):
+        quantise.quantise(model, NAMES, BITS)
