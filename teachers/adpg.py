@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim import Simulation, scenarios
+from netsim import Simulation
 from netsim.network import Network
 from netsim.policies import native
 from netsim.simulation import Records, merge
@@ -98,7 +98,8 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
             group["lr"] = t.learning_rate + (t.final_learning_rate - t.learning_rate) * done
         square = run_episode(config.policy, t, network, optimizer, kept.episode)
         episode = kept.episode + 1
-        cost, measured = None, ()
+        cost: float | None = None
+        measured: tuple[Measured, ...] = ()
         if episode % v.every == 0 or episode == t.episodes:
             measured = validate(config, network.weights())
             cost = float(np.mean([m.cost for m in measured]))
@@ -130,7 +131,7 @@ def run_episode(
     for _ in range(t.segments):
         weights = network.weights()
         segments = [run.advance(weights) for run in runs]
-        losses = [loss(network, segment, t, target) for segment in segments if segment.length.max(initial=0) > t.horizon]
+        losses = [loss(network, s, t, target) for s in segments if s.length.max(initial=0) > t.horizon]
         if losses:
             optimizer.zero_grad()
             torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
@@ -213,7 +214,7 @@ class _Run:
     def _segment(self, trajectories: Trajectories, begin_ps: int, memory: Floats) -> Segment:
         rows, _ = trajectories.float_rows(self.policy.observation)
         delta = self.feature.float_value(trajectories.decisions(), self.policy.observation.path) / self.feature.factor
-        fresh = np.flatnonzero(trajectories.columns["t_ps"] >= begin_ps)
+        fresh = np.flatnonzero(trajectories.columns["t_ps"].astype(np.int64) >= begin_ps)
         flow = trajectories.columns["flow"][fresh].astype(np.int64)
         length = np.bincount(flow, minlength=len(memory)).astype(np.int64)
         place = np.arange(fresh.size) - np.repeat(np.cumsum(length) - length, length)
@@ -258,6 +259,3 @@ def _finished(config: TrainConfig, kept: Checkpoint) -> Teacher:
 
 def _seed(seed: int, episode: int, index: int) -> int:
     return int(np.random.SeedSequence([seed, episode, index]).generate_state(1)[0])
-
-
-__all__ = ["Progress", "Step", "TrainReport", "scenarios", "train"]

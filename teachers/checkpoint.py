@@ -44,9 +44,7 @@ def checkpoint_path(out: Path) -> Path:
     return out.parent / f"{out.name}.checkpoint.pt"
 
 
-def write_checkpoint(
-    path: Path, config: TrainConfig, network: PolicyNetwork, optimizer: Any, kept: Checkpoint
-) -> None:
+def write_checkpoint(path: Path, config: TrainConfig, network: PolicyNetwork, optimizer: Any, kept: Checkpoint) -> None:
     content = {
         "recipe": recipe_hash(config),
         "network": network.state_dict(),

@@ -1,7 +1,7 @@
 """Which tensor of a foreign file is which layer: by shape and order, whatever the keys' prefixes are.
 
-PyTorch names a layer's tensors `<anything>.weight`, `<anything>.bias` and, for an LSTM, `<anything>.weight_ih_l0` and so
-on. A layer of the architecture takes the first layer of the file that has its shapes and is not taken yet; layers of
+PyTorch names a layer's tensors `<anything>.weight`, `<anything>.bias` and, for an LSTM, `<anything>.weight_ih_l0` and
+so on. A layer of the architecture takes the first layer of the file that has its shapes and is not taken yet; layers of
 equal shape therefore keep the file's order.
 """
 

@@ -16,6 +16,8 @@ try:
 except ImportError:
     raise InputError("training needs PyTorch; install it with: pip install 'rlcc[train]'") from None
 
+__all__ = ["PolicyNetwork", "State", "seeded", "torch"]
+
 State = tuple[torch.Tensor, torch.Tensor]
 
 

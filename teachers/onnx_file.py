@@ -15,10 +15,8 @@ from spec.errors import InputError
 from spec.policy import Policy
 from teachers.layers import Array, match_layers
 
-_MOVES = frozenset(
-    "Identity Squeeze Unsqueeze Reshape Flatten Transpose Slice Gather Concat Shape Expand Constant "
-    "ConstantOfShape Cast Split Dropout Range".split()
-)
+_MOVES = {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose", "Slice", "Gather", "Concat", "Shape"}
+_MOVES |= {"Expand", "Constant", "ConstantOfShape", "Cast", "Split", "Dropout", "Range"}
 _LSTM_DEFAULTS: Mapping[str, Any] = {
     "direction": b"forward",
     "input_forget": 0,
@@ -36,7 +34,7 @@ def read_onnx(path: Path, policy: Policy) -> dict[str, Array]:
     """Canonically named weights. InputError where the graph is not the network that policy.toml describes."""
     data = read_bytes(path)
     import onnx
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     try:
         graph = onnx.load_model_from_string(data).graph
@@ -66,7 +64,7 @@ def _constants(graph: Any, onnx: Any, path: Path) -> dict[str, Array]:
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":
-            tensors |= {node.output[0]: a.t for a in node.attribute if a.name == "value"}
+            tensors.update((node.output[0], a.t) for a in node.attribute if a.name == "value")
     found: dict[str, Array] = {}
     for name, tensor in tensors.items():
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
@@ -78,9 +76,7 @@ def _constants(graph: Any, onnx: Any, path: Path) -> dict[str, Array]:
     return found
 
 
-def _walk(
-    nodes: Any, constants: dict[str, Array], onnx: Any, path: Path
-) -> tuple[list[_Layer], list[str]]:
+def _walk(nodes: Any, constants: dict[str, Array], onnx: Any, path: Path) -> tuple[list[_Layer], list[str]]:
     """The layers in the graph's (topological) order, and the operators between them."""
     layers: list[_Layer] = []
     operators: list[str] = []
@@ -127,7 +123,7 @@ def _lstm(node: Any, inputs: list[Array | None], attributes: dict[str, Any], pat
     for name, default in _LSTM_DEFAULTS.items():
         if attributes.get(name, default) != default:
             raise InputError(f"{path}: the LSTM has {name} = {attributes[name]!r}; only a plain forward LSTM will do")
-    if "clip" in attributes or len(node.input) > 7 and node.input[7]:
+    if "clip" in attributes or (len(node.input) > 7 and node.input[7]):
         raise InputError(f"{path}: the LSTM has a clip or peepholes; only a plain forward LSTM will do")
     if len(inputs) < 3 or inputs[1] is None or inputs[2] is None or inputs[1].ndim != 3 or inputs[2].ndim != 3:
         raise InputError(f"{path}: the weights of the LSTM {node.name!r} are not constants of the file")

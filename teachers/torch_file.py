@@ -166,7 +166,7 @@ class _Reader(pickle.Unpickler):
 def _check_opcodes(pickled: bytes) -> None:
     """Refuse pickles that make the unpickler itself reserve memory without bound."""
     for opcode, argument, _ in pickletools.genops(pickled):
-        if opcode.name in ("PUT", "LONG_BINPUT") and int(argument) > len(pickled):
+        if opcode.name in ("PUT", "LONG_BINPUT") and int(argument or 0) > len(pickled):
             raise ValueError("its pickle is malformed")
         if opcode.name in ("BYTEARRAY8", "EXT1", "EXT2", "EXT4"):
             raise ValueError(f"its pickle uses {opcode.name}, which no network of layers needs")

@@ -1,6 +1,7 @@
 """Policies and PyTorch networks as other projects would bring them: their own names, their own order of layers."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ class ForeignMlp(torch.nn.Module):
     def __init__(self, sizes: list[int], bias: bool) -> None:
         super().__init__()
         layers: list[Any] = []
-        for wide, narrow in zip(sizes[:-1], sizes[1:], strict=True):
+        for wide, narrow in pairwise(sizes):
             layers += [torch.nn.Linear(wide, narrow, bias=bias), torch.nn.ReLU()]
         self.actor = torch.nn.Sequential(*layers[:-1], torch.nn.Tanh())
 
@@ -63,9 +64,7 @@ class ForeignLstm(torch.nn.Module):
         super().__init__()
         self.head = torch.nn.Linear(units, 1, bias=bias)
         sizes = [2, *hidden]
-        self.body = torch.nn.ModuleList(
-            torch.nn.Linear(wide, narrow, bias=bias) for wide, narrow in zip(sizes[:-1], sizes[1:], strict=True)
-        )
+        self.body = torch.nn.ModuleList(torch.nn.Linear(wide, narrow, bias=bias) for wide, narrow in pairwise(sizes))
         self.memory = torch.nn.LSTM(sizes[-1], units, bias=bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -43,7 +43,7 @@ def write(model: Any, policy: Any, folder: Path, name: str) -> Path:
 
 
 def as_onnx(model: Any, lstm: bool) -> Any:
-    """What exporters write: Gemm with transB, MatMul + Add, LSTM with gates i o f c. Built by hand, from the standard."""
+    """What exporters write: Gemm with transB, MatMul + Add, LSTM with gates i o f c. By hand, from the standard."""
     state = {k: v.detach().numpy() for k, v in model.state_dict().items()}
     nodes: list[Any] = []
     initializers: list[Any] = []
@@ -146,7 +146,9 @@ def test_every_format_has_the_same_hash(tmp_path: Path, make_policy: Any, foreig
 
 
 def test_folder_round_trip_is_byte_identical(tmp_path: Path, make_policy: Any, foreign_mlp: Any) -> None:
-    policy = make_policy(hidden=[12]).model_copy(update={"provenance": {"command": 'a "b"\n', "seed": 7, "x": {"y": 0.1}}})
+    policy = make_policy(hidden=[12]).model_copy(
+        update={"provenance": {"command": 'a "b"\n', "seed": 7, "x": {"y": 0.1}}}
+    )
     teacher = teachers.load(write(foreign_mlp([4, 12, 1], False), policy, tmp_path, "state.pt"))
     save(teacher, tmp_path / "one", seed=7)
     again = teachers.load(tmp_path / "one")
@@ -231,9 +233,7 @@ def test_whole_module_pickle_is_refused(tmp_path: Path, make_policy: Any, foreig
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_truncated_anywhere_is_one_sentence(
-    tmp_path: Path, make_policy: Any, foreign_mlp: Any, name: str
-) -> None:
+def test_truncated_anywhere_is_one_sentence(tmp_path: Path, make_policy: Any, foreign_mlp: Any, name: str) -> None:
     path = write(foreign_mlp([4, 12, 1], False), make_policy(hidden=[12]), tmp_path, name)
     whole = path.read_bytes()
     for length in (0, 1, 7, 8, 9, 64, len(whole) // 2, len(whole) - 1):
@@ -294,7 +294,11 @@ def test_other_architectures_are_refused(tmp_path: Path, make_policy: Any, forei
 
 
 def test_stacked_and_two_way_lstms_are_refused(tmp_path: Path, make_policy: Any) -> None:
-    for model in (torch.nn.LSTM(12, 12, 2), torch.nn.LSTM(12, 12, bidirectional=True), torch.nn.LSTM(12, 12, proj_size=3)):
+    for model in (
+        torch.nn.LSTM(12, 12, 2),
+        torch.nn.LSTM(12, 12, bidirectional=True),
+        torch.nn.LSTM(12, 12, proj_size=3),
+    ):
         torch.save(OrderedDict((f"rnn.{k}", v) for k, v in model.state_dict().items()), tmp_path / "a.pt")
         with pytest.raises(InputError, match="one layer, one direction and no projection"):
             teachers.load(tmp_path / "a.pt", make_policy(hidden=[12], lstm=12, bias=True))
