@@ -38,9 +38,7 @@ class Fit:
 def measure_all(teacher: Teacher, flows: Sequence[int] = FLOWS, seed: int = SEED) -> Iterator[Measured]:
     """One closed-loop run a number of flows."""
     for n in flows:
-        settle = max(PROMISED = 1024
-"""Up to here a teacher has to control congestion; more flows are reported."""
-SETTLE_PS, SETTLE_INTERVALS * interval_ps(n, Network()))
+        settle = max(SETTLE_PS, SETTLE_INTERVALS * interval_ps(n, Network()))
         yield measure(teacher.policy, teacher.weights, n, settle_ps=settle, measure_ps=MEASURE_PS, seed=seed)
 
 
