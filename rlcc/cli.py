@@ -4,6 +4,7 @@ become exit codes: 0 done (gate: PASS), 1 gate: FAIL, 2 could not run, 130 inter
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import shlex
@@ -32,6 +33,12 @@ COMMANDS = {
     "gate": "Judge a firmware folder: PASS (0), FAIL (1), could not run (2).",
     "doctor": "Say what is installed, which versions, and what is missing.",
 }
+
+# What the system refuses because of where the user pointed: no rights, a file in a folder's place, a full disk.
+NOT_OURS = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.ENOTDIR, errno.EISDIR,
+    errno.EEXIST, errno.ENAMETOOLONG,
+}  # fmt: skip
 
 # Modules that a plain installation leaves out -> how to get them.
 OPTIONAL_MODULES = {
@@ -102,6 +109,8 @@ def _sentence(error: Exception, arguments: Sequence[str]) -> str:
         return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name in OPTIONAL_MODULES:
         return OPTIONAL_MODULES[error.name]
+    if isinstance(error, OSError) and error.filename is not None and error.errno in NOT_OURS:
+        return f"{error.filename}: {(error.strerror or 'not possible').lower()}; choose another place"
     message = " ".join(str(error).split())
     again = shlex.join(["rlcc", "--debug", *arguments])
     return f"unexpected {type(error).__name__}: {message} (a defect in rlcc; `{again}` shows where)"

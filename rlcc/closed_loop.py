@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,12 @@ class Outcome:
     metrics: tuple[dict[str, float], ...]
 
     def to_json(self) -> dict[str, Any]:
+        """Plain data; what could not be measured (NaN) is null."""
         return {
             "policy": self.policy,
             "scenario": self.scenario,
             "seeds": list(self.seeds),
-            "metrics": list(self.metrics),
+            "metrics": [{k: v if isfinite(v) else None for k, v in m.items()} for m in self.metrics],
         }
 
     def mean(self, name: str) -> float:

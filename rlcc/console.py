@@ -12,15 +12,15 @@ from rich.table import Table
 from rlcc.closed_loop import Outcome
 from rlcc.verdict import Verdict
 
-WIDTH = 100
-"""Columns of a table where the output is not a terminal."""
+WIDTH, WIDE = 100, 160
+"""Columns of a table where the output is not a terminal; of a table of many figures."""
 
 Progress = Callable[[str], None]
 Figures = list[str]
 
 
-def console() -> Console:
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=WIDTH, no_color=True)
+def console(width: int = WIDTH) -> Console:
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=width, no_color=True)
 
 
 @contextmanager
@@ -34,7 +34,8 @@ def stage(name: str) -> Iterator[tuple[Figures, Progress]]:
             yield figures, lambda text: status.update(escape(f"{name}: {text}"))
     else:
         yield figures, lambda _: None
-    console().print(f"[bold]{name:<9}[/bold] {escape(', '.join(figures))}  [dim]{time.monotonic() - begin:.1f} s[/dim]")
+    line = f"[bold]{name:<9}[/bold] {escape(', '.join(figures))}  [dim]{time.monotonic() - begin:.1f} s[/dim]"
+    console().print(line, soft_wrap=True)
 
 
 def print_verdict(verdict: Verdict) -> None:
@@ -74,7 +75,8 @@ def print_outcomes(outcomes: list[Outcome]) -> None:
         "loss",
     ]
     for name in names:
-        table.add_column(name, justify="left" if name in ("scenario", "policy") else "right")
+        words = name in ("scenario", "policy")
+        table.add_column(name, justify="left" if words else "right", no_wrap=name != "policy")
     for o in outcomes:
         figures = [
             f"{o.mean('goodput'):.4f}",
@@ -87,4 +89,4 @@ def print_outcomes(outcomes: list[Outcome]) -> None:
             f"{o.mean('loss'):.6f}",
         ]
         table.add_row(o.scenario, escape(o.policy), *figures)
-    console().print(table)
+    console(WIDE).print(table)

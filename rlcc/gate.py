@@ -7,14 +7,20 @@ sanitizer = C on the core), object code, cycles against the budget, closed loop 
 from collections.abc import Callable
 from pathlib import Path
 
-from emulator import EmulationReport, HostReport, emulate, host_compilers, run_on_host
+from emulator import EmulationReport, HostReport, emulate, host_compilers, load_profile, run_on_host
+from emulator.compile import check_optimisation, find_compiler
+from emulator.firmware import PROGRAM
 from rlcc import closed_loop
 from rlcc.closed_loop import Entry, Outcome
 from rlcc.policies import by_path
 from rlcc.recipe import EmulateOptions, GateOptions, Tolerance
 from rlcc.verdict import Check, Verdict
+from spec.documents import load_json
 from spec.errors import InputError
 from spec.manifest import opened
+from spec.program import Program
+from spec.student import NAME as STUDENT_NAME
+from spec.student import load_student
 
 Progress = Callable[[str], None]
 US_PS = 1_000_000
@@ -26,6 +32,8 @@ def judge(
     """Run all checks. What is wrong with the firmware is in the verdict; what keeps it from being judged is an
     InputError (edited folder, another teacher, missing compiler)."""
     manifest = opened(firmware, "firmware")
+    _check_program(firmware)
+    check_engine(engine)
     with by_path(teacher) as master:
         if master.kind != "teacher":
             raise InputError(f"{teacher} is a {master.kind}, not the teacher that {firmware} is to be compared with")
@@ -60,7 +68,7 @@ def judge(
         return Verdict(
             policy=str(manifest.details.get("policy", "")),
             firmware=manifest.hash,
-            student=manifest.parents["student"],
+            student=manifest.parents.get("student", ""),
             teacher=master.hash,
             profile=report.profile,
             checks=checks,
@@ -68,6 +76,21 @@ def judge(
                 "emulation": report.to_json(),
                 "network": [outcome.to_json() for outcome in outcomes],
             },
+        )
+
+
+def check_engine(engine: EmulateOptions) -> None:
+    """InputError where the engine profile or its compiler is not there, before anything slow begins."""
+    find_compiler(engine.compiler, load_profile(engine.profile).core.isa)
+    check_optimisation(engine.optimise)
+
+
+def _check_program(firmware: Path) -> None:
+    """The program that the vectors are held to must be the student's whole decision."""
+    program = Program.from_json(load_json(firmware / PROGRAM))
+    if program != load_student(firmware / STUDENT_NAME).program():
+        raise InputError(
+            f"{firmware / PROGRAM} is not the program of {STUDENT_NAME} beside it; emit the firmware again"
         )
 
 
@@ -125,8 +148,10 @@ def budget(report: EmulationReport, budget_ps: int) -> list[Check]:
 
 
 def network(outcomes: list[Outcome], options: GateOptions) -> list[Check]:
-    """The student beside its teacher, scenario by scenario, in means over the seeds."""
+    """The student beside its teacher, scenario by scenario, in means over the seeds. NaN never passes."""
     checks: list[Check] = []
+    if not outcomes:
+        return [Check(group="network", name="closed loop", value="nothing ran", limit="a scenario", passed=False)]
     for teacher, student in zip(outcomes[::2], outcomes[1::2], strict=True):
         checks += _side_by_side(teacher, student, options.tolerance)
     return checks

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from distill.options import DistillOptions, RolloutOptions
+from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from spec.documents import load_toml
 from spec.errors import InputError
@@ -13,7 +13,7 @@ from spec.quantity import DurationPs
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class EmitOptions(_Strict):
@@ -50,16 +50,21 @@ class GateOptions(_Strict):
     """What a firmware folder must hold to pass."""
 
     budget: DurationPs
-    scenarios: list[str] = Field(min_length=1, max_length=64)
-    seeds: list[int] = Field(default=[11], min_length=1, max_length=64)
+    scenarios: Scenarios
+    seeds: Seeds = [11]
     duration: DurationPs = DURATION_PS
     window: tuple[DurationPs, DurationPs] = WINDOW_PS
     tolerance: Tolerance = Tolerance()
 
+    @field_validator("budget")
+    @classmethod
+    def _attainable(cls, budget: int) -> int:
+        if budget <= 0:
+            raise ValueError('a budget of 0 cannot be met; give what a decision may take, for example "0.9 us"')
+        return budget
+
     @model_validator(mode="after")
     def _times(self) -> "GateOptions":
-        if self.budget <= 0:
-            raise ValueError('a budget of 0 cannot be met; give what a decision may take, for example "0.9 us"')
         begin, end = self.window
         if not 0 <= begin < end <= self.duration:
             raise ValueError("the window must lie within the duration")

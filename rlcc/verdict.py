@@ -42,7 +42,8 @@ class Verdict(BaseModel):
 
     @property
     def passed(self) -> bool:
-        return all(check.passed for check in self.checks)
+        """All checks hold; a verdict without any is no pass."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
 
     def failures(self) -> list[Check]:
         return [check for check in self.checks if not check.passed]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from netsim.scenarios import parse as parse_scenario
 from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, WINDOW_PS
 from rlcc import closed_loop
 from rlcc.closed_loop import Entry
@@ -37,6 +38,8 @@ def command(
     length = DURATION_PS if duration is None else duration
     if length <= 0:
         raise InputError("--duration: a run of no time measures nothing")
+    for name in scenarios:
+        parse_scenario(name)
     window = (WINDOW_PS[0] * length // DURATION_PS, WINDOW_PS[1] * length // DURATION_PS)
     latency = DECISION_LATENCY_PS if decision_latency is None else decision_latency
     with ExitStack() as stack, stage("evaluate") as (figures, progress):

@@ -19,6 +19,7 @@ from spec.quantity import parse_duration_ps
 @click.option("--teacher", type=FOLDER, help="The teacher that the student is compared with.")
 @click.option("--profile", help="Engine profile, name or TOML file. [default: ibex-small]")
 @click.option("--compiler", help="clang or gcc. [default: clang]")
+@click.option("--optimise", help="Optimisation level. [default: -O2]")
 @click.option("--budget", callback=quantity(parse_duration_ps), help='What a decision may take, for example "0.9 us".')
 @click.option("--scenario", "scenarios", multiple=True, help="Of the closed loop; repeatable.")
 @click.option("--seed", "seeds", multiple=True, type=click.IntRange(0), help="Of the closed loop; repeatable.")
@@ -29,6 +30,7 @@ def command(
     teacher: Path | None,
     profile: str | None,
     compiler: str | None,
+    optimise: str | None,
     budget: int | None,
     scenarios: tuple[str, ...],
     seeds: tuple[int, ...],
@@ -46,7 +48,7 @@ def command(
     if teacher is None:
         raise InputError("rlcc gate needs --teacher or a --recipe that names one")
     where = "options of rlcc gate"
-    chosen = {"profile": profile, "compiler": compiler}
+    chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
     engine = validate(EmulateOptions, engine.model_dump() | {k: v for k, v in chosen.items() if v is not None}, where)
     given = {"budget": budget, "scenarios": list(scenarios) or None, "seeds": list(seeds) or None}
     options = _limits(limits, {k: v for k, v in given.items() if v is not None}, where)

@@ -8,6 +8,7 @@ from distill.options import RolloutOptions
 from rlcc import stages
 from rlcc.console import stage
 from rlcc.options import FOLDER, out_option, quantity, scenario_option, seed_option
+from spec.documents import validate
 from spec.quantity import parse_duration_ps
 
 TIME = quantity(parse_duration_ps)
@@ -18,11 +19,14 @@ TIME = quantity(parse_duration_ps)
 @scenario_option
 @seed_option(1)
 @click.option("--duration", default="40 ms", show_default=True, callback=TIME, help="Of each run.")
+@click.option("--decision-latency", default="900 ns", show_default=True, callback=TIME, help="What a decision takes.")
 @out_option
-def command(teacher: Path, scenarios: tuple[str, ...], seeds: tuple[int, ...], duration: int, out: Path) -> None:
+def command(
+    teacher: Path, scenarios: tuple[str, ...], seeds: tuple[int, ...], duration: int, decision_latency: int, out: Path
+) -> None:
     """Watch TEACHER decide; write one row a decision to OUT/rollouts.parquet."""
-    options = RolloutOptions.model_construct(
-        scenarios=list(scenarios), seeds=list(seeds), duration=duration, decision_latency=parse_duration_ps("900 ns")
-    )
+    times = {"duration": f"{duration} ps", "decision_latency": f"{decision_latency} ps"}
+    given = {"scenarios": list(scenarios), "seeds": list(seeds), **times}
+    options = validate(RolloutOptions, given, "options of rlcc rollout")
     with stage("rollout") as (figures, progress):
         stages.rollout(teacher, options, out, figures, progress)

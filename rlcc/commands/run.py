@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from codegen.targets import target_named
 from rlcc import gate as gate_stage
 from rlcc import stages, verdict
 from rlcc.console import print_verdict, stage
@@ -31,6 +32,8 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     """
     recipe = load_recipe(recipe_file)
     teacher = teacher_path(recipe, recipe_file)
+    target_named(recipe.emit.target)
+    gate_stage.check_engine(recipe.emulate)
     folder = out or RUNS / recipe.name
     wanted = STAGES[STAGES.index(first) :]
     rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"

@@ -1,0 +1,170 @@
+"""A tiny recipe over a hand-made teacher, run once a session, and firmware folders edited under a valid manifest."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rlcc import cli
+from spec import manifest
+from spec.policy import Policy
+from teachers.save import save
+from teachers.teacher import make_teacher
+
+POLICY: dict[str, Any] = {
+    "format": 1,
+    "name": "hand-made",
+    "architecture": {"kind": "mlp", "hidden": [12], "bias": False},
+    "observation": {
+        "window": 2,
+        "base_rtt": "8192 ns",
+        "line_rate": "100 Gb/s",
+        "rtt_max": "4 ms",
+        "features": [
+            {"kind": "previous_action"},
+            {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5},
+        ],
+    },
+    "action": {"kind": "tanh_map", "step": 0.2},
+    "limits": {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"},
+}
+
+RECIPE = """\
+format = 1
+name = "tiny"
+teacher = "teacher"
+seed = 1
+
+[rollout]
+scenarios = ["many-to-one:2", "many-to-one:8"]
+duration = "4 ms"
+
+[distill]
+trees = 3
+depth = 3
+rounds = 1
+rows = 2000
+learning_rate = [0.4]
+
+[emit]
+target = "generic"
+
+[gate]
+budget = "20 us"
+scenarios = ["many-to-one:2"]
+duration = "4 ms"
+window = ["1 ms", "4 ms"]
+
+[gate.tolerance]
+goodput = 0.2
+latency = 0.5
+"""
+
+
+def hand_made(folder: Path, gain: float = 1.0) -> None:
+    """Save a teacher x = tanh(-k r_t - d (r_t - r_{t-1})) with k = 0.12, d = 0.05: two ReLU units of the twelve."""
+    hidden, out = np.zeros((12, 4), np.float32), np.zeros((1, 12), np.float32)
+    hidden[0] = 0, gain * 0.17, 0, -gain * 0.05
+    hidden[1] = -hidden[0]
+    out[0, :2] = -1, 1
+    weights = {"fc0.weight": hidden, "out.weight": out}
+    save(make_teacher(Policy.model_validate(POLICY), weights, "the test"), folder)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Folders of one run of the tiny recipe, and what it printed."""
+
+    root: Path
+    code: int
+
+    @property
+    def recipe(self) -> Path:
+        return self.root / "tiny.toml"
+
+    @property
+    def teacher(self) -> Path:
+        return self.root / "teacher"
+
+    @property
+    def other_teacher(self) -> Path:
+        return self.root / "other-teacher"
+
+    @property
+    def rollouts(self) -> Path:
+        return self.root / "out/rollouts"
+
+    @property
+    def student(self) -> Path:
+        return self.root / "out/student"
+
+    @property
+    def firmware(self) -> Path:
+        return self.root / "out/firmware"
+
+    @property
+    def verdict(self) -> Path:
+        return self.root / "out/verdict"
+
+    def copy(self, to: Path) -> "Pipeline":
+        shutil.copytree(self.root, to)
+        return Pipeline(to, self.code)
+
+
+@pytest.fixture(scope="session")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    """The run. Its folders are shared: tests that change anything take a copy."""
+    root = tmp_path_factory.mktemp("pipeline")
+    (root / "tiny.toml").write_text(RECIPE)
+    hand_made(root / "teacher")
+    hand_made(root / "other-teacher", gain=0.5)
+    return Pipeline(root, cli.main(["run", str(root / "tiny.toml"), "--out", str(root / "out")]))
+
+
+@pytest.fixture(scope="session")
+def recipe_text() -> str:
+    return RECIPE
+
+
+@pytest.fixture(scope="session")
+def save_teacher() -> Callable[..., None]:
+    return hand_made
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that must exit with 2 and exactly one line on stderr, which is returned."""
+
+    def run(*arguments: object) -> str:
+        capsys.readouterr()
+        code = cli.main([str(a) for a in arguments])
+        err = capsys.readouterr().err
+        assert code == 2, err
+        assert err.startswith("error: "), err
+        assert err.count("\n") == 1, err
+        assert "unexpected" not in err
+        assert "Traceback" not in err
+        return err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def resealed() -> Callable[..., Path]:
+    """Copies an artefact, lets ``edit`` change its files, and seals it again: manifest and hash are right."""
+
+    def make(folder: Path, to: Path, edit: Callable[[Path], None]) -> Path:
+        kind = manifest.load_json(folder / manifest.NAME)["kind"]
+        known = manifest.opened(folder, kind)
+        options = {"parents": known.parents, "seed": known.seed, "details": dict(known.details)}
+        with manifest.writing(to, kind, **options) as work:
+            for name in known.files:
+                shutil.copy(folder / name, work / name)
+            edit(work)
+        return to
+
+    return make

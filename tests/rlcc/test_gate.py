@@ -1,0 +1,199 @@
+"""The gate's rules on made-up reports: where exactly it passes, where it fails, and that nothing passes unmeasured."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from emulator import Cycles, EmulationReport, HostReport, SlowestVector
+from rlcc import gate
+from rlcc.closed_loop import Outcome
+from rlcc.recipe import GateOptions
+from rlcc.verdict import Check, Verdict
+from spec.errors import InputError
+
+US = 1_000_000
+
+
+def report(**changes: Any) -> EmulationReport:
+    made = EmulationReport(
+        profile="ibex-small",
+        profile_hash="0" * 64,
+        clock_mhz=350.0,
+        compiler="clang",
+        compiler_version="clang 20",
+        opt="-O2",
+        vectors=1000,
+        cycles=Cycles(100, 200.0, 300, 315),
+        microseconds=None,
+        slowest=SlowestVector(7, "edge:all", 315, {}),
+        mismatches=0,
+        first_mismatch=None,
+        fault=None,
+        code_bytes=700,
+        table_bytes=0,
+        stack_bytes=16,
+        stack_bytes_measured=16,
+        context_bytes=12,
+        context_limit_bytes=120,
+        forbidden=(),
+    )
+    return replace(made, **changes)
+
+
+def host(**changes: Any) -> HostReport:
+    return replace(HostReport("gcc", "gcc 12", "-O2", 1000, 0, None, None), **changes)
+
+
+def passed(checks: list[Check]) -> bool:
+    assert checks
+    return all(check.passed for check in checks)
+
+
+# --- budget ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cycles", "holds"), [(314, True), (315, True), (316, False)])
+def test_exactly_the_budget_passes_and_one_cycle_more_fails(cycles: int, holds: bool) -> None:
+    (check,) = gate.budget(report(cycles=Cycles(1, 1.0, 1, cycles)), 900_000)  # 0.9 us at 350 MHz: 315 cycles
+    assert check.passed is holds
+    assert f"{cycles} cycles" in check.value
+    assert "0.900 us" in check.limit
+
+
+@pytest.mark.parametrize("mhz", [330.0, 333.3, 466.7, 866.7, 1000.0])
+def test_the_edge_holds_at_clocks_that_no_float_holds(mhz: float) -> None:
+    for cycles in range(1, 3000):
+        budget_ps = math.ceil(cycles * US * 10 / round(mhz * 10))  # the least whole ps that the cycles fit into
+        assert passed(gate.budget(report(clock_mhz=mhz, cycles=Cycles(1, 1.0, 1, cycles)), budget_ps))
+        assert not passed(gate.budget(report(clock_mhz=mhz, cycles=Cycles(1, 1.0, 1, cycles)), budget_ps - 1))
+
+
+def test_the_maximum_is_judged_not_the_mean_and_the_slowest_vector_is_named() -> None:
+    (check,) = gate.budget(report(cycles=Cycles(1, 2.0, 3, 10_000)), US)
+    assert not check.passed
+    assert "vector 7 (edge:all)" in check.detail
+
+
+def test_firmware_that_did_not_run_meets_no_budget() -> None:
+    assert not passed(gate.budget(report(cycles=None, slowest=None), 10**12))
+    with pytest.raises(InputError, match="did not run"):
+        gate.decision_latency_ps(report(cycles=None))
+
+
+# --- equality and object code ----------------------------------------------------------------------------------------
+
+
+def test_all_equal_passes() -> None:
+    assert passed(gate.equality([host(), host(compiler="clang")], report()))
+    assert passed(gate.object_code(report()))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "core"),
+    [
+        ([host(mismatches=1, first_mismatch="vector 3")], report()),
+        ([host(), host(fault="vector 2: signed integer overflow")], report()),
+        ([host()], report(mismatches=1, first_mismatch="vector 3")),
+        ([host()], report(fault="vector 9: trap")),
+        ([host()], report(cycles=None)),
+    ],
+)
+def test_one_back_end_that_differs_or_stops_fails(hosts: list[HostReport], core: EmulationReport) -> None:
+    checks = gate.equality(hosts, core)
+    assert len(checks) == len(hosts) + 1
+    assert sum(not check.passed for check in checks) == 1
+
+
+def test_anything_forbidden_fails_and_is_shown() -> None:
+    (check,) = gate.object_code(report(forbidden=("calls __udivsi3", "static data")))
+    assert not check.passed
+    assert check.value == "calls __udivsi3; static data"
+
+
+# --- the network -----------------------------------------------------------------------------------------------------
+
+GOOD = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
+OPTIONS = GateOptions.model_validate(
+    {
+        "budget": "1 us",
+        "scenarios": ["many-to-one:8"],
+        "tolerance": {"goodput": 0.01, "latency": 0.02, "fairness": 0.1, "loss": 0.0001},
+    }
+)
+
+
+def pair(teacher: dict[str, float], *student: dict[str, float]) -> list[Outcome]:
+    seeds = tuple(range(max(1, len(student))))
+    return [
+        Outcome("teacher", "many-to-one:8", seeds, (teacher,) * len(seeds)),
+        Outcome("student", "many-to-one:8", seeds, student),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "failing"),
+    [
+        ({}, None),
+        ({"goodput": 0.9401}, None),
+        ({"goodput": 0.9399}, "goodput"),
+        ({"goodput": 0.9599}, None),
+        ({"goodput": 0.9601}, "goodput"),  # either way: a student that decides otherwise is not its teacher
+        ({"latency_mean_us": 20.39}, None),
+        ({"latency_mean_us": 20.41}, "mean latency"),
+        ({"latency_mean_us": 19.61}, None),
+        ({"latency_mean_us": 19.59}, "mean latency"),
+        ({"jain": 0.801}, None),
+        ({"jain": 0.799}, "Jain fairness"),
+        ({"jain": 1.0}, None),  # only a loss of fairness fails
+        ({"loss": 0.00109}, None),
+        ({"loss": 0.00111}, "loss"),
+        ({"loss": 0.0}, None),  # only more loss fails
+    ],
+)
+def test_tolerances_hold_on_the_sides_they_are_meant_for(change: dict[str, float], failing: str | None) -> None:
+    checks = gate.network(pair(GOOD, GOOD | change), OPTIONS)
+    assert len(checks) == 4
+    assert [c.name for c in checks if not c.passed] == ([f"many-to-one:8 {failing}"] if failing else [])
+
+
+@pytest.mark.parametrize("metric", sorted(GOOD))
+@pytest.mark.parametrize("side", ["teacher", "student", "both"])
+def test_what_was_not_measured_never_passes(metric: str, side: str) -> None:
+    broken = GOOD | {metric: math.nan}
+    teacher, student = (broken if side in (who, "both") else GOOD for who in ("teacher", "student"))
+    failed = [check.name for check in gate.network(pair(teacher, student), OPTIONS) if not check.passed]
+    assert len(failed) == 1
+
+
+def test_one_seed_that_was_not_measured_fails_the_mean() -> None:
+    assert not passed(gate.network(pair(GOOD, GOOD, GOOD | {"jain": math.nan}), OPTIONS))
+
+
+def test_means_over_the_seeds_are_compared() -> None:
+    low, high = GOOD | {"goodput": 0.93}, GOOD | {"goodput": 0.97}
+    assert passed(gate.network(pair(GOOD, low, high), OPTIONS))
+    assert not passed(gate.network(pair(GOOD, low, low), OPTIONS))
+
+
+def test_a_teacher_that_delivers_nothing_cannot_vouch_for_anyone() -> None:
+    nothing = {"goodput": 0.0, "latency_mean_us": 0.0, "jain": math.nan, "loss": math.nan}
+    assert not passed(gate.network(pair(nothing, nothing), OPTIONS))
+
+
+def test_no_outcome_at_all_does_not_pass() -> None:
+    assert not passed(gate.network([], OPTIONS))
+    with pytest.raises(ValueError, match="zip"):
+        gate.network(pair(GOOD, GOOD)[:1], OPTIONS)
+    with pytest.warns(RuntimeWarning):  # an outcome without seeds: the mean of nothing is NaN
+        assert not passed(gate.network(pair(GOOD), OPTIONS))
+
+
+def test_a_verdict_without_checks_is_no_pass() -> None:
+    content = dict.fromkeys(("policy", "firmware", "student", "teacher", "profile"), "x")
+    assert not Verdict(**content, checks=[], measured={}).passed
+
+
+def test_both_decide_after_the_mean_of_the_core() -> None:
+    assert gate.decision_latency_ps(report(cycles=Cycles(100, 210.0, 300, 315))) == 600_000

@@ -1,0 +1,502 @@
+"""A whole run of a tiny recipe, each command alone on its artefacts, and the mutants that the gate must catch.
+
+All in one file: the run and everything on its artefacts share a session fixture.
+"""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from distill.options import DistillOptions
+from emulator.compile import find_gcc
+from rlcc import cli, verdict
+from rlcc.commands.run import STAGES
+from spec.ensemble import Ensemble
+from spec.interpret import trace
+from spec.manifest import opened
+from spec.program import Op, Program
+from spec.student import load_student
+
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("rollouts", "student", "firmware", "verdict")
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def rlcc(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command; exit code, stdout, stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli.main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+# --- the run ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_passes_and_leaves_every_artefact_linked_to_its_parents(pipeline: Any) -> None:
+    assert pipeline.code == 0
+    rollouts, student, firmware, judged = (opened(pipeline.root / "out" / kind, kind) for kind in KINDS)
+    teacher = rollouts.parents["teacher"]
+    assert student.parents == {"teacher": teacher, "rollouts": rollouts.hash}
+    assert firmware.parents == {"teacher": teacher, "student": student.hash}
+    assert judged.parents == {"teacher": teacher, "student": student.hash, "firmware": firmware.hash}
+
+
+def test_a_run_prints_one_line_a_stage_then_the_table_then_the_verdict(pipeline: Any, rlcc: Run) -> None:
+    code, out, err = rlcc("run", pipeline.recipe, "--out", pipeline.root / "out")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert tuple(line.split()[0] for line in lines[:5]) == STAGES
+    assert all(re.search(r" [0-9]+\.[0-9] s$", line) for line in lines[:5])
+    assert lines[5] == ""
+    assert lines[-1].startswith("PASS  hand-made on ibex-small")
+
+
+def test_the_same_recipe_gives_the_same_bytes(pipeline: Any, tmp_path: Path) -> None:
+    again = pipeline.copy(tmp_path / "copy")
+    assert cli.main(["run", str(again.recipe), "--out", str(tmp_path / "again")]) == 0
+    for kind in KINDS:
+        for name in (*opened(pipeline.root / "out" / kind, kind).files, "manifest.json"):
+            first, second = pipeline.root / "out" / kind / name, tmp_path / "again" / kind / name
+            assert first.read_bytes() == second.read_bytes(), f"{kind}/{name}"
+
+
+def test_from_emit_goes_on_with_the_student_that_is_there(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
+    copy = pipeline.copy(tmp_path / "copy")
+    shutil.rmtree(copy.rollouts)
+    shutil.rmtree(copy.firmware)
+    code, out, _ = rlcc("run", copy.recipe, "--out", copy.root / "out", "--from", "emit")
+    assert code == 0
+    assert tuple(line.split()[0] for line in out.splitlines()[:3]) == ("emit", "emulate", "gate")
+    assert not copy.rollouts.exists()
+    assert opened(copy.firmware, "firmware").hash == opened(pipeline.firmware, "firmware").hash
+
+
+def test_from_a_stage_whose_input_is_not_there(pipeline: Any, tmp_path: Path, refused: Any) -> None:
+    assert "student" in refused("run", pipeline.recipe, "--out", tmp_path / "empty", "--from", "emit")
+
+
+def test_an_impossible_budget_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
+    copy = pipeline.copy(tmp_path / "copy")
+    copy.recipe.write_text(copy.recipe.read_text().replace('"20 us"', '"1 ns"'))
+    code, out, err = rlcc("run", copy.recipe, "--out", copy.root / "out", "--from", "gate")
+    assert (code, err) == (1, "")
+    assert out.splitlines()[-1].startswith("FAIL  hand-made")
+    content = json.loads((copy.verdict / verdict.JSON).read_text())
+    assert content["verdict"] == "FAIL"
+    assert [c["group"] for c in content["checks"] if not c["passed"]] == ["budget"]
+
+
+def test_a_tolerance_that_the_student_misses_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
+    """A student of one stump is not its teacher."""
+    copy = pipeline.copy(tmp_path / "copy")
+    text = copy.recipe.read_text().replace("trees = 3\ndepth = 3", "trees = 1\ndepth = 1")
+    copy.recipe.write_text(text.replace("goodput = 0.2\nlatency = 0.5", "goodput = 0.001\nlatency = 0.001"))
+    code, _, _ = rlcc("run", copy.recipe, "--out", copy.root / "stump")
+    content = json.loads((copy.root / "stump/verdict" / verdict.JSON).read_text())
+    assert code == 1
+    assert {c["group"] for c in content["checks"] if not c["passed"]} == {"network"}
+
+
+# --- each command alone ----------------------------------------------------------------------------------------------
+
+
+def test_each_command_alone_gives_the_runs_artefacts(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
+    two = ("--scenario", "many-to-one:2", "--scenario", "many-to-one:8")
+    code, out, _ = rlcc("rollout", pipeline.teacher, *two, "--duration", "4 ms", "--out", tmp_path / "r")
+    assert code == 0
+    assert "decisions of hand-made" in out
+    assert opened(tmp_path / "r", "rollouts").hash == opened(pipeline.rollouts, "rollouts").hash
+
+    limits = ("--trees", 3, "--depth", 3, "--rounds", 1, "--rows", 2000)
+    assert rlcc("distill", pipeline.teacher, tmp_path / "r", *limits, "--out", tmp_path / "s")[0] == 0
+    ensemble = load_student(tmp_path / "s/student.json").ensemble
+    assert len(ensemble.trees) <= 3
+    assert ensemble.depth <= 3
+
+    code, _, _ = rlcc("emit", pipeline.student, "--target", "generic", "--seed", 1, "--out", tmp_path / "f")
+    assert code == 0
+    assert opened(tmp_path / "f", "firmware").hash == opened(pipeline.firmware, "firmware").hash
+
+    code, out, _ = rlcc("emulate", tmp_path / "f", "--json", tmp_path / "e.json")
+    assert code == 0
+    report = json.loads((tmp_path / "e.json").read_text())
+    assert report["mismatches"] == 0
+    assert f"{report['cycles']['max']} cycles" in out
+
+    options = ("--teacher", pipeline.teacher, "--recipe", pipeline.recipe, "--out", tmp_path / "v")
+    assert rlcc("gate", tmp_path / "f", *options)[0] == 0
+    assert opened(tmp_path / "v", "verdict").hash == opened(pipeline.verdict, "verdict").hash
+
+
+def test_evaluate_sets_teacher_student_and_firmware_side_by_side(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
+    policies = (pipeline.teacher, pipeline.student, pipeline.firmware)
+    options = ("--scenario", "many-to-one:2", "--duration", "4 ms", "--seed", 1, "--seed", 2)
+    code, out, _ = rlcc("evaluate", *policies, *options, "--json", tmp_path / "m.json")
+    assert code == 0
+    assert out.count("many-to-one:2") == 3
+    teacher, student, firmware = json.loads((tmp_path / "m.json").read_text())
+    assert [len(o["metrics"]) for o in (teacher, student, firmware)] == [2, 2, 2]
+    # The compiled C and the interpreted program are one decision; the teacher is another.
+    assert student["metrics"] == firmware["metrics"]
+    assert student["metrics"] != teacher["metrics"]
+
+
+def test_what_could_not_be_measured_is_null_in_json(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
+    options = ("--scenario", "long-short:4", "--duration", "2 ms", "--json", tmp_path / "m.json")
+    assert rlcc("evaluate", pipeline.teacher, *options)[0] == 0
+    (outcome,) = json.loads((tmp_path / "m.json").read_text())
+    assert outcome["metrics"][0]["recovery_us"] is None
+    assert outcome["metrics"][0]["goodput"] > 0
+
+
+# --- the verdict's files ---------------------------------------------------------------------------------------------
+
+
+def test_verdict_json_conforms_to_the_schema_in_the_docs(pipeline: Any) -> None:
+    schema = json.loads((ROOT / "docs/verdict.schema.json").read_text())
+    content = json.loads((pipeline.verdict / verdict.JSON).read_text())
+    assert list(content) == list(schema["properties"])
+    assert set(schema["required"]) <= set(content)
+    assert content.pop("verdict") in schema["properties"]["verdict"]["enum"]
+    found = verdict.Verdict.model_validate(content)  # the schema's source; extra keys are forbidden
+    assert found.passed
+    assert found.measured["emulation"]["vectors"] > 100
+    assert [o["policy"] for o in found.measured["network"]] == ["teacher", "student"]
+
+
+def test_junit_and_markdown_tell_the_same_checks(pipeline: Any) -> None:
+    content = json.loads((pipeline.verdict / verdict.JSON).read_text())
+    suite = ElementTree.parse(pipeline.verdict / verdict.JUNIT).getroot()
+    assert [case.get("name") for case in suite] == [c["name"] for c in content["checks"]]
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(content["checks"])), "0")
+    text = (pipeline.verdict / verdict.MARKDOWN).read_text()
+    assert text.startswith("# PASS: hand-made on ibex-small\n")
+    for check in content["checks"]:
+        assert f"| {check['name']} | {check['value']} |" in text
+
+
+# --- mutants of the firmware -----------------------------------------------------------------------------------------
+
+
+def edited(pattern: str, change: Callable[[re.Match[str]], str]) -> Callable[[Path], None]:
+    """An edit of the first place in the C that matches."""
+
+    def edit(folder: Path) -> None:
+        source = folder / "rlcc_policy.c"
+        text, count = re.subn(pattern, change, source.read_text(), count=1, flags=re.DOTALL)
+        assert count == 1, f"nothing in the C matches {pattern}"
+        assert text != source.read_text()
+        source.write_text(text)
+
+    return edit
+
+
+def without_last_tree(folder: Path) -> None:
+    source = folder / "rlcc_policy.c"
+    last = re.findall(r"static int32_t (tree_\d+)\(", source.read_text())[-1]
+    edited(rf"static int32_t {last}\(.*?\n}}\n", lambda _: "")(folder)
+    edited(rf"    trees \+= {last}\([^\n]*\n", lambda _: "")(folder)
+
+
+MUTANTS: dict[str, Callable[[Path], None]] = {
+    "one threshold one more": edited(r"if \((\w+) > (\d+)U\)", lambda m: f"if ({m[1]} > {int(m[2]) + 1}U)"),
+    "one threshold one less": edited(r"if \((\w+) > (\d+)U\)", lambda m: f"if ({m[1]} > {int(m[2]) - 1}U)"),
+    "a flipped compare": edited(r"if \((\w+) > ", lambda m: f"if ({m[1]} <= "),
+    "a compare that is not strict": edited(r"if \((\w+) > ", lambda m: f"if ({m[1]} >= "),
+    "a dropped tree": without_last_tree,
+    "a leaf one unit off": edited(r"leaf = (\d+);", lambda m: f"leaf = {int(m[1]) + 1};"),
+    "a wrong shift": edited(r">> 30U\)", lambda _: ">> 29U)"),
+    "a forgotten history": edited(r"flow->action_1 = ", lambda _: "flow->action_1 = (int16_t)0 * "),
+    "a wrong lower clamp": edited(r"\? trees : \(-10923\)", lambda _: "? trees : (-10922)"),
+    "undefined behaviour with the right result": edited(
+        r"(    int32_t trees = [^\n]*\n)",
+        lambda m: f"{m[1]}    trees += (int32_t)(2147483647 + (int32_t)(rate_q30 & 1U)) * 0;\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(MUTANTS))
+def test_the_gate_fails_a_mutant_whose_hash_is_right(
+    pipeline: Any, resealed: Any, tmp_path: Path, rlcc: Run, name: str
+) -> None:
+    mutant = resealed(pipeline.firmware, tmp_path / "mutant", MUTANTS[name])
+    code, out, err = rlcc("gate", mutant, "--recipe", pipeline.recipe)
+    assert (code, err) == (1, "")
+    content = json.loads((tmp_path / "verdict" / verdict.JSON).read_text())
+    failed = [c for c in content["checks"] if not c["passed"]]
+    assert failed
+    assert {c["group"] for c in failed} == {"equality"}
+    assert all(c["detail"] or "runtime error" in c["value"] or "overflow" in c["value"] for c in failed)
+    assert "FAIL" in out.splitlines()[-1]
+    # A verdict that does not hold must not look like one whose closed loop was fine.
+    assert not [c for c in content["checks"] if c["group"] == "network"]
+    suite = ElementTree.parse(tmp_path / "verdict" / verdict.JUNIT).getroot()
+    assert int(suite.get("failures", "0")) == len(failed) == len(suite.findall("testcase/failure"))
+
+
+def test_resealing_alone_changes_no_verdict(pipeline: Any, resealed: Any, tmp_path: Path, rlcc: Run) -> None:
+    same = resealed(pipeline.firmware, tmp_path / "same", lambda _: None)
+    assert rlcc("gate", same, "--recipe", pipeline.recipe)[0] == 0
+
+
+def test_the_vectors_tell_every_threshold_from_its_neighbours(pipeline: Any) -> None:
+    """Every threshold of every tree, one more and one less: some vector must see the difference in the trees' sum, or
+    no input can (both sides of the split say the same)."""
+    program = Program.from_json(json.loads((pipeline.firmware / "program.json").read_text()))
+    with (pipeline.firmware / "vectors.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    columns = {name: np.array([int(row[name]) for row in rows]) for name in rows[0] if name != "kind"}
+    event, params, flow = (
+        {name.split(".")[1]: values for name, values in columns.items() if name.startswith(f"{group}.")}
+        for group in ("event", "params", "flow")
+    )
+    trees = next(node for node in program.nodes if node.op is Op.TREES)
+    values = trace(program, event, params, flow)
+    x = np.stack([values[a] for a in trees.args], axis=1)
+    decided = program.ensemble.evaluate(x)
+    data = program.ensemble.to_json()
+    survivors = []
+    for i, tree in enumerate(data["trees"]):
+        for j in range(len(tree["splits"])):
+            for step in (-1, 1):
+                mutant = json.loads(json.dumps(data))
+                mutant["trees"][i]["splits"][j][1] += step
+                if np.array_equal(Ensemble.from_json(mutant).evaluate(x), decided):
+                    survivors.append((i, j, step))
+    assert sum(len(t["splits"]) for t in data["trees"]) >= 6
+    assert survivors == []
+
+
+def test_a_program_that_is_not_the_students_is_refused(
+    pipeline: Any, resealed: Any, tmp_path: Path, refused: Any
+) -> None:
+    """C, program and vectors that agree with each other but not with the student beside them."""
+
+    def edit(folder: Path) -> None:
+        content = json.loads((folder / "student.json").read_text())
+        content["ensemble"]["bias"] += 1
+        (folder / "student.json").write_text(json.dumps(content))
+
+    mutant = resealed(pipeline.firmware, tmp_path / "mutant", edit)
+    assert "is not the program of student.json" in refused("gate", mutant, "--recipe", pipeline.recipe)
+
+
+# --- bad input: one sentence, exit 2 ---------------------------------------------------------------------------------
+
+
+def test_a_truncated_safetensors(pipeline: Any, resealed: Any, tmp_path: Path, refused: Any) -> None:
+    def cut(folder: Path) -> None:
+        weights = folder / "policy.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-7])
+
+    teacher = resealed(pipeline.teacher, tmp_path / "teacher", cut)
+    assert "policy.safetensors" in refused("rollout", teacher, "--out", tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+    cut(shutil.copytree(pipeline.teacher, tmp_path / "plain"))
+    assert "was changed" in refused("rollout", tmp_path / "plain", "--out", tmp_path / "r")
+
+
+def test_an_unknown_feature(pipeline: Any, resealed: Any, tmp_path: Path, refused: Any) -> None:
+    def rename(folder: Path) -> None:
+        policy = folder / "policy.toml"
+        policy.write_text(policy.read_text().replace("rl_cc_congestion", "rl_cc_congestoin"))
+
+    teacher = resealed(pipeline.teacher, tmp_path / "teacher", rename)
+    said = refused("rollout", teacher, "--out", tmp_path / "r")
+    assert "rl_cc_congestoin" in said
+    assert "policy.toml" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda o: o.update(window=1), "the observation offers"),
+        (lambda o: o["features"].pop(), "the observation offers"),
+        (lambda o: o["features"].reverse(), "the observation offers"),
+        (lambda o: o["features"][1].update(target=2.0), "congestion"),
+    ],
+)
+def test_a_student_for_another_observation(
+    pipeline: Any, resealed: Any, tmp_path: Path, refused: Any, change: Callable[[Any], None], words: str
+) -> None:
+    def edit(folder: Path) -> None:
+        content = json.loads((folder / "student.json").read_text())
+        change(content["observation"])
+        (folder / "student.json").write_text(json.dumps(content))
+
+    student = resealed(pipeline.student, tmp_path / "student", edit)
+    assert words in refused("emit", student, "--out", tmp_path / "f")
+    assert words in refused("evaluate", student)
+
+
+def test_c_that_was_edited_after_emission(pipeline: Any, tmp_path: Path, refused: Any) -> None:
+    firmware = shutil.copytree(pipeline.firmware, tmp_path / "firmware")
+    MUTANTS["one threshold one more"](firmware)
+    for command in (("gate", "--recipe", pipeline.recipe), ("emulate",), ("evaluate",)):
+        assert "was changed after rlcc wrote it" in refused(command[0], firmware, *command[1:])
+
+
+@pytest.mark.skipif(find_gcc() is not None, reason="a RISC-V GCC is installed")
+def test_a_missing_compiler(pipeline: Any, tmp_path: Path, refused: Any) -> None:
+    for command in (("gate", "--recipe", pipeline.recipe), ("emulate",)):
+        said = refused(command[0], pipeline.firmware, *command[1:], "--compiler", "gcc")
+        assert "apt install gcc-riscv64-unknown-elf" in said
+    copy = pipeline.copy(tmp_path / "copy")
+    copy.recipe.write_text(copy.recipe.read_text() + '\n[emulate]\ncompiler = "gcc"\n')
+    assert "no RISC-V GCC" in refused("run", copy.recipe, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()  # said before anything slow began
+
+
+@pytest.mark.parametrize("budget", ["0 us", "0 ps", "0", "1", "-1 us", "1 parsec", "1.5 ps", ""])
+def test_a_budget_that_is_none(pipeline: Any, refused: Any, budget: str) -> None:
+    assert "budget" in refused("gate", pipeline.firmware, "--teacher", pipeline.teacher, "--budget", budget)
+
+
+def test_scenarios_and_profiles_that_are_not_there(pipeline: Any, tmp_path: Path, refused: Any) -> None:
+    out = ("--out", tmp_path / "x")
+    for wrong in ("many-to-none:8", "many-to-one", "many-to-one:0", "incast:8"):
+        assert wrong in refused("rollout", pipeline.teacher, "--scenario", wrong, *out)
+        assert wrong in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--scenario", wrong, *out)
+        assert wrong in refused("evaluate", pipeline.student, "--scenario", wrong)
+    assert "ibex-huge" in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--profile", "ibex-huge")
+    assert "connectx99" in refused("emit", pipeline.student, "--target", "connectx99", *out)
+    assert "-O9" in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--optimise", "-O9", *out)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_artefacts_of_another_kind_or_another_teacher(pipeline: Any, tmp_path: Path, refused: Any) -> None:
+    out = ("--out", tmp_path / "x")
+    assert "is a verdict" in refused("gate", pipeline.verdict, "--recipe", pipeline.recipe)
+    assert "is a verdict" in refused("emulate", pipeline.verdict)
+    assert "is a verdict" in refused("evaluate", pipeline.verdict)
+    assert "is a firmware" in refused("emit", pipeline.firmware, *out)
+    assert "is a student" in refused("distill", pipeline.teacher, pipeline.student, *out)
+    assert "another teacher" in refused("distill", pipeline.other_teacher, pipeline.rollouts, *out)
+    budget = ("--budget", "1 us")
+    assert "another teacher" in refused("gate", pipeline.firmware, "--teacher", pipeline.other_teacher, *budget)
+    assert "is a student" in refused("gate", pipeline.firmware, "--teacher", pipeline.student, *budget)
+    assert "--teacher" in refused("gate", pipeline.firmware, *budget)
+    assert "--budget" in refused("gate", pipeline.firmware, "--teacher", pipeline.teacher)
+    for command in ("rollout", "emit"):
+        assert "nowhere" in refused(command, tmp_path / "nowhere", *out)
+
+
+def commands_that_write(p: Any, out: Path) -> dict[str, tuple[object, ...]]:
+    quick = ("--scenario", "many-to-one:2", "--duration", "1 ms")
+    return {
+        "rollout": ("rollout", p.teacher, *quick, "--out", out),
+        "distill": ("distill", p.teacher, p.rollouts, "--rounds", 0, "--trees", 1, "--out", out),
+        "emit": ("emit", p.student, "--target", "generic", "--out", out),
+        "gate": ("gate", p.firmware, "--recipe", p.recipe, "--out", out),
+    }
+
+
+@pytest.mark.parametrize("command", ["rollout", "distill", "emit", "gate"])
+def test_a_folder_with_something_else_in_it_is_not_touched(
+    pipeline: Any, tmp_path: Path, refused: Any, command: str
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.txt").write_text("the only copy")
+    said = refused(*commands_that_write(pipeline, tmp_path / "mine")[command])
+    assert "choose an empty folder" in said
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_place_that_cannot_be_written_is_no_defect_of_rlcc(pipeline: Any, tmp_path: Path, refused: Any) -> None:
+    (tmp_path / "file").write_text("")
+    said = refused(*commands_that_write(pipeline, tmp_path / "file/below")["emit"])
+    assert str(tmp_path / "file") in said
+
+
+INTERRUPTED = {
+    "rollout": "distill.rollout.pq.write_table",
+    "distill": "distill.distil.boost.scrub",
+    "emit": "codegen.emit.vectors_inc",
+    "gate": "rlcc.verdict.markdown",
+}
+
+
+@pytest.mark.parametrize("command", list(INTERRUPTED))
+def test_an_interrupted_stage_leaves_nothing_half_written(
+    pipeline: Any, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(INTERRUPTED[command], interrupt)
+    code, _, err = rlcc(*commands_that_write(pipeline, tmp_path / "x")[command])
+    assert (code, err.strip()) == (130, "interrupted")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_stage_leaves_the_older_artefact_whole(
+    pipeline: Any, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = pipeline.copy(tmp_path / "copy")
+    before = opened(copy.firmware, "firmware")
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(INTERRUPTED["emit"], interrupt)
+    assert rlcc("emit", copy.student, "--seed", 99, "--out", copy.firmware)[0] == 130
+    assert opened(copy.firmware, "firmware") == before
+
+
+# --- what must not be needed -----------------------------------------------------------------------------------------
+
+BLOCKED = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "catboost"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from rlcc.cli import main
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", ["emit", "gate", "emulate", "evaluate"])
+def test_it_runs_where_torch_and_catboost_are_not_installed(pipeline: Any, tmp_path: Path, command: str) -> None:
+    arguments = {
+        "emit": ("emit", pipeline.student, "--out", tmp_path / "f"),
+        "gate": ("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--out", tmp_path / "v"),
+        "emulate": ("emulate", pipeline.firmware),
+        "evaluate": ("evaluate", pipeline.teacher, pipeline.firmware, "--duration", "1 ms"),
+    }[command]
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_the_blocker_blocks(pipeline: Any, tmp_path: Path) -> None:
+    arguments = map(str, ("distill", pipeline.teacher, pipeline.rollouts, "--out", tmp_path / "s"))
+    done = subprocess.run([sys.executable, "-c", BLOCKED, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "catboost" in done.stderr
+
+
+def test_the_recipe_of_the_run_is_in_the_student(pipeline: Any) -> None:
+    options = load_student(pipeline.student / "student.json").report["options"]
+    assert DistillOptions.model_validate(options).trees == 3
