@@ -18,7 +18,7 @@ ONE = 1 << ACTION_BITS
 
 
 class _Action(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @property
     def outputs(self) -> int:
@@ -33,6 +33,12 @@ class _Action(BaseModel):
     def limits_q16(self) -> tuple[int, int]:
         """Least and greatest action (multiplier - 1, Q16)."""
         raise NotImplementedError
+
+    @property
+    def storage(self) -> str:
+        """The narrower type of the flow context that holds every action of this map."""
+        low, high = self.limits_q16()
+        return "int16" if low >= -(2**15) and high < 2**15 else "int32"
 
     def multiplier(self, output: Floats) -> Floats:
         """Network outputs [N] after tanh ([N, K] logits for a table) to multipliers [N]."""

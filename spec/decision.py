@@ -42,7 +42,7 @@ def build(observation: Observation, action: AnyAction, ensemble: Ensemble) -> Pr
     line_rate = b.const(1 << CONTEXT_RATE_BITS)
     rate = b.add(Op.MIN, (known, line_rate), name="rate_now_q30", note="rate in force")
 
-    values, writes = _observe(b, observation, used, rate)
+    values, writes = _observe(b, observation, action.storage, used, rate)
     trees = b.add(Op.TREES, tuple(values[name] for name in compact.features), name="trees", note="sum of the trees")
     decided = action.integer(b, trees)
 
@@ -80,7 +80,7 @@ def build_observer(observation: Observation) -> tuple[Program, tuple[int, ...]]:
 
 
 def _observe(
-    b: ProgramBuilder, observation: Observation, used: set[str], rate: int
+    b: ProgramBuilder, observation: Observation, action_storage: str, used: set[str], rate: int
 ) -> tuple[dict[str, int], dict[str, int | None]]:
     """Nodes of the used features by name, and what each field of the history takes over (None: the new action)."""
     values: dict[str, int] = {}
@@ -97,7 +97,8 @@ def _observe(
             first_stored = 1
         for lag in range(first_stored, max(lags) + 1):
             name = feature_name(feature, lag)
-            values[name] = b.state_in(name, feature.storage, _history_note(feature, lag))
+            storage = action_storage if isinstance(feature, PreviousAction) else feature.storage
+            values[name] = b.state_in(name, storage, _history_note(feature, lag))
             writes[name] = newest
             newest = values[name]
     return values, writes

@@ -20,7 +20,7 @@ def load_toml(model: type[M], path: Path) -> M:
     """The TOML file as a checked ``model``; InputError names the file, the key and what is wrong with it."""
     try:
         data = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python reads
         raise InputError(f"{path} is not valid TOML: {error}") from None
     return validate(model, data, str(path))
 
@@ -29,7 +29,7 @@ def load_json(path: Path) -> Any:
     """The JSON file's content; InputError where it is not JSON."""
     try:
         return json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid JSON ({error}); make it again with rlcc") from None
 
 

@@ -48,8 +48,13 @@ class Ensemble:
     leaf_bits: int
 
     def __post_init__(self) -> None:
+        values = [self.bias, *(leaf for tree in self.trees for leaf in tree.leaves)]
+        if any(not -(2**31) <= value < 2**31 for value in values):
+            raise InputError("a leaf or the bias of the tree ensemble does not fit 32 bits; use fewer leaf bits")
         for number, tree in enumerate(self.trees):
             for split in tree.splits:
+                if not -(2**31) <= split.threshold < 2**32:
+                    raise InputError(f"tree {number} compares with {split.threshold}, which no feature can reach")
                 if not 0 <= split.feature < len(self.features):
                     raise InputError(f"tree {number} splits on feature {split.feature} of {len(self.features)}")
 
@@ -98,18 +103,19 @@ class Ensemble:
         try:
             trees = tuple(
                 Tree(
-                    splits=tuple(Split(_integer(f), _integer(t)) for f, t in tree["splits"]),
-                    leaves=tuple(_integer(leaf) for leaf in tree["leaves"]),
+                    splits=tuple(Split(integer(f), integer(t)) for f, t in tree["splits"]),
+                    leaves=tuple(integer(leaf) for leaf in tree["leaves"]),
                 )
                 for tree in data["trees"]
             )
             names = tuple(str(name) for name in data["features"])
-            return Ensemble(names, trees, _integer(data["bias"]), _integer(data["leaf_bits"]))
+            return Ensemble(names, trees, integer(data["bias"]), integer(data["leaf_bits"]))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the tree ensemble is not readable: {error!r}; distil the student again") from None
 
 
-def _integer(value: Any) -> int:
+def integer(value: Any) -> int:
+    """The JSON value if it is an integer (also not true, and not 1.0), else ValueError."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{value!r} is not an integer")
     return value

@@ -57,7 +57,7 @@ class Path:
 class Feature(BaseModel):
     """Base of all kinds. ``storage`` is the type that the flow context keeps a past value in."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     kind: str
 
     @property
@@ -82,7 +82,7 @@ class Feature(BaseModel):
         raise NotImplementedError
 
     def physical(self, threshold: int) -> str:
-        """``feature > threshold`` in physical units."""
+        """``feature > threshold`` in physical units. The integers are floors: ``k > t`` is ``value >= t + 1`` units."""
         raise NotImplementedError
 
 
@@ -120,7 +120,7 @@ class _Inflation(Feature):
         return 1.0
 
     def physical(self, threshold: int) -> str:
-        return f"{self.kind.replace('_', ' ')} > {1 + threshold / 2**INFLATION_BITS:.4f}"
+        return f"{self.kind.replace('_', ' ')} >= {1 + (threshold + 1) / 2**INFLATION_BITS:.4f}"
 
 
 class RttInflation(_Inflation):
@@ -200,7 +200,8 @@ class _Congestion(Feature):
         return b.add(Op.MIN, (product, limit), name=self.name, note="excess^2 * rate: orders flows as -delta does")
 
     def physical(self, threshold: int) -> str:
-        return f"delta < {self.target - sqrt((threshold + 1) / 2**self.fraction_bits):.4f}"
+        delta = self.target - sqrt(max(threshold + 1, 0) / 2**self.fraction_bits)
+        return f"delta <= {round(delta, 4) + 0.0:.4f}"  # + 0.0: no "-0.0000"
 
 
 class RlCcCongestion(_Congestion):
@@ -251,7 +252,7 @@ class Rate(Feature):
         return b.add(Op.MIN, (shifted, b.const(FEATURE_LIMIT - 1)), name=self.name, note="fraction of line rate")
 
     def physical(self, threshold: int) -> str:
-        return f"rate > {threshold / 2**RATE_FRACTION_BITS:.6f} of line rate"
+        return f"rate >= {(threshold + 1) / 2**RATE_FRACTION_BITS:.6f} of line rate"
 
 
 class _Ratio(Feature):
@@ -280,23 +281,25 @@ class _Ratio(Feature):
         count = b.event(self.signal)
         sent = b.add(Op.SHR, (b.event("sent_bytes"),), KIBIBYTE_BITS)
         sent = b.add(Op.MAX, (sent, b.const(1)), name="sent_packets")
-        # ``most`` bounds the remainder for the range analysis; the remainder is below ``sent`` by construction.
-        most, zero = b.const(2**22 - 1), b.const(0)
-        whole = b.add(Op.GT, (sent, count))
-        remainder = b.add(Op.MIN, (count, most))
-        quotient = zero
-        for _ in range(8):
-            doubled = b.add(Op.SHL, (remainder,), 1)
-            short = b.add(Op.GT, (sent, doubled))
-            less = b.add(Op.MAX, (b.add(Op.SUB, (doubled, sent)), zero))
-            remainder = b.add(Op.MIN, (b.add(Op.SELECT, (short, doubled, less)), most))
-            twice = b.add(Op.SHL, (quotient,), 1)
-            quotient = b.add(Op.SELECT, (short, twice, b.add(Op.ADD, (twice, b.const(1)))))
+        below_one = b.add(Op.GT, (sent, count))
+        held = b.add(
+            Op.MIN, (count, b.const(2**22 - 1)), name=f"{self.signal}_held", note="at least as many: the ratio is 1"
+        )
+        remainder = b.add(Op.SHL, (held,), 8, "remainder")
+        quotient = b.const(0)
+        for bit in range(7, -1, -1):
+            part = b.add(Op.SHL, (sent,), bit, "part") if bit else sent
+            short = b.add(Op.GT, (part, remainder))
+            # Taken only where it is not short, so that nothing wraps.
+            less = b.add(Op.WRAP_SUB, (remainder, part), 0, "less")
+            remainder = b.add(Op.SELECT, (short, remainder, less), 0, "remainder")
+            more = b.add(Op.ADD, (quotient, b.const(1 << bit)), 0, "more")
+            quotient = b.add(Op.SELECT, (short, quotient, more), 0, "quotient_q8")
         note = f"{self.kind.replace('_', ' ')} a KiB sent"
-        return b.add(Op.SELECT, (whole, quotient, b.const(256)), name=self.name, note=note)
+        return b.add(Op.SELECT, (below_one, quotient, b.const(256)), name=self.name, note=note)
 
     def physical(self, threshold: int) -> str:
-        return f"{self.kind.replace('_', ' ')} > {threshold / 256:.4f}"
+        return f"{self.kind.replace('_', ' ')} >= {(threshold + 1) / 256:.4f}"
 
 
 class CnpRatio(_Ratio):

@@ -32,8 +32,13 @@ def trace(
     event: Mapping[str, ArrayLike],
     params: Mapping[str, ArrayLike],
     state: Mapping[str, ArrayLike],
+    *,
+    forced: Mapping[int, Integers] | None = None,
 ) -> list[Integers]:
-    """The value of every node, in order: what a disagreeing back end is compared with to find where it went wrong."""
+    """The value of every node, in order: what a disagreeing back end is compared with to find where it went wrong.
+
+    ``forced`` puts other values in place of a node's own: what would the decision be if the trees said this?
+    """
     sources = [
         (Op.EVENT, [_column(event, name, "uint32") for name in EVENT_NAMES]),
         (Op.PARAM, [_column(params, name, "uint32") for name in PARAM_NAMES]),
@@ -46,7 +51,10 @@ def trace(
     shape = inputs[Op.EVENT][0].shape
 
     values: list[Integers] = []
-    for node in program.nodes:
+    for number, node in enumerate(program.nodes):
+        if forced and number in forced:
+            values.append(np.broadcast_to(forced[number], shape))
+            continue
         a = [values[i] for i in node.args]
         match node.op:
             case Op.CONST:
@@ -80,7 +88,9 @@ def trace(
             case Op.TABLE:
                 v = np.asarray(program.tables[node.imm], dtype=np.int64)[a[0]]
             case Op.TREES:
-                rows = np.stack([x.reshape(-1) for x in a], axis=1)
+                rows = np.empty((int(np.prod(shape)), len(a)), dtype=np.int64)
+                for column, x in enumerate(a):
+                    rows[:, column] = x.reshape(-1)
                 v = program.ensemble.evaluate(rows).reshape(shape)
         values.append(v)
     return values

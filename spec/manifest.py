@@ -94,7 +94,7 @@ def opened(folder: Path, kind: str) -> Manifest:
         raise InputError(f"{folder / NAME} is not readable ({error!r}); make the {kind} again") from None
     for name, expected in files.items():
         path = folder / name
-        if Path(name).is_absolute() or ".." in Path(name).parts or path.is_symlink():
+        if Path(name).is_absolute() or ".." in Path(name).parts or path.resolve() != folder.resolve() / name:
             raise InputError(f"{folder / NAME} names {name!r}, which is outside the folder or a link")
         if sha256(read_bytes(path)) != expected:
             raise InputError(f"{path} was changed after rlcc wrote it (its hash differs); make the {kind} again")

@@ -46,6 +46,7 @@ from spec.quantity import DurationNs, LineFractionQ30, RateBps
 from spec.signals import RTT_BITS, base_rtt_recip_q32
 
 MAX_WINDOW = 16
+POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 
 
 class _Strict(BaseModel):
@@ -84,10 +85,17 @@ class Observation(_Strict):
             raise ValueError(f"base_rtt is {self.base_rtt} ns; it must lie between 256 ns and rtt_max")
         if self.rtt_max >= 2**RTT_BITS:
             raise ValueError(f"rtt_max is {self.rtt_max} ns; the firmware's RTT holds at most {2**RTT_BITS - 1} ns")
+        if not 10**8 <= self.line_rate <= 10**14:
+            raise ValueError(f"line_rate is {self.line_rate} b/s; it must lie between 100 Mb/s and 100 Tb/s")
         kinds = [feature.kind for feature in self.features]
         for kind in kinds:
             if kinds.count(kind) > 1:
                 raise ValueError(f"the feature {kind} stands twice")
+        kind_of: dict[str, str] = {}
+        for feature in self.features:
+            other = kind_of.setdefault(feature.name, feature.kind)
+            if other != feature.kind:
+                raise ValueError(f"{other} and {feature.kind} would both be {feature.name} in the C; keep one of them")
         for feature in self.features:
             if isinstance(feature, RlCcCongestion | PccRlCongestion) and feature.fraction_bits < 4:
                 raise ValueError(f"the target of {feature.kind} is too large for a 24-bit integer feature")
@@ -127,7 +135,7 @@ class Policy(_Strict):
     """A teacher's policy.toml, checked."""
 
     format: Literal[1]
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
+    name: str = Field(pattern=POLICY_NAME)
     architecture: Architecture
     observation: Observation
     action: AnyAction

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from spec.ensemble import Ensemble
+from spec.ensemble import Ensemble, integer
 from spec.errors import InputError
 from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 
@@ -111,15 +111,17 @@ class Program:
             if data["format"] != 1:
                 raise InputError(f"the decision program has format {data['format']!r}, not 1; emit it again")
             builder = ProgramBuilder(Ensemble.from_json(data["ensemble"]))
-            builder.tables = [tuple(int(v) for v in table) for table in data["tables"]]
-            builder.state = [StateField(s["name"], s["storage"], int(s["node"]), s["note"]) for s in data["state"]]
+            builder.tables = [tuple(integer(v) for v in table) for table in data["tables"]]
+            builder.state = [StateField(s["name"], s["storage"], integer(s["node"]), s["note"]) for s in data["state"]]
             for i, n in enumerate(data["nodes"]):
-                args = tuple(int(a) for a in n["args"])
-                node = builder.add(Op[n["op"].upper()], args, int(n["imm"]), n["name"], n["note"])
+                args = tuple(integer(a) for a in n["args"])
+                node = builder.add(Op[n["op"].upper()], args, integer(n["imm"]), n["name"], n["note"])
+                if node != i or n["id"] != i:
+                    raise InputError(f"node {i} of the decision program stands twice or out of order; emit it again")
                 if [builder.nodes[node].low, builder.nodes[node].high] != n["range"]:
                     raise InputError(f"node {i} of the decision program states a range it does not have; emit it again")
-            return builder.finish(int(data["result"]))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            return builder.finish(integer(data["result"]))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise InputError(f"the decision program is not readable: {error!r}; emit it again") from None
 
     def flatten(self) -> dict[str, Any]:

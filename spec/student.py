@@ -1,5 +1,6 @@
 """student.json: a distilled policy, exactly: integer ensemble, observation, action map, limits, provenance."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from spec.decision import build
 from spec.documents import dump_json, load_json, validate, write_atomically
 from spec.ensemble import Ensemble
 from spec.errors import InputError
-from spec.policy import Limits, Observation, default_params
+from spec.policy import POLICY_NAME, Limits, Observation, default_params
 from spec.program import Program
 
 FORMAT = 1
@@ -68,6 +69,9 @@ def load_student(path: Path) -> Student:
         parts = {key: data[key] for key in _Header.model_fields}
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         ensemble = Ensemble.from_json(data["ensemble"])
+        # Both stand in comments of the C: nothing that could end one.
+        if not re.fullmatch(POLICY_NAME, name) or not re.fullmatch("[0-9a-f]{12,64}", teacher):
+            raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; distil it again")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
     header = validate(_Header, parts, str(path))

@@ -1,0 +1,161 @@
+"""Artefact folders: what was written is what is read, or it is said what is wrong; nothing half-written stays."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from spec.errors import InputError
+from spec.manifest import NAME, opened, writing
+
+
+def artefact(folder, kind="student", **more):
+    with writing(folder, kind, **more) as work:
+        (work / "a.txt").write_text("alpha")
+        (work / "deep").mkdir()
+        (work / "deep" / "b.txt").write_text("beta")
+    return folder
+
+
+def change(folder, **changes):
+    data = json.loads((folder / NAME).read_text())
+    for key, value in changes.items():
+        data[key] = value
+    (folder / NAME).write_text(json.dumps(data))
+
+
+def test_what_is_written_is_read(tmp_path):
+    folder = artefact(
+        tmp_path / "s",
+        parents={"teacher": "ab" * 32},
+        tools=("numpy",),
+        seed=7,
+        details={"list": [1, 2], "x": {"y": 0.5}},
+    )
+    manifest = opened(folder, "student")
+    assert set(manifest.files) == {"a.txt", "deep/b.txt"}
+    assert manifest.parents == {"teacher": "ab" * 32}
+    assert manifest.seed == 7
+    assert manifest.details == {"list": [1, 2], "x": {"y": 0.5}}
+    assert set(manifest.tools) == {"numpy"}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s"]
+
+
+def test_the_hash_covers_kind_files_parents_and_details(tmp_path):
+    def hash_of(name, **more):
+        return opened(artefact(tmp_path / name, **more), more.get("kind", "student")).hash
+
+    same = hash_of("1")
+    assert hash_of("2") == same
+    others = [hash_of("3", kind="teacher"), hash_of("4", parents={"a": "b"}), hash_of("5", details={"a": 1})]
+    assert len({same, *others}) == 4
+
+
+def test_the_same_artefact_is_the_same_bytes(tmp_path):
+    one, two = (artefact(tmp_path / name, seed=1, tools=("numpy",)) for name in "12")
+    assert (one / NAME).read_bytes() == (two / NAME).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda f: (f / "a.txt").write_text("alphb"), r"a\.txt was changed after rlcc wrote it"),
+        (lambda f: (f / "deep" / "b.txt").unlink(), r"there is no file .*b\.txt"),
+        (lambda f: (f / NAME).unlink(), "is not a student of rlcc: it has no manifest.json"),
+        (lambda f: (f / NAME).write_text("{"), "is not valid JSON"),
+        (lambda f: (f / NAME).write_text("[]"), "is not readable"),
+        (lambda f: (f / NAME).write_text("1" * 5000), "is not valid JSON"),
+        (lambda f: (f / NAME).write_text("[" * 100_000), "is not valid JSON"),
+        (lambda f: change(f, format=2), "has manifest format 2, not 1; make it again"),
+        (lambda f: change(f, kind="firmware"), "is a firmware, not a student"),
+        (lambda f: change(f, files=5), "is not readable"),
+        (lambda f: change(f, parents={"teacher": "other"}), r"manifest\.json was changed after rlcc wrote it"),
+        (lambda f: change(f, details={"context_bytes": 4}), r"manifest\.json was changed after rlcc wrote it"),
+        (lambda f: change(f, files={}), r"manifest\.json was changed after rlcc wrote it"),
+        (lambda f: change(f, hash="0" * 64), r"manifest\.json was changed after rlcc wrote it"),
+        (lambda f: change(f, files={"../outside": "0" * 64}), "names '../outside', which is outside the folder"),
+        (lambda f: change(f, files={"/etc/hostname": "0" * 64}), "names '/etc/hostname', which is outside the folder"),
+        (lambda f: change(f, files={"deep/../../x": "0" * 64}), "which is outside the folder"),
+        (lambda f: change(f, files={"missing": "0" * 64}), "there is no file"),
+        (lambda f: change(f, files={"deep": "0" * 64}), "there is no file"),
+    ],
+)
+def test_damage_is_told_in_one_sentence(damage, says, tmp_path):
+    folder = artefact(tmp_path / "s")
+    damage(folder)
+    with pytest.raises(InputError, match=says) as caught:
+        opened(folder, "student")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("linked", ["a.txt", "deep"])
+def test_a_link_out_of_the_folder_is_refused(linked, tmp_path):
+    """Also where what it leads to has the right content: that may change behind the manifest's back."""
+    folder = artefact(tmp_path / "s")
+    (folder / linked).rename(tmp_path / linked)
+    (folder / linked).symlink_to(tmp_path / linked)
+    with pytest.raises(InputError, match="which is outside the folder or a link"):
+        opened(folder, "student")
+
+
+def test_an_artefact_of_the_same_kind_is_replaced_whole(tmp_path):
+    folder = artefact(tmp_path / "s")
+    with writing(folder, "student") as work:
+        (work / "only.txt").write_text("new")
+    assert sorted(p.name for p in folder.iterdir()) == [NAME, "only.txt"]
+
+
+@pytest.mark.parametrize("foreign", ["file in it", "other kind", "broken manifest", "file", "link"])
+def test_nothing_foreign_is_overwritten(foreign, tmp_path):
+    folder = tmp_path / "s"
+    if foreign == "file":
+        folder.write_text("precious")
+    elif foreign == "link":
+        (tmp_path / "elsewhere").mkdir()
+        folder.symlink_to(tmp_path / "elsewhere")
+    elif foreign == "other kind":
+        artefact(folder, kind="teacher")
+    else:
+        folder.mkdir()
+        (folder / (NAME if foreign == "broken manifest" else "thesis.tex")).write_text("precious")
+    before = sorted(str(p) for p in tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="choose"), writing(folder, "student"):
+        raise AssertionError("nothing is to be written")
+    assert sorted(str(p) for p in tmp_path.rglob("*")) == before
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    (tmp_path / "s").mkdir()
+    opened(artefact(tmp_path / "s"), "student")
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_while_writing_leaves_everything_as_it_was(error, tmp_path):
+
+    def fail(into):
+        with writing(into, "student") as work:
+            (work / "half.txt").write_text("half")
+            raise error
+
+    folder = artefact(tmp_path / "s")
+    before = (folder / NAME).read_bytes()
+    with pytest.raises(error):
+        fail(folder)
+    assert (folder / NAME).read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s"]
+    with pytest.raises(error):
+        fail(tmp_path / "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["s"]
+
+
+def test_files_are_readable_by_others(tmp_path):
+    """mkstemp and mkdtemp make them private; an artefact is to be shared."""
+    from spec.documents import write_atomically
+
+    folder = artefact(tmp_path / "s")
+    write_atomically(folder / "more.txt", "x")
+    assert oct((folder / "more.txt").stat().st_mode & 0o777) == "0o644"
+    assert os.access(folder, os.X_OK)
+    assert oct(folder.stat().st_mode & 0o777) == "0o755"
+    assert not [p for p in Path(folder).iterdir() if p.name.startswith(".")]
