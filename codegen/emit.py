@@ -47,6 +47,7 @@ def emit(student_folder: Path, out: Path, *, target: str = "connectx6dx", seed: 
     student = load_student(student_folder / STUDENT_NAME)
     interface = target_named(target)
     program = student.program()
+    _check_signals(program, interface)
     _check_context(program, interface)
     vectors, edges = make(program, student.params(), seed=seed)
     details: dict[str, Any] = {
@@ -58,6 +59,7 @@ def emit(student_folder: Path, out: Path, *, target: str = "connectx6dx", seed: 
         "depth": program.ensemble.depth,
         "vectors": len(vectors),
         "threshold_points": {"wanted": edges.wanted, "hit": edges.hit},
+        "visits": {"wanted": edges.visits_wanted, "made": edges.visits_made},
         "layout": manifest_layouts(program),
         "params_default": student.params(),
     }
@@ -84,7 +86,7 @@ def render(program: Program, student: Student, student_hash: str, target: Target
         "writes": printer.writes(),
         "result": printer.result(),
     }
-    naive = Printer(program, physical_comments(student), prune=False).tree_functions()
+    naive = Printer(program, physical_comments(student), naive=True).tree_functions()
     trees_only = {
         "functions": naive,
         "features": program.ensemble.features,
@@ -137,6 +139,19 @@ def _initialiser(fields: tuple[LaidOut, ...], values: list[int]) -> str:
     return "{" + ", ".join(typed) + "}"
 
 
+def _check_signals(program: Program, target: Target) -> None:
+    missing = [name for name in _used_signals(program) if name in target.lacks]
+    if missing:
+        raise InputError(
+            f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
+            f"distil a policy without it"
+        )
+
+
+def _used_signals(program: Program) -> list[str]:
+    return [node.name for node in program.nodes if node.op is Op.EVENT]
+
+
 def _check_context(program: Program, target: Target) -> None:
     _, size = flow_layout(program)
     counters = 4 * len(_counters(program)) if target.counts_events else 0
@@ -149,13 +164,13 @@ def _check_context(program: Program, target: Target) -> None:
 
 
 def _counters(program: Program) -> list[str]:
-    used = {node.name for node in program.nodes if node.op is Op.EVENT}
+    used = _used_signals(program)
     return [name for name in ("cnp_count", "nack_count", "sent_bytes") if name in used]
 
 
 def _context(program: Program, student: Student, student_hash: str, target: Target) -> dict[str, Any]:
     fields, size = flow_layout(program)
-    used = {node.name for node in program.nodes if node.op is Op.EVENT}
+    used = _used_signals(program)
     defaults = student.params()
     return {
         "rlcc_version": metadata.version("rlcc"),

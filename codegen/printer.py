@@ -5,15 +5,15 @@
     int32_t trees = -12;                                                           bias, then one call a tree
     trees += tree_00(congestion_q20, action_1);
 
-Constants and comparisons are printed where they are used; every other node gets a name. Casts keep the value: the
-types come from proved ranges.
+Constants (also values that their range fixes) and comparisons are printed where they are used; every other node gets a
+name. Casts keep the value: the types come from proved ranges.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from codegen.branches import Branch, Leaf, branches
-from codegen.ctypes99 import I32, U32, U64, joint_type, literal, type_of
+from codegen.ctypes99 import I32, RANGES, U32, U64, joint_type, literal, type_of
 from spec.errors import InputError
 from spec.program import Node, Op, Program
 from spec.signals import EVENT_NAMES, PARAM_NAMES
@@ -44,10 +44,11 @@ class Statement:
 class Printer:
     """Prints one program. ``physical`` explains thresholds in comments."""
 
-    def __init__(self, program: Program, physical: Physical, *, prune: bool = True) -> None:
+    def __init__(self, program: Program, physical: Physical, *, naive: bool = False) -> None:
+        """``naive`` prints the trees for trees_only.c: no branch pruned, every feature an int32_t."""
         self.program = program
         self.physical = physical
-        self.prune = prune
+        self.naive = naive
         self.names = self._names()
 
     def statements(self) -> list[Statement]:
@@ -55,7 +56,7 @@ class Printer:
         lines: list[Statement] = []
         for number in self._needed():
             node = self.program.nodes[number]
-            if node.op in INLINE:
+            if node.op in INLINE or _fixed(node):
                 continue
             if node.op is Op.TREES:
                 lines += self._trees(number)
@@ -80,13 +81,15 @@ class Printer:
         return self._cast(self._value(self.program.result, type_of(node)), type_of(node), U32)
 
     def tree_functions(self) -> list[TreeFunction]:
-        """One static function a tree, over the features that it looks at."""
+        """One static function a tree, over the features that it looks at; none where the trees decide nothing."""
+        if not self.naive and not any(self.program.nodes[n].op is Op.TREES for n in self._needed()):
+            return []
         nodes = self._feature_nodes()
         functions = []
         for number, tree in enumerate(self.program.ensemble.trees):
-            root = branches(tree, prune=self.prune)
+            root = branches(tree, prune=not self.naive)
             used = tuple(sorted(_features_of(root)))
-            parameters = tuple((type_of(nodes[f]), self.program.ensemble.features[f]) for f in used)
+            parameters = tuple((self._feature_type(nodes[f]), self.program.ensemble.features[f]) for f in used)
             body = tuple(self._branch(root, nodes, 1))
             functions.append(TreeFunction(f"tree_{number:02d}", parameters, body, used))
         return functions
@@ -124,7 +127,11 @@ class Printer:
     def _threshold(self, threshold: int, feature: Node) -> str:
         if not feature.low <= threshold <= feature.high:
             raise InputError(f"the threshold {threshold} lies outside its feature's range; distil the student again")
-        return literal(threshold, type_of(feature))
+        ctype = self._feature_type(feature)
+        return literal(min(threshold, RANGES[ctype][1]), ctype)
+
+    def _feature_type(self, feature: Node) -> str:
+        return I32 if self.naive else type_of(feature)
 
     def _expression(self, node: Node) -> str:
         args = [self.program.nodes[a] for a in node.args]
@@ -167,13 +174,17 @@ class Printer:
         raise AssertionError(f"{node.op.name} is printed elsewhere")
 
     def _table(self, node: Node, here: str) -> str:
-        """A small table as a chain of comparisons: no data section, nothing to load."""
+        """A small table as a binary search in comparisons: no data section, and 8 of them for 256 entries."""
         table = self.program.tables[node.imm]
         index = self._value(node.args[0], U32)
-        text = literal(table[-1], here)
-        for entry in range(len(table) - 2, -1, -1):
-            text = f"({index} == {entry}U) ? {literal(table[entry], here)} : ({text})"
-        return text
+
+        def between(first: int, last: int) -> str:
+            if first == last:
+                return literal(table[first], here)
+            middle = (first + last) // 2
+            return f"(({index} > {middle}U) ? {between(middle + 1, last)} : {between(first, middle)})"
+
+        return between(self.program.nodes[node.args[0]].low, self.program.nodes[node.args[0]].high)
 
     def _condition(self, number: int) -> str:
         node = self.program.nodes[number]
@@ -187,8 +198,8 @@ class Printer:
     def _value(self, number: int, ctype: str) -> str:
         """The node as an operand of type ``ctype``."""
         node = self.program.nodes[number]
-        if node.op is Op.CONST:
-            return literal(node.imm, ctype)
+        if _fixed(node):
+            return literal(node.low, ctype)
         if node.op in (Op.GT, Op.EQ):
             return f"({self._condition(number)} ? {literal(1, ctype)} : {literal(0, ctype)})"
         have = I32 if node.op is Op.TREES else type_of(node)
@@ -213,7 +224,8 @@ class Printer:
             number = todo.pop()
             if number not in seen:
                 seen.add(number)
-                todo += self.program.nodes[number].args
+                if not _fixed(self.program.nodes[number]):
+                    todo += self.program.nodes[number].args
         return sorted(seen)
 
     def _names(self) -> dict[int, str]:
@@ -225,6 +237,14 @@ class Printer:
             names[number] = f"{name}_{number}" if name in taken else name
             taken.add(names[number])
         return names
+
+
+def _fixed(node: Node) -> bool:
+    """Whether the range leaves one value: then that is printed. (The trees are printed whatever they add up to.)
+
+    So no shift by a type's whole width, which C leaves undefined, is ever printed: its result would be fixed at 0.
+    """
+    return node.low == node.high and node.op is not Op.TREES
 
 
 def _features_of(node: Leaf | Branch) -> set[int]:

@@ -7,7 +7,7 @@ from spec.errors import InputError
 
 @dataclass(frozen=True)
 class Target:
-    """``context_bytes``: what the device keeps a flow. ``adapter_overhead`` of it is the adapter's own."""
+    """``context_bytes``: what the device keeps a flow. ``adapter_bytes`` of it are the adapter's own."""
 
     name: str
     context_bytes: int
@@ -16,6 +16,8 @@ class Target:
     counts_events: bool
     """Whether the adapter itself counts CNPs, NACKs and sent bytes between decisions, in the flow's context."""
     adapter_bytes: int
+    lacks: tuple[str, ...] = ()
+    """Raw signals that the device does not give: a policy that looks at one would be blind there."""
 
 
 TARGETS = {
@@ -35,6 +37,7 @@ TARGETS = {
         ("rlcc_doca_pcc.c",),
         counts_events=True,
         adapter_bytes=4,
+        lacks=("queue_bytes",),
     ),
 }
 """Sources: RL-CC section 5 and the published engine interfaces (30 words a flow on ConnectX-6Dx, 12 in DOCA PCC)."""

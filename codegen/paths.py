@@ -1,0 +1,126 @@
+"""Inputs that visit every branch and every leaf of the emitted trees, visibly.
+
+A vector on a threshold finds an error in that comparison only if the other answers lead to it, if its two sides differ
+there, and if no clamp hides the difference. So for each branch one row on the threshold and one just above it are
+chosen, such that the other side would change the new rate or the new context; for each leaf, a row in which one unit
+more would.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codegen.branches import Branch, Leaf, branches
+from codegen.edges import Pool, points_of, stored_key, trees_node
+from codegen.inputs import Columns, Integers, Row, field_range, split
+from spec.interpret import trace
+from spec.program import Program
+
+CANDIDATES = 96
+"""Rows tried for each visit."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A place in a tree: ``bounds[feature] = (a, b)`` means a <= feature <= b.
+
+    ``instead`` is what an error would make of ``here``. A branch counts as visited only if that shows; a leaf when it
+    is reached (one unit more of a leaf never shows where the sum is rounded to a table's entry, or clamped).
+    """
+
+    label: str
+    bounds: dict[int, tuple[int, int]]
+    here: Leaf | Branch
+    instead: Leaf | Branch
+    must_show: bool
+
+
+def visits(program: Program) -> list[Visit]:
+    """All visits of the trees as they are emitted."""
+    trees = trees_node(program)
+    if trees is None:
+        return []
+    ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
+    found: list[Visit] = []
+    for number, tree in enumerate(program.ensemble.trees):
+        found += _walk(program, f"tree {number}", branches(tree), ranges)
+    return found
+
+
+def find(
+    program: Program, pool: Pool, wanted: list[Visit], rng: np.random.Generator
+) -> tuple[list[tuple[str, Row]], int]:
+    """Chosen rows with their labels, and how many of the visits they make visibly (leaves: at all)."""
+    trees = trees_node(program)
+    parts = [(visit, _rows(program, pool, visit, rng)) for visit in wanted]
+    tried = [(visit, part) for visit, part in parts if part["flow.rate_q30"].size]
+    if not tried or trees is None:
+        return [], 0
+    columns = {key: np.concatenate([part[key] for _, part in tried]) for key in tried[0][1]}
+    values = trace(program, *split(program, columns))
+    features = (
+        np.array([values[n] for n in program.nodes[trees].args], dtype=np.int64).reshape(-1, values[trees].size).T
+    )
+    sizes = [len(part["flow.rate_q30"]) for _, part in tried]
+    slices = [slice(end - size, end) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
+    error = np.concatenate(
+        [value(v.instead, features[s]) - value(v.here, features[s]) for (v, _), s in zip(tried, slices, strict=True)]
+    )
+    wrong = trace(program, *split(program, columns), forced={trees: values[trees] + error})
+    outputs = [program.result, *(s.node for s in program.state)]
+    visible = np.any([values[n] != wrong[n] for n in outputs], axis=0)
+    chosen, made = [], 0
+    for (visit, part), s in zip(tried, slices, strict=True):
+        seen = np.flatnonzero(visible[s])
+        made += bool(seen.size) or not visit.must_show
+        row = int(seen[0]) if seen.size else 0
+        chosen.append((f"edge:{visit.label}", {key: int(column[row]) for key, column in part.items()}))
+    return chosen, made
+
+
+def value(node: Leaf | Branch, features: Integers) -> Integers:
+    """The tree's value on feature rows [N, features]."""
+    if isinstance(node, Leaf):
+        return np.full(len(features), node.value, dtype=np.int64)
+    above = features[:, node.feature] > node.threshold
+    return np.where(above, value(node.above, features), value(node.below, features))
+
+
+def _walk(program: Program, label: str, node: Leaf | Branch, bounds: dict[int, tuple[int, int]]) -> Iterator[Visit]:
+    if isinstance(node, Leaf):
+        yield Visit(f"{label} leaf {node.value}", bounds, node, Leaf(node.value + 1), False)
+        return
+    name, t = program.ensemble.features[node.feature], node.threshold
+    low, high = bounds[node.feature]
+    if low <= t <= high:
+        yield Visit(f"{label} {name}={t}", bounds | {node.feature: (t, t)}, node.below, node.above, True)
+        yield from _walk(program, label, node.below, bounds | {node.feature: (low, t)})
+    if low <= t + 1 <= high:
+        yield Visit(f"{label} {name}={t + 1}", bounds | {node.feature: (t + 1, t + 1)}, node.above, node.below, True)
+        yield from _walk(program, label, node.above, bounds | {node.feature: (t + 1, high)})
+
+
+def _rows(program: Program, pool: Pool, visit: Visit, rng: np.random.Generator) -> Columns:
+    """Up to CANDIDATES rows on the visit's path: the pool's where the computed features fit, past features set."""
+    fits = np.ones(len(pool.features), dtype=bool)
+    for feature, (low, high) in visit.bounds.items():
+        if stored_key(program, feature) is None:
+            fits &= (pool.features[:, feature] >= low) & (pool.features[:, feature] <= high)
+    rows = np.flatnonzero(fits)
+    if rows.size:
+        rows = rng.choice(rows, size=CANDIDATES, replace=True) if rows.size < CANDIDATES else rng.permutation(rows)
+    rows = rows[:CANDIDATES]
+    columns = {key: column[rows] for key, column in pool.columns.items()}
+    for feature, (low, high) in visit.bounds.items():
+        key = stored_key(program, feature)
+        if key is not None:
+            least, most = field_range(program, key)
+            columns[key] = rng.choice(_inside(points_of(program, feature), max(low, least), min(high, most)), rows.size)
+    return columns
+
+
+def _inside(points: list[int], low: int, high: int) -> NDArray[np.int64]:
+    """One value for each side of each threshold, as far as ``low..high`` lets."""
+    return np.unique(np.clip(np.array([*points, low, high] if low == high else points, dtype=np.int64), low, high))

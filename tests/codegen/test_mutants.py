@@ -1,0 +1,149 @@
+"""Errors put into the emitted C on purpose: the emitted vectors find every one of them."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from drawing import ACTIONS, FEATURES, make_student
+
+from spec.ensemble import Split, Tree
+
+SEEDS = (1, 2, 3)
+KINDS = ("previous_action", "rl_cc_congestion", "cnp_ratio")
+
+
+def trained_like(seed: int, *, trees: int = 6, depth: int = 4):
+    """The RL-CC observation with CNPs; thresholds over what a network shows, leaves over the whole action range."""
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(trees):
+        splits = []
+        for feature in rng.integers(0, 6, size=depth).tolist():
+            threshold = (
+                rng.integers(-9000, 11000),
+                int(np.exp(rng.uniform(np.log(50), np.log(60_000)))),
+                rng.integers(0, 255),
+            )[feature % 3]
+            splits.append(Split(feature, int(threshold)))
+        drawn.append(Tree(tuple(splits), tuple(rng.integers(-5000, 6000, size=1 << depth).tolist())))
+    features = [FEATURES[kind] for kind in KINDS]
+    return make_student(features, ACTIONS[0], tuple(drawn), window=2, bias=1234)
+
+
+class Lab:
+    """One emitted folder; mutants of its C are compiled against its vectors, which are compiled once."""
+
+    def __init__(self, folder, compiler, run):
+        self.folder, self.compiler, self.run = folder, compiler, run
+        self.text = (folder / "rlcc_policy.c").read_text()
+        self.header = (folder / "rlcc_policy.h").read_text()
+        self.vectors(folder)
+
+    def vectors(self, folder):
+        built = self.run(*self.compiler, "-c", folder / "rlcc_selftest.c", "-o", folder / "selftest.o")
+        assert built.returncode == 0, built.stderr
+
+    def passes(self, text, header=None):
+        """Whether the selftest accepts the policy ``text``."""
+        folder = self.folder
+        if header is not None:
+            folder = self.folder / "mutant"
+            folder.mkdir(exist_ok=True)
+            for name in ("rlcc_selftest.c", "vectors.inc"):
+                (folder / name).write_bytes((self.folder / name).read_bytes())
+            (folder / "rlcc_policy.h").write_text(header)
+            self.vectors(folder)
+        (folder / "mutant.c").write_text(text)
+        binary = folder / "mutant.bin"
+        built = self.run(*self.compiler, "-w", folder / "mutant.c", folder / "selftest.o", "-o", binary)
+        assert built.returncode == 0, built.stderr
+        ran = self.run(binary)
+        assert ran.returncode in (0, 1), ran.stderr
+        return ran.returncode == 0
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def lab(request, emitted, tmp_path_factory, host_compiler, run):
+    folder = emitted(trained_like(request.param), tmp_path_factory.mktemp("lab"))
+    made = Lab(folder, host_compiler, run)
+    assert made.passes(made.text), "the policy itself fails"
+    return made
+
+
+def each(pattern: str, replacement: str | Callable[[re.Match[str]], str], text: str) -> list[str]:
+    """One mutant for each place where ``pattern`` stands."""
+    found = []
+    for match in re.finditer(pattern, text, flags=re.MULTILINE):
+        new = match.expand(replacement) if isinstance(replacement, str) else replacement(match)
+        found.append(text[: match.start()] + new + text[match.end() :])
+    assert found, f"nothing matches {pattern}"
+    return found
+
+
+def shifted(amount: int) -> Callable[[re.Match[str]], str]:
+    return lambda m: f"{m[1]}{int(m[2]) + amount}{m[3]}"
+
+
+THRESHOLD = r"^( +if \(\w+ > \(?)(-?\d+)(U?\)?\) \{)"
+LEAF = r"^( +leaf = \(?)(-?\d+)(\)?;)"
+CLAMP = r"^( +const \w+ \w+ = )((?:\(\w+\)\()?)\((\w+) [<>] ([\w()-]+)\) \? \3 : \4(\)?;)"
+EVERYWHERE = {
+    "> flipped to >=": lambda c: each(r"^( +if \(\w+) > ", r"\1 >= ", c),
+    "threshold + 1": lambda c: each(THRESHOLD, shifted(1), c),
+    "threshold - 1": lambda c: each(THRESHOLD, shifted(-1), c),
+    "comparison reversed": lambda c: each(r"^( +if \(\w+) > ", r"\1 <= ", c),
+    "leaf + 1": lambda c: each(LEAF, shifted(1), c),
+    "tree dropped": lambda c: each(r"^ +trees \+= .*$", "", c),
+    "tree counted twice": lambda c: each(r"^( +trees \+= .*)$", r"\1 \1", c),
+    "RTT subtraction reversed": lambda c: each(r"response_ns - request_sent_ns", "request_sent_ns - response_ns", c),
+    "shift one too far": lambda c: each(r"((?:>>|<<) )(\d+)(U)", shifted(1), c),
+    "shift one too short": lambda c: each(r"((?:>>|<<) )(\d+)(U)", shifted(-1), c),
+    "bias lost": lambda c: each(r"int32_t trees = -?\d+;", "int32_t trees = 0;", c),
+    "new flow not told apart": lambda c: each(r"\(rate_q30 == 0U\) \? \w+ : ", "", c),
+    "wide product cut to 32 bits": lambda c: each(
+        r"\(\(uint64_t\)(\w+) \* \(uint64_t\)(\w+)\)", r"(uint64_t)(\1 * \2)", c
+    ),
+    "context not written": lambda c: each(r"^    flow->\w+ = .*$", "", c),
+    "history not moved on": lambda c: each(r"(flow->action_2 = \(int16_t\))action_1;", r"\1action_2;", c),
+    "history off by one": lambda c: each(r"(flow->action_2 = \(int16_t\))action_1;", r"\1trees;", c),
+}
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_the_vectors_find_the_mutant_wherever_it_is(name, lab):
+    mutants = EVERYWHERE[name](lab.text)
+    # All places for one place in four: which quarter depends on the policy. `-m slow` looks at all.
+    chosen = mutants if len(mutants) <= 12 else mutants[:: len(mutants) // 12]
+    survivors = [m for m in chosen if lab.passes(m)]
+    assert not survivors, difference(lab.text, survivors[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_the_vectors_find_every_single_mutant(name, lab):
+    survivors = [m for m in EVERYWHERE[name](lab.text) if lab.passes(m)]
+    assert not survivors, f"{len(survivors)} survive, the first: {difference(lab.text, survivors[0])}"
+
+
+def test_the_vectors_find_a_clamp_removed(lab):
+    """Each clamp of the decision on its own gives its first operand instead. (The one on cnp_count_held only helps the
+    range analysis: beyond it the ratio is 1 whatever the division gives.)"""
+    clamps = [m for m in each(CLAMP, r"\1\2\3\5", lab.text) if "_held" not in difference(lab.text, m)]
+    assert len(clamps) >= 8
+    names = [difference(lab.text, m) for m in clamps]
+    survivors = [name for m, name in zip(clamps, names, strict=True) if lab.passes(m)]
+    assert not survivors, survivors
+
+
+@pytest.mark.parametrize("lag", [1, 2])
+def test_the_vectors_find_a_sign_lost(lag, lab):
+    """The past action read as unsigned: a multiplier of 0.9 becomes one of 1.9."""
+    lost = re.sub(rf"int16_t action_{lag};", f"uint16_t action_{lag};", lab.header)
+    assert lost != lab.header
+    assert not lab.passes(lab.text, header=lost)
+
+
+def difference(text: str, mutant: str) -> str:
+    pairs = zip(text.splitlines(), mutant.splitlines(), strict=True)
+    return next(f"line {n}: {b.strip()}" for n, (a, b) in enumerate(pairs, 1) if a != b)

@@ -1,0 +1,175 @@
+"""C text against the interpreter: random programs of every operator, whole students on 100,000 inputs, literals."""
+
+import ctypes
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawing import ACTIONS, FEATURES, drawn_programs, drawn_students, make_student, random_inputs
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
+from codegen.layout import flow_layout
+from codegen.printer import Printer
+from spec.ensemble import Ensemble, Split, Tree
+from spec.errors import InputError
+from spec.interpret import evaluate
+from spec.program import Op, ProgramBuilder
+from spec.signals import EVENT_NAMES, PARAM_NAMES
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
+# Programs of no purpose: comparisons that are always true, functions and values that nothing uses.
+PURPOSELESS = ("-Wno-type-limits", "-Wno-unused", "-Wno-tautological-compare", "-Wno-unused-parameter")
+UBSAN = ("-fsanitize=undefined", "-fno-sanitize-recover=all")
+LOOP = """
+void decide_all(long n, rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params, uint32_t *rate)
+{
+    for (long i = 0; i < n; i++) {
+        rate[i] = rlcc_decide(&flow[i], &event[i], &params[i]);
+    }
+}
+"""
+
+
+def decided_by(library, program, event, params, state):
+    """Rates and contexts of all rows, by the C in a shared library."""
+    rows = next(iter(event.values())).size
+    fields, size = flow_layout(program)
+    formats = [np.dtype(f.ctype.removesuffix("_t")) for f in fields]
+    layout = {"names": [f.name for f in fields], "formats": formats, "offsets": [f.offset for f in fields]}
+    flow = np.zeros(rows, dtype=np.dtype({**layout, "itemsize": size}))
+    for name, values in state.items():
+        flow[name] = values
+    words = [
+        np.ascontiguousarray(np.stack([group[n] for n in names], axis=1).astype(np.uint32))
+        for group, names in ((event, EVENT_NAMES), (params, PARAM_NAMES))
+    ]
+    rate = np.zeros(rows, dtype=np.uint32)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (flow, *words, rate)]
+    ctypes.CDLL(str(library)).decide_all(ctypes.c_long(rows), *pointers)
+    return rate.astype(np.int64), {name: flow[name].astype(np.int64) for name in state}
+
+
+def same(program, library, inputs):
+    rate, context = evaluate(program, *inputs)
+    rate_c, context_c = decided_by(library, program, *inputs)
+    assert np.array_equal(rate, rate_c)
+    for name, values in context.items():
+        assert np.array_equal(values, context_c[name]), name
+
+
+def printed(program):
+    """A C file of its own for a program, as the template arranges it."""
+    printer = Printer(program, lambda feature, threshold: "")
+    fields, _ = flow_layout(program)
+    lines = ["#include <stdint.h>"]
+    for name, words in (("event", EVENT_NAMES), ("params", PARAM_NAMES)):
+        lines.append("typedef struct { " + " ".join(f"uint32_t {w};" for w in words) + f" }} rlcc_{name};")
+    lines.append("typedef struct { " + " ".join(f"{f.ctype} {f.name};" for f in fields) + " } rlcc_flow;")
+    for tree in printer.tree_functions():
+        parameters = ", ".join(f"const {t} {n}" for t, n in tree.parameters) or "void"
+        lines += [f"static int32_t {tree.name}({parameters}) {{ int32_t leaf;", *tree.body, "return leaf; }"]
+    lines.append("uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params);")
+    lines.append("uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params) {")
+    lines += ["(void)event; (void)params;", *(s.code for s in printer.statements())]
+    lines += [*(s.code for s in printer.writes()), f"return {printer.result()}; }}"]
+    declared = "void decide_all(long, rlcc_flow *, const rlcc_event *, const rlcc_params *, uint32_t *);"
+    return "\n".join([*lines, declared, LOOP])
+
+
+@settings(max_examples=60)
+@given(program=drawn_programs(), seed=st.integers(0, 2**32))
+def test_any_program_means_the_same_in_c(program, seed, host_compiler, run):
+    """Every operator, every mix of types that ranges bring about; UBSan watches for undefined behaviour."""
+    try:
+        source = printed(program)
+    except InputError as error:  # thresholds outside a feature's range and sums beyond 32 bits are refused, in words
+        assume("distil the student again" not in str(error) and "32 bits cannot hold" not in str(error))
+        raise
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "policy.so"
+        library.with_suffix(".c").write_text(source)
+        flags = [*STRICT, *PURPOSELESS, *UBSAN, "-O1", "-fPIC", "-shared"]
+        built = run(*host_compiler, *flags, library.with_suffix(".c"), "-o", library)
+        assert built.returncode == 0, built.stderr + source
+        same(program, library, random_inputs(program, 500, seed))
+
+
+@settings(max_examples=4)
+@given(student=drawn_students(trees=10))
+def test_a_shared_library_of_the_emitted_c_agrees_on_100_000_inputs(student, emitted, host_compiler, run):
+    with tempfile.TemporaryDirectory() as folder:
+        firmware = emitted(student, Path(folder))
+        (firmware / "loop.c").write_text(f'#include "rlcc_policy.h"\n{LOOP}')
+        sources = [firmware / "rlcc_policy.c", firmware / "loop.c"]
+        built = run(*host_compiler, "-O2", "-fPIC", "-shared", *sources, "-o", firmware / "policy.so")
+        assert built.returncode == 0, built.stderr
+        program = student.program()
+        same(program, firmware / "policy.so", random_inputs(program, 100_000, 7))
+
+
+@pytest.mark.parametrize(("op", "value", "places"), [(Op.SHL, 1, 40), (Op.SHR, 2**32 - 1, 32), (Op.SHR, 1, 63)])
+def test_a_shift_by_32_or_more_is_done_in_64_bits(op, value, places):
+    """In 32 bits it would be undefined, also where the range says that the result is 0."""
+    b = ProgramBuilder(Ensemble((), (), 0, 0))
+    small = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(value)))
+    node = b.add(op, (small,), places, "shifted")
+    b.state_out("rate_q30", b.add(Op.MIN, (node, b.const(5))))
+    text = "\n".join(s.code for s in Printer(b.finish(small), lambda f, t: "").statements())
+    assert "shifted" not in text or "(uint64_t)" in text
+
+
+def test_a_product_shifted_by_32_is_done_in_64_bits():
+    b = ProgramBuilder(Ensemble((), (), 0, 0))
+    low = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(60_000)))
+    product = b.add(Op.ADD, (b.add(Op.MUL_SHR, (low, low), 32), b.param("rate_min_q30")))
+    b.state_out("rate_q30", b.add(Op.SHR, (product,), 1))
+    text = "\n".join(s.code for s in Printer(b.finish(low), lambda f, t: "").statements())
+    assert ">> 32U" not in text, "its range is 0..0: no code is needed"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ctype"),
+    [
+        (0, 0, U32),
+        (0, 2**32 - 1, U32),
+        (-1, 0, I32),
+        (-(2**31), 2**31 - 1, I32),
+        (0, 2**32, U64),
+        (0, 2**63 - 1, U64),
+        (-1, 2**31, I64),
+        (-(2**31) - 1, 0, I64),
+        (-(2**63), 2**63 - 1, I64),
+    ],
+)
+def test_types_are_the_narrowest_that_hold_the_range(low, high, ctype):
+    assert type_for(low, high) == ctype
+
+
+def test_literals_have_their_type_and_value_in_c(tmp_path, host_compiler, run):
+    cases = [(v, t) for t, (low, high) in RANGES.items() for v in sorted({low, low + 1, -1, 0, 1, high - 1, high})]
+    cases = [(v, t) for v, t in cases if RANGES[t][0] <= v <= RANGES[t][1]]
+    lines = ["#include <stdint.h>", "#include <inttypes.h>", "#include <stdio.h>", "int main(void) {"]
+    for value, ctype in cases:
+        form = "PRIu64" if ctype.startswith("u") else "PRId64"
+        wide = "uint64_t" if ctype.startswith("u") else "int64_t"
+        lines.append(f'{{ const {ctype} v = {literal(value, ctype)}; printf("%" {form} "\\n", ({wide})v); }}')
+    (tmp_path / "literals.c").write_text("\n".join([*lines, "return 0; }"]))
+    built = run(*host_compiler, *STRICT, "-Wsign-conversion", tmp_path / "literals.c", "-o", tmp_path / "literals")
+    assert built.returncode == 0, built.stderr
+    assert [int(line) for line in run(tmp_path / "literals").stdout.split()] == [value for value, _ in cases]
+
+
+def test_trees_that_cannot_add_up_in_32_bits_are_refused():
+    trees = tuple(Tree((Split(0, 5),), (-(2**30), 2**30)) for _ in range(2))
+    program = make_student([FEATURES["rate"]], ACTIONS[0], trees).program()
+    with pytest.raises(InputError, match="32 bits cannot hold"):
+        Printer(program, lambda f, t: "").statements()
+
+
+def test_a_threshold_that_the_feature_cannot_reach_is_refused():
+    program = make_student([FEATURES["rate"]], ACTIONS[0], (Tree((Split(0, 2**20 + 1),), (1, 2)),)).program()
+    with pytest.raises(InputError, match="outside its feature's range"):
+        Printer(program, lambda f, t: "").tree_functions()

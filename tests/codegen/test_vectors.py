@@ -1,0 +1,161 @@
+"""The vectors hit what they claim: every threshold with its neighbours, every branch visibly, and the extremes."""
+
+import numpy as np
+import pytest
+from drawing import ACTIONS, FEATURES, drawn_students, make_student
+from hypothesis import given, settings
+
+from codegen.branches import branches
+from codegen.edges import stored_key, trees_node
+from codegen.inputs import split
+from codegen.paths import value, visits
+from codegen.vectors import make
+from spec.ensemble import Split, Tree
+from spec.interpret import evaluate, trace
+from spec.signals import U32_MAX
+
+THRESHOLDS = {
+    "previous_action": (-9000, -1, 0, 77, 12000),
+    "rl_cc_congestion": (0, 1, 63, 4294, 4295, 70_000, 2**22),
+    "pcc_rl_congestion": (0, 1, 63, 4294, 262_144, 2**20, 2**22),
+    "rtt_inflation": (-1000, -1, 0, 1, 517, 40_000),
+    "queue_inflation": (0, 1, 517, 40_000),
+    "rate": (0, 1, 64, 4096, 2**19, 2**20 - 1),
+    "cnp_ratio": (0, 1, 17, 128, 254, 255),
+    "nack_ratio": (0, 1, 17, 128, 254, 255),
+}
+
+
+def features_of(program, vectors):
+    values = trace(program, *split(program, vectors.columns))
+    trees = trees_node(program)
+    return np.array([values[n] for n in program.nodes[trees].args], dtype=np.int64).reshape(-1, values[trees].size).T
+
+
+@pytest.mark.parametrize("base_rtt", ["256 ns", "1000 ns", "8192 ns", "100 us"])
+@pytest.mark.parametrize("kind", FEATURES)
+def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt):
+    thresholds = THRESHOLDS[kind]
+    for lag in (0, 1):
+        trees = tuple(Tree((Split(lag, t),), (-50, 50)) for t in thresholds)
+        student = make_student([FEATURES[kind]], ACTIONS[0], trees, window=2, base_rtt=base_rtt)
+        program = student.program()
+        vectors, edges = make(program, student.params(), seed=3)
+        wanted = {t + step for t in thresholds for step in (-1, 0, 1)}
+        node = program.nodes[program.nodes[trees_node(program)].args[0]]
+        wanted = {point for point in wanted if node.low <= point <= node.high}
+        assert wanted <= set(features_of(program, vectors)[:, 0].tolist())
+        assert (edges.hit, edges.wanted) == (len(wanted), len(wanted))
+
+
+def test_a_point_out_of_reach_is_counted_as_wanted_and_not_as_hit():
+    """RTT at most 4 ms over a base RTT of at least 256 ns is at most 15625, which is below 2^24 - 3 in Q10."""
+    student = make_student([FEATURES["rtt_inflation"]], ACTIONS[0], (Tree((Split(0, 2**24 - 3),), (-50, 50)),))
+    _, edges = make(student.program(), student.params(), seed=0)
+    assert (edges.wanted, edges.hit) == (3, 0)
+
+
+@settings(max_examples=25)
+@given(student=drawn_students(kinds=("previous_action", "rl_cc_congestion", "cnp_ratio"), windows=2, trees=4))
+def test_each_side_of_each_reachable_branch_is_visited_on_its_path(student):
+    """One current feature of each raw signal, so that every path that the past allows can be taken."""
+    program = student.program()
+    vectors, edges = make(program, student.params(), seed=0, random_rows=64)
+    x = features_of(program, vectors)
+    on_path = 0
+    for visit in visits(program):
+        bounds = visit.bounds.items()
+        on_path += bool(np.all([(x[:, f] >= low) & (x[:, f] <= high) for f, (low, high) in bounds], axis=0).any())
+    assert on_path == len(visits(program)) == edges.visits_wanted
+    assert edges.visits_made <= edges.visits_wanted
+
+
+def test_visits_are_visible_in_the_outputs():
+    """Swapping the two sides of any one branch changes an expected output of some vector."""
+    rng = np.random.default_rng(5)
+    features = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
+    trees = tuple(
+        Tree(
+            (Split(1, int(rng.integers(0, 9000))), Split(0, int(rng.integers(-9000, 9000))), Split(3, 4000)),
+            tuple(rng.integers(-1500, 1500, 8).tolist()),
+        )
+        for _ in range(8)
+    )
+    student = make_student(features, ACTIONS[0], trees, window=2)
+    program = student.program()
+    vectors, edges = make(program, student.params(), seed=0)
+    assert edges.visits_made == edges.visits_wanted == len(visits(program)) > 100
+    x, node = features_of(program, vectors), trees_node(program)
+    inputs = split(program, vectors.columns)
+    values = trace(program, *inputs)
+    for visit in visits(program):
+        here = np.all([(x[:, f] >= low) & (x[:, f] <= high) for f, (low, high) in visit.bounds.items()], axis=0)
+        error = np.where(here, value(visit.instead, x) - value(visit.here, x), 0)
+        wrong = trace(program, *inputs, forced={node: values[node] + error})
+        outputs = [program.result, *(s.node for s in program.state)]
+        assert any((wrong[n] != values[n]).any() for n in outputs), visit.label
+
+
+@settings(max_examples=20)
+@given(student=drawn_students())
+def test_expectations_are_the_interpreters(student):
+    program = student.program()
+    vectors, _ = make(program, student.params(), seed=1, random_rows=32)
+    rate, state = evaluate(program, *split(program, vectors.columns))
+    assert np.array_equal(vectors.columns["expect.return"], rate)
+    for name, values in state.items():
+        assert np.array_equal(vectors.columns[f"expect.{name}"], values)
+
+
+def test_extremes_wrap_and_new_flow_are_there():
+    student = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], (Tree((Split(1, 9),), (-5, 5)),), window=2)
+    vectors, _ = make(student.program(), student.params(), seed=0)
+    c = vectors.columns
+    for key, column in c.items():
+        if not key.startswith("expect."):
+            assert {0, U32_MAX, 2**31} <= set(column.tolist()), key
+    wrapped = (c["event.response_ns"] < c["event.request_sent_ns"]) & (
+        ((c["event.response_ns"] - c["event.request_sent_ns"]) & U32_MAX) < 4_000_000
+    )
+    assert wrapped.sum() >= 3
+    new = np.all([c[key] == 0 for key in c if key.startswith("flow.")], axis=0)
+    assert new.sum() >= 8
+
+
+def test_csv_has_one_line_a_vector_and_no_comma_in_a_kind():
+    student = make_student([FEATURES["rate"]], ACTIONS[0], (Tree((Split(0, 9),), (-5, 5)),))
+    vectors, _ = make(student.program(), student.params(), seed=0, random_rows=16)
+    header, *lines = vectors.to_csv().splitlines()
+    assert len(lines) == len(vectors)
+    assert {line.count(",") for line in lines} == {header.count(",")}
+
+
+@settings(max_examples=60)
+@given(student=drawn_students(trees=3))
+def test_pruned_trees_equal_unpruned_ones_on_all_cells(student):
+    """A cell is a side of every threshold of every feature; one point of each, in all combinations."""
+    for tree in student.ensemble.trees:
+        used = sorted({s.feature for s in tree.splits})
+        points = [sorted({s.threshold + d for s in tree.splits if s.feature == f for d in (0, 1)}) for f in used]
+        grid = np.stack([g.reshape(-1) for g in np.meshgrid(*points, indexing="ij")], axis=1) if used else None
+        x = np.zeros((1 if grid is None else len(grid), len(student.ensemble.features)), dtype=np.int64)
+        if grid is not None:
+            x[:, used] = grid
+        naive = value(branches(tree, prune=False), x)
+        assert np.array_equal(value(branches(tree), x), naive)
+        index = sum(((x[:, s.feature] > s.threshold).astype(np.int64) << i for i, s in enumerate(tree.splits)), 0)
+        assert np.array_equal(naive, np.asarray(tree.leaves)[index] * np.ones(len(x), dtype=np.int64))
+
+
+def test_no_branch_of_a_pruned_tree_is_decided_by_those_above_it():
+    tree = Tree((Split(0, 10), Split(0, 20), Split(0, 10), Split(1, 5)), tuple(range(16)))
+    student = make_student([FEATURES["rate"], FEATURES["cnp_ratio"]], ACTIONS[0], (tree,))
+    below, between, above = 0, 1 + 4, 1 + 2 + 4
+    leaves = sorted(int(v.label.split()[-1]) for v in visits(student.program()) if " leaf " in v.label)
+    assert leaves == sorted(leaf + side for leaf in (below, between, above) for side in (0, 8))
+
+
+def test_a_past_feature_is_set_and_a_current_one_computed():
+    trees = (Tree((Split(0, 9), Split(1, 9)), (1, 2, 3, 4)),)
+    program = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], trees, window=2).program()
+    assert [stored_key(program, f) for f in (0, 1)] == [None, "flow.congestion_q20_1"]
