@@ -1,13 +1,14 @@
 """The verdict on a firmware folder: checks, each with its figure and its limit, in JSON, JUnit XML and Markdown."""
 
+import shutil
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
 
 from pydantic import BaseModel, ConfigDict
 
-from spec.documents import dump_json
-from spec.manifest import writing
+from spec.documents import dump_json, load_json
+from spec.manifest import NAME, writing
 
 KIND = "verdict"
 JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"
@@ -47,6 +48,15 @@ class Verdict(BaseModel):
 
     def failures(self) -> list[Check]:
         return [check for check in self.checks if not check.passed]
+
+
+def discard(folder: Path) -> None:
+    """Remove the verdict of an earlier run: one that is found after a run that could not judge would be believed."""
+    if not (folder / NAME).is_file():
+        return
+    found = load_json(folder / NAME)
+    if isinstance(found, dict) and found.get("kind") == KIND:
+        shutil.rmtree(folder)
 
 
 def write(verdict: Verdict, folder: Path) -> None:

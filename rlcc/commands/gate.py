@@ -52,9 +52,11 @@ def command(
     engine = validate(EmulateOptions, engine.model_dump() | {k: v for k, v in chosen.items() if v is not None}, where)
     given = {"budget": budget, "scenarios": list(scenarios) or None, "seeds": list(seeds) or None}
     options = _limits(limits, {k: v for k, v in given.items() if v is not None}, where)
+    folder = out or firmware.resolve().parent / "verdict"
+    if firmware.resolve() != folder.resolve():
+        verdict.discard(folder)
     with stage("gate") as (figures, progress):
         found = gate.judge(firmware, teacher, engine, options, progress)
-        folder = out or firmware.resolve().parent / "verdict"
         verdict.write(found, folder)
         figures += [f"{len(found.checks)} checks, {len(found.failures())} failed", str(folder / verdict.JSON)]
     print_verdict(found)

@@ -31,10 +31,11 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     Prints a line a stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     recipe = load_recipe(recipe_file)
+    folder = out or RUNS / recipe.name
+    verdict.discard(folder / "verdict")
     teacher = teacher_path(recipe, recipe_file)
     target_named(recipe.emit.target)
     gate_stage.check_engine(recipe.emulate)
-    folder = out or RUNS / recipe.name
     wanted = STAGES[STAGES.index(first) :]
     rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"
 

@@ -250,6 +250,22 @@ def test_the_gate_fails_a_mutant_whose_hash_is_right(
     assert int(suite.get("failures", "0")) == len(failed) == len(suite.findall("testcase/failure"))
 
 
+@pytest.mark.parametrize("command", ["run", "gate"])
+def test_an_older_pass_does_not_outlive_a_run_that_could_not_judge(
+    pipeline: Any, tmp_path: Path, refused: Any, command: str
+) -> None:
+    """A CI job that publishes verdict.json and junit.xml whatever the exit code must not publish yesterday's."""
+    copy = pipeline.copy(tmp_path / "copy")
+    (copy.firmware / "rlcc_policy.c").write_text("")
+    arguments = {
+        "run": ("run", copy.recipe, "--out", copy.root / "out", "--from", "gate"),
+        "gate": ("gate", copy.firmware, "--recipe", copy.recipe),
+    }[command]
+    assert (copy.verdict / verdict.JSON).exists()
+    refused(*arguments)
+    assert not copy.verdict.exists()
+
+
 def test_resealing_alone_changes_no_verdict(pipeline: Any, resealed: Any, tmp_path: Path, rlcc: Run) -> None:
     same = resealed(pipeline.firmware, tmp_path / "same", lambda _: None)
     assert rlcc("gate", same, "--recipe", pipeline.recipe)[0] == 0
@@ -354,7 +370,7 @@ def test_c_that_was_edited_after_emission(pipeline: Any, tmp_path: Path, refused
 
 @pytest.mark.skipif(find_gcc() is not None, reason="a RISC-V GCC is installed")
 def test_a_missing_compiler(pipeline: Any, tmp_path: Path, refused: Any) -> None:
-    for command in (("gate", "--recipe", pipeline.recipe), ("emulate",)):
+    for command in (("gate", "--recipe", pipeline.recipe, "--out", tmp_path / "v"), ("emulate",)):
         said = refused(command[0], pipeline.firmware, *command[1:], "--compiler", "gcc")
         assert "apt install gcc-riscv64-unknown-elf" in said
     copy = pipeline.copy(tmp_path / "copy")
@@ -364,8 +380,9 @@ def test_a_missing_compiler(pipeline: Any, tmp_path: Path, refused: Any) -> None
 
 
 @pytest.mark.parametrize("budget", ["0 us", "0 ps", "0", "1", "-1 us", "1 parsec", "1.5 ps", ""])
-def test_a_budget_that_is_none(pipeline: Any, refused: Any, budget: str) -> None:
-    assert "budget" in refused("gate", pipeline.firmware, "--teacher", pipeline.teacher, "--budget", budget)
+def test_a_budget_that_is_none(pipeline: Any, tmp_path: Path, refused: Any, budget: str) -> None:
+    options = ("--teacher", pipeline.teacher, "--budget", budget, "--out", tmp_path / "v")
+    assert "budget" in refused("gate", pipeline.firmware, *options)
 
 
 def test_scenarios_and_profiles_that_are_not_there(pipeline: Any, tmp_path: Path, refused: Any) -> None:
@@ -374,7 +391,9 @@ def test_scenarios_and_profiles_that_are_not_there(pipeline: Any, tmp_path: Path
         assert wrong in refused("rollout", pipeline.teacher, "--scenario", wrong, *out)
         assert wrong in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--scenario", wrong, *out)
         assert wrong in refused("evaluate", pipeline.student, "--scenario", wrong)
-    assert "ibex-huge" in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--profile", "ibex-huge")
+    assert "ibex-huge" in refused(
+        "gate", pipeline.firmware, "--recipe", pipeline.recipe, "--profile", "ibex-huge", *out
+    )
     assert "connectx99" in refused("emit", pipeline.student, "--target", "connectx99", *out)
     assert "-O9" in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--optimise", "-O9", *out)
     assert list(tmp_path.iterdir()) == []
@@ -388,11 +407,11 @@ def test_artefacts_of_another_kind_or_another_teacher(pipeline: Any, tmp_path: P
     assert "is a firmware" in refused("emit", pipeline.firmware, *out)
     assert "is a student" in refused("distill", pipeline.teacher, pipeline.student, *out)
     assert "another teacher" in refused("distill", pipeline.other_teacher, pipeline.rollouts, *out)
-    budget = ("--budget", "1 us")
+    budget = ("--budget", "1 us", *out)
     assert "another teacher" in refused("gate", pipeline.firmware, "--teacher", pipeline.other_teacher, *budget)
     assert "is a student" in refused("gate", pipeline.firmware, "--teacher", pipeline.student, *budget)
     assert "--teacher" in refused("gate", pipeline.firmware, *budget)
-    assert "--budget" in refused("gate", pipeline.firmware, "--teacher", pipeline.teacher)
+    assert "--budget" in refused("gate", pipeline.firmware, "--teacher", pipeline.teacher, *out)
     for command in ("rollout", "emit"):
         assert "nowhere" in refused(command, tmp_path / "nowhere", *out)
 
