@@ -1,0 +1,61 @@
+"""The teachers that are kept: they load, and they control congestion."""
+
+from pathlib import Path
+
+import pytest
+
+import teachers
+from netsim.network import MS
+from spec.errors import InputError
+from teachers.report import fit, main, measure_all
+from teachers.validation import Measured, measure
+
+FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "teachers"
+NAMES = ["rl-cc-mlp", "rl-cc-lstm-small", "pcc-rl-lstm"]
+CEILING = 1024 / 1106  # payload of a packet on the wire
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_has_the_architecture_of_the_paper(name: str) -> None:
+    architecture = teachers.load(FOLDER / name).policy.architecture
+    expected = {"rl-cc-mlp": ([12], None), "rl-cc-lstm-small": ([12], 12), "pcc-rl-lstm": ([32, 16], 16)}[name]
+    assert (architecture.hidden, architecture.lstm) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("flows", [8, 64])
+def test_controls_congestion(name: str, flows: int) -> None:
+    teacher = teachers.load(FOLDER / name)
+    found = measure(teacher.policy, teacher.weights, flows, settle_ps=40 * MS, measure_ps=20 * MS, seed=11)
+    assert 0.88 <= found.goodput <= CEILING
+    assert found.loss == 0
+    assert found.inflation == pytest.approx(found.ideal_inflation, rel=0.03)
+    assert found.jain > 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_controls_up_to_1024_flows(name: str) -> None:
+    found = list(measure_all(teachers.load(FOLDER / name), (2, 4, 16, 64, 128, 256, 512, 1024), seed=12))
+    assert all(m.goodput >= 0.88 and m.loss == 0 for m in found)
+    line = fit(found)
+    assert line.slope == pytest.approx(0.064, rel=0.05)
+    assert line.intercept == pytest.approx(1.5, rel=0.05)
+    assert line.r2 > 0.99
+
+
+def test_fit_finds_the_line_it_was_given() -> None:
+    def at(flows: int, inflation: float) -> Measured:
+        return Measured(flows, 0.9, 1.0, 0.0, 10.0, 11.0, inflation, 0.0, 1.0)
+
+    line = fit([at(n, 0.05 * n**0.5 + 1.25) for n in (2, 8, 64, 512)])
+    assert (line.slope, line.intercept, line.r2) == pytest.approx((0.05, 1.25, 1.0))
+    assert fit([at(4, 2.0), at(9, 2.0), at(16, 3.0)]).r2 < 0.9
+    with pytest.raises(InputError):
+        fit([at(4, 2.0)])
+
+
+def test_report_of_nothing_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert main(["nowhere"]) == 2
+    assert "there is no teacher nowhere" in capsys.readouterr().err
