@@ -25,6 +25,8 @@ from netsim import Simulation
 from netsim.network import Network
 from netsim.policies import native
 from netsim.simulation import Records, merge
+from spec import manifest
+from spec.errors import InputError
 from spec.policy import Policy
 from spec.records import Trajectories
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
@@ -72,6 +74,8 @@ def train(config: TrainConfig, out: Path, resume: bool = False, progress: Progre
 
     The same configuration gives the same weights, resumed or not. InputError where the start or checkpoint is unfit.
     """
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
+        raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
     threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     torch.set_num_threads(1)
     torch.set_deterministic_debug_mode("error")  # as use_deterministic_algorithms(True), which imports the compiler too

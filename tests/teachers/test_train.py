@@ -145,6 +145,17 @@ def test_resume_refusals(tmp_path: Path, make_config: Any) -> None:
         train(make_config(), tmp_path / "t", resume=True)
 
 
+def test_foreign_folder_is_refused_before_training(tmp_path: Path, make_config: Any) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    steps: list[Step] = []
+    for place in (tmp_path / "mine", tmp_path / "mine" / "thesis.tex"):
+        with pytest.raises(InputError, match="name another place"):
+            train(make_config(), place, progress=steps.append)
+    assert steps == []
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "x"
+
+
 def test_early_stop_keeps_the_best(tmp_path: Path, make_config: Any) -> None:
     """With a learning rate of nothing no validation beats the first."""
     config = make_config(episodes=20, learning_rate=1e-12, final_learning_rate=1e-12, segments=1)
