@@ -1,8 +1,9 @@
 """`rlcc distill`: a teacher and its rollouts become a student, by DAgger.
 
-Round 0 fits the teacher's own trajectories. In each further round the student drives - the very integer program that
-becomes firmware, interpreted in the simulator - the teacher labels the states that the student ran into, and the fit
-is made anew on all that was seen (Ross et al., 2011). An LSTM teacher keeps its hidden state along those trajectories.
+The first fit is to the teacher's own trajectories. Then the student drives - the very integer program that becomes
+firmware, interpreted in the simulator - the teacher labels the states that the student ran into, and the fit is made
+anew on all that was seen; the student that comes closest to its teacher in the network is kept (Ross et al., 2011). An
+LSTM teacher keeps its hidden state along those trajectories.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from catboost import CatBoostRegressor
+from numpy.typing import NDArray
 
 from distill import boost, quantise, rollout
 from distill.dataset import Dataset, join, label
@@ -47,31 +49,68 @@ def distil(
     seed: int,
     progress: Callable[[str], None] | None = None,
 ) -> Fitted:
-    """Fit, then ``options.rounds`` rounds of DAgger in the networks of ``network``."""
+    """Fit, then ``options.rounds`` rounds of DAgger in the networks of ``network``; the best of all students."""
     observation = student_observation(teacher, options)
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
+    students: list[Fitted] = []
     rounds: list[dict[str, Any]] = []
-    fitted = _fit(teacher, observation, join(seen), options, seed)
-    rounds.append(_round_figures(0, fitted, join(seen)))
-    for number in range(1, options.rounds + 1):
+    for number in range(options.rounds + 1):
+        data = join(seen)
+        fitted = _fit(teacher, observation, data, options, seed)
+        _enforce(fitted.student, options)
+        driven = _drive(fitted.student, network, number)
+        new = label(driven, teacher, observation, rows=options.rows, seed=seed + number + 1)
+        students.append(fitted)
+        rounds.append(
+            {
+                "round": number,
+                "decisions": len(data),
+                "fit_rmse": _rmse(fitted.student, data),
+                "rmse": _rmse(fitted.student, join(new)),  # on the states that it ran into itself
+                "mismatch": mismatch(driven, runs),
+            }
+        )
+        seen = [*seen, *new]
         if progress is not None:
             progress(f"round {number} of {options.rounds}: rmse {rounds[-1]['rmse']:.5f}")
-        driven = network.model_copy(update={"seeds": [s + 1000 * number for s in network.seeds]})
-        policy = program(fitted.student.program(), fitted.student.params())
-        new = label(rollout.collect(policy, driven), teacher, observation, rows=options.rows, seed=seed + number)
-        seen = [*seen, *new]
-        fitted = _fit(teacher, observation, join(seen), options, seed)
-        rounds.append(_round_figures(number, fitted, join(new)))
-    _enforce(fitted.student, options)
+    best = min(range(len(students)), key=lambda number: float(rounds[number]["mismatch"]))
+    fitted = students[best]
     report = {
         "options": options.model_dump(mode="json"),
         "rounds": rounds,
-        "decisions": sum(map(len, seen)),
+        "chosen": best,
         "checked_points": fitted.exactness.points,
         "declared_error": fitted.exactness.declared_error,
         "greatest_error": fitted.exactness.greatest_error,
     }
     return replace(fitted, student=replace(fitted.student, report=report))
+
+
+def mismatch(driven: list[Run], teacher: list[Run]) -> float:
+    """How far a student's closed loop is from its teacher's: the greatest relative difference, over the networks, of
+    the mean RTT and of the bytes sent, in the last quarter of the runs."""
+    ours, theirs = _closed_loop(driven), _closed_loop(teacher)
+    differences = [np.abs(ours[name] / theirs[name] - 1.0).max() for name in theirs]
+    return round(float(max(differences)), 6)
+
+
+def _closed_loop(runs: list[Run]) -> dict[str, NDArray[np.float64]]:
+    """Mean RTT in ns and bytes sent in each network, over the last quarters of its runs."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for run in runs:
+        columns = run.trajectories.columns
+        late = columns["t_ps"].astype(np.int64) * 4 >= 3 * int(columns["t_ps"].max(initial=0))
+        rtt = (columns["response_ns"].astype(np.int64) - columns["request_sent_ns"].astype(np.int64)) & 0xFFFFFFFF
+        sent = float(columns["sent_bytes"][late].astype(np.float64).sum())
+        found.setdefault(run.scenario, []).append((float(rtt[late].mean()), max(sent, 1.0)))
+    return {name: np.mean(np.asarray(values), axis=0) for name, values in found.items()}
+
+
+def _drive(student: Student, network: RolloutOptions, number: int) -> list[Run]:
+    """The student in the networks, with seeds that no other round has."""
+    seeds = [seed + 1000 * (number + 1) for seed in network.seeds]
+    policy = program(student.program(), student.params())
+    return rollout.collect(policy, network.model_copy(update={"seeds": seeds}))
 
 
 def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None:
@@ -98,11 +137,10 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     return Fitted(student, model, exactness)
 
 
-def _round_figures(number: int, fitted: Fitted, new: Dataset) -> dict[str, Any]:
-    """RMSE of the integers on the decisions that this round brought (the student's own states from round 1 on)."""
-    value = fitted.student.ensemble.evaluate(new.x) / 2**fitted.student.ensemble.leaf_bits
-    error = np.average((value - new.y) ** 2, weights=new.weight)
-    return {"round": number, "decisions": len(new), "rmse": round(float(np.sqrt(error)), 8)}
+def _rmse(student: Student, data: Dataset) -> float:
+    """Root mean square error of the integers against the teacher's labels."""
+    value = student.ensemble.evaluate(data.x) / 2**student.ensemble.leaf_bits
+    return round(float(np.sqrt(np.average((value - data.y) ** 2, weights=data.weight))), 8)
 
 
 def _enforce(student: Student, options: DistillOptions) -> None:

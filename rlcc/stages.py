@@ -47,9 +47,12 @@ def distill(
     distil.save(fitted, parent.hash, out, seed=seed)
     ensemble, report = fitted.student.ensemble, fitted.student.report
     thresholds = sum(len(values) for values in ensemble.thresholds().values())
+    chosen = report["rounds"][report["chosen"]]
     figures += [
         f"{len(ensemble.trees)} trees of depth <= {ensemble.depth}, {thresholds} thresholds",
-        f"rmse {report['rounds'][-1]['rmse']:.5f} after {options.rounds} DAgger rounds",
+        f"best of {options.rounds} DAgger rounds: {chosen['round']}",
+        f"rmse {chosen['rmse']:.5f}",
+        f"RTT and throughput within {chosen['mismatch']:.2%} of the teacher's",
         f"= CatBoost on {report['checked_points']:,} points",
     ]
 

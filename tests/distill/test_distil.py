@@ -76,8 +76,9 @@ def test_dagger_rounds_label_the_states_that_the_student_ran_into(
     monkeypatch.setattr(distil, "label", watched_label)
     monkeypatch.setattr(distil, "_fit", watched_fit)
     distil.distil(teacher, runs, small.model_copy(update={"rounds": 2}), network, seed=1)
-    assert len(seen) == len(students) == 3
-    for number in (1, 2):
+    assert len(students) == 3  # the first fit and two rounds
+    assert len(seen) == 4  # the teacher's own decisions, then each student's
+    for number in (1, 2, 3):
         driven, labelled = seen[number]
         driver = students[number - 1].student
         assert [r.seed for r in driven] == [1 + 1000 * number] * 2
@@ -159,7 +160,7 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
         *("action_3", "congestion_q20_2", "action_4", "congestion_q20_3"),
     )
     labels = np.concatenate([p.y for p in dataset.label(runs, teacher, student.observation, rows=2000, seed=1)])
-    assert student.report["rounds"][0]["rmse"] < 0.7 * labels.std()  # it learnt something of it
+    assert student.report["rounds"][0]["fit_rmse"] < 0.7 * labels.std()  # it learnt something of it
     driven = rollout.collect(program(student.program(), student.params()), network)
     assert len(driven[0].trajectories) > 50
 
@@ -186,11 +187,12 @@ def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, ru
     report = fitted.student.report
     assert DistillOptions.model_validate(report["options"]) == small
     assert [r["round"] for r in report["rounds"]] == [0, 1]
-    assert report["decisions"] == sum(r["decisions"] for r in report["rounds"])
+    assert report["chosen"] == min((0, 1), key=lambda number: report["rounds"][number]["mismatch"])
+    assert all(r["mismatch"] >= 0 and r["decisions"] > 0 for r in report["rounds"])
     assert 0 < report["greatest_error"] <= report["declared_error"] == 2.5 / 2**16
     labels = join(dataset.label(runs, teacher, fitted.student.observation, rows=small.rows, seed=1))
     spread = np.sqrt(np.average((labels.y - np.average(labels.y, weights=labels.weight)) ** 2, weights=labels.weight))
-    assert report["rounds"][0]["rmse"] < 0.7 * spread  # better than the best constant
+    assert report["rounds"][0]["fit_rmse"] < 0.7 * spread  # better than the best constant
 
 
 @pytest.mark.parametrize(
@@ -204,3 +206,35 @@ def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, ru
 def test_options_out_of_range_are_one_sentence(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"^here: {next(iter(change))}"):
         validate(DistillOptions, change, "here")
+
+
+def test_the_student_that_comes_closest_in_the_network_is_kept(
+    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    students: list[Any] = []
+    fit = distil._fit
+
+    def watched_fit(*rest: Any) -> distil.Fitted:
+        students.append(fit(*rest))
+        return students[-1]
+
+    told = iter((0.3, 0.1, 0.2))
+    monkeypatch.setattr(distil, "_fit", watched_fit)
+    monkeypatch.setattr(distil, "mismatch", lambda driven, teacher: next(told))
+    kept = distil.distil(teacher, runs, small.model_copy(update={"rounds": 2}), network, seed=1)
+    assert kept.student.report["chosen"] == 1
+    assert kept.student.ensemble == students[1].student.ensemble
+
+
+def test_mismatch_is_the_worst_networks(runs: Any) -> None:
+    assert distil.mismatch(runs, runs) == 0.0
+
+    def slower(run: rollout.Run, by: int) -> rollout.Run:
+        columns = dict(run.trajectories.columns)
+        columns["response_ns"] = columns["request_sent_ns"] + np.uint32(by) * (
+            columns["response_ns"] - columns["request_sent_ns"]
+        )
+        return replace(run, trajectories=replace(run.trajectories, columns=columns))
+
+    assert distil.mismatch([slower(runs[0], 2), *runs[1:]], runs) == pytest.approx(1.0)
+    assert distil.mismatch([*runs[:-1], slower(runs[-1], 3)], runs) == pytest.approx(2.0)
