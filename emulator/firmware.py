@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.vectors import Layout, Vectors, read_layouts, read_vectors
 from spec.documents import load_json
 from spec.errors import InputError
-from spec.interpret import evaluate
+from spec.interpret import evaluate, trace
 from spec.manifest import NAME, opened
-from spec.program import Program
+from spec.program import Op, Program
 
 ENTRY = "rlcc_decide"
 SOURCE = "rlcc_policy.c"
@@ -47,6 +48,21 @@ def read_firmware(folder: Path) -> Firmware:
     if (folder / PROGRAM).is_file():
         check_against_program(vectors, Program.from_json(load_json(folder / PROGRAM)), folder)
     return Firmware(folder, manifest.hash, layouts, vectors)
+
+
+def tree_inputs(folder: Path) -> NDArray[np.int64]:
+    """The features [N, features] that the trees see in each vector, as the integer program computes them."""
+    program = Program.from_json(load_json(folder / PROGRAM))
+    trees = next((node for node in program.nodes if node.op is Op.TREES), None)
+    if trees is None:
+        raise InputError(f"{folder / PROGRAM} has no trees; emit the firmware again")
+    vectors = read_firmware(folder).vectors
+    inputs = [
+        {name: part[name].astype(np.int64) for name in part.dtype.names or ()}
+        for part in (vectors.event, vectors.params, vectors.flow)
+    ]
+    values = trace(program, inputs[0], inputs[1], inputs[2])
+    return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(len(trees.args), -1).T
 
 
 def check_against_program(vectors: Vectors, program: Program, folder: Path) -> None:

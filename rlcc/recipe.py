@@ -31,7 +31,7 @@ class EmulateOptions(_Strict):
 
 
 class Tolerance(_Strict):
-    """How far the student may fall behind its teacher in the network, in means over the seeds.
+    """How far the student may fall behind its teacher in the network, with every seed.
 
     RL-CC Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees.
     """

@@ -11,7 +11,7 @@ from distill.options import DistillOptions, RolloutOptions
 from emulator.report import EmulationReport
 from rlcc.console import Figures, Progress
 from rlcc.recipe import EmulateOptions
-from spec.manifest import opened
+from spec.manifest import check_place, opened
 
 
 def rollout(teacher_path: Path, options: RolloutOptions, out: Path, figures: Figures, progress: Progress) -> None:
@@ -19,6 +19,7 @@ def rollout(teacher_path: Path, options: RolloutOptions, out: Path, figures: Fig
     from distill import rollout as stage
     from teachers.load import load
 
+    check_place(out, stage.KIND)
     teacher = load(teacher_path)
     runs = stage.collect(stage.teacher_policy(teacher), options, progress)
     rows = stage.write(runs, teacher, out, options)
@@ -40,6 +41,7 @@ def distill(
     from distill import rollout as rollouts_stage
     from teachers.load import load
 
+    check_place(out, distil.KIND)
     teacher = load(teacher_path)
     parent = opened(rollouts, rollouts_stage.KIND)
     runs = list(rollouts_stage.read(rollouts, teacher))
@@ -93,21 +95,10 @@ def emulate(firmware: Path, engine: EmulateOptions, figures: Figures, progress: 
 def trees_only_cycles(firmware: Path, engine: EmulateOptions) -> tuple[float, int]:
     """Mean and maximum cycles of trees_only.c on the feature rows of the vectors."""
     from emulator import time_function
-    from emulator.firmware import PROGRAM, read_firmware
-    from spec.documents import load_json
-    from spec.interpret import trace
-    from spec.program import Op, Program
+    from emulator.firmware import tree_inputs
 
-    program = Program.from_json(load_json(firmware / PROGRAM))
-    vectors = read_firmware(firmware).vectors
-    inputs = [
-        {name: part[name].astype(np.int64) for name in part.dtype.names or ()}
-        for part in (vectors.event, vectors.params, vectors.flow)
-    ]
-    trees = next(node for node in program.nodes if node.op is Op.TREES)
-    values = trace(program, *inputs)
     # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.
-    rows = np.stack([np.minimum(values[a], 2**31 - 1) for a in trees.args], axis=1)
+    rows = np.minimum(tree_inputs(firmware), 2**31 - 1)
     timing = time_function(
         firmware / "trees_only.c",
         "rlcc_trees_only",

@@ -48,7 +48,7 @@ def writing(
 
     ``details`` may be filled while writing. An existing folder is replaced only if it is an artefact of the same kind.
     """
-    _refuse_foreign(folder, kind)
+    check_place(folder, kind)
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -114,7 +114,9 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _refuse_foreign(folder: Path, kind: str) -> None:
+def check_place(folder: Path, kind: str) -> None:
+    """InputError where ``folder`` holds something that an artefact of this kind must not replace. Asked before long
+    work begins, and again when it is written."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder} is not a folder; choose another place for the {kind}")
     if not folder.exists() or not any(folder.iterdir()):

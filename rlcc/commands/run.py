@@ -9,10 +9,33 @@ from rlcc import gate as gate_stage
 from rlcc import stages, verdict
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER
-from rlcc.recipe import load_recipe, teacher_path
+from rlcc.recipe import Recipe, load_recipe, teacher_path
+from spec.errors import InputError
+from spec.manifest import check_place, opened
+from spec.student import NAME as STUDENT_NAME
+from spec.student import load_student
 
 STAGES = ("rollout", "distill", "emit", "emulate", "gate")
 RUNS = Path("runs")
+
+
+def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmware: Path) -> None:
+    """The artefact that a run starts from must be of this recipe: InputError where it was made with other options."""
+    made: object = None
+    wanted: object = None
+    place = rollouts
+    if first == "distill":
+        made, wanted = opened(rollouts, "rollouts").details.get("options"), recipe.rollout.model_dump(mode="json")
+    elif first == "emit":
+        place = student
+        opened(student, "student")
+        made = load_student(student / STUDENT_NAME).report.get("options")
+        wanted = recipe.distill.model_dump(mode="json")
+    elif first in ("emulate", "gate"):
+        place = firmware
+        made, wanted = opened(firmware, "firmware").details.get("target"), recipe.emit.target
+    if made != wanted:
+        raise InputError(f"{place} was made with other options than the recipe's; start at an earlier stage")
 
 
 @click.command()
@@ -38,6 +61,9 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     gate_stage.check_engine(recipe.emulate)
     wanted = STAGES[STAGES.index(first) :]
     rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"
+    for place, kind in ((rollouts, "rollouts"), (student, "student"), (firmware, "firmware")):
+        check_place(place, kind)
+    check_fresh(recipe, first, rollouts, student, firmware)
 
     if "rollout" in wanted:
         with stage("rollout") as (figures, progress):

@@ -4,14 +4,17 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from emulator import Cycles, EmulationReport, HostReport, SlowestVector
-from rlcc import gate
+from rlcc import checks, gate
 from rlcc.closed_loop import Outcome
 from rlcc.recipe import GateOptions
 from rlcc.verdict import Check, Verdict
+from spec.ensemble import Ensemble, Split, Tree
 from spec.errors import InputError
+from spec.program import Op, ProgramBuilder
 
 US = 1_000_000
 
@@ -171,10 +174,30 @@ def test_one_seed_that_was_not_measured_fails_the_mean() -> None:
     assert not passed(gate.network(pair(GOOD, GOOD, GOOD | {"jain": math.nan}), OPTIONS))
 
 
-def test_means_over_the_seeds_are_compared() -> None:
-    low, high = GOOD | {"goodput": 0.93}, GOOD | {"goodput": 0.97}
-    assert passed(gate.network(pair(GOOD, low, high), OPTIONS))
-    assert not passed(gate.network(pair(GOOD, low, low), OPTIONS))
+def test_one_bad_seed_is_not_hidden_by_the_others() -> None:
+    low, high, near = GOOD | {"goodput": 0.93}, GOOD | {"goodput": 0.97}, GOOD | {"goodput": 0.955}
+    assert passed(gate.network(pair(GOOD, near, GOOD), OPTIONS))
+    checks = gate.network(pair(GOOD, low, high, near), OPTIONS)
+    assert [check.name for check in checks if not check.passed] == ["many-to-one:8 goodput"]
+    shown = next(check.value for check in gate.network(pair(GOOD, near, low, GOOD), OPTIONS))
+    assert shown == "0.9300 (-0.0200)"  # the seed that is furthest off
+
+
+def test_a_threshold_that_no_vector_stands_beside_fails() -> None:
+    ensemble = Ensemble(("x", "y"), (Tree((Split(0, 5), Split(1, -3)), (1, 2, 3, 4)),), 0, 16)
+    program = ProgramBuilder(ensemble)
+    features = (program.event("cnp_count"), program.add(Op.SUB, (program.const(0), program.event("nack_count"))))
+    trees = program.add(Op.TREES, features)
+    program.state_in("rate_q30", "uint32")
+    program.state_out("rate_q30", program.event("cnp_count"))
+    built = program.finish(trees)
+    rows = np.array([[5, -3], [6, -2], [7, 0]])
+    assert passed(checks.coverage(built, rows))
+    for missing in range(2):
+        (check,) = checks.coverage(built, np.delete(rows, missing, axis=0))
+        assert not check.passed
+        assert check.value == "2 of 4"
+        assert f"x = {5 + missing}" in check.detail
 
 
 def test_a_teacher_that_delivers_nothing_cannot_vouch_for_anyone() -> None:
@@ -186,8 +209,7 @@ def test_no_outcome_at_all_does_not_pass() -> None:
     assert not passed(gate.network([], OPTIONS))
     with pytest.raises(ValueError, match="zip"):
         gate.network(pair(GOOD, GOOD)[:1], OPTIONS)
-    with pytest.warns(RuntimeWarning):  # an outcome without seeds: the mean of nothing is NaN
-        assert not passed(gate.network(pair(GOOD), OPTIONS))
+    assert not passed(gate.network(pair(GOOD), OPTIONS))  # outcomes without a seed
 
 
 def test_a_verdict_without_checks_is_no_pass() -> None:

@@ -519,3 +519,25 @@ def test_the_blocker_blocks(pipeline: Any, tmp_path: Path) -> None:
 def test_the_recipe_of_the_run_is_in_the_student(pipeline: Any) -> None:
     options = load_student(pipeline.student / "student.json").report["options"]
     assert DistillOptions.model_validate(options).trees == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "first", "named"),
+    [
+        ("rounds = 1", "rounds = 2", "emit", "student"),
+        ('"many-to-one:8"', '"many-to-one:4"', "distill", "rollouts"),
+        ('target = "generic"', 'target = "doca-pcc"', "emulate", "firmware"),
+    ],
+)
+def test_a_run_does_not_start_from_artefacts_of_other_options(
+    pipeline: Any, recipe_text: str, refused: Any, old: str, new: str, first: str, named: str
+) -> None:
+    assert old in recipe_text
+    other = pipeline.root / f"other-{named}.toml"
+    other.write_text(recipe_text.replace(old, new, 1))
+    message = refused("run", other, "--out", pipeline.root / "out-of-other", "--from", first)
+    assert "is not a" in message  # nothing there yet
+    copied = pipeline.copy(pipeline.root.parent / f"other-{named}")
+    message = refused("run", copied.root / other.name, "--out", copied.root / "out", "--from", first)
+    assert "made with other options" in message
+    assert f"/{named} " in message

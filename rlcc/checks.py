@@ -1,0 +1,127 @@
+"""The gate's checks: what was measured, beside what is allowed. Each is a pure function of reports and metrics."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator import EmulationReport, HostReport
+from rlcc.closed_loop import Outcome
+from rlcc.recipe import GateOptions, Tolerance
+from rlcc.verdict import Check
+from spec.program import Program
+
+US_PS = 1_000_000
+
+
+def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
+    """Every vector on every back end against the program's NumPy meaning."""
+    checks = []
+    for host in hosts:
+        checks.append(
+            Check(
+                group="equality",
+                name=f"C on the host, {host.compiler}, sanitized",
+                value=f"{host.mismatches} of {host.vectors} differ" + (f", {host.fault}" if host.fault else ""),
+                limit="0 differ, no undefined behaviour",
+                passed=host.passed,
+                detail=host.first_mismatch or "",
+            )
+        )
+    stopped = report.fault or (None if report.cycles else "did not run")
+    checks.append(
+        Check(
+            group="equality",
+            name=f"C on the core, {report.profile}, {report.compiler}",
+            value=f"{report.mismatches} of {report.vectors} differ" + (f", {stopped}" if stopped else ""),
+            limit="0 differ",
+            passed=stopped is None and report.mismatches == 0,
+            detail=report.first_mismatch or "",
+        )
+    )
+    return checks
+
+
+def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
+    """Equality says nothing of what no vector visits: there must be vectors on both sides of every threshold, right
+    beside it. ``rows`` [N, features] are the tree inputs of the vectors."""
+    wanted = [(f, t + step) for f, ts in program.ensemble.thresholds().items() for t in ts for step in (0, 1)]
+    seen = [set(column.tolist()) for column in rows.T]
+    missed = [(program.ensemble.features[f], value) for f, value in wanted if value not in seen[f]]
+    detail = f"no vector has {missed[0][0]} = {missed[0][1]}; emit the firmware again" if missed else ""
+    return [
+        Check(
+            group="equality",
+            name="vectors on both sides of every threshold",
+            value=f"{len(wanted) - len(missed)} of {len(wanted)}",
+            limit="all",
+            passed=not missed,
+            detail=detail,
+        )
+    ]
+
+
+def object_code(report: EmulationReport) -> list[Check]:
+    """No float, division, library call, static data; context and stack within the engine's limits."""
+    found = "; ".join(report.forbidden) or "none"
+    name = "nothing forbidden in the object code"
+    return [Check(group="object code", name=name, value=found, limit="none", passed=not report.forbidden)]
+
+
+def budget(report: EmulationReport, budget_ps: int) -> list[Check]:
+    """The slowest vector on the core against the budget at the profile's clock."""
+    if report.cycles is None:
+        return [Check(group="budget", name="decision time", value="did not run", limit=_us(budget_ps), passed=False)]
+    worst_ps = report.cycles.max * US_PS / report.clock_mhz
+    slowest = f"slowest: vector {report.slowest.index} ({report.slowest.kind})" if report.slowest else ""
+    return [
+        Check(
+            group="budget",
+            name=f"decision time, measured maximum over {report.vectors} vectors",
+            value=f"{report.cycles.max} cycles = {_us(worst_ps)}",
+            limit=_us(budget_ps),
+            passed=worst_ps <= budget_ps,
+            detail=slowest,
+        )
+    ]
+
+
+def network(outcomes: list[Outcome], options: GateOptions) -> list[Check]:
+    """The student beside its teacher, scenario by scenario, each seed for itself. NaN never passes."""
+    checks: list[Check] = []
+    if not outcomes or any(not outcome.metrics for outcome in outcomes):
+        return [Check(group="network", name="closed loop", value="nothing ran", limit="a scenario", passed=False)]
+    for teacher, student in zip(outcomes[::2], outcomes[1::2], strict=True):
+        checks += _side_by_side(teacher, student, options.tolerance)
+    return checks
+
+
+def _side_by_side(teacher: Outcome, student: Outcome, allowed: Tolerance) -> list[Check]:
+    """Shown is the seed that is furthest off: a mean would hide it."""
+
+    def check(name: str, value: str, limit: str, passed: bool) -> Check:
+        return Check(group="network", name=f"{teacher.scenario} {name}", value=value, limit=limit, passed=passed)
+
+    def pairs(name: str) -> NDArray[np.float64]:
+        return np.array([[s[name], s[name] - t[name]] for s, t in zip(student.metrics, teacher.metrics, strict=True)])
+
+    def worst(found: NDArray[np.float64], badness: NDArray[np.float64]) -> tuple[float, float]:
+        """The seed that is furthest off; one that is NaN before all others."""
+        value, more = found[int(np.argmax(np.where(np.isnan(badness), np.inf, badness)))]
+        return float(value), float(more)
+
+    goodput, jain, loss, latency = pairs("goodput"), pairs("jain"), pairs("loss"), pairs("latency_mean_us")
+    base = latency[:, 0] - latency[:, 1]
+    latency[:, 1] = np.divide(latency[:, 1], base, out=np.full_like(base, np.nan), where=base > 0)
+    g, more_g = worst(goodput, np.abs(goodput[:, 1]))
+    t, more_t = worst(latency, np.abs(latency[:, 1]))
+    j, more_j = worst(jain, -jain[:, 1])
+    lost, more_lost = worst(loss, loss[:, 1])
+    return [
+        check("goodput", f"{g:.4f} ({more_g:+.4f})", f"±{allowed.goodput:g}", abs(more_g) <= allowed.goodput),
+        check("mean latency", f"{t:.2f} us ({more_t:+.2%})", f"±{allowed.latency:.1%}", abs(more_t) <= allowed.latency),
+        check("Jain fairness", f"{j:.4f} ({more_j:+.4f})", f"-{allowed.fairness:g}", more_j >= -allowed.fairness),
+        check("loss", f"{lost:.4f} ({more_lost:+.4f})", f"+{allowed.loss:g}", more_lost <= allowed.loss),
+    ]
+
+
+def _us(ps: float) -> str:
+    return f"{ps / US_PS:.3f} us"
