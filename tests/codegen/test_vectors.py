@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, drawn_students, make_student
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from codegen.branches import branches
+from codegen.branches import branches, depth
 from codegen.edges import stored_key, trees_node
 from codegen.inputs import split
 from codegen.paths import value, visits
@@ -130,21 +131,25 @@ def test_csv_has_one_line_a_vector_and_no_comma_in_a_kind():
     assert {line.count(",") for line in lines} == {header.count(",")}
 
 
-@settings(max_examples=60)
-@given(student=drawn_students(trees=3))
-def test_pruned_trees_equal_unpruned_ones_on_all_cells(student):
-    """A cell is a side of every threshold of every feature; one point of each, in all combinations."""
-    for tree in student.ensemble.trees:
-        used = sorted({s.feature for s in tree.splits})
-        points = [sorted({s.threshold + d for s in tree.splits if s.feature == f for d in (0, 1)}) for f in used]
-        grid = np.stack([g.reshape(-1) for g in np.meshgrid(*points, indexing="ij")], axis=1) if used else None
-        x = np.zeros((1 if grid is None else len(grid), len(student.ensemble.features)), dtype=np.int64)
-        if grid is not None:
-            x[:, used] = grid
-        naive = value(branches(tree, prune=False), x)
-        assert np.array_equal(value(branches(tree), x), naive)
-        index = sum(((x[:, s.feature] > s.threshold).astype(np.int64) << i for i, s in enumerate(tree.splits)), 0)
-        assert np.array_equal(naive, np.asarray(tree.leaves)[index] * np.ones(len(x), dtype=np.int64))
+# Few thresholds on few features: splits that decide each other, equal ones and neighbours among them.
+crowded = st.lists(st.builds(Split, st.integers(0, 2), st.integers(-2, 4)), max_size=6).flatmap(
+    lambda splits: st.builds(
+        Tree, st.just(tuple(splits)), st.lists(st.integers(0, 3), min_size=1 << len(splits), max_size=1 << len(splits))
+    )
+)
+
+
+@settings(max_examples=300)
+@given(tree=crowded)
+def test_pruned_trees_equal_unpruned_ones_on_all_cells(tree):
+    x = np.stack([g.reshape(-1) for g in np.meshgrid(*[np.arange(-3, 7)] * 3)], axis=1)
+    index = np.zeros(len(x), dtype=np.int64)
+    for level, asked in enumerate(tree.splits):
+        index += (x[:, asked.feature] > asked.threshold) * 2**level
+    leaves = np.asarray(tree.leaves)[index]
+    assert np.array_equal(value(branches(tree, prune=False), x), leaves)
+    assert np.array_equal(value(branches(tree), x), leaves)
+    assert depth(branches(tree)) <= depth(branches(tree, prune=False)) == tree.depth
 
 
 def test_no_branch_of_a_pruned_tree_is_decided_by_those_above_it():
