@@ -12,7 +12,7 @@ from rich.table import Table
 from rlcc.closed_loop import Outcome
 from rlcc.verdict import Verdict
 
-WIDTH, WIDE = 100, 160
+WIDTH, WIDE = 124, 160
 """Columns of a table where the output is not a terminal; of a table of many figures."""
 
 Progress = Callable[[str], None]
