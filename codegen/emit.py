@@ -7,6 +7,7 @@ trees_only.c                                     the naive if-else of the trees,
 program.json  student.json  manifest.json        what it was made from
 """
 
+import tempfile
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,12 @@ from spec.decision import feature_name
 from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
 from spec.manifest import opened, writing
-from spec.program import Op, Program
+from spec.program import Program
 from spec.signals import EVENT, PARAMS
 from spec.student import NAME as STUDENT_NAME
 from spec.student import Student, load_student
 
+KIND = "firmware"
 TEMPLATES = Path(__file__).resolve().parent.parent / "firmware_templates"
 COMMON = ("rlcc_policy.h", "rlcc_policy.c", "rlcc_policy.mk", "rlcc_selftest.c", "trees_only.c")
 PARAM_RANGES = {
@@ -46,15 +48,51 @@ def emit(student_folder: Path, out: Path, *, target: str = "connectx6dx", seed: 
     parent = opened(student_folder, "student")
     student = load_student(student_folder / STUDENT_NAME)
     interface = target_named(target)
+    details: dict[str, Any] = {}
+    parents = {"student": parent.hash, "teacher": student.teacher}
+    with writing(out, KIND, parents=parents, tools=("jinja2", "numpy"), seed=seed, details=details) as folder:
+        details |= fill(folder, student, parent.hash, interface, seed)
+    return details
+
+
+def differences(firmware: Path) -> list[str]:
+    """What in a firmware folder is not what its own student.json, target and seed give, byte for byte.
+
+    A manifest tells a changed file, but anyone can seal a folder anew; only emitting it again tells whether it is ours.
+    """
+    manifest = opened(firmware, KIND)
+    student = load_student(firmware / STUDENT_NAME)
+    interface = target_named(str(manifest.details.get("target")))
+    if manifest.seed is None:
+        raise InputError(f"{firmware} does not say the seed of its vectors; emit it again")
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        again = Path(name)
+        details = fill(again, student, manifest.parents.get("student", ""), interface, manifest.seed)
+        made = {path.name: path.read_bytes() for path in again.iterdir()}
+    wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != _bytes(firmware / f)]
+    if details != manifest.details:
+        wrong.append("manifest.json: details")
+    if manifest.parents.get("teacher") != student.teacher:
+        wrong.append("manifest.json: parents")
+    return wrong
+
+
+def fill(folder: Path, student: Student, student_hash: str, target: Target, seed: int) -> dict[str, Any]:
+    """Write every file of a firmware folder but its manifest; returns the manifest's details."""
     program = student.program()
-    _check_signals(program, interface)
-    _check_context(program, interface)
+    _check_signals(program, target)
+    _check_context(program, target)
     vectors, edges = make(program, student.params(), seed=seed)
-    details: dict[str, Any] = {
-        "target": interface.name,
+    render(program, student, student_hash, target, folder)
+    write_atomically(folder / "vectors.csv", vectors.to_csv())
+    write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
+    write_atomically(folder / "program.json", dump_json(program.to_json()))
+    student.save(folder)
+    return {
+        "target": target.name,
         "policy": student.name,
         "context_bytes": flow_layout(program)[1],
-        "context_limit": interface.context_bytes,
+        "context_limit": target.context_bytes,
         "trees": len(program.ensemble.trees),
         "depth": program.ensemble.depth,
         "vectors": len(vectors),
@@ -63,14 +101,10 @@ def emit(student_folder: Path, out: Path, *, target: str = "connectx6dx", seed: 
         "layout": manifest_layouts(program),
         "params_default": student.params(),
     }
-    parents = {"student": parent.hash, "teacher": student.teacher}
-    with writing(out, "firmware", parents=parents, tools=("jinja2", "numpy"), seed=seed, details=details) as folder:
-        render(program, student, parent.hash, interface, folder)
-        write_atomically(folder / "vectors.csv", vectors.to_csv())
-        write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
-        write_atomically(folder / "program.json", dump_json(program.to_json()))
-        write_atomically(folder / STUDENT_NAME, (student_folder / STUDENT_NAME).read_bytes())
-    return details
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def render(program: Program, student: Student, student_hash: str, target: Target, folder: Path) -> None:
@@ -140,7 +174,8 @@ def _initialiser(fields: tuple[LaidOut, ...], values: list[int]) -> str:
 
 
 def _check_signals(program: Program, target: Target) -> None:
-    missing = [name for name in _used_signals(program) if name in target.lacks]
+    used = _used_signals(program)
+    missing = [name for name in target.lacks if name in used]
     if missing:
         raise InputError(
             f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
@@ -148,8 +183,8 @@ def _check_signals(program: Program, target: Target) -> None:
         )
 
 
-def _used_signals(program: Program) -> list[str]:
-    return [node.name for node in program.nodes if node.op is Op.EVENT]
+def _used_signals(program: Program) -> set[str]:
+    return Printer(program, lambda feature, threshold: "").signals()
 
 
 def _check_context(program: Program, target: Target) -> None:

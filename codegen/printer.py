@@ -80,6 +80,11 @@ class Printer:
         node = self.program.nodes[self.program.result]
         return self._cast(self._value(self.program.result, type_of(node)), type_of(node), U32)
 
+    def signals(self) -> set[str]:
+        """Raw signals that the printed decision reads."""
+        nodes = (self.program.nodes[number] for number in self._needed())
+        return {EVENT_NAMES[node.imm] for node in nodes if node.op is Op.EVENT}
+
     def tree_functions(self) -> list[TreeFunction]:
         """One static function a tree, over the features that it looks at; none where the trees decide nothing."""
         if not self.naive and not any(self.program.nodes[n].op is Op.TREES for n in self._needed()):
@@ -224,9 +229,17 @@ class Printer:
             number = todo.pop()
             if number not in seen:
                 seen.add(number)
-                if not _fixed(self.program.nodes[number]):
-                    todo += self.program.nodes[number].args
+                node = self.program.nodes[number]
+                if node.op is Op.TREES:
+                    todo += (node.args[feature] for feature in self._looked_at())
+                elif not _fixed(node):
+                    todo += node.args
         return sorted(seen)
+
+    def _looked_at(self) -> set[int]:
+        """Features that a branch is left for: where leaves are equal, a split asks for nothing."""
+        roots = (branches(tree, prune=not self.naive) for tree in self.program.ensemble.trees)
+        return {feature for root in roots for feature in _features_of(root)}
 
     def _names(self) -> dict[int, str]:
         """A C identifier for every node that gets one; unnamed nodes are numbered, twins get their number too."""

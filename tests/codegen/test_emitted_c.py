@@ -63,14 +63,17 @@ def test_every_target_and_action_map_compiles_with_its_adapter(target, action, e
 
 @pytest.mark.parametrize(
     "trees",
-    [(), (Tree((), (500,)),), (Tree((Split(0, 5),), (0, 0)),)],
-    ids=["no tree", "a constant tree", "equal leaves"],
+    [(), (Tree((), (500,)),), (Tree((Split(0, 5),), (0, 0)),), (Tree((Split(0, 5),), (9, 9)), Tree((), (1,)))],
+    ids=["no tree", "a constant tree", "leaves of 0", "equal leaves"],
 )
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_student_that_looks_at_nothing(trees, target, emitted, tmp_path, host_compiler, run):
-    folder = emitted(make_student([FEATURES["rate"]], ACTIONS[0], trees), tmp_path, target=target)
+@pytest.mark.parametrize("kind", ["previous_action", "rate"])
+def test_a_student_that_looks_at_nothing(trees, kind, target, emitted, tmp_path, host_compiler, run):
+    folder = emitted(make_student([FEATURES[kind]], ACTIONS[0], trees), tmp_path, target=target)
     assert check(folder, host_compiler, run) == ""
-    assert "(void)event;" in (folder / "rlcc_policy.c").read_text()
+    text = (folder / "rlcc_policy.c").read_text()
+    assert "(void)event;" in text
+    assert "= (int32_t)flow->action_1" not in text, "read for nothing: an unused variable"
 
 
 def test_a_student_that_looks_at_the_context_alone_leaves_the_event_unused(emitted, tmp_path, host_compiler, run):
@@ -197,3 +200,16 @@ def test_the_makefile_fragment_checks_the_folder(emitted, tmp_path, run):
     assert "0 of" in done.stdout
     (folder / "rlcc_policy.c").write_text((folder / "rlcc_policy.c").read_text().replace("4000U", "4001U"))
     assert run("make", "-C", folder, "-f", "rlcc_policy.mk", "check").returncode != 0
+
+
+def test_a_current_feature_whose_splits_are_all_pruned_leaves_no_unused_value(emitted, tmp_path, compiler, run):
+    """Equal leaves merge, nobody asks for the congestion any more; -Wunused-variable is an error in rlcc_policy.mk."""
+    tree = Tree((Split(0, 4000), Split(1, 3)), (5, 5, -9, -9))
+    folder = emitted(make_student([FEATURES["rtt_inflation"], FEATURES["cnp_ratio"]], ACTIONS[0], (tree,)), tmp_path)
+    assert check(folder, compiler, run) == ""
+    text = (folder / "rlcc_policy.c").read_text()
+    assert "rtt_ns" not in text
+    alone = make_student([FEATURES["cnp_ratio"]], ACTIONS[0], (Tree((Split(0, 3),), (5, 5)),))
+    folder = emitted(alone, tmp_path / "alone", target="doca-pcc")
+    assert check(folder, compiler, run) == ""
+    assert "cnp_count" not in (folder / "rlcc_doca_pcc.c").read_text().replace("decided.cnp_count = 0U;", "")
