@@ -200,6 +200,7 @@ def test_the_makefile_fragment_checks_the_folder(emitted, tmp_path, run):
     assert "0 of" in done.stdout
     (folder / "rlcc_policy.c").write_text((folder / "rlcc_policy.c").read_text().replace("4000U", "4001U"))
     assert run("make", "-C", folder, "-f", "rlcc_policy.mk", "check").returncode != 0
+    assert not (folder / "rlcc_selftest").exists(), "what stays would not be in the manifest"
 
 
 def test_a_current_feature_whose_splits_are_all_pruned_leaves_no_unused_value(emitted, tmp_path, compiler, run):

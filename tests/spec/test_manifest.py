@@ -72,7 +72,7 @@ def test_the_same_artefact_is_the_same_bytes(tmp_path):
         (lambda f: change(f, files=5), "is not readable"),
         (lambda f: change(f, parents={"teacher": "other"}), r"manifest\.json was changed after rlcc wrote it"),
         (lambda f: change(f, details={"context_bytes": 4}), r"manifest\.json was changed after rlcc wrote it"),
-        (lambda f: change(f, files={}), r"manifest\.json was changed after rlcc wrote it"),
+        (lambda f: change(f, files={}), r"manifest\.json"),
         (lambda f: change(f, hash="0" * 64), r"manifest\.json was changed after rlcc wrote it"),
         (lambda f: change(f, files={"../outside": "0" * 64}), "names '../outside', which is outside the folder"),
         (lambda f: change(f, files={"/etc/hostname": "0" * 64}), "names '/etc/hostname', which is outside the folder"),

@@ -10,5 +10,4 @@ RLCC_POLICY_CFLAGS := -I$(RLCC_POLICY_DIR) -std=c99 -O2 -ffreestanding -Wall -We
 check:
 	$(CC) -std=c99 -O2 -Wall -Wextra -Wconversion -Werror -I$(RLCC_POLICY_DIR) -o $(RLCC_POLICY_DIR)/rlcc_selftest \
 		$(RLCC_POLICY_DIR)/rlcc_selftest.c $(RLCC_POLICY_DIR)/rlcc_policy.c
-	$(RLCC_POLICY_DIR)/rlcc_selftest
-	rm -f $(RLCC_POLICY_DIR)/rlcc_selftest
+	$(RLCC_POLICY_DIR)/rlcc_selftest; status=$$?; rm -f $(RLCC_POLICY_DIR)/rlcc_selftest; exit $$status
