@@ -76,12 +76,12 @@ def make_pool(program: Program, defaults: dict[str, int], rng: np.random.Generat
             continue
         inner = replace(program, nodes=program.nodes[: node + 1])
         points = np.array(points_of(program, feature), dtype=np.int64)
-        for key in _moved_by(program, node):
+        for key in moved_by(program, node):
             if key.startswith("params."):
                 points = np.setdiff1d(points, _values(program, _joined(parts), node))
             if points.size:
                 surroundings = columns_of(program, _surroundings(program, defaults, key, rng))
-                parts.append(_exact(inner, node, surroundings, key, points))
+                parts.append(exact(inner, node, surroundings, key, points))
     columns = _joined(parts)
     columns = _joined([columns, *(_mixed(columns, groups, rng) for groups in MIXES)])
     values = trace(program, *split(program, columns))
@@ -106,7 +106,7 @@ def _values(program: Program, columns: Columns, node: int) -> Integers:
     return trace(replace(program, nodes=program.nodes[: node + 1]), *split(program, columns))[node]
 
 
-def _moved_by(program: Program, node: int) -> list[str]:
+def moved_by(program: Program, node: int) -> list[str]:
     """Keys of RAW_RANGE that the node depends on."""
     todo, seen = [node], set()
     while todo:
@@ -137,7 +137,7 @@ def _surroundings(program: Program, defaults: dict[str, int], key: str, rng: np.
     return rows
 
 
-def _exact(inner: Program, node: int, surroundings: Columns, key: str, points: Integers) -> Columns:
+def exact(inner: Program, node: int, surroundings: Columns, key: str, points: Integers) -> Columns:
     """Every point under every surrounding: the rows in which ``node`` is the point. ``inner`` ends with ``node``."""
     count = len(surroundings[key])
     target = np.repeat(points, count)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.clamps import clamp_rows
 from codegen.edges import Pool, make_pool, points_of, stored_key, trees_node
 from codegen.inputs import Integers, Row, anything, columns_of, field_range, keys, plausible, split
 from codegen.paths import find, visits
@@ -53,7 +54,7 @@ def make(program: Program, defaults: dict[str, int], *, seed: int, random_rows: 
     rows: list[tuple[str, Row]] = []
     rows += [("random", plausible(program, defaults, rng)) for _ in range(random_rows)]
     rows += [("random:any", anything(program, rng)) for _ in range(random_rows // 2)]
-    rows += _extremes(program, defaults, rng)
+    rows += _extremes(program, defaults, rng) + clamp_rows(program, defaults, rng)
     edges = Edges(0, 0)
     if trees_node(program) is not None:
         pool = make_pool(program, defaults, rng)

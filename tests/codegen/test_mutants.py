@@ -147,3 +147,20 @@ def test_the_vectors_find_a_sign_lost(lag, lab):
 def difference(text: str, mutant: str) -> str:
     pairs = zip(text.splitlines(), mutant.splitlines(), strict=True)
     return next(f"line {n}: {b.strip()}" for n, (a, b) in enumerate(pairs, 1) if a != b)
+
+
+CLAMP_MOVED = (
+    (r"4000000U", "2000000U"),  # an RTT that long matters only where the base RTT is long too
+    (r"4000000U", "3900000U"),
+    (r"(raw_q10) > 1536U", r"\1 > 1537U"),
+    (r"(excess_q10) < 65535U", r"\1 < 65534U"),
+    (r": 65535U", ": 65534U"),
+    (r"(known_q30) < 1073741824U", r"\1 < 1073741823U"),
+)
+
+
+@pytest.mark.parametrize(("bound", "moved"), CLAMP_MOVED)
+def test_the_vectors_find_a_clamp_moved(bound, moved, lab):
+    mutant, count = re.subn(bound, moved, lab.text)
+    assert count, bound
+    assert not lab.passes(mutant)

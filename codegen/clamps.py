@@ -1,0 +1,117 @@
+"""Inputs that stand right beside every clamp: one below its bound, on it, one above, and on the way to it.
+
+A clamp that is moved is as wrong as one that is lost, but it shows only near its bound, and only where nothing later
+hides it: the RTT's bound, for instance, only with a base RTT so long that the inflation there is still small. So each
+bound is tried with base RTTs from 256 ns to 4 ms, and rows are chosen in which one unit more would change the outcome.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.edges import exact, moved_by
+from codegen.inputs import Columns, Integers, Row, columns_of, plausible, split
+from spec.interpret import trace
+from spec.program import Node, Op, Program
+from spec.signals import PARAM_NAMES, U32_MAX, base_rtt_recip_q32
+
+BASE_RTTS_NS = (256, 8_192, 100_000, 1_000_000, 4_000_000)
+SURROUNDINGS = 40
+ROWS_A_POINT = 3
+
+
+def clamp_rows(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[tuple[str, Row]]:
+    """Labelled rows for every min and max of the program."""
+    rows: list[tuple[str, Row]] = []
+    for number, node in enumerate(program.nodes):
+        if node.op not in (Op.MIN, Op.MAX):
+            continue
+        for bounded, bound in (node.args, node.args[::-1]):
+            limit = program.nodes[bound]
+            if limit.op is Op.CONST:
+                rows += _at_constant(program, defaults, number, bounded, limit.imm, rng)
+            elif limit.op is Op.PARAM:
+                rows += _at_parameter(program, defaults, number, bounded, PARAM_NAMES[limit.imm], rng)
+    return rows
+
+
+def _at_constant(
+    program: Program, defaults: dict[str, int], clamp: int, bounded: int, limit: int, rng: np.random.Generator
+) -> list[tuple[str, Row]]:
+    node = program.nodes[bounded]
+    points = _points(limit, node)
+    if not points.size:
+        return []
+    inner = _until(program, bounded)
+    rows: list[tuple[str, Row]] = []
+    for key in moved_by(program, bounded):
+        if key.startswith("params."):
+            continue
+        around = columns_of(program, _surroundings(program, defaults, rng))
+        found = exact(inner, bounded, around, key, points)
+        rows += _visible(program, clamp, bounded, found, points)
+    return rows
+
+
+def _at_parameter(
+    program: Program, defaults: dict[str, int], clamp: int, bounded: int, name: str, rng: np.random.Generator
+) -> list[tuple[str, Row]]:
+    """The operator's bound is put beside the value that it bounds."""
+    columns = columns_of(program, _surroundings(program, defaults, rng))
+    values = trace(_until(program, bounded), *split(program, columns))[bounded]
+    rows: list[tuple[str, Row]] = []
+    for step in (-1, 0, 1):
+        moved = columns | {f"params.{name}": np.clip(values + step, 1, U32_MAX)}
+        kept = np.flatnonzero(values == trace(_until(program, bounded), *split(program, moved))[bounded])[:ROWS_A_POINT]
+        label = f"edge:{_name(program.nodes[clamp])} bound {name} {step:+d}"
+        rows += [(label, _row(moved, index)) for index in kept]
+    return rows
+
+
+def _points(limit: int, node: Node) -> Integers:
+    wanted = {limit - 1, limit, limit + 1, limit // 2, 3 * limit // 4}
+    return np.array(sorted(p for p in wanted if node.low <= p <= node.high), dtype=np.int64)
+
+
+def _visible(program: Program, clamp: int, bounded: int, found: Columns, points: Integers) -> list[tuple[str, Row]]:
+    """For each point the rows, a few, in which an error of the clamp shows most: by one unit up and by one down, else
+    by half of its value; any where none does."""
+    if not found["flow.rate_q30"].size:
+        return []
+    values = trace(program, *split(program, found))
+    outputs = [program.result, *(s.node for s in program.state)]
+    shown = np.zeros(values[clamp].shape, dtype=np.int64)
+    for wrong_value in (values[clamp] + 1, np.maximum(values[clamp] - 1, 0), values[clamp] // 2):
+        wrong = trace(program, *split(program, found), forced={clamp: wrong_value})
+        shown += np.any([values[n] != wrong[n] for n in outputs], axis=0)
+    rows = []
+    for point in points:
+        here = np.flatnonzero(values[bounded] == point)
+        chosen = here[np.argsort(-shown[here], kind="stable")][:ROWS_A_POINT]
+        label = f"edge:{_name(program.nodes[clamp])} clamps {int(point)}"
+        rows += [(label, _row(found, index)) for index in chosen]
+    return rows
+
+
+def _surroundings(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[Row]:
+    """Plausible rows over all base RTTs; one in four at line rate, where a small inflation weighs most."""
+    rows = []
+    for index in range(SURROUNDINGS):
+        row = plausible(program, defaults, rng)
+        row["params.base_rtt_recip_q32"] = base_rtt_recip_q32(BASE_RTTS_NS[index % len(BASE_RTTS_NS)])
+        if index % 4 == 0:
+            row["flow.rate_q30"] = 2**30
+        rows.append(row)
+    return rows
+
+
+def _until(program: Program, node: int) -> Program:
+    return replace(program, nodes=program.nodes[: node + 1])
+
+
+def _row(columns: Columns, index: int) -> Row:
+    return {key: int(column[index]) for key, column in columns.items()}
+
+
+def _name(node: Node) -> str:
+    return node.name or node.op.name.lower()
