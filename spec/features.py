@@ -81,6 +81,10 @@ class Feature(BaseModel):
         """Append the integer meaning to a program; ``rate`` is the node of the rate in force (Q0.30)."""
         raise NotImplementedError
 
+    def meaning(self) -> str:
+        """What the integer stands for, for the reader of the header."""
+        raise NotImplementedError
+
     def physical(self, threshold: int) -> str:
         """``feature > threshold`` in physical units. The integers are floors: ``k > t`` is ``value >= t + 1`` units."""
         raise NotImplementedError
@@ -106,6 +110,9 @@ class PreviousAction(Feature):
     def float_value(self, d: Decisions, path: Path) -> Floats:
         return d.previous_multiplier
 
+    def meaning(self) -> str:
+        return "action_k: the multiplier of the rate k decisions ago, minus 1, Q16"
+
     def physical(self, threshold: int) -> str:
         return f"previous action > {1 + threshold / 2**16:.5f}"
 
@@ -118,6 +125,9 @@ class _Inflation(Feature):
     @property
     def initial(self) -> float:
         return 1.0
+
+    def meaning(self) -> str:
+        return f"{self.name}: {self.kind.replace('_', ' ')} - 1, Q{INFLATION_BITS}"
 
     def physical(self, threshold: int) -> str:
         return f"{self.kind.replace('_', ' ')} >= {1 + (threshold + 1) / 2**INFLATION_BITS:.4f}"
@@ -199,6 +209,12 @@ class _Congestion(Feature):
         limit = b.const(FEATURE_LIMIT - 1)
         return b.add(Op.MIN, (product, limit), name=self.name, note="excess^2 * rate: orders flows as -delta does")
 
+    def meaning(self) -> str:
+        inflation = "rtt / base RTT" if self.signal == "rtt" else "(1 + queue delay / base RTT)"
+        excess = f"max({inflation} - {self.tolerance:g}, 0)" if self.tolerance > 0 else inflation
+        square = f"{self.name}: ({self.target:g} - delta)^2, Q{self.fraction_bits}"
+        return f"{square}, where delta = {self.target:g} - {excess} * sqrt(rate)"
+
     def physical(self, threshold: int) -> str:
         delta = self.target - sqrt(max(threshold + 1, 0) / 2**self.fraction_bits)
         return f"delta <= {round(delta, 4) + 0.0:.4f}"  # + 0.0: no "-0.0000"
@@ -251,6 +267,9 @@ class Rate(Feature):
         shifted = b.add(Op.SHR, (rate,), CONTEXT_RATE_BITS - RATE_FRACTION_BITS)
         return b.add(Op.MIN, (shifted, b.const(FEATURE_LIMIT - 1)), name=self.name, note="fraction of line rate")
 
+    def meaning(self) -> str:
+        return f"{self.name}: the rate in force, a fraction of line rate, Q{RATE_FRACTION_BITS}"
+
     def physical(self, threshold: int) -> str:
         return f"rate >= {(threshold + 1) / 2**RATE_FRACTION_BITS:.6f} of line rate"
 
@@ -297,6 +316,9 @@ class _Ratio(Feature):
             quotient = b.add(Op.SELECT, (short, quotient, more), 0, "quotient_q8")
         note = f"{self.kind.replace('_', ' ')} a KiB sent"
         return b.add(Op.SELECT, (below_one, quotient, b.const(256)), name=self.name, note=note)
+
+    def meaning(self) -> str:
+        return f"{self.name}: {self.signal} a KiB sent since the decision before, at most 1, Q8"
 
     def physical(self, threshold: int) -> str:
         return f"{self.kind.replace('_', ' ')} >= {(threshold + 1) / 256:.4f}"

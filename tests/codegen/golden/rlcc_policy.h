@@ -3,7 +3,10 @@
  * teacher   drawn 0123456789ab
  * student   0123456789ab: 2 trees, depth <= 2, 4 distinct thresholds
  * costs     12 B of context a flow (the generic target allows 120 B), no tables, no globals
- * promises  integers only; no division, no loop, no recursion, no library call; no input is undefined behaviour
+ * promises  integers only; no division, no loop, no recursion, no library call (rlcc emulate checks the object code);
+ *           no overflow for any input (by the ranges in program.json; the vectors run under a sanitizer)
+ * features  action_k: the multiplier of the rate k decisions ago, minus 1, Q16
+ *           congestion_q20: (0.064 - delta)^2, Q20, where delta = 0.064 - max(rtt / base RTT - 1.5, 0) * sqrt(rate)
  *
  * One decision: rlcc_decide() after each RTT response of a flow. A zeroed rlcc_flow is a new flow.
  */
@@ -30,6 +33,7 @@ typedef struct {
     uint32_t rate_initial_q30;    /* line rate / 2^30: rate of a new flow; 1..1073741824 */
 } rlcc_params;
 
+/* For constants, 256..4194303 ns: the compiler does the division. */
 #define RLCC_BASE_RTT_RECIP_Q32(ns) ((uint32_t)(4294967296ULL / (uint64_t)(ns)))
 
 #define RLCC_PARAMS_DEFAULT \
