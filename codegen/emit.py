@@ -234,7 +234,19 @@ def _context(program: Program, student: Student, student_hash: str, target: Targ
             for s in PARAMS
         ],
         "state": fields,
+        "meanings": _meanings(program, student),
     }
+
+
+def _meanings(program: Program, student: Student) -> list[str]:
+    """What the features that some tree looks at stand for."""
+    looked_at = set(program.ensemble.features)
+    lags = range(student.observation.window)
+    return [
+        feature.meaning()
+        for feature in student.observation.features
+        if any(feature_name(feature, lag) in looked_at for lag in lags)
+    ]
 
 
 def _initial_parameter(name: str, defaults: dict[str, int], student: Student) -> str:

@@ -78,6 +78,11 @@ class Profile(_Table):
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def label(self) -> str:
+        """The name, with the hash where this is not the profile of that name that comes with rlcc."""
+        shipped = self.name in profile_names() and load_profile(self.name) == self
+        return self.name if shipped else f"{self.name} ({self.hash()[:8]})"
+
     def microseconds(self, cycles: float) -> float:
         """Cycles at this profile's clock."""
         return cycles / self.clock.mhz

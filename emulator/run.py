@@ -80,7 +80,7 @@ def _report(
     over = _limits(firmware, engine, facts)
     micro = {k: round(engine.microseconds(v), 6) for k, v in vars(cycles).items()} if cycles else None
     return EmulationReport(
-        profile=engine.name,
+        profile=engine.label(),
         profile_hash=engine.hash(),
         clock_mhz=engine.clock.mhz,
         compiler=policy.compiler.name,

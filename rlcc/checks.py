@@ -40,6 +40,21 @@ def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
     return checks
 
 
+def as_emitted(differing: list[str]) -> list[Check]:
+    """The folder must be what this rlcc emits for the student in it: also the header's defaults and the adapter, which
+    no vector runs."""
+    return [
+        Check(
+            group="equality",
+            name="every file is as rlcc emits it",
+            value=", ".join(differing) + " differ" if differing else "all are",
+            limit="all",
+            passed=not differing,
+            detail="emit the firmware again with this version of rlcc" if differing else "",
+        )
+    ]
+
+
 def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
     """Equality says nothing of what no vector visits: there must be vectors on both sides of every threshold, right
     beside it. ``rows`` [N, features] are the tree inputs of the vectors."""
@@ -76,7 +91,7 @@ def budget(report: EmulationReport, budget_ps: int) -> list[Check]:
         Check(
             group="budget",
             name=f"decision time, measured maximum over {report.vectors} vectors",
-            value=f"{report.cycles.max} cycles = {_us(worst_ps)}",
+            value=f"{report.cycles.max} cycles at {report.clock_mhz:g} MHz = {_us(worst_ps)}",
             limit=_us(budget_ps),
             passed=worst_ps <= budget_ps,
             detail=slowest,

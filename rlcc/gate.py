@@ -7,11 +7,12 @@ sanitizer = C on the core), object code, cycles against the budget, closed loop 
 from collections.abc import Callable
 from pathlib import Path
 
+from codegen.emit import differences
 from emulator import EmulationReport, emulate, host_compilers, load_profile, run_on_host
 from emulator.compile import check_optimisation, find_compiler
 from emulator.firmware import PROGRAM, tree_inputs
 from rlcc import closed_loop
-from rlcc.checks import US_PS, budget, coverage, equality, network, object_code
+from rlcc.checks import US_PS, as_emitted, budget, coverage, equality, network, object_code
 from rlcc.closed_loop import Entry, Outcome
 from rlcc.policies import by_path
 from rlcc.recipe import EmulateOptions, GateOptions
@@ -49,7 +50,7 @@ def judge(
         report = emulate(
             firmware, profile=engine.profile, compiler=engine.compiler, opt=engine.optimise, progress=progress
         )
-        covered = coverage(program, tree_inputs(firmware))
+        covered = [*as_emitted(differences(firmware)), *coverage(program, tree_inputs(firmware))]
         checks = [*equality(hosts, report), *covered, *object_code(report), *budget(report, options.budget)]
         outcomes: list[Outcome] = []
         if all(check.passed for check in checks if check.group == "equality"):

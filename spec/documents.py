@@ -28,9 +28,13 @@ def load_toml(model: type[M], path: Path) -> M:
 def load_json(path: Path) -> Any:
     """The JSON file's content; InputError where it is not JSON."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid JSON ({error}); make it again with rlcc") from None
+
+
+def _no_number(name: str) -> None:
+    raise InputError(f"{name} is not a number that JSON has; make the file again with rlcc")
 
 
 def validate(model: type[M], data: Any, where: str) -> M:

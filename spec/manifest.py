@@ -1,7 +1,7 @@
 """Artefact folders: a manifest with content hashes, parents, tools and seed; written whole or not at all.
 
-The hash of an artefact covers its kind, its files, its parents' hashes and its details. A reader checks every file
-against the manifest before it believes one.
+The hash of an artefact covers its kind, its files, its parents' hashes, its details and its seed. A reader checks every
+file against the manifest before it believes one.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ def writing(
         content = {
             "format": FORMAT,
             "kind": kind,
-            "hash": artefact_hash(kind, files, parents or {}, details or {}),
+            "hash": artefact_hash(kind, files, parents or {}, details or {}, seed),
             "files": files,
             "parents": dict(parents or {}),
             "tools": {tool: metadata.version(tool) for tool in tools},
@@ -98,16 +98,27 @@ def opened(folder: Path, kind: str) -> Manifest:
             raise InputError(f"{folder / NAME} names {name!r}, which is outside the folder or a link")
         if sha256(read_bytes(path)) != expected:
             raise InputError(f"{path} was changed after rlcc wrote it (its hash differs); make the {kind} again")
-    if artefact_hash(kind, files, parents, manifest.details) != manifest.hash:
+    _refuse_strangers(folder, files)
+    if artefact_hash(kind, files, parents, manifest.details, manifest.seed) != manifest.hash:
         raise InputError(f"{folder / NAME} was changed after rlcc wrote it (its hash differs); make the {kind} again")
     return manifest
 
 
-def artefact_hash(kind: str, files: Mapping[str, str], parents: Mapping[str, str], details: Mapping[str, Any]) -> str:
-    """One hash over kind, file hashes, parents and details."""
+def artefact_hash(
+    kind: str, files: Mapping[str, str], parents: Mapping[str, str], details: Mapping[str, Any], seed: int | None
+) -> str:
+    """One hash over kind, file hashes, parents, details and seed."""
     lines = [kind, *(f"{k} {v}" for k, v in sorted(files.items())), *(f"<{k} {v}" for k, v in sorted(parents.items()))]
-    lines.append(dump_json(dict(details)))
+    lines += [dump_json(dict(details)), f"seed {seed}"]
     return sha256("\n".join(lines).encode())
+
+
+def _refuse_strangers(folder: Path, files: Mapping[str, str]) -> None:
+    """A file that the manifest does not name would be trusted unseen: a compiler finds headers beside the C."""
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if not path.is_dir() and name != NAME and name not in files:
+            raise InputError(f"{path} is not in the folder's {NAME}; take it out, or make the artefact again")
 
 
 def sha256(data: bytes) -> str:

@@ -159,3 +159,21 @@ def test_files_are_readable_by_others(tmp_path):
     assert os.access(folder, os.X_OK)
     assert oct(folder.stat().st_mode & 0o777) == "0o755"
     assert not [p for p in Path(folder).iterdir() if p.name.startswith(".")]
+
+
+def test_a_file_that_the_manifest_does_not_name_is_refused(tmp_path: Path) -> None:
+    """A header beside the C would be compiled in unseen."""
+    with writing(tmp_path / "made", "student") as work:
+        (work / "a.txt").write_text("a")
+    (tmp_path / "made" / "stdint.h").write_text("#define INJECTED 1\n")
+    with pytest.raises(InputError, match=r"stdint\.h is not in the folder's manifest"):
+        opened(tmp_path / "made", "student")
+
+
+def test_the_hash_covers_the_seed(tmp_path: Path) -> None:
+    with writing(tmp_path / "made", "student", seed=1) as work:
+        (work / "a.txt").write_text("a")
+    manifest = tmp_path / "made" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"seed": 1', '"seed": 2'))
+    with pytest.raises(InputError, match="its hash differs"):
+        opened(tmp_path / "made", "student")

@@ -1,0 +1,68 @@
+"""A firmware folder is exactly what its own student, target and seed give: emitting it again tells."""
+
+import numpy as np
+import pytest
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen.emit import KIND, differences
+from spec.documents import dump_json, load_json
+from spec.ensemble import Split, Tree
+from spec.manifest import NAME, artefact_hash, opened, sha256
+
+
+@pytest.fixture
+def firmware(emitted, tmp_path):
+    leaves = tuple(np.random.default_rng(1).integers(-5000, 6000, size=4).tolist())
+    tree = Tree((Split(0, 100), Split(1, 4000)), leaves)
+    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
+    return emitted(make_student(features, ACTIONS[0], (tree,), window=2, bias=12), tmp_path, target="connectx6dx")
+
+
+def seal(folder):
+    """As somebody would who edits a folder and knows how manifests are made."""
+    content = load_json(folder / NAME)
+    content["files"] = {p.name: sha256(p.read_bytes()) for p in sorted(folder.iterdir()) if p.name != NAME}
+    content["hash"] = artefact_hash(KIND, content["files"], content["parents"], content["details"], content["seed"])
+    (folder / NAME).write_text(dump_json(content))
+    opened(folder, KIND)
+
+
+def test_a_folder_as_emitted_has_no_differences(firmware):
+    assert differences(firmware) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("rlcc_policy.h", "RECIP_Q32(8192)", "RECIP_Q32(819)"),
+        ("rlcc_policy.c", "    return rate_q20;", "    return (event->sent_bytes == 12345U) ? 1U : rate_q20;"),
+        ("rlcc_rl_algo.c", "context.rate_q20 & 0xFFFFFFU", "0x100000U"),
+        ("rlcc_policy.mk", "-O2 -ffreestanding", "-O0 -ffreestanding"),
+        ("trees_only.c", "sum = 12;", "sum = 13;"),
+        ("vectors.csv", "random:any", "random:all"),
+    ],
+)
+def test_a_changed_file_is_named_even_where_the_folder_is_sealed_anew(name, old, new, firmware):
+    text = (firmware / name).read_text()
+    assert old in text
+    (firmware / name).write_text(text.replace(old, new))
+    seal(firmware)
+    assert differences(firmware) == [name]
+
+
+def test_a_file_too_many_and_a_file_too_few_are_named(firmware):
+    (firmware / "stdint.h").write_text("#include_next <stdint.h>\n")
+    (firmware / "rlcc_selftest.c").unlink()
+    seal(firmware)
+    assert differences(firmware) == ["rlcc_selftest.c", "stdint.h"]
+
+
+def test_details_and_parents_count(firmware):
+    for key, value, named in (("details", "params_default", "details"), ("parents", "teacher", "parents")):
+        before = (firmware / NAME).read_text()
+        content = load_json(firmware / NAME)
+        content[key][value] = "0" * 64
+        (firmware / NAME).write_text(dump_json(content))
+        seal(firmware)
+        assert differences(firmware) == [f"manifest.json: {named}"]
+        (firmware / NAME).write_text(before)
