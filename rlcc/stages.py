@@ -54,7 +54,7 @@ def distill(
         f"{len(ensemble.trees)} trees of depth <= {ensemble.depth}, {thresholds} thresholds",
         f"best of {options.rounds} DAgger rounds: {chosen['round']}",
         f"rmse {chosen['rmse']:.5f}",
-        f"RTT and throughput within {chosen['mismatch']:.2%} of the teacher's",
+        f"RTT and throughput off the teacher's by {chosen['mismatch']:.2%} at most",
         f"= CatBoost on {report['checked_points']:,} points",
     ]
 

@@ -67,8 +67,13 @@ def writing(
         write_atomically(work / NAME, dump_json(content))
         work.chmod(0o755)
         if folder.exists():
-            shutil.rmtree(folder)
-        work.rename(folder)
+            # The old one steps aside first: at no time is it half deleted under its own name.
+            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+            folder.rename(old / "replaced")
+            work.rename(folder)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            work.rename(folder)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise

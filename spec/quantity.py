@@ -19,6 +19,9 @@ RATE_BPS = {"b/s": 1, "Kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**1
 LINE_FRACTION = {"line": Fraction(1), "%": Fraction(1, 100), "ppm": Fraction(1, 10**6)}
 CLOCK_HZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 
+MOST = 2**62
+"""Above every time, size and rate that 64 bits hold."""
+
 _NUMBER_AND_UNIT = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?)\s*([^\s0-9.]\S*)\s*$")
 
 
@@ -72,6 +75,8 @@ def parse_line_fraction_q30(text: object) -> int:
 
 
 def _whole(value: Fraction, text: object, unit: str) -> int:
+    if value > MOST:
+        raise InputError(f"{text!r} is more than anything in rlcc can be")
     if value.denominator != 1:
         raise InputError(f"{text!r} is not a whole number of {unit}")
     return int(value)
