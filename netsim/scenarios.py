@@ -26,7 +26,7 @@ SHORT_BYTES = 6 * 200 * 1024  # a flow sends 6 x 200 KiB ..
 SHORT_NODE_BYTES = 4_000_000  # .. or its share of 4 MB a node, whichever is less
 SHORT_NODES = 16  # hosts of short flows: 16 x 4 MB take 5.6 ms of the 10 ms at 100 Gb/s
 
-PATTERN = re.compile(r"^(many-to-one|all-to-all|long-short):([1-9][0-9]{0,4})$")
+PATTERN = re.compile(r"^(many-to-one|all-to-all|long-short):(0|[1-9][0-9]{0,4})$")
 
 
 @dataclass(frozen=True)

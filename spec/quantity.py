@@ -19,8 +19,8 @@ RATE_BPS = {"b/s": 1, "Kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**1
 LINE_FRACTION = {"line": Fraction(1), "%": Fraction(1, 100), "ppm": Fraction(1, 10**6)}
 CLOCK_HZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 
-MOST = 2**62
-"""Above every time, size and rate that 64 bits hold."""
+MOST = 10**30
+"""Above every time, size and rate there is."""
 
 _NUMBER_AND_UNIT = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?)\s*([^\s0-9.]\S*)\s*$")
 

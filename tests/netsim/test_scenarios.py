@@ -110,3 +110,8 @@ def test_a_late_decision_does_not_reach_the_flow_that_came_after(make_policy) ->
     run.run(10 * MS + 100_000_000)
     assert run.drain_records()["step"].tolist() == [0, 0]
     assert run.rates().tolist() == [1.0]
+
+
+def test_one_scenario_has_one_name() -> None:
+    with pytest.raises(InputError, match="unknown scenario"):
+        scenarios.parse("many-to-one:08")

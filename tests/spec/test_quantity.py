@@ -101,3 +101,9 @@ def test_what_is_written_reads_back_as_the_same_integers(ps, ns, size, rate, clo
 def test_a_model_refuses_a_number_without_unit():
     with pytest.raises(ValidationError, match="has no unit"):
         Everything.model_validate({"time_ps": 1})
+
+
+def test_a_number_beyond_all_sense_is_refused_in_few_words() -> None:
+    with pytest.raises(InputError, match="more than anything") as refused:
+        q.parse_duration_ps("1e999 us")
+    assert len(str(refused.value)) < 80
