@@ -10,16 +10,14 @@ batch, and none of them can depend on another's outcome. With L = 0 a batch is o
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netsim import scenarios
-from netsim.metrics import metrics
 from netsim.network import Network
 from netsim.scenarios import Scenario
-from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Records, build_core, check_until
+from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Measured, build_core, check_until
 from spec.errors import InputError
 
 ONE_Q30 = 1 << 30
@@ -50,7 +48,7 @@ class Batch:
         return self.response_ns - self.request_sent_ns
 
 
-class ArrayEnv:
+class ArrayEnv(Measured):
     """A simulation whose decisions come from outside. Rates are Q0.30 fractions of line rate."""
 
     def __init__(
@@ -122,26 +120,6 @@ class ArrayEnv:
         rate = np.clip(wanted, self.rate_min_q30, self.rate_max_q30) / ONE_Q30
         self._core.answer(np.ascontiguousarray(rate), action.astype(np.int32))
         self._batch = None
-
-    def drain_records(self) -> Records:
-        """The decisions recorded since the last call."""
-        return dict(self._core.drain_records())
-
-    def reset_window(self) -> None:
-        """Begin a new measurement window now."""
-        self._core.reset_window()
-
-    def metrics(self) -> dict[str, float]:
-        """Metrics since the window began."""
-        return metrics(dict(self._core.window()), self.scenario, self.network)
-
-    def window(self) -> dict[str, Any]:
-        """The raw counts behind the metrics, by flow and port."""
-        return dict(self._core.window())
-
-    def conservation(self) -> dict[str, int]:
-        """See Simulation.conservation."""
-        return dict(self._core.conservation())
 
 
 def _order(asked: NDArray[np.uint32], given: ArrayLike | None) -> NDArray[np.int64]:

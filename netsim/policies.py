@@ -22,6 +22,7 @@ from spec.features import PccRlCongestion, RlCcCongestion
 from spec.policy import Policy
 from spec.program import Op, Program
 from spec.signals import PARAM_NAMES, U32_MAX
+from spec.weights import shapes as weight_shapes
 
 Weights = Mapping[str, NDArray[np.float32]]
 RATE_ONE_Q30 = 1 << 30
@@ -112,32 +113,9 @@ def _params(params: Mapping[str, int]) -> "_core.Params":
     return _core.Params(*(int(params[name]) for name in PARAM_NAMES))
 
 
-def _shapes(policy: Policy) -> dict[str, tuple[int, ...]]:
-    """Canonical names of the weights and their shapes."""
-    a = policy.architecture
-    shapes: dict[str, tuple[int, ...]] = {}
-    width = policy.observation.size
-
-    def linear(name: str, outputs: int) -> None:
-        shapes[f"{name}.weight"] = (outputs, width)
-        if a.bias:
-            shapes[f"{name}.bias"] = (outputs,)
-
-    for i, units in enumerate(a.hidden):
-        linear(f"fc{i}", units)
-        width = units
-    if a.lstm is not None:
-        shapes["lstm.weight_ih"] = (4 * a.lstm, width)
-        shapes["lstm.weight_hh"] = (4 * a.lstm, a.lstm)
-        shapes["lstm.bias_ih"] = shapes["lstm.bias_hh"] = (4 * a.lstm,)
-        width = a.lstm
-    linear("out", policy.action.outputs)
-    return shapes
-
-
 def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]:
     """float32 copies of the weights. Biases may be left out, or given where policy.toml has none: then they count."""
-    shapes = _shapes(policy)
+    shapes = weight_shapes(policy)
     checked = {}
     for name, array in weights.items():
         wanted = shapes.get(name)

@@ -34,7 +34,35 @@ class Result:
     records: Records = field(repr=False)
 
 
-class Simulation:
+class Measured:
+    """What can be read of a running network, whoever decides in it."""
+
+    scenario: Scenario
+    network: Network
+    _core: Any
+
+    def drain_records(self) -> Records:
+        """The decisions recorded since the last call."""
+        return dict(self._core.drain_records())
+
+    def reset_window(self) -> None:
+        """Begin a new measurement window now."""
+        self._core.reset_window()
+
+    def metrics(self) -> dict[str, float]:
+        """Metrics since the window began."""
+        return metrics(dict(self._core.window()), self.scenario, self.network)
+
+    def window(self) -> dict[str, Any]:
+        """The raw counts behind the metrics, by flow and port."""
+        return dict(self._core.window())
+
+    def conservation(self) -> dict[str, int]:
+        """Data packets sent = arrived + dropped + on_uplinks + at_ports; ``holds`` says whether it is so."""
+        return dict(self._core.conservation())
+
+
+class Simulation(Measured):
     """A network that can be run on, looked at and run on again."""
 
     def __init__(
@@ -87,28 +115,8 @@ class Simulation:
         """Rate of each flow, a fraction of line rate; 0 for one that is not there now."""
         return np.asarray(self._core.rates())
 
-    def drain_records(self) -> Records:
-        """The decisions recorded since the last call."""
-        return dict(self._core.drain_records())
-
     def start_recording(self, on: bool = True) -> None:
         self._core.recording = on
-
-    def reset_window(self) -> None:
-        """Begin a new measurement window now."""
-        self._core.reset_window()
-
-    def metrics(self) -> dict[str, float]:
-        """Metrics since the window began."""
-        return metrics(dict(self._core.window()), self.scenario, self.network)
-
-    def window(self) -> dict[str, Any]:
-        """The raw counts behind the metrics, by flow and port."""
-        return dict(self._core.window())
-
-    def conservation(self) -> dict[str, int]:
-        """Data packets sent = arrived + dropped + on_uplinks + at_ports; ``holds`` says whether it is so."""
-        return dict(self._core.conservation())
 
     def _native(self) -> NativePolicy:
         if not isinstance(self.policy, NativePolicy):

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from spec.errors import InputError
 from spec.policy import Policy
-from teachers.teacher import LSTM_BIASES, shapes
+from spec.weights import shapes
+from teachers.teacher import LSTM_BIASES
 
 Array = NDArray[np.generic]
 Named = Iterable[tuple[str, Array]]

@@ -8,8 +8,8 @@ import safetensors.numpy
 from spec.documents import read_bytes
 from spec.errors import InputError
 from spec.policy import Policy
+from spec.weights import shapes
 from teachers.layers import Array, match_layers, natural_order
-from teachers.teacher import shapes
 
 
 def read_safetensors(path: Path, policy: Policy) -> dict[str, Array]:

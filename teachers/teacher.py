@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from spec.errors import InputError
 from spec.policy import Policy
+from spec.weights import shapes
 
 Weights = dict[str, NDArray[np.float32]]
-Shape = tuple[int, ...]
 
 LSTM_BIASES = ("lstm.bias_ih", "lstm.bias_hh")
 
@@ -32,29 +32,6 @@ class Teacher:
     policy: Policy
     weights: Weights
     hash: str
-
-
-def shapes(policy: Policy) -> dict[str, Shape]:
-    """Canonical names and shapes of a policy's weights, in order."""
-    architecture = policy.architecture
-    found: dict[str, Shape] = {}
-    width = policy.observation.size
-    for index, units in enumerate(architecture.hidden):
-        found[f"fc{index}.weight"] = (units, width)
-        if architecture.bias:
-            found[f"fc{index}.bias"] = (units,)
-        width = units
-    if architecture.lstm is not None:
-        units = architecture.lstm
-        found["lstm.weight_ih"] = (4 * units, width)
-        found["lstm.weight_hh"] = (4 * units, units)
-        found["lstm.bias_ih"] = (4 * units,)
-        found["lstm.bias_hh"] = (4 * units,)
-        width = units
-    found["out.weight"] = (policy.action.outputs, width)
-    if architecture.bias:
-        found["out.bias"] = (policy.action.outputs,)
-    return found
 
 
 def make_teacher(policy: Policy, weights: Mapping[str, NDArray[np.generic]], where: str) -> Teacher:

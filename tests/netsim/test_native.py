@@ -11,6 +11,7 @@ from netsim.network import MS
 from spec.errors import InputError
 from spec.policy import Policy
 from spec.records import Trajectories
+from spec.weights import shapes
 
 ALL_FEATURES = [
     {"kind": "previous_action"},
@@ -34,8 +35,7 @@ ACTIONS: list[dict[str, Any]] = [
 def random_weights(policy: Policy, seed: int) -> dict[str, NDArray[np.float32]]:
     rng = np.random.default_rng(seed)
     return {
-        name: (rng.normal(size=shape) / np.sqrt(shape[-1])).astype(np.float32)
-        for name, shape in policies._shapes(policy).items()
+        name: (rng.normal(size=shape) / np.sqrt(shape[-1])).astype(np.float32) for name, shape in shapes(policy).items()
     }
 
 

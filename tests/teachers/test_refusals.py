@@ -12,7 +12,8 @@ from onnx import TensorProto, helper
 
 import teachers
 from spec.errors import InputError
-from teachers.teacher import make_teacher, shapes
+from spec.weights import shapes
+from teachers.teacher import make_teacher
 
 FORMATS = ["state.pt", "state.pth", "checkpoint.pt", "scripted.pt", "traced.pt", "plain.safetensors", "graph.onnx"]
 
