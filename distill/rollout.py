@@ -5,7 +5,6 @@ Parquet, one row a decision: scenario, seed, the raw record (spec.records), the 
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from distill.options import RolloutOptions
 from netsim import scenarios, simulate
 from netsim.policies import PolicySpec, native
+from netsim.sweep import sweep
 from spec.decision import feature_names
 from spec.errors import InputError
 from spec.manifest import opened, writing
@@ -27,8 +27,6 @@ from teachers.teacher import Teacher
 
 FILE = "rollouts.parquet"
 KIND = "rollouts"
-WORKERS = 2
-"""Runs side by side; the simulator releases the GIL. Results do not depend on it."""
 
 Progress = Callable[[str], None]
 
@@ -40,7 +38,6 @@ class Run:
     scenario: str
     seed: int
     trajectories: Trajectories
-    metrics: dict[str, float]
 
 
 def collect(policy: PolicySpec, options: RolloutOptions, progress: Progress | None = None) -> list[Run]:
@@ -62,10 +59,9 @@ def collect(policy: PolicySpec, options: RolloutOptions, progress: Progress | No
         )
         if progress is not None:
             progress(name)
-        return Run(name, seed, Trajectories.of(result.records), result.metrics)
+        return Run(name, seed, Trajectories.of(result.records))
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(run, tasks))
+    return sweep(run, tasks)
 
 
 def teacher_policy(teacher: Teacher) -> PolicySpec:
@@ -102,7 +98,7 @@ def read(folder: Path, teacher: Teacher) -> Iterator[Run]:
     starts = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]) | (seeds[1:] != seeds[:-1])])
     for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}
-        yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part), {})
+        yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part))
 
 
 def _table(run: Run, teacher: Teacher) -> pa.Table:

@@ -56,23 +56,14 @@ def tree_inputs(folder: Path) -> NDArray[np.int64]:
     trees = next((node for node in program.nodes if node.op is Op.TREES), None)
     if trees is None:
         raise InputError(f"{folder / PROGRAM} has no trees; emit the firmware again")
-    vectors = read_firmware(folder).vectors
-    inputs = [
-        {name: part[name].astype(np.int64) for name in part.dtype.names or ()}
-        for part in (vectors.event, vectors.params, vectors.flow)
-    ]
-    values = trace(program, inputs[0], inputs[1], inputs[2])
+    values = trace(program, *read_firmware(folder).vectors.columns())
     return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(len(trees.args), -1).T
 
 
 def check_against_program(vectors: Vectors, program: Program, folder: Path) -> None:
     """The vectors' expectations must be what the integer program computes: the program is the specification."""
-    inputs = [
-        {f: records[f].astype(np.int64) for f in records.dtype.names or ()}
-        for records in (vectors.event, vectors.params, vectors.flow)
-    ]
     try:
-        returned, state = evaluate(program, inputs[0], inputs[1], inputs[2])
+        returned, state = evaluate(program, *vectors.columns())
     except (KeyError, ValueError) as error:
         raise InputError(f"{folder / VECTORS} does not fit {PROGRAM} ({error}); emit the firmware again") from None
     columns = [("return", vectors.expected_return, returned)]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from spec.errors import InputError
 
 CTYPES = {"uint32_t": "<u4", "int32_t": "<i4", "uint16_t": "<u2", "int16_t": "<i2", "uint8_t": "u1", "int8_t": "i1"}
+Columns = dict[str, NDArray[np.int64]]
 STRUCTS = ("event", "params", "flow")
 
 
@@ -51,6 +52,14 @@ class Vectors:
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    def columns(self) -> tuple[Columns, Columns, Columns]:
+        """Event, parameters and flow context as spec.interpret takes them."""
+        event, params, flow = (
+            {name: records[name].astype(np.int64) for name in records.dtype.names or ()}
+            for records in (self.event, self.params, self.flow)
+        )
+        return event, params, flow
 
     def inputs(self, index: int) -> dict[str, int]:
         """One vector's inputs by their column names."""

@@ -1,7 +1,6 @@
 """Two policies in the same networks with the same seeds: what the gate compares and `rlcc evaluate` tabulates."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -10,9 +9,7 @@ import numpy as np
 
 from netsim import scenarios, simulate
 from netsim.policies import PolicySpec
-
-WORKERS = 2
-"""Runs side by side; the simulator releases the GIL. Results do not depend on it."""
+from netsim.sweep import sweep
 
 Progress = Callable[[str], None]
 
@@ -72,8 +69,7 @@ def run(
             progress(f"{entry.name} {name}")
         return result.metrics
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        found = list(pool.map(one, tasks))
+    found = sweep(one, tasks)
     outcomes = []
     for i in range(0, len(tasks), len(seeds)):
         name, entry, _ = tasks[i]
