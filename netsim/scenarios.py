@@ -1,22 +1,32 @@
-"""Who sends to whom: many-to-one, all-to-all, long-short (RL-CC and PCC-RL), by name or built by hand.
+"""Who sends what to whom, by name (docs/scenarios.md) or built by hand.
 
-many-to-one:64      64 flows, 64 hosts of one queue pair each, one receiver
-all-to-all:8        8 hosts, 2 x 8 flows each
-long-short:16       one unlimited flow, 15 short ones that come and go
+many-to-one:64           64 flows, 64 hosts of one queue pair each, one receiver
+all-to-all:8             8 hosts, 2 x 8 flows each
+long-short:16            one unlimited flow, 15 short ones that come and go
+incast:32                32 hosts send 500 KB each to one receiver, all at once, again and again; incast:32x1MB
+websearch:60%            flows arrive at random, with the sizes of a published workload; 16 hosts at 60 % load
+
+Behind an @ the fabric: many-to-one:8192@rl-cc-cluster, websearch:60%@acc-fabric. Without one, a single switch.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from netsim import _core
-from netsim.network import LATEST_PS, MS
+from netsim import _core, topology, workloads
+from netsim.network import LATEST_PS, MS, Network
+from netsim.splitmix import keys
+from netsim.topology import MAX_HOSTS, Topology
 from spec.errors import InputError
 
-MAX_FLOWS = 65536
-MAX_HOSTS = 8192
+MAX_FLOWS = 1 << 20
+MAX_QUEUE_PAIRS = 65536  # of a host
+MAX_PACKETS = 2**31 - 1
+CLASSES = 8
 
 HOSTS_OF_FLOWS = {2: 2, 4: 4, 16: 16, 32: 32, 64: 64, 128: 64, 256: 32, 512: 64, 1024: 32, 2048: 64, 4096: 64, 8192: 64}
 """Hosts of a many-to-one scenario by its number of flows (RL-CC's table, hosts x queue pairs)."""
@@ -26,7 +36,12 @@ SHORT_BYTES = 6 * 200 * 1024  # a flow sends 6 x 200 KiB ..
 SHORT_NODE_BYTES = 4_000_000  # .. or its share of 4 MB a node, whichever is less
 SHORT_NODES = 16  # hosts of short flows: 16 x 4 MB take 5.6 ms of the 10 ms at 100 Gb/s
 
-PATTERN = re.compile(r"^(many-to-one|all-to-all|long-short):(0|[1-9][0-9]{0,4})$")
+INCAST_BYTES = 500_000  # HPCC (SIGCOMM 2019), section 5.3: 60 senders of 500 KB each
+INCAST_PERIOD_PS = 10 * MS  # or twice what a round takes, whichever is more
+MOST_SIZE_BYTES = 10**12
+
+OPEN_LOOP_HOSTS = 16
+PARSED_PS = 200 * MS
 
 
 @dataclass(frozen=True)
@@ -38,38 +53,114 @@ class Flow:
     packets: int = 0
     start_ps: int = 0
     period_ps: int = 0
+    last_bytes: int = 0  # payload of the last packet; 0: full
+    klass: int = 0  # traffic class
+
+
+COLUMNS: dict[str, tuple[Any, int]] = {
+    "host": (np.uint32, MAX_HOSTS - 1),
+    "receiver": (np.uint32, MAX_HOSTS - 1),
+    "packets": (np.uint32, MAX_PACKETS),
+    "start_ps": (np.int64, LATEST_PS - 1),
+    "period_ps": (np.int64, LATEST_PS - 1),
+    "last_bytes": (np.uint32, 9000),
+    "klass": (np.uint8, CLASSES - 1),
+}
+"""Type and largest value of each field of a flow."""
+
+
+class Flows(Sequence[Flow]):
+    """Flows as columns, NumPy arrays of one length that are not to be written to. What is not given is 0."""
+
+    def __init__(self, **given: ArrayLike) -> None:
+        length = max((np.size(column) for column in given.values()), default=0)
+        self.columns: dict[str, NDArray[Any]] = {}
+        for name, (kind, most) in COLUMNS.items():
+            try:
+                exact = np.broadcast_to(np.asarray(given.get(name, 0), np.int64), length)
+            except OverflowError:
+                raise InputError(f"{name} of a flow is beyond 64 bits; 0 to {most} are possible") from None
+            wrong = np.flatnonzero((exact < 0) | (exact > most))
+            if wrong.size:
+                raise InputError(f"flow {wrong[0]}: {name} is {exact[wrong[0]]}; 0 to {most} are possible")
+            column = exact.astype(kind)
+            column.flags.writeable = False
+            self.columns[name] = column
+
+    @classmethod
+    def of(cls, flows: Iterable[Flow]) -> "Flows":
+        rows = list(flows)
+        return cls(**{name: [getattr(flow, name) for flow in rows] for name in COLUMNS})
+
+    def __len__(self) -> int:
+        return int(self.columns["host"].size)
+
+    @overload
+    def __getitem__(self, at: int) -> Flow: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Flows": ...
+    def __getitem__(self, at: int | slice) -> "Flow | Flows":
+        if isinstance(at, slice):
+            return Flows(**{name: column[at] for name, column in self.columns.items()})
+        return Flow(**{name: int(column[at]) for name, column in self.columns.items()})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Flows):
+            return NotImplemented
+        return all(np.array_equal(column, other.columns[name]) for name, column in self.columns.items())
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Flows over ``hosts`` senders and ``receivers`` output ports; ``long_flow`` is the one whose recovery counts."""
+    """Flows over ``hosts`` senders and ``receivers`` output ports; ``long_flow`` is the one whose recovery counts.
+
+    Without a topology the network of the run decides how fast and far its one switch is.
+    """
 
     name: str
     hosts: int
     receivers: int
-    flows: tuple[Flow, ...]
+    flows: Flows | tuple[Flow, ...]
     long_flow: int | None = None
+    topology: Topology | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.hosts <= MAX_HOSTS or not 1 <= self.receivers <= MAX_HOSTS:
             raise InputError(f"scenario {self.name}: hosts and receivers must be 1 to {MAX_HOSTS}")
+        fabric = self.topology
+        if fabric is not None and (fabric.hosts, fabric.receivers) != (self.hosts, self.receivers):
+            raise InputError(
+                f"scenario {self.name}: {self.hosts} hosts and {self.receivers} receivers do not fit {fabric.name}"
+            )
         if not 1 <= len(self.flows) <= MAX_FLOWS:
             raise InputError(f"scenario {self.name}: {len(self.flows)} flows; 1 to {MAX_FLOWS} are possible")
-        if any(a.host > b.host for a, b in zip(self.flows, self.flows[1:], strict=False)):
+        if not isinstance(self.flows, Flows):
+            try:
+                object.__setattr__(self, "flows", Flows.of(self.flows))
+            except InputError as error:
+                raise InputError(f"scenario {self.name}: {error}") from None
+        host, packets = self.column("host"), self.column("packets")
+        if (host[1:] < host[:-1]).any():
             raise InputError(f"scenario {self.name}: flows must be listed host by host")
-        for number, f in enumerate(self.flows):
-            if not (0 <= f.host < self.hosts and 0 <= f.receiver < self.receivers):
-                raise InputError(f"scenario {self.name}: flow {number} names a host or receiver that does not exist")
-            if not (0 <= f.packets < 2**31 and 0 <= f.start_ps < LATEST_PS and 0 <= f.period_ps < LATEST_PS):
-                raise InputError(f"scenario {self.name}: flow {number} has a negative or too large size or time")
-            if f.packets == 0 and f.period_ps > 0:
-                raise InputError(f"scenario {self.name}: flow {number} is unlimited and cannot come back")
+        for wrong, why in (
+            (host >= self.hosts, f"comes from a host that does not exist; there are {self.hosts}"),
+            (self.column("receiver") >= self.receivers, f"has no receiver; there are {self.receivers}"),
+            ((packets == 0) & (self.column("period_ps") > 0), "is unlimited and cannot come back"),
+            ((packets == 0) & (self.column("last_bytes") > 0), "is unlimited and has no last packet"),
+        ):
+            if wrong.any():
+                raise InputError(f"scenario {self.name}: flow {int(wrong.argmax())} {why}")
+        if np.bincount(host).max() > MAX_QUEUE_PAIRS:
+            raise InputError(f"scenario {self.name}: a host has more than {MAX_QUEUE_PAIRS} flows")
         if self.long_flow is not None and not 0 <= self.long_flow < len(self.flows):
             raise InputError(f"scenario {self.name}: long_flow {self.long_flow} does not exist")
 
-    def column(self, name: str) -> NDArray[np.int64]:
-        """One field of all flows."""
-        return np.array([getattr(f, name) for f in self.flows], dtype=np.int64)
+    def column(self, name: str) -> NDArray[Any]:
+        """One field of all flows [flows], of the type in COLUMNS."""
+        assert isinstance(self.flows, Flows)
+        return self.flows.columns[name]
 
     def core(self) -> "_core.ScenarioConfig":
         """The same for the simulator's core."""
@@ -77,58 +168,225 @@ class Scenario:
         core.hosts = self.hosts
         core.ports = self.receivers
         core.long_flow = -1 if self.long_flow is None else self.long_flow
-        core.set_flows(
-            self.column("host").astype(np.uint32),
-            self.column("receiver").astype(np.uint32),
-            self.column("packets").astype(np.uint32),
-            self.column("start_ps"),
-            self.column("period_ps"),
-        )
+        core.set_flows(*(self.column(name) for name in ("host", "receiver", "packets", "start_ps", "period_ps")))
         return core
 
+    @property
+    def finite(self) -> bool:
+        """Some flows end."""
+        return bool(self.column("packets").any())
 
-def many_to_one(flows: int) -> Scenario:
-    """N flows to one receiver. Where RL-CC's table has no entry: the most hosts, 64 at the most, that divide N."""
-    _check("many-to-one", flows, 1, MAX_FLOWS)
-    hosts = HOSTS_OF_FLOWS.get(flows) or max(h for h in range(1, min(flows, 64) + 1) if flows % h == 0)
-    if flows // hosts > 1024:  # a prime number of flows: as even as it goes
-        hosts = 64
-    host = sorted(i % hosts for i in range(flows))
-    return Scenario(f"many-to-one:{flows}", hosts, 1, tuple(Flow(h, 0) for h in host))
-
-
-def all_to_all(hosts: int) -> Scenario:
-    """2 H flows a host over all OTHER hosts (PCC-RL: flow i to host i mod H). Flow i goes i mod (H - 1) hosts further
-    than the next one, so that no host sends to itself and each port still gets 2 H flows."""
-    _check("all-to-all", hosts, 2, 181)
-    flows = tuple(Flow(h, (h + 1 + i % (hosts - 1)) % hosts) for h in range(hosts) for i in range(2 * hosts))
-    return Scenario(f"all-to-all:{hosts}", hosts, hosts, flows)
+    def size_bytes(self, payload_bytes: int) -> NDArray[np.int64]:
+        """Payload of each flow [flows], 0: unlimited."""
+        last = self.column("last_bytes").astype(np.int64)
+        return self.column("packets") * np.int64(payload_bytes) - np.where(last > 0, payload_bytes - last, 0)
 
 
-def long_short(
-    flows: int, *, period_ps: int = SHORT_PERIOD_PS, short_bytes: int | None = None, payload_bytes: int = 1024
-) -> Scenario:
-    """One unlimited flow from a host of its own; N - 1 short ones start together every period, from up to 16 hosts."""
-    _check("long-short", flows, 2, MAX_FLOWS)
-    hosts = min(flows - 1, SHORT_NODES)
-    per_host = -(-(flows - 1) // hosts)
-    size = min(SHORT_BYTES, SHORT_NODE_BYTES // per_host) if short_bytes is None else short_bytes
-    if size < 1 or period_ps < 1:
-        raise InputError(f"long-short: short flows of {size} bytes every {period_ps} ps; both must be positive")
-    packets = -(-size // payload_bytes)
-    short = tuple(Flow(1 + h, 0, packets, period_ps, period_ps) for h in sorted(i % hosts for i in range(flows - 1)))
-    return Scenario(f"long-short:{flows}", hosts + 1, 1, (Flow(0, 0), *short), long_flow=0)
+@dataclass(frozen=True)
+class Recipe:
+    """A scenario's name, read: what it takes besides a seed, a duration and a network to make the scenario."""
+
+    name: str
+    traffic: str
+    number: int  # flows, hosts or per cent
+    size_bytes: int  # of an incast's flow
+    fabric: str | None  # None: one switch
+
+    @property
+    def seeded(self) -> bool:
+        """Another seed makes other flows (paths depend on the seed wherever there is a choice)."""
+        return self.traffic in workloads.NAMES or (self.traffic == "incast" and self.fabric is not None)
+
+    def scenario(self, seed: int, duration_ps: int, network: Network) -> Scenario:
+        """The flows of one run."""
+        fabric = None if self.fabric is None else topology.by_name(self.fabric, network)
+        if self.traffic in workloads.NAMES:
+            made = open_loop(self.traffic, self.number, seed, duration_ps, network, fabric)
+        elif self.traffic == "incast":
+            made = incast(self.number, self.size_bytes, network=network, fabric=fabric, seed=seed)
+        elif self.traffic == "long-short":
+            made = long_short(self.number, payload_bytes=network.payload_bytes, fabric=fabric)
+        else:
+            made = {"many-to-one": many_to_one, "all-to-all": all_to_all}[self.traffic](self.number, fabric)
+        return replace(made, name=self.name)
+
+
+COUNTED = re.compile(r"(many-to-one|all-to-all|long-short):(0|[1-9][0-9]{0,6})")
+INCAST = re.compile(r"incast:(0|[1-9][0-9]{0,6})(?:x([1-9][0-9]{0,11})(B|KB|MB|GB))?")
+OPEN_LOOP = re.compile(rf"({'|'.join(sorted(workloads.NAMES))}):(0|[1-9][0-9]{{0,3}})%")
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def read(text: str) -> Recipe:
+    """A name of the form TRAFFIC or TRAFFIC@FABRIC, as in the module's docstring."""
+    traffic, at, fabric = text.partition("@") if isinstance(text, str) else ("", "", "")
+    if match := COUNTED.fullmatch(traffic):
+        recipe = Recipe(text, match[1], int(match[2]), 0, fabric if at else None)
+    elif match := INCAST.fullmatch(traffic):
+        size = int(match[2]) * UNITS[match[3]] if match[2] else INCAST_BYTES
+        recipe = Recipe(text, "incast", int(match[1]), size, fabric if at else None)
+    elif match := OPEN_LOOP.fullmatch(traffic):
+        if not 1 <= int(match[2]) <= 100:
+            raise InputError(f"{traffic}: a load of {match[2]} % is not possible; choose 1 to 100 %")
+        recipe = Recipe(text, match[1], int(match[2]), 0, fabric if at else None)
+    else:
+        raise InputError(
+            f"unknown scenario {text!r}; write many-to-one:64, all-to-all:8, long-short:16, incast:32 or websearch:60%"
+            ", and @acc-fabric or another fabric behind it"
+        )
+    return recipe
 
 
 def parse(text: str) -> Scenario:
-    """A scenario by its name, as in the module's docstring."""
-    match = PATTERN.match(text) if isinstance(text, str) else None
-    if match is None:
-        raise InputError(f"unknown scenario {text!r}; write many-to-one:64, all-to-all:8 or long-short:16")
-    build = {"many-to-one": many_to_one, "all-to-all": all_to_all, "long-short": long_short}[match[1]]
-    return build(int(match[2]))
+    """A scenario by its name, as seed 0, a run of 200 ms and the default network have it."""
+    return instantiate(text, 0, PARSED_PS, Network())
+
+
+def instantiate(text: str, seed: int, duration_ps: int, network: Network) -> Scenario:
+    """A scenario by its name for one run. The seed draws flows where they are random, and nothing elsewhere."""
+    return read(text).scenario(seed, duration_ps, network)
+
+
+def many_to_one(flows: int, fabric: Topology | None = None) -> Scenario:
+    """N flows to one receiver, as even over the senders as it goes.
+
+    One switch: hosts as in RL-CC's table; where it has no entry, the most hosts, 64 at the most, that divide N. In a
+    fabric the receiver is machine 0, and all others send.
+    """
+    _check("many-to-one", flows, 1, MAX_FLOWS)
+    if fabric is not None:
+        _check_fits("many-to-one", 2, fabric)
+        return _placed(f"many-to-one:{flows}", spread(flows, fabric.hosts - 1) + 1, 0, fabric)
+    hosts = HOSTS_OF_FLOWS.get(flows) or max(h for h in range(1, min(flows, 64) + 1) if flows % h == 0)
+    if flows // hosts > 1024:  # few divisors, a prime number of flows perhaps
+        hosts = 64
+    return Scenario(f"many-to-one:{flows}", hosts, 1, Flows(host=np.sort(np.arange(flows) % hosts)))
+
+
+def all_to_all(hosts: int, fabric: Topology | None = None) -> Scenario:
+    """2 H flows a host over all OTHER hosts (PCC-RL: flow i to host i mod H). Flow i goes i mod (H - 1) hosts further
+    than the next one, so that no host sends to itself and each port still gets 2 H flows. In a fabric the hosts are
+    spread over its machines."""
+    _check("all-to-all", hosts, 2, 724)
+    host, i = np.divmod(np.arange(2 * hosts * hosts), 2 * hosts)
+    receiver = (host + 1 + i % (hosts - 1)) % hosts
+    if fabric is None:
+        return Scenario(f"all-to-all:{hosts}", hosts, hosts, Flows(host=host, receiver=receiver))
+    _check_fits("all-to-all", hosts, fabric)
+    machine = spread(hosts, fabric.hosts)
+    return _placed(f"all-to-all:{hosts}", machine[host], machine[receiver], fabric)
+
+
+def long_short(
+    flows: int,
+    *,
+    period_ps: int = SHORT_PERIOD_PS,
+    short_bytes: int | None = None,
+    payload_bytes: int = 1024,
+    fabric: Topology | None = None,
+) -> Scenario:
+    """One unlimited flow from a host of its own; N - 1 short ones start together every period, from up to 16 hosts.
+    In a fabric the receiver is machine 0, and the senders are spread over the others."""
+    _check("long-short", flows, 2, MAX_FLOWS)
+    if fabric is not None:
+        _check_fits("long-short", 3, fabric)
+    nodes = min(flows - 1, SHORT_NODES, flows if fabric is None else fabric.hosts - 2)
+    a_node = -(-(flows - 1) // nodes)
+    size = min(SHORT_BYTES, SHORT_NODE_BYTES // a_node) if short_bytes is None else short_bytes
+    if size < 1 or period_ps < 1:
+        raise InputError(f"long-short: short flows of {size} bytes every {period_ps} ps; both must be positive")
+    host = np.concatenate([[0], 1 + np.sort(np.arange(flows - 1) % nodes)])
+    times = np.where(host > 0, period_ps, 0)
+    packets = np.where(host > 0, -(-size // payload_bytes), 0)
+    if fabric is None:
+        short = Flows(host=host, packets=packets, start_ps=times, period_ps=times)
+        return Scenario(f"long-short:{flows}", nodes + 1, 1, short, long_flow=0)
+    machine = spread(nodes + 1, fabric.hosts - 1) + 1
+    columns: dict[str, Any] = {"packets": packets, "start_ps": times, "period_ps": times}
+    return _placed(f"long-short:{flows}", machine[host], 0, fabric, long_flow=0, **columns)
+
+
+def incast(
+    senders: int,
+    size_bytes: int = INCAST_BYTES,
+    *,
+    network: Network | None = None,
+    fabric: Topology | None = None,
+    seed: int = 0,
+) -> Scenario:
+    """Every sender sends ``size_bytes`` to the one receiver, all at once; the next round begins 10 ms later, or after
+    twice what the receiver's link takes for a round. In a fabric the receiver and its senders are machines drawn by the
+    seed."""
+    _check("incast", senders, 1, MAX_HOSTS if fabric is None else fabric.hosts - 1)
+    _check_size("incast", size_bytes)
+    net = network or Network()
+    packets, last_bytes = _packets(np.array(size_bytes), net.payload_bytes)
+    wire_bytes = senders * (size_bytes + int(packets) * net.wire_overhead_bytes)
+    round_ps = wire_bytes * 8000 // (net.link_gbps if fabric is None else fabric.host_gbps)
+    period_ps = max(INCAST_PERIOD_PS, 2 * round_ps)
+    if period_ps >= LATEST_PS:
+        raise InputError(f"incast:{senders}: a round of {senders} x {size_bytes} bytes takes too long; send less")
+    sizes: dict[str, Any] = {"packets": packets, "last_bytes": last_bytes, "period_ps": period_ps}
+    if fabric is None:
+        return Scenario(f"incast:{senders}", senders, 1, Flows(host=np.arange(senders), **sizes))
+    drawn = np.argsort(keys(fabric.hosts, seed), kind="stable")
+    return _placed(f"incast:{senders}", np.sort(drawn[1 : senders + 1]), drawn[0], fabric, **sizes)
+
+
+def open_loop(
+    workload: str, load_percent: int, seed: int, duration_ps: int, network: Network, fabric: Topology | None = None
+) -> Scenario:
+    """Flows that arrive at random before ``duration_ps`` (netsim/workloads.py); by default, 16 hosts and one switch."""
+    _check(workload, load_percent, 1, 100)
+    hosts = OPEN_LOOP_HOSTS if fabric is None else fabric.hosts
+    gbps = network.link_gbps if fabric is None else fabric.host_gbps
+    drawn = workloads.poisson(
+        workload, load_percent, hosts=hosts, host_gbps=gbps, seed=seed, duration_ps=duration_ps, most=MAX_FLOWS
+    )
+    if not drawn.start_ps.size:
+        raise InputError(
+            f"{workload}:{load_percent}%: no flow arrives within {duration_ps / 1e9:g} ms; run it for longer"
+        )
+    order = np.argsort(drawn.host, kind="stable")
+    packets, last_bytes = _packets(drawn.size_bytes[order], network.payload_bytes)
+    flows = Flows(
+        host=drawn.host[order],
+        receiver=drawn.receiver[order],
+        packets=packets,
+        last_bytes=last_bytes,
+        start_ps=drawn.start_ps[order],
+    )
+    return Scenario(f"{workload}:{load_percent}%", hosts, hosts, flows, topology=fabric)
+
+
+def spread(count: int, machines: int) -> NDArray[np.int64]:
+    """A machine for each of ``count`` in ascending order, as even over all machines as it goes."""
+    return np.arange(count) * machines // count
+
+
+def _placed(
+    name: str, host: ArrayLike, receiver: ArrayLike, fabric: Topology, long_flow: int | None = None, **columns: Any
+) -> Scenario:
+    return Scenario(
+        name, fabric.hosts, fabric.receivers, Flows(host=host, receiver=receiver, **columns), long_flow, fabric
+    )
+
+
+def _packets(size_bytes: NDArray[np.int64], payload_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Packets of each flow and the payload of its last, 0 for a full one."""
+    return -(-size_bytes // payload_bytes), size_bytes % payload_bytes
 
 
 def _check(name: str, number: int, least: int, most: int) -> None:
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         raise InputError(f"{name}:{number} is not possible; choose {least} to {most}")
+
+
+def _check_size(name: str, size_bytes: int) -> None:
+    if not 1 <= size_bytes <= MOST_SIZE_BYTES:
+        raise InputError(f"{name}: flows of {size_bytes} bytes; 1 B to 1000 GB are possible")
+
+
+def _check_fits(name: str, machines: int, fabric: Topology) -> None:
+    if fabric.hosts < machines:
+        raise InputError(f"{name} needs {machines} machines; {fabric.name} has {fabric.hosts}")
