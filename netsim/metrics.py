@@ -1,61 +1,109 @@
-"""Metrics over a measurement window, exact unless said otherwise (definitions: docs/netsim.md)."""
+"""Metrics over a measurement window, exact unless said otherwise (definitions: docs/netsim.md, docs/scenarios.md)."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netsim.network import Network
 from netsim.scenarios import Scenario
+
+MICE_BYTES = 100_000  # at most: ACC (SIGCOMM 2021), section 5.4 and figure 12: (0, 100 KB] ..
+ELEPHANT_BYTES = 10_000_000  # .. and [10 MB, inf)
+SPREAD = ("mean", "p50", "p95", "p99")
 
 
 def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dict[str, float]:
     """What is reported of one window of a simulation. Rates are fractions of the line rate; NaN: nothing to measure."""
     counts = window["counts"]
     seconds = (window["end_ps"] - window["begin_ps"]) * 1e-12
-    line_bytes = network.link_gbps * 1e9 / 8 * seconds
+    fabric = scenario.topology
+    line_bytes = (network.link_gbps if fabric is None else fabric.host_gbps) * 1e9 / 8 * seconds
+    base_rtt_ps = network.base_rtt_ps if fabric is None else fabric.base_rtt_ps
+    # What a switch can pause: NICs, and ports that lead to it from other switches.
+    pausable = scenario.hosts + (0 if fabric is None else len(fabric.ports) - fabric.receivers)
+    # Of a fabric's machines those count that take part.
+    senders, receivers = np.unique(scenario.column("host")), np.unique(scenario.column("receiver"))
     delivered = window["delivered_packets"].astype(np.float64) * network.payload_bytes
     sent = window["sent_packets"].astype(np.float64) * network.payload_bytes
-    received = window["port_received_bytes"].astype(np.float64)
-    of_host = np.bincount(scenario.column("host"), weights=sent, minlength=scenario.hosts)
+    received = window["port_received_bytes"][receivers].astype(np.float64)
+    of_host = np.bincount(scenario.column("host"), weights=sent)[senders]
     p50, p99, p999 = (ps * 1e-6 if counts["data_arrived"] else np.nan for ps in window["latency_quantiles_ps"])
     base_us = window["latency_base_ps"] * 1e-6
     wait_us = _ratio(counts["wait_ps"] * 1e-6, counts["data_arrived"])
     rtt_us = _ratio(counts["rtt_ns"] * 1e-3, counts["decisions"])
     found = {
-        "goodput": _ratio(delivered.sum(), scenario.receivers * line_bytes),
-        "utilisation": _ratio(received.sum(), scenario.receivers * line_bytes),
+        "goodput": _ratio(delivered.sum(), receivers.size * line_bytes),
+        "utilisation": _ratio(received.sum(), receivers.size * line_bytes),
         "latency_mean_us": base_us + wait_us,
         "latency_p50_us": p50,
         "latency_p99_us": p99,
         "latency_p999_us": p999,
         "rtt_mean_us": rtt_us,
-        "rtt_inflation_mean": rtt_us / (network.base_rtt_ps * 1e-6),
+        "rtt_inflation_mean": rtt_us / (base_rtt_ps * 1e-6),
         "queue_mean_us": wait_us,
         "queue_max_bytes": float(window["port_queue_max_bytes"].max()),
         "unfairness": _ratio(float(of_host.std()), float(of_host.mean())),
         "fairness_min_max": _ratio(float(delivered.min()), float(delivered.max())),
         "jain": _ratio(float(delivered.sum()) ** 2, delivered.size * float((delivered**2).sum())),
+        "rate_variation": _ratio(float(delivered.std()), float(delivered.mean())),
         "loss": _ratio(counts["data_dropped"], counts["data_sent"]),
         "drop_gbps": _ratio(counts["data_dropped"] * network.data_wire_bytes * 8e-9, seconds),
         "dropped_packets": float(counts["data_dropped"]),
         "cnps": float(counts["cnps"]),
         "nacks": float(counts["nacks"]),
         "timeouts": float(counts["timeouts"]),
+        "pfc_pauses": float(window.get("pfc_pauses", 0)),
+        "pfc_paused_share": _ratio(window.get("pfc_paused_ps", 0), (window["end_ps"] - window["begin_ps"]) * pausable),
         "decisions": float(counts["decisions"]),
         "decisions_per_flow_s": _ratio(counts["decisions"], len(scenario.flows) * seconds),
         "data_packets": float(counts["data_arrived"]),
     }
+    if scenario.finite or scenario.long_flow is not None:
+        found |= completion(window, scenario, network)
     if scenario.long_flow is not None:
-        completion, recovery = window["completion_normalised"], window["recovery_us"]
+        recovery = window["recovery_us"]
         found |= {
             "long_bandwidth": _ratio(float(delivered[scenario.long_flow]), line_bytes),
-            "recovery_us": float(recovery.mean()) if recovery.size else float("nan"),
+            "recovery_us": float(recovery.mean()) if recovery.size else np.nan,
             "recoveries": float(recovery.size),
-            "completions": float(completion.size),
-            "completion_normalised_mean": float(completion.mean()) if completion.size else float("nan"),
-            "completion_normalised_p99": float(np.quantile(completion, 0.99)) if completion.size else float("nan"),
+            "completion_normalised_mean": found["slowdown_mean"],
+            "completion_normalised_p99": found["slowdown_p99"],
         }
     return {name: float(value) for name, value in found.items()}
+
+
+def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> dict[str, float]:
+    """Flows that finished in the window: completion time (start to last ACK) and slowdown (the same over the time in an
+    empty network), of all and by size."""
+    if "completed_flow" not in window:
+        normalised = window["completion_normalised"]
+        return {"completions": float(normalised.size)} | _spread("slowdown_", "", normalised)
+    flow = window["completed_flow"]
+    time_ps = window["completed_finish_ps"] - window["completed_start_ps"]
+    time_us, slowdown = time_ps * 1e-6, time_ps / window["completed_alone_ps"]
+    size = scenario.size_bytes(network.payload_bytes)[flow]
+    classes = {
+        "": np.ones(size.shape, bool),
+        "mice_": size <= MICE_BYTES,
+        "medium_": (size > MICE_BYTES) & (size < ELEPHANT_BYTES),
+        "elephants_": size >= ELEPHANT_BYTES,
+    }
+    found: dict[str, float] = {}
+    for name, which in classes.items():
+        found[f"{name}completions"] = float(which.sum())
+        found |= _spread(f"{name}fct_", "_us", time_us[which])
+        found |= _spread(f"{name}slowdown_", "", slowdown[which])
+    return found
+
+
+def _spread(before: str, after: str, values: NDArray[np.float64]) -> dict[str, float]:
+    """Mean and quantiles."""
+    if not values.size:
+        return {f"{before}{what}{after}": np.nan for what in SPREAD}
+    p50, p95, p99 = np.quantile(values, [0.5, 0.95, 0.99])
+    spread = {"mean": values.mean(), "p50": p50, "p95": p95, "p99": p99}
+    return {f"{before}{what}{after}": float(value) for what, value in spread.items()}
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -41,7 +41,7 @@ INCAST_PERIOD_PS = 10 * MS  # or twice what a round takes, whichever is more
 MOST_SIZE_BYTES = 10**12
 
 OPEN_LOOP_HOSTS = 16
-PARSED_PS = 200 * MS
+PARSED_FLOWS = 1000
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,8 @@ class Recipe:
         """Another seed makes other flows (paths depend on the seed wherever there is a choice)."""
         return self.traffic in workloads.NAMES or (self.traffic == "incast" and self.fabric is not None)
 
-    def scenario(self, seed: int, duration_ps: int, network: Network) -> Scenario:
-        """The flows of one run."""
+    def scenario(self, seed: int, duration_ps: int | None, network: Network) -> Scenario:
+        """The flows of one run; without a duration, some thousand of those that go on arriving."""
         fabric = None if self.fabric is None else topology.by_name(self.fabric, network)
         if self.traffic in workloads.NAMES:
             made = open_loop(self.traffic, self.number, seed, duration_ps, network, fabric)
@@ -238,8 +238,8 @@ def read(text: str) -> Recipe:
 
 
 def parse(text: str) -> Scenario:
-    """A scenario by its name, as seed 0, a run of 200 ms and the default network have it."""
-    return instantiate(text, 0, PARSED_PS, Network())
+    """A scenario by its name, where no run is at hand: as seed 0 and the default network have it."""
+    return read(text).scenario(0, None, Network())
 
 
 def instantiate(text: str, seed: int, duration_ps: int, network: Network) -> Scenario:
@@ -334,19 +334,22 @@ def incast(
 
 
 def open_loop(
-    workload: str, load_percent: int, seed: int, duration_ps: int, network: Network, fabric: Topology | None = None
+    workload: str,
+    load_percent: int,
+    seed: int,
+    duration_ps: int | None,
+    network: Network,
+    fabric: Topology | None = None,
 ) -> Scenario:
     """Flows that arrive at random before ``duration_ps`` (netsim/workloads.py); by default, 16 hosts and one switch."""
     _check(workload, load_percent, 1, 100)
     hosts = OPEN_LOOP_HOSTS if fabric is None else fabric.hosts
     gbps = network.link_gbps if fabric is None else fabric.host_gbps
+    if duration_ps is None:
+        duration_ps = min(round(PARSED_FLOWS * workloads.gap_ps(workload, load_percent, hosts, gbps)), LATEST_PS)
     drawn = workloads.poisson(
         workload, load_percent, hosts=hosts, host_gbps=gbps, seed=seed, duration_ps=duration_ps, most=MAX_FLOWS
     )
-    if not drawn.start_ps.size:
-        raise InputError(
-            f"{workload}:{load_percent}%: no flow arrives within {duration_ps / 1e9:g} ms; run it for longer"
-        )
     order = np.argsort(drawn.host, kind="stable")
     packets, last_bytes = _packets(drawn.size_bytes[order], network.payload_bytes)
     flows = Flows(

@@ -44,9 +44,7 @@ class Sizes:
 
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.int64]:
         """Whole bytes, at least 1, at each of the fractions."""
-        # Where the cumulative distribution is flat np.interp would not know which point is meant.
-        exact = np.interp(u, self.probability, self.size_bytes)
-        return np.maximum(np.rint(exact).astype(np.int64), 1)
+        return np.maximum(np.rint(np.interp(u, self.probability, self.size_bytes)).astype(np.int64), 1)
 
 
 @dataclass(frozen=True)
@@ -68,27 +66,34 @@ def sizes(name: str) -> Sizes:
     return Sizes(points[:, 0], points[:, 1] / 100)
 
 
+def gap_ps(name: str, load_percent: int, hosts: int, host_gbps: int) -> float:
+    """Mean time between arrivals, of all hosts together."""
+    return sizes(name).mean_bytes * 8000 / (load_percent / 100 * host_gbps * hosts)
+
+
 def poisson(
     name: str, load_percent: int, *, hosts: int, host_gbps: int, seed: int, duration_ps: int, most: int
 ) -> Arrivals:
-    """Flows among ``hosts`` machines that start before ``duration_ps``; refused beyond ``most`` of them.
+    """Flows among ``hosts`` machines that start before ``duration_ps``; refused where ``most`` of them may not do.
 
     The flows of a shorter run are the first ones of a longer run of the same seed.
     """
     if hosts < 2:
-        raise InputError(f"{name}:{load_percent}%: {hosts} host has nobody to send to; take a fabric of more")
-    distribution = sizes(name)
-    gap_ps = distribution.mean_bytes * 8000 / (load_percent / 100 * host_gbps * hosts)
-    if duration_ps > gap_ps * (most - 4 * most**0.5):
+        raise InputError(f"{name}:{load_percent}%: a single host has nobody to send to; take a fabric of more hosts")
+    gap = gap_ps(name, load_percent, hosts, host_gbps)
+    if duration_ps > gap * (most - 4 * most**0.5):  # four standard deviations from too many
         raise InputError(
-            f"{name}:{load_percent}%: some {duration_ps / gap_ps:,.0f} flows in {duration_ps / 1e9:g} ms; "
+            f"{name}:{load_percent}%: some {duration_ps / gap:,.0f} flows in {duration_ps / 1e9:g} ms; "
             f"{most:,} are possible: lower the load, the hosts or the duration"
         )
-    start = _starts(gap_ps, duration_ps, seed)
+    start = _starts(gap, duration_ps, seed)
+    if not start.size:
+        raise InputError(f"{name}:{load_percent}%: no flow arrives within {duration_ps / 1e9:g} ms; run it for longer")
     flows = start.size
     host = (uniform(flows, seed, SOURCES) * hosts).astype(np.int64)
     further = 1 + (uniform(flows, seed, DESTINATIONS) * (hosts - 1)).astype(np.int64)
-    return Arrivals(start, host, (host + further) % hosts, distribution.quantile(uniform(flows, seed, SIZES)))
+    size = sizes(name).quantile(uniform(flows, seed, SIZES))
+    return Arrivals(start, host, (host + further) % hosts, size)
 
 
 def _starts(gap_ps: float, duration_ps: int, seed: int) -> NDArray[np.int64]:
