@@ -60,7 +60,7 @@ template <class T, class Config> nb::class_<T, Baseline> bind_machine(nb::module
           },
           "flow"_a, "now"_a, "base_rtt"_a, "hops"_a = 1, "line_ps_per_byte"_a = 80, "data_wire_bytes"_a = 1106)
       .def("on_ack", &on_ack<T>, "flow"_a, "now"_a, "rtt"_a, "acked_psn"_a, "next_psn"_a, "packets"_a = 1,
-           "marked"_a = false, "hops"_a = std::vector<HopTuple>())
+           nb::arg("marked") = false, "hops"_a = std::vector<HopTuple>())
       .def(
           "on_cnp", [](T &b, std::uint32_t flow, Ps now) { return limits(checked(b, flow).on_cnp(flow, now)); },
           "flow"_a, "now"_a)

@@ -8,7 +8,7 @@ namespace netsim {
 namespace {
 
 struct Link {
-  double left;             // capacity that no fixed flow has
+  double left = 0.0;       // capacity that no fixed flow has
   std::uint32_t open = 0;  // flows on it that are not fixed
   std::uint32_t first = 0; // its flows in `members`, `first` .. `end`
   std::uint32_t end = 0;
