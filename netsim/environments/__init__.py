@@ -1,0 +1,9 @@
+"""Environments for people who train elsewhere (docs/environments.md): each flow of a network is an agent.
+
+from netsim.environments.gymnasium_vector import FlowVectorEnv
+env = FlowVectorEnv(Task("many-to-one:8"))
+"""
+
+from netsim.environments.task import Task
+
+__all__ = ["Task"]

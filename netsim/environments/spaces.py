@@ -1,0 +1,27 @@
+"""A task's spaces in Gymnasium's words, for one flow."""
+
+from typing import Any
+
+import numpy as np
+
+from netsim.environments.task import Task
+from spec.actions import Table
+from spec.errors import InputError
+
+try:
+    from gymnasium import spaces
+except ImportError:
+    raise InputError("environments need Gymnasium; install it with: pip install 'rlcc[environments]'") from None
+
+
+def observation_space(task: Task) -> spaces.Box:
+    """float32 [window x features]; names: ``task.names``."""
+    low, high = task.bounds()
+    return spaces.Box(low, high, dtype=np.float32)
+
+
+def action_space(task: Task) -> spaces.Space[Any]:
+    """The network's output after tanh, float32 [1] in [-1, 1]; of an action table the entry."""
+    if isinstance(task.action, Table):
+        return spaces.Discrete(len(task.action.multipliers))
+    return spaces.Box(-1.0, 1.0, shape=(1,), dtype=np.float32)
