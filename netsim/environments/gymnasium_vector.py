@@ -63,12 +63,14 @@ class FlowVectorEnv(VectorEnv[Arrays, Arrays, Arrays]):
             self.reset()
         else:
             self.run.answer(actions.reshape(self.num_envs))
-        run, infos = self.run, _infos(self.run)
-        if run.over:
-            infos |= {name: np.full(self.num_envs, value) for name, value in run.arrays.metrics().items()}
+        run = self.run
         truncated = np.full(self.num_envs, run.over)
-        return run.observations.copy(), run.rewards.copy(), np.zeros_like(truncated), truncated, infos
+        return run.observations.copy(), run.rewards.copy(), np.zeros_like(truncated), truncated, _infos(run)
 
 
 def _infos(run: Run) -> Infos:
-    return {"decides": run.decides.copy(), "t_ps": run.t_ps.copy(), "step": run.step.copy()}
+    """Arrays [flows], each with Gymnasium's mask ``_name`` of who has it: everyone."""
+    found = {"decides": run.decides.copy(), "t_ps": run.t_ps.copy(), "step": run.step.copy()}
+    if run.over:
+        found |= {name: np.full(run.decides.size, value) for name, value in run.arrays.metrics().items()}
+    return found | {f"_{name}": np.ones(run.decides.size, np.bool_) for name in found}

@@ -226,6 +226,7 @@ def test_a_vector_environment_is_what_gymnasium_says() -> None:
         assert rewards.shape == terminated.shape == truncated.shape == infos["decides"].shape == (4,)
         assert (rewards.dtype, terminated.dtype, truncated.dtype) == (np.float64, np.bool_, np.bool_)
         assert infos["decides"].any() != truncated.any()
+        assert all(infos[f"_{name}"].all() for name in infos if not name.startswith("_"))
         assert not terminated.any()
         assert truncated.any() == truncated.all() == ("goodput" in infos)
         if truncated.any():
