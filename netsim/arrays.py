@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netsim import scenarios
+from netsim import assembly
 from netsim.network import Network
 from netsim.scenarios import Scenario
-from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Measured, build_core, check_until
+from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Measured, at_random, check_until
 from spec.errors import InputError
 
 ONE_Q30 = 1 << 30
@@ -67,12 +67,15 @@ class ArrayEnv(Measured):
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)
-        self.scenario = scenarios.parse(scenario) if isinstance(scenario, str) else scenario
-        self.network = network or Network()
+        asked = network or Network()
+        self.scenario = at_random(scenario, seed, duration_ps, asked)
+        self.network = assembly.place(self.scenario, asked)[1]
         self.duration_ps = duration_ps
         self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
         initial = rate_initial_q30 / ONE_Q30
-        self._core = build_core(self.scenario, self.network, None, initial, seed, decision_latency_ps)
+        self._core, _ = assembly.build(
+            self.scenario, asked, None, initial_rate=initial, seed=seed, decision_latency_ps=decision_latency_ps
+        )
         self._core.recording = record
         self._batch: Batch | None = None
 

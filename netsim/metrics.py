@@ -31,7 +31,7 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
     p50, p99, p999 = (ps * 1e-6 if counts["data_arrived"] else np.nan for ps in window["latency_quantiles_ps"])
     base_us = window["latency_base_ps"] * 1e-6
     wait_us = _ratio(counts["wait_ps"] * 1e-6, counts["data_arrived"])
-    rtt_us = _ratio(counts["rtt_ns"] * 1e-3, counts["decisions"])
+    rtt_us = _ratio(counts["rtt_ns"] * 1e-3, counts["rtts"])
     found = {
         "goodput": _ratio(delivered.sum(), receivers.size * line_bytes),
         "utilisation": _ratio(received.sum(), receivers.size * line_bytes),
@@ -53,8 +53,8 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
         "cnps": float(counts["cnps"]),
         "nacks": float(counts["nacks"]),
         "timeouts": float(counts["timeouts"]),
-        "pfc_pauses": float(window.get("pfc_pauses", 0)),
-        "pfc_paused_share": _ratio(window.get("pfc_paused_ps", 0), (window["end_ps"] - window["begin_ps"]) * pausable),
+        "pfc_pauses": float(window["pfc_pauses"]),
+        "pfc_paused_share": _ratio(window["pfc_paused_ps"], (window["end_ps"] - window["begin_ps"]) * pausable),
         "decisions": float(counts["decisions"]),
         "decisions_per_flow_s": _ratio(counts["decisions"], len(scenario.flows) * seconds),
         "data_packets": float(counts["data_arrived"]),
@@ -76,9 +76,6 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
 def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> dict[str, float]:
     """Flows that finished in the window: completion time (start to last ACK) and slowdown (the same over the time in an
     empty network), of all and by size."""
-    if "completed_flow" not in window:
-        normalised = window["completion_normalised"]
-        return {"completions": float(normalised.size)} | _spread("slowdown_", "", normalised)
     flow = window["completed_flow"]
     time_ps = window["completed_finish_ps"] - window["completed_start_ps"]
     time_us, slowdown = time_ps * 1e-6, time_ps / window["completed_alone_ps"]

@@ -1,11 +1,10 @@
-"""The network: one switch, its links and its NICs. Every default says where it comes from.
+"""The network: its switches' buffers and queues, its links and its NICs. Every default says where it comes from.
 
 Lengths of time are integer picoseconds (``_ps``), sizes are bytes. At 100 Gb/s a byte lasts exactly 80 ps.
 """
 
 from dataclasses import dataclass, fields
 
-from netsim import _core
 from spec.errors import InputError
 
 WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
@@ -13,13 +12,14 @@ WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
 
 US = 1_000_000
 MS = 1_000_000_000
+MAX_CLASSES = 8
 LATEST_PS = 100_000 * MS
 """The event list holds 140 s of picoseconds; runs may last 100 s."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """Parameters of switch, links and NICs."""
+    """Parameters of switches, links and NICs. A fabric (netsim.topology) has link rates and delays of its own."""
 
     link_gbps: int = 100  # RL-CC section 6.1
     payload_bytes: int = 1024  # RL-CC, published code
@@ -29,10 +29,18 @@ class Network:
     one_way_ps: int = 4 * US  # of a data packet in an empty network: RL-CC, published code
     base_rtt_ps: int = 8_192_000  # of a probe in an empty network, exactly: the 8192 ns of RL-CC, published code
 
-    buffer_bytes: int = 5 * 2**20  # shared by all ports, 5 to 10 MiB in RL-CC, published code; PCC-RL, figure 3
-    ecn_min_bytes: int = 400_000  # HPCC artefact: 4 B KB and 16 B KB at B Gb/s, Pmax 0.2 (there at dequeue)
-    ecn_max_bytes: int = 1_600_000
+    buffer_bytes: int = 5 * 2**20  # shared by a switch's ports, 5 to 10 MiB in RL-CC, published code; PCC-RL, figure 3
+    dynamic_threshold: float = 0.0  # a queue may hold this times what is free of the buffer; 0: all of it
+    ecn_min_bytes: int = 400_000  # HPCC artefact: 4 B KB and 16 B KB at B Gb/s, Pmax 0.2 (there at dequeue); ports
+    ecn_max_bytes: int = 1_600_000  # of another rate than the NICs' have theirs in proportion
     ecn_max_probability: float = 0.2
+    mark_at_dequeue: bool = False
+    class_weights: tuple[int, ...] = (1,)  # a queue of each port, by deficit round robin; 0: strictly before the others
+    lossless: bool = False  # priority flow control (IEEE 802.1Qbb), thresholds of the HPCC artefact:
+    pfc_reserve_bytes: int = 4096  # a link and class
+    pfc_resume_bytes: int = 3072  # below the threshold at which it was paused
+    scheduled_ports: bool = False  # pick packet by packet also where a FIFO would do: the same results, to check them
+    pfc_headroom: float = 3.0  # of what a link carries in its delay, a link
     cnp_interval_ps: int = 4 * US  # CNP gap of ConnectX, a flow
 
     burst_packets: int = 4  # sent back to back when a queue pair is served
@@ -49,9 +57,15 @@ class Network:
             value = getattr(self, f.name)
             if value is None:
                 continue
+            if f.name == "class_weights":
+                continue
+            if f.type is bool:
+                if not isinstance(value, bool):
+                    raise InputError(f"network: {f.name} is {value!r}; it must be true or false")
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**62:
                 raise InputError(f"network: {f.name} is {value!r}; it must be a number that is not negative")
-            if f.name != "ecn_max_probability" and not isinstance(value, int):
+            if f.type is not float and not isinstance(value, int):
                 raise InputError(f"network: {f.name} is {value!r}; it must be a whole number")
         if self.link_gbps == 0 or 8000 % self.link_gbps:
             raise InputError(
@@ -67,6 +81,10 @@ class Network:
             raise InputError("network: ecn_min_bytes <= ecn_max_bytes and a probability of 0 to 1 are needed")
         if not 1 <= self.burst_packets <= self.message_packets <= 4096 or not 1 <= self.inflight_messages <= 4096:
             raise InputError("network: 1 <= burst_packets <= message_packets <= 4096 and 1 to 4096 messages are needed")
+        weights = self.class_weights
+        whole = isinstance(weights, tuple) and all(type(w) is int and 0 <= w <= 1000 for w in weights)
+        if not whole or not 1 <= len(weights) <= MAX_CLASSES:
+            raise InputError(f"network: class_weights is {weights!r}; give 1 to {MAX_CLASSES} weights from 0 to 1000")
         if self.start_jitter_ps > LATEST_PS or self.probe_gap_ps > LATEST_PS:
             raise InputError("network: start_jitter_ps and probe_gap_ps are at most 100 s")
         for name in ("probe_timeout_ps", "retransmit_timeout_ps"):
@@ -104,31 +122,5 @@ class Network:
 
     @property
     def longest_rtt_ps(self) -> int:
-        """Through a full buffer. Later than that a probe or an ACK does not come: the way back loses nothing."""
+        """Through the full buffer of one switch. Later a probe or an ACK does not come: the way back loses nothing."""
         return self.base_rtt_ps + self.buffer_bytes * self.ps_per_byte
-
-    def core(self, decision_latency_ps: int) -> "_core.NetworkConfig":
-        """The same for the simulator's core."""
-        message_ps = self.message_packets * self._data_ps
-        core = _core.NetworkConfig()
-        core.ps_per_byte = self.ps_per_byte
-        core.payload_bytes = self.payload_bytes
-        core.data_wire_bytes = self.data_wire_bytes
-        core.probe_wire_bytes = self.probe_wire_bytes
-        core.uplink_delay_ps = self.uplink_delay_ps
-        core.downlink_delay_ps = self.downlink_delay_ps
-        core.control_delay_ps = self.control_delay_ps
-        core.buffer_bytes = self.buffer_bytes
-        core.ecn_min_bytes = self.ecn_min_bytes
-        core.ecn_max_bytes = self.ecn_max_bytes
-        core.ecn_max_probability = self.ecn_max_probability
-        core.cnp_interval_ps = self.cnp_interval_ps
-        core.burst_packets = self.burst_packets
-        core.message_packets = self.message_packets
-        core.inflight_packets = self.inflight_messages * self.message_packets
-        core.probe_gap_ps = self.probe_gap_ps
-        core.probe_timeout_ps = self.probe_timeout_ps or self.longest_rtt_ps
-        core.retransmit_timeout_ps = self.retransmit_timeout_ps or self.longest_rtt_ps + message_ps
-        core.start_jitter_ps = self.start_jitter_ps
-        core.decision_latency_ps = decision_latency_ps
-        return core

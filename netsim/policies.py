@@ -21,18 +21,30 @@ from spec.errors import InputError
 from spec.features import PccRlCongestion, RlCcCongestion
 from spec.policy import Policy
 from spec.program import Op, Program
-from spec.signals import PARAM_NAMES, U32_MAX
+from spec.signals import PARAM_NAMES, U32_MAX, base_rtt_recip_q32
 from spec.weights import shapes as weight_shapes
 
 Weights = Mapping[str, NDArray[np.float32]]
 RATE_ONE_Q30 = 1 << 30
 
 
+@dataclass(frozen=True)
+class Site:
+    """What a policy is told of the network where it is not the one that it was made for."""
+
+    base_rtt_ps: int
+    link_gbps: int
+
+    @property
+    def base_rtt_ns(self) -> int:
+        return round(self.base_rtt_ps / 1000)
+
+
 class PolicySpec(Protocol):
     """What a simulation needs of a policy."""
 
-    def build(self, flows: int) -> Any:
-        """A fresh ``_core.Policy`` for ``flows`` new flows."""
+    def build(self, flows: int, site: Site | None = None) -> Any:
+        """A fresh ``_core.Policy`` for ``flows`` new flows; ``site`` None: in the network that it was made for."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +54,11 @@ class NativePolicy:
     policy: Policy
     weights: Weights = field(repr=False)
 
-    def build(self, flows: int) -> "_core.NativePolicy":
-        return _core.NativePolicy(_native_config(self.policy), _network_weights(self.policy, self.weights), flows)
+    def build(self, flows: int, site: Site | None = None) -> "_core.NativePolicy":
+        config = _native_config(self.policy)
+        if site is not None:
+            config.base_rtt_ns, config.line_rate_bps = site.base_rtt_ns, site.link_gbps * 1e9
+        return _core.NativePolicy(config, _network_weights(self.policy, self.weights), flows)
 
     def with_weights(self, weights: Weights) -> "NativePolicy":
         """The same policy with other weights."""
@@ -60,9 +75,9 @@ class CompiledPolicy:
     path: Path
     params: Mapping[str, int]
 
-    def build(self, flows: int) -> "_core.CompiledPolicy":
+    def build(self, flows: int, site: Site | None = None) -> "_core.CompiledPolicy":
         try:
-            return _core.CompiledPolicy(str(self.path), _params(self.params), flows)
+            return _core.CompiledPolicy(str(self.path), _params(_at(site, self.params)), flows)
         except RuntimeError as error:
             raise InputError(
                 f"{self.path} is not a compiled policy: {error}; build it from a firmware folder"
@@ -76,8 +91,8 @@ class ProgramPolicy:
     program: Program
     params: Mapping[str, int]
 
-    def build(self, flows: int) -> "_core.ProgramPolicy":
-        return _core.ProgramPolicy(_program_config(self.program), _params(self.params), flows)
+    def build(self, flows: int, site: Site | None = None) -> "_core.ProgramPolicy":
+        return _core.ProgramPolicy(_program_config(self.program), _params(_at(site, self.params)), flows)
 
 
 def native(policy: Policy, weights: Weights) -> NativePolicy:
@@ -100,6 +115,11 @@ def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
         raise InputError("the decision program keeps no rate_q30 as its first field; build it with spec.decision")
     _params(params)
     return ProgramPolicy(program, dict(params))
+
+
+def _at(site: Site | None, params: Mapping[str, int]) -> Mapping[str, int]:
+    """The operator's parameters: on site, its base RTT."""
+    return params if site is None else {**params, "base_rtt_recip_q32": base_rtt_recip_q32(site.base_rtt_ns)}
 
 
 def _params(params: Mapping[str, int]) -> "_core.Params":

@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netsim import _core, topology, workloads
+from netsim import topology, workloads
 from netsim.network import LATEST_PS, MS, Network
 from netsim.splitmix import keys
 from netsim.topology import MAX_HOSTS, Topology
@@ -161,15 +161,6 @@ class Scenario:
         """One field of all flows [flows], of the type in COLUMNS."""
         assert isinstance(self.flows, Flows)
         return self.flows.columns[name]
-
-    def core(self) -> "_core.ScenarioConfig":
-        """The same for the simulator's core."""
-        core = _core.ScenarioConfig()
-        core.hosts = self.hosts
-        core.ports = self.receivers
-        core.long_flow = -1 if self.long_flow is None else self.long_flow
-        core.set_flows(*(self.column(name) for name in ("host", "receiver", "packets", "start_ps", "period_ps")))
-        return core
 
     @property
     def finite(self) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim import _core, scenarios
+from netsim import assembly, scenarios
+from netsim.baselines import BaselineSpec
 from netsim.metrics import metrics
 from netsim.network import LATEST_PS, MS, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights
@@ -57,6 +58,27 @@ class Measured:
         """The raw counts behind the metrics, by flow and port."""
         return dict(self._core.window())
 
+    def ports(self) -> dict[str, NDArray[Any]]:
+        """Every port of every switch [ports], receivers' first: ``backlog_bytes`` now, and since the start
+        ``sent_bytes`` (on the wire), ``marked`` and ``dropped`` data packets."""
+        return dict(self._core.ports())
+
+    def delivered(self) -> NDArray[np.uint32]:
+        """Packets of each flow that reached its receiver in order, since the start."""
+        return np.asarray(self._core.delivered())
+
+    def rates(self) -> NDArray[np.float64]:
+        """Rate of each flow, a fraction of line rate; 0 for one that is not there now."""
+        return np.asarray(self._core.rates())
+
+    def set_red(self, port: int, min_bytes: int, max_bytes: int, max_probability: float) -> None:
+        """Other marking thresholds of one port from now on."""
+        if not 0 <= port < self.ports()["marked"].size:
+            raise InputError(f"there is no port {port}; the network has {self.ports()['marked'].size}")
+        if not 0 <= min_bytes <= max_bytes or not 0 <= max_probability <= 1:
+            raise InputError(f"port {port}: 0 <= min_bytes <= max_bytes and a probability of 0 to 1 are needed")
+        self._core.set_red(port, int(min_bytes), int(max_bytes), float(max_probability))
+
     def conservation(self) -> dict[str, int]:
         """Data packets sent = arrived + dropped + on_uplinks + at_ports; ``holds`` says whether it is so."""
         return dict(self._core.conservation())
@@ -68,19 +90,21 @@ class Simulation(Measured):
     def __init__(
         self,
         scenario: Scenario | str,
-        policy: PolicySpec,
+        policy: PolicySpec | BaselineSpec,
         *,
         seed: int,
+        duration_ps: int = DURATION_PS,
         decision_latency_ps: int = DECISION_LATENCY_PS,
         record: bool = False,
         network: Network | None = None,
     ) -> None:
-        self.scenario = scenarios.parse(scenario) if isinstance(scenario, str) else scenario
-        self.network = network or Network()
+        """``duration_ps`` says for how long a scenario by its name has flows that arrive at random."""
+        asked = network or Network()
+        self.scenario = at_random(scenario, seed, duration_ps, asked)
+        self.network = assembly.fitted(assembly.place(self.scenario, asked)[1], policy)
         self.policy = policy
-        self._policy = policy.build(len(self.scenario.flows))
-        self._core = build_core(
-            self.scenario, self.network, self._policy, self._policy.initial_rate(), seed, decision_latency_ps
+        self._core, self._policy = assembly.build(
+            self.scenario, asked, policy, initial_rate=1.0, seed=seed, decision_latency_ps=decision_latency_ps
         )
         self._core.recording = record
 
@@ -111,10 +135,6 @@ class Simulation(Measured):
         flows = len(self.scenario.flows)
         return np.asarray(self._policy.observations(flows)).reshape(flows, -1)
 
-    def rates(self) -> NDArray[np.float64]:
-        """Rate of each flow, a fraction of line rate; 0 for one that is not there now."""
-        return np.asarray(self._core.rates())
-
     def start_recording(self, on: bool = True) -> None:
         self._core.recording = on
 
@@ -126,7 +146,7 @@ class Simulation(Measured):
 
 def simulate(
     scenario: Scenario | str,
-    policy: PolicySpec,
+    policy: PolicySpec | BaselineSpec,
     *,
     seed: int,
     duration_ps: int = DURATION_PS,
@@ -140,7 +160,13 @@ def simulate(
     if not 0 <= begin < end <= duration_ps:
         raise InputError(f"the window {begin}..{end} ps is empty or outside the {duration_ps} ps of the run")
     run = Simulation(
-        scenario, policy, seed=seed, decision_latency_ps=decision_latency_ps, record=record, network=network
+        scenario,
+        policy,
+        seed=seed,
+        duration_ps=duration_ps,
+        decision_latency_ps=decision_latency_ps,
+        record=record,
+        network=network,
     )
     run.run(begin)
     run.reset_window()
@@ -150,18 +176,11 @@ def simulate(
     return Result(run.scenario, found, run.drain_records())
 
 
-def build_core(
-    scenario: Scenario, network: Network, policy: Any, initial_rate: float, seed: int, decision_latency_ps: int
-) -> "_core.Simulator":
-    """The core's simulator; ``policy`` None: decisions come from outside."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-        raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
-    if isinstance(decision_latency_ps, bool) or not isinstance(decision_latency_ps, int | np.integer):
-        raise InputError(f"the decision latency is {decision_latency_ps!r}; give whole picoseconds")
-    if not 0 <= decision_latency_ps <= LATEST_PS:
-        raise InputError(f"the decision latency is {decision_latency_ps} ps; it must be 0 to 100 s")
-    core_network = network.core(int(decision_latency_ps))
-    return _core.Simulator(core_network, scenario.core(), policy, initial_rate, int(seed))
+def at_random(scenario: Scenario | str, seed: int, duration_ps: int, network: Network) -> Scenario:
+    """A scenario by its name, drawn from the seed where it is random; any other as it is."""
+    if not isinstance(scenario, str):
+        return scenario
+    return scenarios.instantiate(scenario, seed, duration_ps, network)
 
 
 def check_until(now_ps: int, until_ps: int) -> None:

@@ -79,6 +79,8 @@ nb::dict counts(const Counters &now, const Counters &begin) {
   add("timeouts", &Counters::timeouts);
   add("decisions", &Counters::decisions);
   add("wait_ps", &Counters::wait_ps);
+  add("latency_ps", &Counters::latency_ps);
+  add("rtts", &Counters::rtts);
   add("rtt_ns", &Counters::rtt_ns);
   return d;
 }
@@ -89,6 +91,8 @@ nb::dict window(const Simulator &sim) {
   d["begin_ps"] = w.begin;
   d["end_ps"] = sim.now();
   d["counts"] = counts(sim.counters(), w.at_begin);
+  d["pfc_pauses"] = sim.counters().pauses - w.at_begin.pauses;
+  d["pfc_paused_ps"] = sim.counters().paused_ps - w.at_begin.paused_ps;
   std::vector<std::uint32_t> delivered(w.expected_psn.size());
   std::vector<std::uint64_t> sent(w.sent.size());
   for (std::size_t f = 0; f < delivered.size(); ++f) {
@@ -97,21 +101,31 @@ nb::dict window(const Simulator &sim) {
   }
   d["delivered_packets"] = take(std::move(delivered));
   d["sent_packets"] = take(std::move(sent));
-  std::vector<std::uint64_t> received;
+  std::vector<std::uint64_t> received, marked, dropped;
   std::vector<std::int64_t> longest;
   for (std::size_t p = 0; p < w.received_bytes.size(); ++p) {
-    const Port &port = sim.the_switch().ports()[p];
+    const Port &port = sim.fabric().ports()[p];
     received.push_back(port.received_bytes - w.received_bytes[p]);
-    longest.push_back(port.longest / sim.network().ps_per_byte);
+    marked.push_back(port.marked - w.marked[p]);
+    dropped.push_back(port.dropped - w.dropped[p]);
+    longest.push_back(port.longest / port.ps_per_byte);
   }
   d["port_received_bytes"] = take(std::move(received));
+  d["port_marked"] = take(std::move(marked));
+  d["port_dropped"] = take(std::move(dropped));
   d["port_queue_max_bytes"] = take(std::move(longest));
-  d["latency_base_ps"] = sim.one_way_base();
+  const std::uint64_t arrived = sim.counters().data_arrived - w.at_begin.data_arrived;
+  const std::uint64_t latency = sim.counters().latency_ps - w.at_begin.latency_ps;
+  const std::uint64_t wait = sim.counters().wait_ps - w.at_begin.wait_ps;
+  d["latency_base_ps"] = arrived == 0 ? 0.0 : static_cast<double>(latency - wait) / static_cast<double>(arrived);
   nb::list quantiles;
   for (const double q : {0.5, 0.99, 0.999})
     quantiles.append(w.latency.quantile(q));
   d["latency_quantiles_ps"] = quantiles;
-  d["completion_normalised"] = take(std::vector<double>(w.completion_normalised));
+  d["completed_flow"] = take(std::vector<std::uint32_t>(w.completions.flow));
+  d["completed_start_ps"] = take(std::vector<std::int64_t>(w.completions.start));
+  d["completed_finish_ps"] = take(std::vector<std::int64_t>(w.completions.finish));
+  d["completed_alone_ps"] = take(std::vector<std::int64_t>(w.completions.alone));
   d["recovery_us"] = take(std::vector<double>(w.recovery_us));
   return d;
 }
@@ -129,33 +143,109 @@ nb::dict conservation(const Simulator &sim) {
 }
 
 Column<double> rates(const Simulator &sim) {
-  std::vector<double> all;
-  for (const Sender &s : sim.senders())
-    all.push_back(s.active ? s.rate : 0.0);
+  std::vector<double> all(sim.senders().size());
+  for (std::size_t f = 0; f < all.size(); ++f)
+    all[f] = sim.rate_of(static_cast<std::uint32_t>(f));
   return take(std::move(all));
 }
 
-void set_flows(ScenarioConfig &s, const ReadOnly<std::uint32_t> &host, const ReadOnly<std::uint32_t> &port,
-               const ReadOnly<std::uint32_t> &packets, const ReadOnly<std::int64_t> &start,
-               const ReadOnly<std::int64_t> &period) {
+// Every port now: its queue, and totals since the start.
+nb::dict ports(const Simulator &sim) {
+  std::vector<std::int64_t> backlog;
+  std::vector<std::uint64_t> sent, marked, dropped;
+  for (const Port &port : sim.fabric().ports()) {
+    backlog.push_back(port.backlog(sim.now()) / port.ps_per_byte);
+    sent.push_back(port.received_bytes);
+    marked.push_back(port.marked);
+    dropped.push_back(port.dropped);
+  }
+  nb::dict d;
+  d["backlog_bytes"] = take(std::move(backlog));
+  d["sent_bytes"] = take(std::move(sent));
+  d["marked"] = take(std::move(marked));
+  d["dropped"] = take(std::move(dropped));
+  return d;
+}
+
+// Packets of each flow that reached its receiver in order, since the start.
+Column<std::uint32_t> delivered(const Simulator &sim) {
+  std::vector<std::uint32_t> all;
+  for (const Receiver &r : sim.receivers())
+    all.push_back(r.expected_psn);
+  return take(std::move(all));
+}
+
+template <class T> void same_length(std::size_t n, const ReadOnly<T> &column) {
+  if (column.size() != n)
+    throw std::invalid_argument("columns of one length are needed");
+}
+
+void set_flows(ScenarioConfig &s, const ReadOnly<std::uint32_t> &host, const ReadOnly<std::uint32_t> &packets,
+               const ReadOnly<std::uint32_t> &last_wire_bytes, const ReadOnly<std::int64_t> &start,
+               const ReadOnly<std::int64_t> &period, const ReadOnly<std::uint32_t> &klass,
+               const ReadOnly<std::uint32_t> &control, const ReadOnly<std::uint32_t> &offset) {
   const std::size_t n = host.size();
-  if (n == 0 || n > 65536 || port.size() != n || packets.size() != n || start.size() != n || period.size() != n) {
-    throw std::invalid_argument("a scenario has 1 to 65536 flows, described by columns of one length");
-  }
+  if (n == 0)
+    throw std::invalid_argument("a scenario needs a flow");
+  for (const auto *column : {&packets, &last_wire_bytes, &klass, &control})
+    same_length(n, *column);
+  same_length(n, start);
+  same_length(n, period);
+  same_length(n + 1, offset);
   s.flows.clear();
+  s.flows.reserve(n);
   for (std::size_t f = 0; f < n; ++f) {
-    if (host(f) >= s.hosts || port(f) >= s.ports || (f > 0 && host(f) < host(f - 1)) || start(f) < 0 || period(f) < 0 ||
-        (packets(f) == 0 && period(f) > 0)) {
-      throw std::invalid_argument("flows must be grouped by host and name hosts and ports that exist");
-    }
-    s.flows.push_back(FlowConfig{host(f), port(f), packets(f), start(f), period(f)});
+    const std::uint32_t hops = offset(f + 1) - offset(f);
+    if (host(f) >= s.hosts || (f > 0 && host(f) < host(f - 1)) || start(f) < 0 || period(f) < 0 ||
+        (packets(f) == 0 && period(f) > 0) || last_wire_bytes(f) > 65535 || klass(f) >= kMaxClasses ||
+        control(f) >= s.control_delays.size() || offset(f + 1) > s.routes.size() || hops < 1 || hops > kMaxHops)
+      throw std::invalid_argument("flows must be grouped by host and name hosts, ways back and routes that exist");
+    s.flows.push_back(FlowConfig{host(f), packets(f), start(f), period(f), offset(f), control(f),
+                                 static_cast<std::uint16_t>(last_wire_bytes(f)), static_cast<std::uint8_t>(hops),
+                                 static_cast<std::uint8_t>(klass(f))});
   }
+}
+
+void set_ports(FabricConfig &f, const ReadOnly<std::uint32_t> &node, const ReadOnly<std::int64_t> &ps_per_byte,
+               const ReadOnly<std::int64_t> &delay, const ReadOnly<std::uint32_t> &next) {
+  same_length(node.size(), ps_per_byte);
+  same_length(node.size(), delay);
+  same_length(node.size(), next);
+  f.ports.clear();
+  for (std::size_t p = 0; p < node.size(); ++p) {
+    if (node(p) >= f.switches || next(p) >= f.switches || ps_per_byte(p) < 1 || delay(p) < 0)
+      throw std::invalid_argument("ports must belong to switches that exist and take time");
+    f.ports.push_back(PortConfig{node(p), ps_per_byte(p), delay(p), next(p)});
+  }
+}
+
+void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
+           Policy *policy, Baseline *baseline, bool max_min, double initial_rate, std::uint64_t seed) {
+  if (scenario.flows.empty() ||
+      4 + scenario.control_delays.size() + 2 * fabric.ports.size() + 2 * scenario.hosts > 65536)
+    throw std::invalid_argument("too many hosts and ports, or no flows");
+  if (fabric.uplink_node.size() != scenario.hosts || scenario.receivers > fabric.ports.size())
+    throw std::invalid_argument("every host needs an uplink and every receiver a port");
+  for (const std::uint32_t node : fabric.uplink_node) {
+    if (node >= fabric.switches)
+      throw std::invalid_argument("an uplink ends at a switch that does not exist");
+  }
+  for (const std::uint32_t port : scenario.routes) {
+    if (port >= fabric.ports.size())
+      throw std::invalid_argument("a route names a port that does not exist");
+  }
+  for (const FlowConfig &flow : scenario.flows) {
+    if (flow.klass >= net.classes.size())
+      throw std::invalid_argument("a flow belongs to a class that the network does not have");
+  }
+  new (self) Simulator(net, fabric, scenario, Steering{policy, baseline, max_min, initial_rate}, seed);
 }
 
 } // namespace
 
 NB_MODULE(_core, m) {
   bind_policies(m);
+  bind_baselines(m);
 
   nb::class_<NetworkConfig>(m, "NetworkConfig")
       .def(nb::init<>())
@@ -163,41 +253,57 @@ NB_MODULE(_core, m) {
       .def_rw("payload_bytes", &NetworkConfig::payload_bytes)
       .def_rw("data_wire_bytes", &NetworkConfig::data_wire_bytes)
       .def_rw("probe_wire_bytes", &NetworkConfig::probe_wire_bytes)
-      .def_rw("uplink_delay_ps", &NetworkConfig::uplink_delay)
-      .def_rw("downlink_delay_ps", &NetworkConfig::downlink_delay)
-      .def_rw("control_delay_ps", &NetworkConfig::control_delay)
-      .def_rw("buffer_bytes", &NetworkConfig::buffer_bytes)
-      .def_rw("ecn_min_bytes", &NetworkConfig::ecn_min_bytes)
-      .def_rw("ecn_max_bytes", &NetworkConfig::ecn_max_bytes)
-      .def_rw("ecn_max_probability", &NetworkConfig::ecn_max_probability)
       .def_rw("cnp_interval_ps", &NetworkConfig::cnp_interval)
       .def_rw("burst_packets", &NetworkConfig::burst_packets)
       .def_rw("message_packets", &NetworkConfig::message_packets)
       .def_rw("inflight_packets", &NetworkConfig::inflight_packets)
+      .def_rw("ack_each_packet", &NetworkConfig::ack_each_packet)
+      .def_rw("send_cnps", &NetworkConfig::send_cnps)
       .def_rw("probe_gap_ps", &NetworkConfig::probe_gap)
       .def_rw("probe_timeout_ps", &NetworkConfig::probe_timeout)
       .def_rw("retransmit_timeout_ps", &NetworkConfig::retransmit_timeout)
       .def_rw("start_jitter_ps", &NetworkConfig::start_jitter)
-      .def_rw("decision_latency_ps", &NetworkConfig::decision_latency);
+      .def_rw("decision_latency_ps", &NetworkConfig::decision_latency)
+      .def_rw("buffer_bytes", &NetworkConfig::buffer_bytes)
+      .def_rw("dynamic_threshold", &NetworkConfig::dynamic_threshold)
+      .def_rw("mark_at_dequeue", &NetworkConfig::mark_at_dequeue)
+      .def_rw("telemetry", &NetworkConfig::telemetry)
+      .def_rw("lossless", &NetworkConfig::lossless)
+      .def_rw("pfc_headroom_bytes", &NetworkConfig::pfc_headroom_bytes)
+      .def_rw("pfc_reserve_bytes", &NetworkConfig::pfc_reserve_bytes)
+      .def_rw("pfc_resume_bytes", &NetworkConfig::pfc_resume_bytes)
+      .def_rw("scheduled_ports", &NetworkConfig::scheduled_ports)
+      .def("set_red", [](NetworkConfig &n, std::int64_t min, std::int64_t max,
+                         double probability) { n.red = RedConfig{min, max, probability}; })
+      .def("set_classes", [](NetworkConfig &n, const std::vector<std::uint32_t> &weights) {
+        if (weights.empty() || weights.size() > kMaxClasses)
+          throw std::invalid_argument("1 to 8 classes are possible");
+        n.classes.clear();
+        for (const std::uint32_t weight : weights)
+          n.classes.push_back(ClassConfig{weight});
+      });
+  nb::class_<FabricConfig>(m, "FabricConfig")
+      .def(nb::init<>())
+      .def_rw("switches", &FabricConfig::switches)
+      .def_rw("uplink_delay_ps", &FabricConfig::uplink_delay)
+      .def("set_uplinks", [](FabricConfig &f, const ReadOnly<std::uint32_t> &node) { f.uplink_node = copy_of(node); })
+      .def("set_ports", &set_ports, "node"_a, "ps_per_byte"_a, "delay_ps"_a, "next"_a);
   nb::class_<ScenarioConfig>(m, "ScenarioConfig")
       .def(nb::init<>())
       .def_rw("hosts", &ScenarioConfig::hosts)
-      .def_rw("ports", &ScenarioConfig::ports)
+      .def_rw("receivers", &ScenarioConfig::receivers)
       .def_rw("long_flow", &ScenarioConfig::long_flow)
       .def_rw("recovered_rate", &ScenarioConfig::recovered_rate)
-      .def("set_flows", &set_flows, "host"_a, "port"_a, "packets"_a, "start_ps"_a, "period_ps"_a);
+      .def("set_ways_back",
+           [](ScenarioConfig &s, const ReadOnly<std::int64_t> &delays) { s.control_delays = copy_of(delays); })
+      .def("set_routes", [](ScenarioConfig &s, const ReadOnly<std::uint32_t> &ports) { s.routes = copy_of(ports); })
+      .def("set_flows", &set_flows, "host"_a, "packets"_a, "last_wire_bytes"_a, "start_ps"_a, "period_ps"_a, "klass"_a,
+           "way_back"_a, "route_offset"_a);
 
   nb::class_<Simulator>(m, "Simulator")
-      .def(
-          "__init__",
-          [](Simulator *self, const NetworkConfig &net, const ScenarioConfig &scenario, Policy *policy,
-             double initial_rate, std::uint64_t seed) {
-            if (scenario.flows.empty() || 3 + scenario.ports + 2 * scenario.hosts > 65536) {
-              throw std::invalid_argument("too many hosts and ports, or no flows");
-            }
-            new (self) Simulator(net, scenario, policy, initial_rate, seed);
-          },
-          "network"_a, "scenario"_a, nb::arg("policy").none(), "initial_rate"_a, "seed"_a, nb::keep_alive<1, 4>())
+      .def("__init__", &build, "network"_a, "fabric"_a, "scenario"_a, nb::arg("policy").none(),
+           nb::arg("baseline").none(), "max_min"_a, "initial_rate"_a, "seed"_a, nb::keep_alive<1, 5>(),
+           nb::keep_alive<1, 6>())
       .def("run", &run, "until_ps"_a)
       .def_prop_ro("now_ps", &Simulator::now)
       .def_rw("recording", &Simulator::recording)
@@ -211,7 +317,17 @@ NB_MODULE(_core, m) {
       .def("reset_window", &Simulator::reset_window)
       .def("window", &window)
       .def("conservation", &conservation)
-      .def("rates", &rates);
+      .def("rates", &rates)
+      .def("delivered", &delivered)
+      .def("ports", &ports)
+      .def("set_red",
+           [](Simulator &sim, std::uint32_t port, std::int64_t min, std::int64_t max, double probability) {
+             if (port >= sim.fabric().ports().size())
+               throw std::invalid_argument("there is no such port");
+             sim.set_red(port, RedConfig{min, max, probability});
+           })
+      .def_prop_ro("bytes_per_flow", &Simulator::bytes_per_flow);
+  m.attr("CHECKED") = kChecked;
 }
 
 } // namespace netsim

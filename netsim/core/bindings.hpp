@@ -1,4 +1,4 @@
-// Shared by the two halves of the bindings.
+// Shared by the parts of the bindings.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -28,5 +28,6 @@ template <class T> std::vector<T> copy_of(const ReadOnly<T> &array) {
 }
 
 void bind_policies(nb::module_ &m);
+void bind_baselines(nb::module_ &m);
 
 } // namespace netsim

@@ -8,44 +8,88 @@
 
 namespace netsim {
 
+inline constexpr std::uint32_t kMaxClasses = 8;
+
+// RED on the instantaneous queue (DCQCN, SIGCOMM'15, figure 5).
+struct RedConfig {
+  std::int64_t min_bytes = 0;
+  std::int64_t max_bytes = 0;
+  double max_probability = 0;
+};
+
+// A queue of a port. weight 0: strict priority, the lower class first; else its share by deficit round robin.
+struct ClassConfig {
+  std::uint32_t weight = 1;
+};
+
 struct NetworkConfig {
-  Ps ps_per_byte = 80;
+  // Senders and receivers.
+  Ps ps_per_byte = 80; // of every NIC
   std::uint32_t payload_bytes = 1024;
   std::uint32_t data_wire_bytes = 1106;
   std::uint32_t probe_wire_bytes = 84;
-  Ps uplink_delay = 0;   // host to switch, forwarding included
-  Ps downlink_delay = 0; // port to receiver
-  Ps control_delay = 0;  // receiver to sender: ACK, NACK, CNP, RTT response
-  std::int64_t buffer_bytes = 0;
-  std::int64_t ecn_min_bytes = 0;
-  std::int64_t ecn_max_bytes = 0;
-  double ecn_max_probability = 0;
   Ps cnp_interval = 0;
   std::uint32_t burst_packets = 4;
   std::uint32_t message_packets = 16;
   std::uint32_t inflight_packets = 640;
+  bool ack_each_packet = false;
+  bool send_cnps = true;
   Ps probe_gap = 0;
   Ps probe_timeout = 0;
   Ps retransmit_timeout = 0;
   Ps start_jitter = 0;
   Ps decision_latency = 0;
+
+  // Switches.
+  std::int64_t buffer_bytes = 0;
+  double dynamic_threshold = 0; // a queue holds at most this times what is free of the buffer; 0: no such limit
+  RedConfig red;                // of every port, until set otherwise
+  bool mark_at_dequeue = false;
+  bool telemetry = false;
+  std::vector<ClassConfig> classes{ClassConfig{}};
+  bool lossless = false;
+  std::int64_t pfc_headroom_bytes = 0; // of all links into a switch together, and their reserves: never lent
+  std::int64_t pfc_reserve_bytes = 0;  // of each link into a switch and class
+  std::int64_t pfc_resume_bytes = 0;
+  bool scheduled_ports = false; // ports that decide packet by packet also where a FIFO would do (to compare the two)
+};
+
+// A switch's egress port and the link behind it.
+struct PortConfig {
+  std::uint32_t node = 0;
+  Ps ps_per_byte = 80;
+  Ps delay = 0;           // from the end of a transmission here to the arrival at the next port or the receiver
+  std::uint32_t next = 0; // the switch behind the link (of ports between switches)
+};
+
+struct FabricConfig {
+  std::uint32_t switches = 1;
+  Ps uplink_delay = 0;                    // host to switch, forwarding included
+  std::vector<std::uint32_t> uplink_node; // of each host
+  std::vector<PortConfig> ports;          // those of the receivers first
 };
 
 // One flow of the scenario. packets == 0: unlimited. period > 0: the flow comes back every period.
 struct FlowConfig {
   std::uint32_t host = 0;
-  std::uint32_t port = 0;
   std::uint32_t packets = 0;
   Ps start = 0;
   Ps period = 0;
+  std::uint32_t route = 0;           // where its ports begin in ScenarioConfig::routes
+  std::uint32_t control = 0;         // index of its way back's delay
+  std::uint16_t last_wire_bytes = 0; // of its last packet
+  std::uint8_t hops = 1;
+  std::uint8_t klass = 0;
 };
 
 struct ScenarioConfig {
   std::uint32_t hosts = 0;
-  std::uint32_t ports = 0;
+  std::uint32_t receivers = 0;
   std::int32_t long_flow = -1; // the flow whose recovery is measured, -1: none
   double recovered_rate = 0.9;
   std::vector<FlowConfig> flows; // grouped by host
+  std::vector<std::uint32_t> routes;
+  std::vector<Ps> control_delays;
 };
 
 } // namespace netsim

@@ -9,9 +9,13 @@ Conservation Simulator::conservation() const {
     for (std::size_t i = 0; i < nic.uplink.size(); ++i)
       c.on_uplinks += nic.uplink[i].packets;
   }
-  for (const Port &port : switch_.ports()) {
-    for (std::size_t i = 0; i < port.queue.size(); ++i)
-      c.at_ports += port.queue[i].kind == PacketKind::data;
+  for (const Port &port : fabric_.ports()) {
+    for (std::size_t i = 0; i < port.link.size(); ++i)
+      c.at_ports += port.link[i].kind == PacketKind::data;
+    for (const ClassQueue &queue : port.queues) {
+      for (std::size_t i = 0; i < queue.packets.size(); ++i)
+        c.at_ports += queue.packets[i].packet.kind == PacketKind::data;
+    }
   }
   return c;
 }

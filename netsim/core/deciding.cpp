@@ -10,13 +10,14 @@ void Simulator::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
   Sender &s = senders_[flow];
   if (!s.active || !s.probe_outstanding || serial != s.probe_serial)
     return;
-  const Event event{timestamp(s.probe_sent_at),          timestamp(now),     s.cnp_count, s.nack_count,
-                    s.sent_packets * net_.payload_bytes, s.probe_queue_bytes};
+  const Event event{timestamp(s.probe_sent_at), timestamp(now), s.cnp_count, s.nack_count, s.sent_bytes,
+                    s.probe_queue_bytes};
   s.probe_outstanding = false;
   s.probe_at = std::numeric_limits<Ps>::max(); // none before the decision has taken effect
-  s.cnp_count = s.nack_count = s.sent_packets = 0;
+  s.cnp_count = s.nack_count = s.sent_bytes = 0;
   const std::uint32_t step = s.step++;
   ++counters_.decisions;
+  ++counters_.rtts;
   counters_.rtt_ns += event.response_ns - event.request_sent_ns;
 
   if (policy_ == nullptr) {
@@ -34,10 +35,7 @@ void Simulator::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
   }
   if (net_.decision_latency == 0)
     return apply_rate(now, flow, decision.rate);
-  const Ps due = now + net_.decision_latency;
-  if (pending_.empty())
-    events_.set(kPending, event_key(due, kPending));
-  pending_.push(PendingRate{due, flow, s.generation, decision.rate});
+  push_pending(PendingRate{now + net_.decision_latency, flow, s.generation, decision.rate});
 }
 
 void Simulator::answer(const double *rate, const std::int32_t *action_q16) {
@@ -54,19 +52,24 @@ void Simulator::answer(const double *rate, const std::int32_t *action_q16) {
       apply_rate(asked.time, asked.flow, rate[i]);
       continue;
     }
-    const Ps due = asked.time + net_.decision_latency;
-    if (pending_.empty())
-      events_.set(kPending, event_key(due, kPending));
-    pending_.push(PendingRate{due, asked.flow, asked.generation, rate[i]});
+    push_pending(PendingRate{asked.time + net_.decision_latency, asked.flow, asked.generation, rate[i]});
   }
   batch_.clear();
   asked_records_ = Records{};
+}
+
+void Simulator::push_pending(const PendingRate &pending) {
+  if (pending_.empty())
+    events_.set(kPending, event_key(pending.due, kPending));
+  pending_.push(pending);
 }
 
 void Simulator::on_pending(Ps now) {
   const PendingRate pending = pending_.front();
   pending_.pop();
   events_.set(kPending, pending_.empty() ? kNever : event_key(pending_.front().due, kPending));
+  if (max_min_)
+    return share_ideally(now);
   const Sender &s = senders_[pending.flow];
   if (s.active && s.generation == pending.generation)
     apply_rate(now, pending.flow, pending.rate);

@@ -1,4 +1,4 @@
-// The two ends of a flow: the sender at its host's NIC and the receiver behind a port of the switch.
+// The two ends of a flow: the sender at its host's NIC and the receiver behind a port of a switch.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,7 @@ struct Sender {
   std::uint32_t next_psn = 0;
   std::uint32_t acked_psn = 0;
   std::uint32_t asked_psn = 0; // an ACK has been asked for up to here
+  std::uint32_t window = 0;    // packets in flight at the most
   Ps timed_at = 0;             // when the oldest ACK asked for was asked for, or the last one came
 
   // RTT probe: one outstanding.
@@ -34,31 +35,29 @@ struct Sender {
   std::uint32_t probe_queue_bytes = 0;
   bool probe_outstanding = false;
   bool active = false;
+  std::uint8_t klass = 0;
 
   // Since the last decision.
   std::uint32_t cnp_count = 0;
   std::uint32_t nack_count = 0;
-  std::uint32_t sent_packets = 0;
+  std::uint32_t sent_bytes = 0; // payload
 
   std::uint32_t step = 0;       // decisions since the flow was new
   std::uint32_t generation = 0; // how often it has been new
   std::uint32_t host = 0;
-  std::uint32_t port = 0;
   std::uint32_t qp = 0; // index within the host
   std::uint64_t sent_total = 0;
 
   bool ack_awaited() const { return asked_psn > acked_psn; }
 
-  // Packets that may leave in one burst: within the burst limit, the in-flight cap, the message and the flow.
+  // Packets that may leave in one burst: within the burst limit, what may be in flight, the message and the flow.
   std::uint32_t burst_room(const NetworkConfig &net) const {
-    const std::uint32_t room = acked_psn + net.inflight_packets - next_psn;
+    const std::uint32_t room = acked_psn + window - next_psn;
     const std::uint32_t left = end_psn - next_psn;
     const std::uint32_t message_left = net.message_packets - (next_psn - start_psn) % net.message_packets;
     return std::min(std::min(room, left), std::min(message_left, net.burst_packets));
   }
-  bool blocked(const NetworkConfig &net) const {
-    return next_psn == end_psn || next_psn - acked_psn >= net.inflight_packets;
-  }
+  bool blocked() const { return next_psn == end_psn || next_psn - acked_psn >= window; }
 
   // Go back N: everything from `psn` on is sent again.
   void go_back(std::uint32_t psn, Ps now) {
@@ -70,10 +69,21 @@ struct Sender {
 };
 
 struct Receiver {
-  Ps cnp_at = 0; // no CNP before
+  Ps cnp_at = 0;        // no CNP before
+  Ps base_latency = 0;  // of a full data packet that waits nowhere
+  Ps last_sent_at = -1; // of the last packet that came (checked builds)
   std::uint32_t expected_psn = 0;
   std::uint32_t gap_psn = 0; // the last packet that came out of order
   bool nacked = false;       // the gap has been reported
 };
+
+// Where a flow's packets pass: ports in order, the delay of the way back.
+struct Route {
+  std::uint32_t first = 0; // in ScenarioConfig::routes
+  std::uint16_t control = 0;
+  std::uint8_t hops = 1;
+  std::uint8_t klass = 0;
+};
+static_assert(sizeof(Route) == 8);
 
 } // namespace netsim

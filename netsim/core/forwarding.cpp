@@ -1,4 +1,4 @@
-// From the uplink through the switch to the receiver, and what the receiver sends back.
+// From the uplink through the switches to the receiver, and what the receiver sends back.
 #include "simulator.hpp"
 
 namespace netsim {
@@ -6,25 +6,30 @@ namespace netsim {
 void Simulator::on_uplink(Ps now, std::uint32_t host) {
   Nic &nic = nics_[host];
   Burst &burst = nic.uplink.front();
-  const std::uint32_t port = senders_[burst.flow].port;
+  const Route &route = routes_[burst.flow];
   Ps next = 0;
-  Packet packet{0, burst.flow, burst.psn, 0, PacketKind::data, false, false};
-  Ps duration = data_ps_;
+  Packet packet{};
+  packet.flow = burst.flow;
+  packet.psn = burst.psn;
   if (burst.packets > 0) {
     --burst.packets;
     ++burst.psn;
-    packet.ack = burst.packets == 0 && burst.ack != 0;
-    if (burst.packets > 0) {
-      next = now + data_ps_;
+    const bool last = burst.packets == 0;
+    packet.wire_bytes = last ? burst.last_bytes : static_cast<std::uint16_t>(net_.data_wire_bytes);
+    packet.ack = burst.ack_each || (last && burst.ack_last);
+    if (!last) {
+      next = now + (burst.packets > 1 ? data_ps_ : burst.last_bytes * net_.ps_per_byte);
     } else if (burst.probe_serial != 0) {
       next = now + probe_ps_;
     }
+    if (net_.telemetry)
+      packet.telemetry = fabric_.telemetry().take();
   } else {
     packet.kind = PacketKind::probe;
     packet.psn = burst.probe_serial;
-    duration = probe_ps_;
-    senders_[burst.flow].probe_queue_bytes = static_cast<std::uint32_t>(switch_.backlog(port, now) / net_.ps_per_byte);
+    packet.wire_bytes = static_cast<std::uint16_t>(net_.probe_wire_bytes);
   }
+  packet.sent_at = now - uplink_delay_ - packet.wire_bytes * net_.ps_per_byte;
   if (next == 0) {
     nic.uplink.pop();
     events_.set(uplinks_ + host, nic.uplink.empty() ? kNever : event_key(nic.uplink.front().arrival, uplinks_ + host));
@@ -32,64 +37,178 @@ void Simulator::on_uplink(Ps now, std::uint32_t host) {
     burst.arrival = next;
     events_.set(uplinks_ + host, event_key(next, uplinks_ + host));
   }
-
-  const bool first = switch_.port(port).queue.empty();
-  if (!switch_.enqueue(port, now, duration, packet)) {
-    ++(packet.kind == PacketKind::data ? counters_.data_dropped : counters_.probes_dropped);
-  } else if (first) {
-    events_.set(kPorts + port, event_key(packet.delivery, kPorts + port));
-  }
+  forward(now, scenario_.routes[route.first], Ingress{host, route.klass}, packet);
 }
 
-void Simulator::on_port(Ps now, std::uint32_t port) {
-  Ring<Packet> &queue = switch_.port(port).queue;
-  const Packet packet = queue.front();
-  queue.pop();
-  events_.set(kPorts + port, queue.empty() ? kNever : event_key(queue.front().delivery, kPorts + port));
+// A packet has come to a switch and is to leave it by `port`.
+void Simulator::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) {
+  Port &port = fabric_.port(p);
   if (packet.kind == PacketKind::probe) {
-    switch_.port(port).received_bytes += net_.probe_wire_bytes;
+    // The queue it meets, as bytes of the NIC's line time; that of the most congested port counts.
+    const auto queue = static_cast<std::uint32_t>(port.backlog(now) / net_.ps_per_byte);
+    std::uint32_t &most = senders_[packet.flow].probe_queue_bytes;
+    most = std::max(most, queue);
+  }
+  const bool first = port.link.empty();
+  if (!fabric_.enqueue(p, now, from, packet)) {
+    fabric_.telemetry().give(packet.telemetry);
+    if (packet.kind == PacketKind::data) {
+      ++counters_.data_dropped;
+      ++port.dropped;
+    } else {
+      ++counters_.probes_dropped;
+    }
+    return;
+  }
+  if (!fabric_.scheduled()) {
+    if (first)
+      events_.set(links_ + p, event_key(packet.due, links_ + p));
+    return;
+  }
+  if (!port.busy)
+    transmit(now, p);
+  if (fabric_.lossless() && fabric_.must_pause(from))
+    tell(now, from, true);
+}
+
+// Scheduled ports: begin to send what the port picks, if there is anything.
+void Simulator::transmit(Ps now, std::uint32_t p) {
+  Port &port = fabric_.port(p);
+  const bool idle = port.link.empty();
+  if (!fabric_.begin(port, now)) {
+    events_.set(transmitters_ + p, kNever);
+    return;
+  }
+  events_.set(transmitters_ + p, event_key(port.free_at, transmitters_ + p));
+  if (idle)
+    events_.set(links_ + p, event_key(port.link.front().due, links_ + p));
+}
+
+void Simulator::on_transmitted(Ps now, std::uint32_t p) {
+  Port &port = fabric_.port(p);
+  fabric_.finish(port);
+  const Ingress from{port.sending_from, port.sending_class};
+  transmit(now, p);
+  if (fabric_.lossless() && fabric_.may_resume(from))
+    tell(now, from, false);
+}
+
+// A PFC frame to the transmitter of a link: it takes the link's delay and waits for nothing.
+void Simulator::tell(Ps now, Ingress from, bool on) {
+  pauses_.push(Pause{now + link_delay_[from.link], from.link, from.klass, on});
+  counters_.pauses += on;
+  events_.set(pauses_stream_, event_key(pauses_.top().arrival, pauses_stream_));
+}
+
+void Simulator::on_pause(Ps now) {
+  const Pause pause = pauses_.top();
+  pauses_.pop();
+  events_.set(pauses_stream_, pauses_.empty() ? kNever : event_key(pauses_.top().arrival, pauses_stream_));
+
+  Ps &since = paused_since_[pause.link * net_.classes.size() + pause.klass];
+  if (!pause.on)
+    counters_.paused_ps += static_cast<std::uint64_t>(now - since);
+  since = now;
+  const auto bit = static_cast<std::uint8_t>(1U << pause.klass);
+  const bool nic = pause.link < scenario_.hosts;
+  std::uint8_t &paused = nic ? nics_[pause.link].paused : fabric_.port(pause.link - scenario_.hosts).paused;
+  paused = static_cast<std::uint8_t>(pause.on ? paused | bit : paused & ~bit);
+  if (nic)
+    return schedule_nic(pause.link);
+  const std::uint32_t p = pause.link - scenario_.hosts;
+  if (!fabric_.port(p).busy)
+    transmit(now, p);
+}
+
+void Simulator::on_link(Ps now, std::uint32_t p) {
+  Port &port = fabric_.port(p);
+  fabric_.left(port, port.link.front());
+  Packet packet = port.link.front();
+  port.link.pop();
+  port.came -= port.came > 0;
+  events_.set(links_ + p, port.link.empty() ? kNever : event_key(port.link.front().due, links_ + p));
+
+  const Route &route = routes_[packet.flow];
+  if (++packet.hop < route.hops) {
+    const Ingress from{scenario_.hosts + p, route.klass};
+    return forward(now, scenario_.routes[route.first + packet.hop], from, packet);
+  }
+  if (packet.kind == PacketKind::probe) {
     ++counters_.probes_arrived;
     send_control(now, packet.flow, ControlKind::response, packet.psn);
   } else {
-    switch_.port(port).received_bytes += net_.data_wire_bytes;
     deliver(now, packet);
   }
 }
 
 void Simulator::deliver(Ps now, const Packet &packet) {
-  ++counters_.data_arrived;
-  counters_.wait_ps += packet.wait_ps;
-  window_.latency.add(one_way_base() + packet.wait_ps);
-
   Receiver &r = receivers_[packet.flow];
+  const Ps latency = now - packet.sent_at;
+  Ps base = r.base_latency;
+  if (packet.wire_bytes < net_.data_wire_bytes)
+    base -= short_packet_saves(packet);
+  ++counters_.data_arrived;
+  counters_.wait_ps += static_cast<std::uint64_t>(latency - base);
+  counters_.latency_ps += static_cast<std::uint64_t>(latency);
+  window_.latency.add(latency);
+  check(latency >= base, "a packet was faster than its path");
+  check(packet.sent_at > r.last_sent_at, "packets of a flow overtook one another");
+  if constexpr (kChecked)
+    r.last_sent_at = packet.sent_at;
+
   if (packet.psn == r.expected_psn) {
     ++r.expected_psn;
     ++counters_.data_in_order;
     r.nacked = false;
     if (packet.ack)
-      send_control(now, packet.flow, ControlKind::ack, r.expected_psn);
+      send_ack(now, packet, r.expected_psn);
+    else
+      fabric_.telemetry().give(packet.telemetry);
   } else if (packet.psn > r.expected_psn) {
     // The first packet after a gap is reported; so is the next if the sender has gone back and it is lost again.
     if (!r.nacked || packet.psn <= r.gap_psn)
       send_control(now, packet.flow, ControlKind::nack, r.expected_psn);
     r.nacked = true;
     r.gap_psn = packet.psn;
+    fabric_.telemetry().give(packet.telemetry);
   } else if (packet.ack) {
-    send_control(now, packet.flow, ControlKind::ack, r.expected_psn);
+    send_ack(now, packet, r.expected_psn);
+  } else {
+    fabric_.telemetry().give(packet.telemetry);
   }
   if (packet.marked) {
     ++counters_.marked;
-    if (now >= r.cnp_at) {
+    if (net_.send_cnps && now >= r.cnp_at) {
       r.cnp_at = now + net_.cnp_interval;
       send_control(now, packet.flow, ControlKind::cnp, 0);
     }
   }
 }
 
+// What a data packet that is shorter than the others gains on its path.
+Ps Simulator::short_packet_saves(const Packet &packet) const {
+  const Route &route = routes_[packet.flow];
+  Ps ps_per_byte = net_.ps_per_byte;
+  for (std::uint32_t h = 0; h < route.hops; ++h)
+    ps_per_byte += fabric_.ports()[scenario_.routes[route.first + h]].ps_per_byte;
+  return (net_.data_wire_bytes - packet.wire_bytes) * ps_per_byte;
+}
+
+void Simulator::send_ack(Ps now, const Packet &packet, std::uint32_t expected) {
+  push_control(Control{now, packet.sent_at, packet.flow, expected, packet.telemetry, ControlKind::ack, packet.marked});
+}
+
 void Simulator::send_control(Ps now, std::uint32_t flow, ControlKind kind, std::uint32_t value) {
-  if (control_.empty())
-    events_.set(kControl, event_key(now + net_.control_delay, kControl));
-  control_.push(Control{now + net_.control_delay, flow, value, kind});
+  push_control(Control{now, 0, flow, value, 0, kind, false});
+}
+
+// Onto the way back of the flow.
+void Simulator::push_control(Control control) {
+  const std::uint32_t way = routes_[control.flow].control;
+  control.arrival += scenario_.control_delays[way];
+  if (control_[way].empty())
+    events_.set(kControl + way, event_key(control.arrival, kControl + way));
+  control_[way].push(control);
 }
 
 } // namespace netsim

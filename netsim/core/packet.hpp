@@ -1,4 +1,4 @@
-// What travels: plain records of at most 32 bytes, copied into ring buffers.
+// What travels: plain records, copied into ring buffers.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,41 @@ struct Burst {
   std::uint32_t psn;
   std::uint32_t probe_serial; // 0: no probe follows
   std::uint16_t packets;
-  std::uint8_t ack; // the last data packet ends a message (or the flow) and asks for an ACK
+  std::uint16_t last_bytes; // on the wire, of the last data packet: a flow's last one may be short
+  bool ack_last;            // the last data packet ends a message (or the flow) and asks for an ACK
+  bool ack_each;            // every data packet asks for one
 };
 static_assert(sizeof(Burst) <= 32);
 
 enum class PacketKind : std::uint8_t { data, probe };
 
-// A packet that a port has accepted. Its wait is known then: the port is a FIFO of constant rate.
+// A packet at a switch port or on the link behind it.
 struct Packet {
-  Ps delivery;
+  Ps due;     // when it has wholly reached the other end of the link
+  Ps sent_at; // when its first bit left the NIC
   std::uint32_t flow;
-  std::uint32_t psn; // of a probe: its serial number
-  std::uint32_t wait_ps;
-  PacketKind kind;
-  bool ack;
-  bool marked;
+  std::uint32_t psn;        // of a probe: its serial number
+  std::uint32_t wait_ps;    // at this port
+  std::uint32_t telemetry;  // what switches stamped into it, 0: nothing
+  std::uint16_t wire_bytes; //
+  std::uint8_t hop;         // ports it has passed before this one
+  PacketKind kind : 1;
+  bool ack : 1;
+  bool marked : 1;
 };
-static_assert(sizeof(Packet) <= 32);
+static_assert(sizeof(Packet) <= 40);
 
 enum class ControlKind : std::uint8_t { ack, nack, cnp, response };
 
 // On the way back, on a path of constant delay.
 struct Control {
   Ps arrival;
+  Ps sent_at; // ack: when the packet that asked for it was sent
   std::uint32_t flow;
-  std::uint32_t value; // ack, nack: the next packet the receiver expects; response: the probe's serial number
+  std::uint32_t value;     // ack, nack: the next packet the receiver expects; response: the probe's serial number
+  std::uint32_t telemetry; // ack: of the packet that asked for it
   ControlKind kind;
+  bool marked; // ack: the packet that asked for it carried the mark
 };
 static_assert(sizeof(Control) <= 32);
 
@@ -52,5 +61,14 @@ struct PendingRate {
   double rate;
 };
 static_assert(sizeof(PendingRate) <= 32);
+
+// A priority flow control frame on its way to the transmitter of a link (IEEE 802.1Qbb).
+struct Pause {
+  Ps arrival;
+  std::uint32_t link;
+  std::uint8_t klass;
+  bool on;
+  bool operator>(const Pause &other) const { return arrival > other.arrival; }
+};
 
 } // namespace netsim

@@ -24,8 +24,12 @@ struct Counters {
   std::uint64_t cnps = 0;
   std::uint64_t timeouts = 0;
   std::uint64_t decisions = 0;
-  std::uint64_t wait_ps = 0; // data packets' waits at the switch
-  std::uint64_t rtt_ns = 0;  // of all decisions
+  std::uint64_t wait_ps = 0;    // data packets' waits at the switches
+  std::uint64_t latency_ps = 0; // .. and their whole latencies
+  std::uint64_t rtts = 0;       // RTTs measured: a decision's probe, a baseline's ACK
+  std::uint64_t rtt_ns = 0;     // all of them together
+  std::uint64_t pauses = 0;     // priority flow control frames that stop a link
+  std::uint64_t paused_ps = 0;  // links' time under them
 };
 
 // A burst of short flows, measured on the long one: from the moment they begin until the long flow is back.
@@ -35,6 +39,14 @@ struct Recovery {
   std::uint32_t running = 0;
 };
 
+// Finite flows that were done, in the order of their ends.
+struct Completions {
+  std::vector<std::uint32_t> flow;
+  std::vector<std::int64_t> start;
+  std::vector<std::int64_t> finish;
+  std::vector<std::int64_t> alone; // how long it takes in an empty network
+};
+
 struct Window {
   Ps begin = 0;
   Counters at_begin;
@@ -42,7 +54,9 @@ struct Window {
   std::vector<std::uint32_t> expected_psn;   // of each receiver
   std::vector<std::uint64_t> sent;           // of each sender, packets
   std::vector<std::uint64_t> received_bytes; // of each port
-  std::vector<double> completion_normalised;
+  std::vector<std::uint64_t> marked;
+  std::vector<std::uint64_t> dropped;
+  Completions completions;
   std::vector<double> recovery_us;
 };
 

@@ -1,18 +1,27 @@
 // Flows come and go; what their coming and going is measured by.
 #include "simulator.hpp"
 
+#include <algorithm>
+
+#include "max_min.hpp"
+
 namespace netsim {
 
+namespace {
+constexpr Ps kShareInterval = 1'000'000; // the ideal allocator looks at who is there once a microsecond at the most
+} // namespace
+
 void Simulator::on_start(Ps now) {
-  const std::uint32_t flow = key_stream(starts_.first());
+  const std::uint32_t flow = starts_.top().second;
   const Ps period = scenario_.flows[flow].period;
+  const Ps planned = starts_.top().first;
+  starts_.pop();
   if (!senders_[flow].active)
     begin_flow(now, flow);
   // A flow still busy when its next round begins leaves that round out.
-  next_start_[flow] += period;
-  starts_.set(flow, period > 0 ? event_key(next_start_[flow], flow) : kNever);
-  const std::uint64_t first = starts_.first();
-  events_.set(kStarts, first == kNever ? kNever : event_key(key_time(first), kStarts));
+  if (period > 0)
+    starts_.emplace(planned + period, flow);
+  events_.set(starts_stream_, starts_.empty() ? kNever : event_key(starts_.top().first, starts_stream_));
 }
 
 void Simulator::begin_flow(Ps now, std::uint32_t flow) {
@@ -23,16 +32,27 @@ void Simulator::begin_flow(Ps now, std::uint32_t flow) {
   s.start_psn = s.next_psn;
   s.end_psn = packets == 0 ? kUnlimited : s.next_psn + packets;
   s.rate = initial_rate_;
+  s.window = net_.inflight_packets;
   s.pace_at = s.pace_base = now;
   s.last_burst_ps = 0;
   s.timed_at = now;
   s.probe_at = now;
   s.probe_outstanding = false;
-  s.cnp_count = s.nack_count = s.sent_packets = 0;
+  s.cnp_count = s.nack_count = s.sent_bytes = 0;
   s.step = 0;
   started_at_[flow] = now;
   if (policy_ != nullptr)
     policy_->reset(flow);
+  if (baseline_ != nullptr) {
+    const Ps back = scenario_.control_delays[routes_[flow].control];
+    const Pace pace = baseline_->start(
+        flow, now,
+        PathFacts{receivers_[flow].base_latency + back, routes_[flow].hops, net_.ps_per_byte, net_.data_wire_bytes});
+    s.rate = pace.rate;
+    s.window = window_packets(pace.window);
+  }
+  if (max_min_)
+    share_soon(now);
   if (scenario_.long_flow >= 0 && flow != static_cast<std::uint32_t>(scenario_.long_flow)) {
     if (recovery_.running == 0 && recovery_.begin < 0)
       recovery_.begin = now;
@@ -46,13 +66,62 @@ void Simulator::end_flow(Ps now, std::uint32_t flow) {
   Sender &s = senders_[flow];
   s.active = false;
   s.probe_outstanding = false;
-  const FlowConfig &config = scenario_.flows[flow];
-  const Ps alone = (config.packets - 1) * data_ps_ + one_way_base() + net_.control_delay;
-  window_.completion_normalised.push_back(static_cast<double>(now - started_at_[flow]) / static_cast<double>(alone));
+  Completions &done = window_.completions;
+  done.flow.push_back(flow);
+  done.start.push_back(started_at_[flow]);
+  done.finish.push_back(now);
+  done.alone.push_back(alone(flow));
+  if (max_min_)
+    share_soon(now);
+  schedule(s);
   if (scenario_.long_flow >= 0 && --recovery_.running == 0) {
     recovery_.quiet = now;
-    long_flow_rate(now, senders_[static_cast<std::uint32_t>(scenario_.long_flow)].rate);
+    const auto long_flow = static_cast<std::uint32_t>(scenario_.long_flow);
+    long_flow_rate(now, rate_of(long_flow));
   }
+}
+
+// From a flow's start to its last ACK in an empty network: at the rate of its slowest link.
+Ps Simulator::alone(std::uint32_t flow) const {
+  const FlowConfig &config = scenario_.flows[flow];
+  const Route &route = routes_[flow];
+  Ps slowest = net_.ps_per_byte;
+  Ps ps_per_byte = net_.ps_per_byte;
+  for (std::uint32_t h = 0; h < route.hops; ++h) {
+    const Ps of_port = fabric_.ports()[scenario_.routes[route.first + h]].ps_per_byte;
+    slowest = std::max(slowest, of_port);
+    ps_per_byte += of_port;
+  }
+  const Ps saved = (net_.data_wire_bytes - config.last_wire_bytes) * ps_per_byte;
+  return (config.packets - 1) * net_.data_wire_bytes * slowest + receivers_[flow].base_latency - saved +
+         scenario_.control_delays[route.control];
+}
+
+void Simulator::share_soon(Ps now) {
+  if (pending_.empty())
+    push_pending(PendingRate{now + kShareInterval, 0, 0, 0.0});
+}
+
+// The ideal: every flow at its max-min fair share of the links, at once.
+void Simulator::share_ideally(Ps now) {
+  const std::uint32_t hosts = scenario_.hosts;
+  std::vector<double> capacity(hosts, 1.0);
+  for (const Port &port : fabric_.ports())
+    capacity.push_back(static_cast<double>(net_.ps_per_byte) / static_cast<double>(port.ps_per_byte));
+  std::vector<std::uint32_t> flows, offsets{0}, links;
+  for (std::uint32_t f = 0; f < senders_.size(); ++f) {
+    if (!senders_[f].active)
+      continue;
+    flows.push_back(f);
+    links.push_back(senders_[f].host);
+    for (std::uint32_t h = 0; h < routes_[f].hops; ++h)
+      links.push_back(hosts + scenario_.routes[routes_[f].first + h]);
+    offsets.push_back(static_cast<std::uint32_t>(links.size()));
+  }
+  std::vector<double> rate(flows.size());
+  max_min(capacity, offsets, links, std::vector<std::uint8_t>(flows.size(), 1), rate);
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    apply_rate(now, flows[i], rate[i]);
 }
 
 // PCC-RL, appendix E: from the interruption by the short flows until they are done and the long flow is back.

@@ -18,7 +18,7 @@ SUMS = ("wait_ps", "rtt_ns", "cnps", "nacks", "timeouts")
 def window(**changes: object) -> dict[str, object]:
     counts = dict.fromkeys(NAMES + SUMS, 0) | {
         "data_sent": 40_000, "data_arrived": 30_000, "data_dropped": 10_000, "decisions": 10,
-        "wait_ps": 30_000 * 2_000_000, "rtt_ns": 10 * 16_384, "cnps": 3, "nacks": 4, "timeouts": 5,
+        "wait_ps": 30_000 * 2_000_000, "rtts": 10, "rtt_ns": 10 * 16_384, "cnps": 3, "nacks": 4, "timeouts": 5,
     }  # fmt: skip
     return {
         "begin_ps": 10 * MS,
@@ -67,7 +67,7 @@ def test_nothing_measured_is_nan_not_an_error() -> None:
 class _Silent:
     """A policy specification without decisions: nothing runs."""
 
-    def build(self, flows: int) -> object:
+    def build(self, flows: int, site: object = None) -> object:
         from netsim import _core
 
         network = _core.NetworkWeights()

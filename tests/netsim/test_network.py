@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from netsim import Network, Scenario, simulate
+from netsim import Network, Scenario, assembly, simulate
 from netsim.network import MS
 from netsim.scenarios import Flow
+from netsim.topology import star
 from spec.errors import InputError
 
 ALONE = Scenario("alone", 1, 1, (Flow(0, 0),))
@@ -34,7 +35,7 @@ def test_the_device_clock_wraps_in_an_ordinary_run(constant, seed: int) -> None:
 
 def test_the_longest_rtt_fits_the_timeouts() -> None:
     network = Network()
-    core = network.core(0)
+    core = assembly.network_config(network, star(2, 1, network), None, 0)
     assert core.probe_timeout_ps == network.base_rtt_ps + network.buffer_bytes * 80
     assert core.retransmit_timeout_ps > core.probe_timeout_ps
 

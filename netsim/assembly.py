@@ -1,0 +1,193 @@
+"""From a network, a scenario and whoever steers its flows to the simulator's core."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from netsim import _core, topology
+from netsim.baselines import BaselineSpec
+from netsim.network import LATEST_PS, MS, Network
+from netsim.policies import PolicySpec, Site
+from netsim.scenarios import Scenario
+from netsim.splitmix import keys
+from netsim.topology import RECEIVER, Topology
+from spec.errors import InputError
+
+ECMP_STREAM = 1 << 16
+"""Of the seed's random numbers; workloads draw from the lower ones."""
+
+LOSSLESS_TIMEOUT_PS = 100 * MS
+"""For an ACK where nothing is lost and a pause may hold everything up."""
+
+
+def place(scenario: Scenario, network: Network) -> tuple[Topology, Network]:
+    """Where a scenario happens: its fabric or one switch, and the network with the rate of the fabric's NICs."""
+    if scenario.topology is None:
+        return topology.star(scenario.hosts, scenario.receivers, network), network
+    return scenario.topology, replace(network, link_gbps=scenario.topology.host_gbps)
+
+
+def build(
+    scenario: Scenario,
+    network: Network,
+    spec: PolicySpec | BaselineSpec | None,
+    *,
+    initial_rate: float,
+    seed: int,
+    decision_latency_ps: int,
+) -> tuple["_core.Simulator", Any]:
+    """A simulator and what decides in it: a ``_core.Policy``, a ``_core.Baseline``, or None for decisions from outside
+    and for the ideal allocator."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
+    if isinstance(decision_latency_ps, bool) or not isinstance(decision_latency_ps, int | np.integer):
+        raise InputError(f"the decision latency is {decision_latency_ps!r}; give whole picoseconds")
+    if not 0 <= decision_latency_ps <= LATEST_PS:
+        raise InputError(f"the decision latency is {decision_latency_ps} ps; it must be 0 to 100 s")
+    fabric, net = place(scenario, network)
+    net = fitted(net, spec)
+    core = network_config(net, fabric, spec, int(decision_latency_ps))
+    policy: Any = None
+    baseline: Any = None
+    flows = len(scenario.flows)
+    if isinstance(spec, BaselineSpec):
+        baseline = spec.build(flows, net.link_gbps)
+    elif spec is not None:
+        site = None if scenario.topology is None else Site(fabric.base_rtt_ps, net.link_gbps)
+        policy = spec.build(flows, site)
+        initial_rate = policy.initial_rate()
+    simulator = _core.Simulator(
+        core,
+        _fabric(fabric),
+        _scenario(scenario, fabric, net, int(seed)),
+        policy,
+        baseline,
+        isinstance(spec, BaselineSpec) and baseline is None,
+        initial_rate,
+        int(seed),
+    )
+    for number, port in enumerate(fabric.ports):
+        if port.gbps != net.link_gbps:
+            scale = port.gbps / net.link_gbps
+            marking = (round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability)
+            simulator.set_red(number, *marking)
+    return simulator, policy if baseline is None else baseline
+
+
+def fitted(network: Network, spec: PolicySpec | BaselineSpec | None) -> Network:
+    """The network as a baseline's authors set it: their marking, bursts and CNPs."""
+    if not isinstance(spec, BaselineSpec):
+        return network
+    changes: dict[str, Any] = {"burst_packets": min(spec.burst_packets, network.message_packets)}
+    if spec.cnp_interval_ps is not None:
+        changes["cnp_interval_ps"] = spec.cnp_interval_ps
+    if spec.ecn is not None:
+        ecn = spec.ecn.at(network.link_gbps)
+        changes |= {"ecn_min_bytes": ecn.kmin, "ecn_max_bytes": ecn.kmax, "ecn_max_probability": ecn.pmax}
+        changes["mark_at_dequeue"] = ecn.marking == "dequeue"
+    return replace(network, **changes)
+
+
+def network_config(
+    net: Network, fabric: Topology, spec: PolicySpec | BaselineSpec | None, decision_latency_ps: int
+) -> "_core.NetworkConfig":
+    """Switches, NICs and transport for the core. Timeouts are just above the longest RTT there can be."""
+    slowest = max(8000 // port.gbps for port in fabric.ports)
+    longest_rtt_ps = fabric.base_rtt_ps + fabric.hops * net.buffer_bytes * slowest
+    message_ps = net.message_packets * net.data_wire_bytes * net.ps_per_byte
+    retransmit_ps = LOSSLESS_TIMEOUT_PS if net.lossless else longest_rtt_ps + message_ps
+    headroom = _headroom_bytes(net, fabric)
+    if net.lossless and headroom >= net.buffer_bytes:
+        raise InputError(
+            f"network: a lossless switch of {fabric.name} needs {headroom} bytes of headroom and reserves, and "
+            f"buffer_bytes is {net.buffer_bytes}; raise it"
+        )
+    core = _core.NetworkConfig()
+    core.ps_per_byte = net.ps_per_byte
+    core.payload_bytes = net.payload_bytes
+    core.data_wire_bytes = net.data_wire_bytes
+    core.probe_wire_bytes = net.probe_wire_bytes
+    core.buffer_bytes = net.buffer_bytes
+    core.dynamic_threshold = net.dynamic_threshold
+    core.set_red(net.ecn_min_bytes, net.ecn_max_bytes, net.ecn_max_probability)
+    core.mark_at_dequeue = net.mark_at_dequeue
+    core.set_classes(list(net.class_weights))
+    core.scheduled_ports = net.scheduled_ports
+    core.lossless = net.lossless
+    core.pfc_headroom_bytes = headroom
+    core.pfc_reserve_bytes = net.pfc_reserve_bytes
+    core.pfc_resume_bytes = net.pfc_resume_bytes
+    core.cnp_interval_ps = net.cnp_interval_ps
+    core.burst_packets = net.burst_packets
+    core.message_packets = net.message_packets
+    core.inflight_packets = net.inflight_messages * net.message_packets
+    core.probe_gap_ps = net.probe_gap_ps
+    core.probe_timeout_ps = net.probe_timeout_ps or (LOSSLESS_TIMEOUT_PS if net.lossless else longest_rtt_ps)
+    core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
+    core.start_jitter_ps = net.start_jitter_ps
+    core.decision_latency_ps = decision_latency_ps
+    if isinstance(spec, BaselineSpec):
+        core.ack_each_packet = spec.acknowledge == "packet"
+        core.telemetry = spec.needs_int
+        core.send_cnps = spec.cnp_interval_ps is not None
+    return core
+
+
+def _headroom_bytes(net: Network, fabric: Topology) -> int:
+    """What the switch with the most links keeps for packets that come after it has told them to pause, and reserves."""
+    of_switch = np.zeros(fabric.switches)
+    each = len(net.class_weights) * net.pfc_reserve_bytes
+    for switch in fabric.uplink_switch:
+        of_switch[switch] += each + net.pfc_headroom * fabric.uplink_delay_ps / net.ps_per_byte
+    for port in fabric.ports:
+        if port.to != RECEIVER:
+            of_switch[port.to] += each + net.pfc_headroom * port.delay_ps / (8000 // port.gbps)
+    return int(of_switch.max())
+
+
+def _fabric(fabric: Topology) -> "_core.FabricConfig":
+    core = _core.FabricConfig()
+    core.switches = fabric.switches
+    core.uplink_delay_ps = fabric.uplink_delay_ps
+    core.set_uplinks(np.array(fabric.uplink_switch, np.uint32))
+    core.set_ports(
+        np.array([port.switch for port in fabric.ports], np.uint32),
+        np.array([8000 // port.gbps for port in fabric.ports], np.int64),
+        np.array([port.delay_ps for port in fabric.ports], np.int64),
+        np.array([max(port.to, 0) for port in fabric.ports], np.uint32),
+    )
+    return core
+
+
+def _scenario(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> "_core.ScenarioConfig":
+    host, receiver, last = (scenario.column(name) for name in ("host", "receiver", "last_bytes"))
+    if last.max(initial=0) > net.payload_bytes:
+        raise InputError(
+            f"scenario {scenario.name}: a last packet of {last.max()} bytes; a packet carries {net.payload_bytes}"
+        )
+    highest = int(scenario.column("klass").max())
+    if highest >= len(net.class_weights):
+        raise InputError(
+            f"scenario {scenario.name}: flows of class {highest}; give the network {highest + 1} class_weights"
+        )
+    offsets, ports = fabric.paths(host, receiver, keys(host.size, seed, ECMP_STREAM))
+    delays, way_back = np.unique(fabric.control_delay_ps(host, receiver), return_inverse=True)
+    wire = np.where(last > 0, last, net.payload_bytes) + net.wire_overhead_bytes
+    core = _core.ScenarioConfig()
+    core.hosts = scenario.hosts
+    core.receivers = scenario.receivers
+    core.long_flow = -1 if scenario.long_flow is None else scenario.long_flow
+    core.set_ways_back(delays.astype(np.int64))
+    core.set_routes(ports)
+    core.set_flows(
+        host=host,
+        packets=scenario.column("packets"),
+        last_wire_bytes=wire.astype(np.uint32),
+        start_ps=scenario.column("start_ps"),
+        period_ps=scenario.column("period_ps"),
+        klass=scenario.column("klass").astype(np.uint32),
+        way_back=way_back.astype(np.uint32),
+        route_offset=offsets,
+    )
+    return core

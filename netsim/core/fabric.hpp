@@ -1,0 +1,127 @@
+// Switches with shared buffers: which packets a port takes, which it marks, and which links are told to pause.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "config.hpp"
+#include "port.hpp"
+#include "telemetry.hpp"
+
+namespace netsim {
+
+// Where a packet comes from: host h's uplink is link h, the link behind port p is link hosts + p.
+struct Ingress {
+  std::uint32_t link;
+  std::uint8_t klass;
+};
+
+class Fabric {
+public:
+  Fabric(const NetworkConfig &net, const FabricConfig &fabric, std::uint32_t hosts, std::uint64_t seed);
+
+  Port &port(std::uint32_t p) { return ports_[p]; }
+  std::vector<Port> &ports() { return ports_; }
+  const std::vector<Port> &ports() const { return ports_; }
+  Telemetry &telemetry() { return telemetry_; }
+  bool scheduled() const { return scheduled_; } // ports pick packet by packet (port.hpp)
+  bool lossless() const { return lossless_; }
+
+  // Take a packet into a port, or drop it (false). A FIFO sets its `due`.
+  bool enqueue(std::uint32_t p, Ps now, Ingress from, Packet &packet) {
+    Port &port = ports_[p];
+    const Ps duration = packet.wire_bytes * port.ps_per_byte;
+    const Ps queue = port.backlog_of(from.klass, now);
+    if (!admits(port, now, queue, duration))
+      return false;
+    if (!stamp_late_)
+      mark(port, queue, packet);
+    if (scheduled_) {
+      hold(port, from, duration, packet);
+      port.longest = std::max(port.longest, port.backlog(now));
+      return true;
+    }
+    packet.wait_ps = static_cast<std::uint32_t>(queue);
+    port.free_at = now + queue + duration;
+    packet.due = port.free_at + port.delay;
+    port.longest = std::max(port.longest, queue + duration);
+    port.link.push(packet);
+    return true;
+  }
+
+  // A FIFO's first packet has reached the other end: what it was stamped with as it left.
+  void left(Port &port, Packet &packet) {
+    if (stamp_late_ || packet.telemetry != 0)
+      stamp_departed(port, packet);
+    port.received_bytes += packet.wire_bytes;
+  }
+
+  // A scheduled port that is idle begins to send what it picks. False: there is nothing that it may send.
+  bool begin(Port &port, Ps now);
+  // .. and has sent it.
+  void finish(Port &port);
+
+  // Whether a link has to be told to pause or to go on, after a packet from it came or left; then it is noted as told.
+  bool must_pause(Ingress from);
+  bool may_resume(Ingress from);
+
+  void set_red(std::uint32_t p, const RedConfig &red) { ports_[p].red = Red(red, ports_[p].ps_per_byte); }
+
+private:
+  // RED, and for packets with telemetry a stamp, when the packet begins to leave `queue` behind.
+  void mark(Port &port, Ps queue, Packet &packet) {
+    if (port.red.marks(queue, port.random)) {
+      ++port.marked;
+      packet.marked = true;
+    }
+  }
+
+  bool admits(const Port &port, Ps now, Ps queue, Ps duration) {
+    std::int64_t &filled = filled_[port.node];
+    const std::int64_t size = duration * port.scale;
+    const auto fits = [&] {
+      return filled + size <= buffer_ && (dynamic_ == 0 || static_cast<double>(queue * port.scale + size) <=
+                                                               dynamic_ * static_cast<double>(buffer_ - filled));
+    };
+    if (!fits()) {
+      if (lossless_)
+        return false;
+      // `filled` never forgets departures by itself: an upper bound, made exact only when it would drop.
+      filled = 0;
+      for (const std::uint32_t p : ports_of_[port.node])
+        filled += ports_[p].backlog(now) * ports_[p].scale;
+      if (!fits())
+        return false;
+    }
+    filled += size;
+    return true;
+  }
+
+  void hold(Port &port, Ingress from, Ps duration, const Packet &packet);
+  void stamp_departed(Port &port, Packet &packet);
+  std::size_t account(Ingress from) const { return std::size_t{from.link} * classes_.size() + from.klass; }
+
+  std::vector<Port> ports_;
+  std::vector<std::vector<std::uint32_t>> ports_of_; // of each switch
+  std::vector<std::int64_t> filled_;                 // of each switch's buffer, in units of 1 / unit_ bytes
+  std::int64_t unit_ = 1;                            // a multiple of every port's ps_per_byte
+  std::int64_t buffer_ = 0;
+  double dynamic_ = 0;
+  bool stamp_late_ = false; // marks are made as packets leave
+  bool scheduled_ = false;
+  std::vector<ClassConfig> classes_;
+  std::uint32_t quantum_ = 0;
+  Telemetry telemetry_;
+
+  // Lossless networks: bytes held of what came over each link, by class.
+  bool lossless_ = false;
+  std::vector<std::int64_t> held_;
+  std::vector<std::uint8_t> told_;        // to pause
+  std::vector<std::uint32_t> link_node_;  // the switch at which a link ends
+  std::vector<std::int64_t> shared_used_; // of each switch, bytes beyond the links' reserves
+  std::int64_t shared_ = 0;               // a switch's buffer without headroom and reserves
+  std::int64_t reserve_ = 0;
+  std::int64_t resume_ = 0;
+};
+
+} // namespace netsim
