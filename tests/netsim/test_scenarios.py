@@ -1,13 +1,17 @@
-"""Who sends to whom."""
+"""Who sends what to whom."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from netsim import Network, Scenario, Simulation, scenarios
+from netsim import Network, Scenario, Simulation, scenarios, topology, workloads
 from netsim.network import MS
 from netsim.policies import native
-from netsim.scenarios import Flow
+from netsim.scenarios import COLUMNS, Flow, Flows
 from spec.errors import InputError
+
+RACK = 16  # machines, in RL-CC's large cluster
 
 
 @pytest.mark.parametrize(
@@ -73,29 +77,223 @@ def test_short_flows_fit_their_period(flows: int) -> None:
     assert short * 88_480 < 0.7 * scenarios.SHORT_PERIOD_PS
 
 
-@pytest.mark.parametrize(
-    "text", ["", "many-to-one", "many-to-one:", "many-to-one:1e3", "all-to-all:1", "long-short:1", "all-to-all:4096"]
-)
-def test_names_that_mean_nothing_are_refused(text: str) -> None:
-    with pytest.raises(InputError):
-        scenarios.parse(text)
+def test_the_largest_test_of_rl_cc_is_a_matter_of_milliseconds() -> None:
+    """434,176 flows on the large cluster: all machines but the receiver, as even as it goes."""
+    scenario = scenarios.parse("many-to-one:434176@rl-cc-cluster")
+    a_host = np.bincount(scenario.column("host"), minlength=64)
+    assert a_host[0] == 0
+    assert set(a_host[1:].tolist()) == {6891, 6892}
+    assert not scenario.column("receiver").any()
+    assert scenario.topology == topology.rl_cc_cluster()
+    assert np.bincount(scenarios.parse("many-to-one:434176").column("host")).tolist() == [6784] * 64
+
+
+@pytest.mark.parametrize("flows", [1, 3, 8, 63, 64, 100])
+def test_few_senders_are_spread_over_the_racks(flows: int) -> None:
+    host = scenarios.parse(f"many-to-one:{flows}@rl-cc-cluster").column("host")
+    assert host.size == flows
+    assert np.unique(host).size == min(flows, 63)
+    racks = np.bincount(host // RACK, minlength=4)
+    assert racks.max() - racks.min() <= 2  # the receiver's rack has one sender less
+
+
+def test_all_to_all_in_a_fabric_loads_its_machines_alike() -> None:
+    whole = scenarios.parse("all-to-all:64@rl-cc-cluster")
+    assert np.bincount(whole.column("host")).tolist() == np.bincount(whole.column("receiver")).tolist() == [128] * 64
+    some = scenarios.parse("all-to-all:4@rl-cc-cluster")
+    assert np.unique(some.column("host")).tolist() == np.unique(some.column("receiver")).tolist() == [0, 16, 32, 48]
+    assert (some.column("host") != some.column("receiver")).all()
+
+
+def test_long_short_in_a_fabric() -> None:
+    scenario = scenarios.parse("long-short:40@star:6")
+    assert scenario.flows[0] == Flow(1, 0)
+    assert scenario.long_flow == 0
+    assert np.bincount(scenario.column("host")).tolist() == [0, 1, 10, 10, 10, 9]
+    assert scenario.flows[1:] == Flows(
+        host=scenario.column("host")[1:], packets=391, start_ps=10 * MS, period_ps=10 * MS
+    )  # 4 MB over 10 flows
+
+
+def test_short_flows_keep_their_bytes_at_another_packet_size() -> None:
+    jumbo = scenarios.instantiate("long-short:2", 0, MS, Network(payload_bytes=4096))
+    assert jumbo.flows[1].packets == 300
+
+
+@given(st.integers(1, 8192), st.integers(1, 10**9), st.sampled_from([512, 1024, 4096]))
+@settings(max_examples=50)
+def test_an_incast_sends_its_bytes_and_is_over_before_it_comes_back(senders: int, size: int, payload: int) -> None:
+    network = Network(payload_bytes=payload)
+    scenario = scenarios.incast(senders, size, network=network)
+    assert scenario.column("host").tolist() == list(range(senders))
+    assert not scenario.column("receiver").any()
+    assert scenario.size_bytes(payload).tolist() == [size] * senders
+    assert (scenario.column("last_bytes") < payload).all()
+    period_ps = scenario.flows[0].period_ps
+    wire_ps = int(scenario.column("packets").sum()) * 82 * 80 + senders * size * 80
+    assert period_ps == max(10 * MS, 2 * wire_ps)
+
+
+def test_incast_sizes() -> None:
+    for name, size in {
+        "incast:4": 500_000,
+        "incast:4x64KB": 64_000,
+        "incast:4x1B": 1,
+        "incast:4x2MB": 2_000_000,
+    }.items():
+        assert scenarios.parse(name).size_bytes(1024).tolist() == [size] * 4
+    assert scenarios.instantiate("incast:4", 0, MS, Network(payload_bytes=4096)).size_bytes(4096)[0] == 500_000
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(1, 287))
+@settings(max_examples=30)
+def test_an_incast_in_a_fabric_draws_distinct_machines(seed: int, senders: int) -> None:
+    scenario = scenarios.instantiate(f"incast:{senders}@acc-fabric", seed, MS, Network())
+    hosts, receiver = scenario.column("host"), np.unique(scenario.column("receiver"))
+    assert receiver.size == 1
+    assert np.unique(hosts).size == senders
+    assert receiver[0] not in hosts
+
+
+def test_every_machine_is_drawn_sometimes() -> None:
+    drawn = [scenarios.instantiate("incast:2@star:4", seed, MS, Network()) for seed in range(400)]
+    for column in ("host", "receiver"):
+        counts = np.bincount(np.concatenate([scenario.column(column) for scenario in drawn]), minlength=4)
+        assert (np.abs(counts / counts.sum() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / counts.sum())).all()
+
+
+@pytest.mark.parametrize("name", ["websearch:60%", "hadoop:5%@acc-fabric", "storage:10%@star:4", "datamining:90%"])
+def test_open_loop_flows_are_those_of_the_workload(name: str) -> None:
+    network, duration_ps = Network(payload_bytes=2048), 20 * MS
+    scenario = scenarios.instantiate(name, 5, duration_ps, network)
+    traffic, _, rest = name.partition(":")
+    load, _, fabric = rest.partition("%@")
+    hosts = 16 if not fabric else topology.by_name(fabric).hosts
+    drawn = workloads.poisson(
+        traffic, int(load.rstrip("%")), hosts=hosts, host_gbps=25 if "acc" in name else 100, seed=5,
+        duration_ps=duration_ps, most=1 << 20,
+    )  # fmt: skip
+    assert (scenario.hosts, scenario.receivers, scenario.name) == (hosts, hosts, name)
+    assert (scenario.topology is None) == (not fabric)
+    assert not scenario.column("period_ps").any()
+    made = zip(
+        scenario.column("start_ps").tolist(), scenario.column("host").tolist(), scenario.column("receiver").tolist(),
+        scenario.size_bytes(2048).tolist(), strict=True,
+    )  # fmt: skip
+    wanted = zip(*(getattr(drawn, c).tolist() for c in ("start_ps", "host", "receiver", "size_bytes")), strict=True)
+    assert sorted(made) == sorted(wanted)
+
+
+@pytest.mark.parametrize("name", ["websearch:60%", "incast:8@acc-fabric", "many-to-one:64", "all-to-all:8@fat-tree:4"])
+def test_the_seed_draws_what_is_random_and_nothing_else(name: str) -> None:
+    one, same, other = (scenarios.instantiate(name, seed, 5 * MS, Network()) for seed in (1, 1, 2))
+    assert one == same
+    assert (one == other) == (not scenarios.read(name).seeded)
+
+
+def test_data_mining_is_vl2s_unless_said_otherwise() -> None:
+    plain, vl2, abm = (
+        scenarios.instantiate(f"{name}:50%", 1, 50 * MS, Network()).flows
+        for name in ("datamining", "datamining-vl2", "datamining-abm")
+    )
+    assert plain == vl2 != abm
 
 
 @pytest.mark.parametrize(
-    "flows",
+    ("text", "sentence"),
     [
-        (),
-        (Flow(1, 0), Flow(0, 0)),
-        (Flow(2, 0),),
-        (Flow(0, 1),),
-        (Flow(0, 0, packets=-1),),
-        (Flow(0, 0, packets=1, start_ps=-1),),
-        (Flow(0, 0, packets=0, period_ps=5),),
+        ("", "unknown scenario ''"),
+        ("many-to-one", "unknown scenario"),
+        ("many-to-one:", "unknown scenario"),
+        ("many-to-one:1e3", "unknown scenario"),
+        ("many-to-one:64@", "unknown fabric ''"),
+        ("many-to-one:64@ring", "unknown fabric 'ring'"),
+        ("many-to-one:0", "many-to-one:0 is not possible; choose 1 to 1048576"),
+        ("many-to-one:1048577", "choose 1 to 1048576"),
+        ("many-to-one:4@star:1", "many-to-one needs 2 machines; star:1 has 1"),
+        ("all-to-all:1", "choose 2 to 724"),
+        ("all-to-all:4096", "choose 2 to 724"),
+        ("all-to-all:65@rl-cc-cluster", "all-to-all needs 65 machines; rl-cc-cluster has 64"),
+        ("long-short:1", "choose 2 to"),
+        ("long-short:4@star:2", "long-short needs 3 machines"),
+        ("incast:0", "choose 1 to 8192"),
+        ("incast:64@rl-cc-cluster", "incast:64 is not possible; choose 1 to 63"),
+        ("incast:4x0KB", "unknown scenario"),
+        ("incast:4x5kB", "unknown scenario"),
+        ("incast:8000x900GB", "takes too long"),
+        ("websearch:60", "unknown scenario"),
+        ("websearch:0%", "a load of 0 % is not possible; choose 1 to 100 %"),
+        ("websearch:101%", "a load of 101 % is not possible; choose 1 to 100 %"),
+        ("websearch:60%@star:1", "nobody to send to"),
+        ("gossip:60%", "unknown scenario"),
     ],
 )
-def test_scenarios_that_cannot_be_are_refused(flows: tuple[Flow, ...]) -> None:
-    with pytest.raises(InputError, match="scenario wrong"):
+def test_names_that_mean_nothing_are_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as refused:
+        scenarios.parse(text)
+    assert "\n" not in str(refused.value)
+
+
+def test_more_flows_than_are_possible_in_a_run() -> None:
+    with pytest.raises(InputError, match=r"storage:90%: some 3,963,807 flows in 200 ms; 1,048,576 are possible"):
+        scenarios.instantiate("storage:90%@acc-fabric", 1, 200 * MS, Network())
+    scenarios.parse("storage:90%@acc-fabric")  # no run, no limit
+
+
+@pytest.mark.parametrize(
+    ("flows", "sentence"),
+    [
+        ((), "0 flows"),
+        ((Flow(1, 0), Flow(0, 0)), "flows must be listed host by host"),
+        ((Flow(0, 0), Flow(2, 0)), "flow 1 comes from a host that does not exist; there are 2"),
+        ((Flow(0, 1),), "flow 0 has no receiver; there are 1"),
+        ((Flow(0, 0, packets=-1),), "flow 0: packets is -1"),
+        ((Flow(0, 0, packets=2**31),), "flow 0: packets is 2147483648"),
+        ((Flow(0, 0, packets=1, start_ps=-1),), "flow 0: start_ps is -1"),
+        ((Flow(0, 0, packets=1, start_ps=2**70),), "start_ps of a flow is beyond 64 bits"),
+        ((Flow(0, 0, packets=0, period_ps=5),), "flow 0 is unlimited and cannot come back"),
+        ((Flow(0, 0, packets=0, last_bytes=5),), "flow 0 is unlimited and has no last packet"),
+        ((Flow(0, 0, klass=8),), "flow 0: klass is 8; 0 to 7"),
+        (Flows(host=np.repeat([0, 1], [1, 65537])), "a host has more than 65536 flows"),
+    ],
+)
+def test_scenarios_that_cannot_be_are_refused(flows: tuple[Flow, ...] | Flows, sentence: str) -> None:
+    with pytest.raises(InputError, match=f"scenario wrong: {sentence}"):
         Scenario("wrong", 2, 1, flows)
+
+
+def test_scenarios_and_fabrics_must_fit() -> None:
+    with pytest.raises(InputError, match="2 hosts and 1 receivers do not fit star:2"):
+        Scenario("wrong", 2, 1, (Flow(0, 0),), topology=topology.star(2, 2, Network()))
+
+
+rows = st.builds(
+    Flow,
+    host=st.integers(0, 8191), receiver=st.integers(0, 8191), packets=st.integers(1, 2**31 - 1),
+    start_ps=st.integers(0, 10**14 - 1), period_ps=st.integers(0, 10**14 - 1), last_bytes=st.integers(0, 9000),
+    klass=st.integers(0, 7),
+)  # fmt: skip
+
+
+@given(st.lists(rows, min_size=1, max_size=20))
+@settings(max_examples=50)
+def test_columns_hold_what_rows_say(given_rows: list[Flow]) -> None:
+    flows = tuple(sorted(given_rows, key=lambda flow: flow.host))
+    scenario = Scenario("drawn", 8192, 8192, flows)
+    assert tuple(scenario.flows) == flows
+    assert tuple(scenario.flows[1:]) == flows[1:]
+    for name, (kind, _) in COLUMNS.items():
+        assert scenario.column(name).dtype == kind
+        assert scenario.column(name).tolist() == [getattr(flow, name) for flow in flows]
+    assert scenario.size_bytes(9000).tolist() == [(f.packets - 1) * 9000 + (f.last_bytes or 9000) for f in flows]
+    with pytest.raises(ValueError, match="read-only"):
+        scenario.column("host")[0] = 1
+
+
+def test_which_scenarios_have_flows_that_end() -> None:
+    finite = {name: scenarios.parse(name).finite for name in ("many-to-one:2", "long-short:2", "incast:2", "hadoop:1%")}
+    assert finite == {"many-to-one:2": False, "long-short:2": True, "incast:2": True, "hadoop:1%": True}
+    assert scenarios.parse("long-short:2").size_bytes(1024).tolist() == [0, 1200 * 1024]
 
 
 def test_a_late_decision_does_not_reach_the_flow_that_came_after(make_policy) -> None:

@@ -86,12 +86,13 @@ def test_the_load_is_payload_over_the_hosts_links(name: str, load: int, hosts: i
 def test_arrivals_are_poisson() -> None:
     """Gaps are exponential, and one says nothing of the next."""
     gap = workloads.gap_ps("websearch", 60, 16, 100)
-    gaps = np.diff(draw("websearch", 60, flows=50_000).start_ps, prepend=0)
+    gaps = np.diff(draw("websearch", 60, flows=70_000).start_ps, prepend=0)
     assert (gaps >= 0).all()
     for times in (0.1, 0.5, 1, 2, 4):
         p = np.exp(-times)
         assert abs(np.mean(gaps > times * gap) - p) < 5 * np.sqrt(p * (1 - p) / gaps.size)
     assert abs(np.corrcoef(gaps[1:], gaps[:-1])[0, 1]) < 5 / np.sqrt(gaps.size)
+    assert gaps[: gaps.size - workloads.CHUNK].tolist() != gaps[workloads.CHUNK :].tolist()
 
 
 def test_sources_and_destinations_are_uniform_and_differ() -> None:
