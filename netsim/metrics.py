@@ -24,7 +24,7 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
     pausable = scenario.hosts + (0 if fabric is None else len(fabric.ports) - fabric.receivers)
     # Of a fabric's machines those count that take part.
     senders, receivers = np.unique(scenario.column("host")), np.unique(scenario.column("receiver"))
-    delivered = window["delivered_packets"].astype(np.float64) * network.payload_bytes
+    delivered = _delivered_bytes(window, scenario, network)
     sent = window["sent_packets"].astype(np.float64) * network.payload_bytes
     received = window["port_received_bytes"][receivers].astype(np.float64)
     of_host = np.bincount(scenario.column("host"), weights=sent)[senders]
@@ -101,6 +101,14 @@ def _spread(before: str, after: str, values: NDArray[np.float64]) -> dict[str, f
     p50, p95, p99 = np.quantile(values, [0.5, 0.95, 0.99])
     spread = {"mean": values.mean(), "p50": p50, "p95": p95, "p99": p99}
     return {f"{before}{what}{after}": float(value) for what, value in spread.items()}
+
+
+def _delivered_bytes(window: dict[str, Any], scenario: Scenario, network: Network) -> NDArray[np.float64]:
+    """Payload of each flow [flows]. What a last packet is short of a full one counts when the flow is done."""
+    full = window["delivered_packets"].astype(np.float64) * network.payload_bytes
+    short = scenario.column("packets") * float(network.payload_bytes) - scenario.size_bytes(network.payload_bytes)
+    done = np.bincount(window["completed_flow"], minlength=full.size)
+    return np.asarray(np.maximum(full - done * short, 0.0))
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -191,6 +191,24 @@ def test_the_seed_draws_what_is_random_and_nothing_else(name: str) -> None:
     assert (one == other) == (not scenarios.read(name).seeded)
 
 
+@pytest.mark.parametrize("name", ["hadoop:5%", "hadoop:5%@leaf-spine:3x4x2:25/100", "storage:2%@fat-tree:4"])
+def test_what_arrives_is_delivered_whole_and_no_faster_than_alone(constant, name: str) -> None:
+    """All flows of 2 ms, 20 ms later; goodput counts short last packets for what they carry."""
+    network = Network(start_jitter_ps=0)
+    scenario = scenarios.instantiate(name, 3, 2 * MS, network)
+    run = Simulation(scenario, constant(), seed=3, network=network)
+    run.run(22 * MS)
+    window, metrics = run.window(), run.metrics()
+    assert sorted(window["completed_flow"]) == list(range(len(scenario.flows)))
+    assert window["completed_start_ps"].tolist() == scenario.column("start_ps")[window["completed_flow"]].tolist()
+    assert 1 <= metrics["slowdown_p50"] < 1.5
+    slowdown = (window["completed_finish_ps"] - window["completed_start_ps"]) / window["completed_alone_ps"]
+    assert slowdown.min() >= 1
+    gbps = 100 if scenario.topology is None else scenario.topology.host_gbps
+    delivered = metrics["goodput"] * np.unique(scenario.column("receiver")).size * gbps * 1e9 / 8 * 22e-3
+    assert delivered == pytest.approx(scenario.size_bytes(1024).sum())
+
+
 def test_data_mining_is_vl2s_unless_said_otherwise() -> None:
     plain, vl2, abm = (
         scenarios.instantiate(f"{name}:50%", 1, 50 * MS, Network()).flows
