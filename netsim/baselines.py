@@ -1,0 +1,326 @@
+"""Hand-written congestion control by name or from a TOML file, for use wherever a policy may stand.
+
+    by_name("dcqcn")             one of the presets in netsim/parameters
+    load(Path("my-dcqcn.toml"))  a preset copied and changed
+
+The presets name the source of each value; docs/baselines.md says how the algorithms were read.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    RootModel,
+    model_validator,
+)
+
+from netsim import _core
+from spec.documents import load_toml
+from spec.errors import InputError
+from spec.policy import POLICY_NAME
+from spec.quantity import LINE_FRACTION, RATE_BPS, DurationPs, RateBps, SizeBytes, parse
+
+PARAMETERS = Path(__file__).parent / "parameters"
+US, MS = 10**6, 10**9
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate as it was written: so many b/s, or a share of the NIC's line rate."""
+
+    text: str
+    value: Fraction
+    of_line: bool
+
+    def at(self, link_gbps: int) -> float:
+        """The rate as a fraction of line rate."""
+        return float(self.value if self.of_line else self.value / (link_gbps * 10**9))
+
+
+def _read_rate(text: object) -> Rate:
+    if isinstance(text, Rate):
+        return text
+    try:
+        value = parse(text, RATE_BPS | LINE_FRACTION, "40 Mb/s")
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    of_line = str(text).rstrip().endswith(tuple(LINE_FRACTION))
+    if value <= 0 or (of_line and value > 1):
+        raise ValueError(f"{text!r} is not within 0 and line rate")
+    return Rate(str(text), value, of_line)
+
+
+def _within(low: int, high: int, unit: str, scale: int, zero: bool = False) -> AfterValidator:
+    """``low`` to ``high`` times ``scale``, in a sentence with the unit; 0 too where that means "none"."""
+
+    def validate(value: int) -> int:
+        if not (low * scale <= value <= high * scale or (zero and value == 0)):
+            raise ValueError(f"must lie between {low} and {high} {unit}" + (", or be 0" if zero else ""))
+        return value
+
+    return AfterValidator(validate)
+
+
+StepRate = Annotated[Rate, BeforeValidator(_read_rate), PlainSerializer(lambda rate: rate.text)]
+Period = Annotated[DurationPs, _within(10, 10**9, "ns", 1000)]
+Share = Annotated[float, Field(strict=True, gt=0, le=1)]
+Floor = Annotated[float, Field(strict=True, ge=0, lt=1)]
+Packets = Annotated[float, Field(strict=True, gt=0, le=10**6)]
+Count = Annotated[int, Field(strict=True, ge=0, le=1000)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EcnSettings(_Strict):
+    """RED marking at switch ports: none under ``kmin``, ``pmax`` at ``kmax``, always above it.
+
+    The thresholds hold at ports of ``link`` and grow with the rate of a port. ``marking`` is by the queue that a packet
+    meets ("enqueue") or leaves behind ("dequeue").
+    """
+
+    link: RateBps
+    kmin: SizeBytes
+    kmax: SizeBytes
+    pmax: Share
+    marking: Literal["enqueue", "dequeue"]
+
+    @model_validator(mode="after")
+    def _order(self) -> "EcnSettings":
+        if not 10**9 <= self.link <= 10**13:
+            raise ValueError("link must lie between 1 Gb/s and 10 Tb/s")
+        if self.kmin > self.kmax:
+            raise ValueError("kmin must not be more than kmax")
+        return self
+
+    def at(self, link_gbps: int) -> "EcnSettings":
+        """The same settings at ports of ``link_gbps``, with thresholds in whole bytes."""
+        rate = link_gbps * 10**9
+        scaled = {name: round(Fraction(getattr(self, name) * rate, self.link)) for name in ("kmin", "kmax")}
+        return self.model_copy(update={"link": rate, **scaled})
+
+
+class BaselineSpec(_Strict):
+    """What a simulation needs of a hand-written algorithm. Each kind has its own parameters below."""
+
+    needs_int: ClassVar[bool] = False
+
+    format: Literal[1]
+    name: str = Field(pattern=POLICY_NAME)
+    kind: str
+    acknowledge: Literal["packet", "message"]
+    burst_packets: int = Field(strict=True, ge=1, le=16)  # back to back when the NIC serves the flow
+    cnp_interval: Annotated[DurationPs, _within(1, 10**6, "us", US, zero=True)] | None = None
+    ecn: EcnSettings | None = None
+
+    @property
+    def cnp_interval_ps(self) -> int | None:
+        """A receiver's shortest time between two CNPs of a flow; 0: one for each mark; None: it sends none."""
+        return self.cnp_interval
+
+    def build(self, flows: int, link_gbps: int) -> Any:
+        """A fresh ``_core.Baseline`` for ``flows`` flows behind NICs of ``link_gbps``; None for the ideal."""
+        raise NotImplementedError
+
+    def _rate_min(self, rate: Rate, link_gbps: int) -> float:
+        if rate.at(link_gbps) > 1:
+            raise InputError(f"{self.name}: rate_min {rate.text} is more than a NIC of {link_gbps} Gb/s sends")
+        return rate.at(link_gbps)
+
+
+class DcqcnSpec(BaselineSpec):
+    """DCQCN, SIGCOMM'15."""
+
+    kind: Literal["dcqcn"]
+    gain: Share
+    initial_alpha: Share
+    alpha_divisor: Annotated[float, Field(strict=True, ge=1, le=1024)]
+    cut_floor: Floor
+    alpha_period: Period
+    monitor_period: Annotated[DurationPs, _within(10, 4_000_000, "ns", 1000, zero=True)]
+    increase_period: Period
+    byte_reset: Annotated[SizeBytes, _within(1000, 10**9, "B", 1, zero=True)]
+    recovery_stages: Count
+    additive_step: StepRate
+    hyper_step: StepRate
+    rate_min: StepRate
+    clamp_target: Annotated[bool, Field(strict=True)]
+
+    @model_validator(mode="after")
+    def _hears(self) -> "DcqcnSpec":
+        if self.ecn is None or self.cnp_interval is None:
+            raise ValueError("DCQCN hears of congestion by CNPs: give cnp_interval and the table ecn")
+        return self
+
+    def build(self, flows: int, link_gbps: int) -> "_core.Dcqcn":
+        c = _core.DcqcnConfig()
+        c.gain, c.initial_alpha = self.gain, self.initial_alpha
+        c.alpha_divisor, c.cut_floor = self.alpha_divisor, self.cut_floor
+        c.alpha_period_ps, c.increase_period_ps = self.alpha_period, self.increase_period
+        c.monitor_period_ps, c.byte_reset = self.monitor_period, self.byte_reset
+        c.recovery_stages, c.clamp_target = self.recovery_stages, self.clamp_target
+        c.additive_step, c.hyper_step = self.additive_step.at(link_gbps), self.hyper_step.at(link_gbps)
+        c.rate_min = self._rate_min(self.rate_min, link_gbps)
+        return _core.Dcqcn(c, flows)
+
+
+class HpccSpec(BaselineSpec):
+    """HPCC, SIGCOMM'19."""
+
+    needs_int: ClassVar[bool] = True
+
+    kind: Literal["hpcc"]
+    eta: Share
+    max_stage: Count
+    additive_step: StepRate
+    rate_min: StepRate
+
+    def build(self, flows: int, link_gbps: int) -> "_core.Hpcc":
+        c = _core.HpccConfig()
+        c.eta, c.max_stage = self.eta, self.max_stage
+        c.additive_step = self.additive_step.at(link_gbps)
+        c.rate_min = self._rate_min(self.rate_min, link_gbps)
+        return _core.Hpcc(c, flows)
+
+
+class _Windowed(BaselineSpec):
+    window_min: Packets
+    window_max: Packets
+    initial_window: Annotated[float, Field(strict=True, ge=0, le=10**6)]
+
+    @model_validator(mode="after")
+    def _windows(self) -> "_Windowed":
+        if self.window_min > self.window_max:
+            raise ValueError("window_min must not be more than window_max")
+        return self
+
+
+class SwiftSpec(_Windowed):
+    """Swift, SIGCOMM'20."""
+
+    kind: Literal["swift"]
+    base_target: Period
+    hop_target: Annotated[DurationPs, _within(1, 1000, "us", US, zero=True)]
+    scaling_range: Annotated[DurationPs, _within(1, 10**6, "us", US, zero=True)]
+    scaling_window_min: Packets
+    scaling_window_max: Packets
+    additive_step: Packets
+    decrease: Share
+    decrease_max: Share
+
+    @model_validator(mode="after")
+    def _scaling(self) -> "SwiftSpec":
+        if self.scaling_window_min >= self.scaling_window_max:
+            raise ValueError("scaling_window_min must be less than scaling_window_max")
+        return self
+
+    def build(self, flows: int, link_gbps: int) -> "_core.Swift":
+        c = _core.SwiftConfig()
+        c.base_target_ps, c.hop_target_ps = self.base_target, self.hop_target
+        c.scaling_range_ps = self.scaling_range
+        c.scaling_window_min, c.scaling_window_max = self.scaling_window_min, self.scaling_window_max
+        c.additive_step, c.decrease, c.decrease_max = self.additive_step, self.decrease, self.decrease_max
+        c.window_min, c.window_max, c.initial_window = self.window_min, self.window_max, self.initial_window
+        return _core.Swift(c, flows)
+
+
+class TimelySpec(BaselineSpec):
+    """TIMELY, SIGCOMM'15."""
+
+    kind: Literal["timely"]
+    weight: Share
+    decrease: Share
+    low: Period
+    high: Period
+    min_rtt: Period
+    additive_step: StepRate
+    hyper_step: StepRate
+    hyper_after: Count
+    rate_min: StepRate
+
+    @model_validator(mode="after")
+    def _order(self) -> "TimelySpec":
+        if self.low > self.high:
+            raise ValueError("low must not be more than high")
+        return self
+
+    def build(self, flows: int, link_gbps: int) -> "_core.Timely":
+        c = _core.TimelyConfig()
+        c.weight, c.decrease, c.hyper_after = self.weight, self.decrease, self.hyper_after
+        c.low_ps, c.high_ps, c.min_rtt_ps = self.low, self.high, self.min_rtt
+        c.additive_step, c.hyper_step = self.additive_step.at(link_gbps), self.hyper_step.at(link_gbps)
+        c.rate_min = self._rate_min(self.rate_min, link_gbps)
+        return _core.Timely(c, flows)
+
+
+class DctcpSpec(_Windowed):
+    """DCTCP, SIGCOMM'10."""
+
+    kind: Literal["dctcp"]
+    gain: Share
+    initial_alpha: Share
+    additive_step: Packets
+
+    @model_validator(mode="after")
+    def _hears(self) -> "DctcpSpec":
+        if self.ecn is None:
+            raise ValueError("DCTCP hears of congestion by ECN marks: give the table ecn")
+        return self
+
+    def build(self, flows: int, link_gbps: int) -> "_core.Dctcp":
+        c = _core.DctcpConfig()
+        c.gain, c.initial_alpha, c.additive_step = self.gain, self.initial_alpha, self.additive_step
+        c.window_min, c.window_max, c.initial_window = self.window_min, self.window_max, self.initial_window
+        return _core.Dctcp(c, flows)
+
+
+class MaxMinSpec(BaselineSpec):
+    """The ideal allocation. No algorithm runs at the senders: the simulator hands out the rates."""
+
+    kind: Literal["max-min"]
+
+    def build(self, flows: int, link_gbps: int) -> None:
+        return None
+
+
+_AnyBaseline = Annotated[
+    DcqcnSpec | HpccSpec | SwiftSpec | TimelySpec | DctcpSpec | MaxMinSpec, Field(discriminator="kind")
+]
+_KINDS = "dcqcn, hpcc, swift, timely, dctcp, max-min"
+
+
+class _Document(RootModel[_AnyBaseline]):
+    @model_validator(mode="before")
+    @classmethod
+    def _kind(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not isinstance(data.get("kind"), str):
+            raise ValueError(f"kind is missing or no text; it is one of {_KINDS}")
+        return data
+
+
+def names() -> list[str]:
+    """The presets."""
+    return sorted(path.stem for path in PARAMETERS.glob("*.toml"))
+
+
+@lru_cache
+def by_name(name: str) -> BaselineSpec:
+    """The preset of that name; InputError lists the names there are."""
+    if name not in names():
+        raise InputError(f"there is no baseline {name!r}; the names are {', '.join(names())}")
+    return load(PARAMETERS / f"{name}.toml")
+
+
+def load(path: Path | str) -> BaselineSpec:
+    """Read and check a baseline's TOML file. InputError names the key and what is wrong with it."""
+    return load_toml(_Document, Path(path)).root
