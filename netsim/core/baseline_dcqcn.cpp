@@ -174,7 +174,6 @@ void Dcqcn::cut(State &s, Ps now) const {
     s.target = s.rate;
   s.rate *= std::max(1.0 - s.alpha / config_.alpha_divisor, config_.cut_floor);
   s.rate = std::max(s.rate, config_.rate_min);
-  s.target = std::max(s.target, s.rate);
   s.time_stage = 0;
   s.byte_stage = 0;
   s.bytes = 0;
