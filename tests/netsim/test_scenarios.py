@@ -1,5 +1,8 @@
 """Who sends what to whom."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -331,3 +334,18 @@ def test_a_late_decision_does_not_reach_the_flow_that_came_after(make_policy) ->
 def test_one_scenario_has_one_name() -> None:
     with pytest.raises(InputError, match="unknown scenario"):
         scenarios.parse("many-to-one:08")
+
+
+def test_the_page_names_scenarios_and_fabrics_that_there_are() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/scenarios.md").read_text(encoding="utf-8")
+    names = re.findall(r"`([a-z-]+:[0-9][^`]*)`", page)
+    fabrics = [name for name in names if name.startswith(("star", "leaf-spine", "fat-tree"))]
+    assert len(fabrics) >= 6
+    assert len(set(names) - set(fabrics)) >= 7
+    for name in fabrics:
+        topology.by_name(name)
+    for name in set(names) - set(fabrics):
+        scenarios.parse(name)
+    workload_rows = re.findall(r"^\| (`.*?) \|.*generator|^\| (`datamining-abm`) \|", page, re.MULTILINE)
+    assert set(re.findall(r"`([a-z0-9-]+)`", str(workload_rows))) == set(workloads.NAMES)
+    assert all(f"`{preset}`" in page for preset in topology.PRESETS)
