@@ -75,7 +75,7 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
 
 def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> dict[str, float]:
     """Flows that finished in the window: completion time (start to last ACK) and slowdown (the same over the time in an
-    empty network), of all and by size."""
+    empty network), of all and by size. Both are defined as in HPCC's evaluation."""
     flow = window["completed_flow"]
     time_ps = window["completed_finish_ps"] - window["completed_start_ps"]
     time_us, slowdown = time_ps * 1e-6, time_ps / window["completed_alone_ps"]

@@ -24,7 +24,7 @@ from spec.errors import InputError
 MAX_HOSTS = 8192
 MAX_SWITCHES = 1024
 MAX_LINKS = 64  # between one leaf and one spine
-LINK_DELAY_PS = 1 * US  # each link, the switch's forwarding included: HPCC (SIGCOMM 2019), section 5.1
+LINK_DELAY_PS = 1 * US  # each link, the switch's forwarding included: HPCC artefact, topology of its evaluation
 RECEIVER = -1
 """Where a port ends that no other switch follows."""
 
