@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from netsim import scenarios, simulate
+from netsim.baselines import BaselineSpec
 from netsim.policies import PolicySpec
 from netsim.sweep import sweep
 
@@ -19,7 +20,7 @@ class Entry:
     """A policy under a name, with the time that its decisions take."""
 
     name: str
-    policy: PolicySpec
+    policy: PolicySpec | BaselineSpec
     decision_latency_ps: int
 
 

@@ -1,4 +1,4 @@
-"""Any policy by its path: a teacher (folder or weights file), a student, or a firmware folder whose C is compiled."""
+"""Any policy: a teacher (folder or weights file), a student, a firmware folder whose C is compiled, or a baseline."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulator.shared import shared_library
+from netsim import baselines
+from netsim.baselines import BaselineSpec
 from netsim.policies import PolicySpec, compiled, native, program
 from spec.documents import load_json
 from spec.errors import InputError
-from spec.manifest import NAME, opened
+from spec.manifest import NAME, opened, sha256
 from spec.student import NAME as STUDENT_NAME
 from spec.student import load_student
 from teachers.load import load
@@ -22,7 +24,20 @@ class Named:
     name: str
     kind: str
     hash: str
-    policy: PolicySpec
+    policy: PolicySpec | BaselineSpec
+
+
+@contextmanager
+def by_name_or_path(text: str) -> Iterator[Named]:
+    """The policy that ``text`` names; a path that is there wins over the name of a baseline (``./hpcc``)."""
+    path = Path(text)
+    if path.exists() or "/" in text or path.suffix == ".toml":
+        with by_path(path) as named:
+            yield named
+    elif text not in baselines.names():
+        raise InputError(f"there is no {text}, neither a path nor a baseline; these are {', '.join(baselines.names())}")
+    else:
+        yield _baseline(baselines.by_name(text))
 
 
 @contextmanager
@@ -38,15 +53,19 @@ def by_path(path: Path) -> Iterator[Named]:
         student = load_student(path / STUDENT_NAME)
         with shared_library(path) as library:
             yield Named(student.name, kind, manifest.hash, compiled(library, student.params()))
+    elif kind == "baseline":
+        yield _baseline(baselines.load(path))
     else:
         teacher = load(path)
         yield Named(teacher.policy.name, "teacher", teacher.hash, native(teacher.policy, teacher.weights))
 
 
 def kind_of(path: Path) -> str:
-    """What the artefact in ``path`` is; anything without a manifest is taken for a teacher."""
+    """What the artefact in ``path`` is; a TOML file is a baseline's, anything else without a manifest a teacher."""
     if not path.exists():
         raise InputError(f"there is no {path}; give a teacher, a student or a firmware folder")
+    if path.suffix == ".toml" and path.is_file():
+        return "baseline"
     if not (path / NAME).is_file():
         return "teacher"
     found = load_json(path / NAME)
@@ -54,3 +73,8 @@ def kind_of(path: Path) -> str:
     if kind not in ("teacher", "student", "firmware"):
         raise InputError(f"{path} is a {kind}; give a teacher, a student or a firmware folder")
     return str(kind)
+
+
+def _baseline(spec: BaselineSpec) -> Named:
+    """Its hash is over its parameters, wherever they were read from."""
+    return Named(spec.name, "baseline", sha256(spec.model_dump_json().encode()), spec)

@@ -1,54 +1,88 @@
 """`rlcc evaluate POLICY...`: policies side by side in the network."""
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from netsim.scenarios import parse as parse_scenario
-from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, WINDOW_PS
-from rlcc import closed_loop
-from rlcc.closed_loop import Entry
-from rlcc.console import print_outcomes, stage
+from netsim.simulation import DURATION_PS, WINDOW_PS
+from netsim.sweep import usable_cores
+from rlcc.console import console, stage
+from rlcc.evaluation import contenders, grid, report, summary
+from rlcc.evaluation.grid import Grid
+from rlcc.evaluation.runs import Times
 from rlcc.options import FOLDER, quantity, scenario_option, seed_option
-from rlcc.policies import by_path
+from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
+from spec.manifest import check_place
 from spec.quantity import parse_duration_ps
 
 TIME = quantity(parse_duration_ps)
+UNFOLDED = 1000
+"""Columns where the output is not a terminal: a table takes what it needs, and programs read whole lines."""
 
 
 @click.command()
-@click.argument("policies", nargs=-1, required=True, type=FOLDER)
+@click.argument("policies", nargs=-1, required=True)
 @scenario_option
 @seed_option(11)
 @click.option("--duration", callback=TIME, help="Of each run; measured from 25 % to 85 % of it. [default: 200 ms]")
-@click.option("--decision-latency", callback=TIME, help="What a decision takes. [default: 0.9 us]")
+@click.option("--decision-latency", callback=TIME, help="What a decision takes where no @LATENCY says so.")
+@click.option(
+    "--profile", default=EmulateOptions().profile, show_default=True, help="Engine that firmware is timed on."
+)
+@click.option("--metric", "metrics", multiple=True, help="Column of the table, repeatable. [default: a few]")
+@click.option("--jobs", type=click.IntRange(1), help="Processes at a time. [default: as many as cores]")
+@click.option("--out", type=FOLDER, help="Folder that keeps each run and receives the evaluation.")
+@click.option("--no-pictures", is_flag=True, help="Draw nothing in --out.")
 @click.option("--json", "json_file", type=FOLDER, help="Also write all metrics as JSON.")
 def command(
-    policies: tuple[Path, ...],
+    policies: tuple[str, ...],
     scenarios: tuple[str, ...],
     seeds: tuple[int, ...],
     duration: int | None,
     decision_latency: int | None,
+    profile: str,
+    metrics: tuple[str, ...],
+    jobs: int | None,
+    out: Path | None,
+    no_pictures: bool,
     json_file: Path | None,
 ) -> None:
-    """Run POLICIES (teachers, students or firmware folders) in the same networks with the same seeds; print a table."""
-    length = DURATION_PS if duration is None else duration
-    if length <= 0:
-        raise InputError("--duration: a run of no time measures nothing")
-    for name in scenarios:
-        parse_scenario(name)
-    window = (WINDOW_PS[0] * length // DURATION_PS, WINDOW_PS[1] * length // DURATION_PS)
-    latency = DECISION_LATENCY_PS if decision_latency is None else decision_latency
-    with ExitStack() as stack, stage("evaluate") as (figures, progress):
-        named = [stack.enter_context(by_path(path)) for path in policies]
-        entries = [Entry(f"{n.kind} {n.hash[:8]}", n.policy, latency) for n in named]
-        outcomes = closed_loop.run(
-            entries, list(scenarios), list(seeds), duration_ps=length, window_ps=window, progress=progress
-        )
-        figures.append(f"{len(outcomes) * len(seeds)} runs")
-    print_outcomes(outcomes)
+    """Run POLICIES in the same networks with the same seeds; print a table.
+
+    POLICY is [LABEL=]WHAT[@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name or TOML file.
+    """
+    times = _times(DURATION_PS if duration is None else duration)
+    names, numbers = tuple(dict.fromkeys(scenarios)), tuple(dict.fromkeys(seeds))
+    summary.check_metrics(metrics)
+    grid.check(names, numbers, times)
+    if out is not None:
+        check_place(out / report.FOLDER, report.KIND)
+    processes = jobs or usable_cores()
+    with stage("evaluate") as (figures, progress):
+        with contenders.opened(
+            policies, decision_latency_ps=decision_latency, profile=profile, progress=progress
+        ) as competing:
+            whole = Grid(tuple(competing), names, numbers, times)
+            keep = None if out is None else out / report.RUNS
+            results = grid.run(whole, jobs=processes, keep=keep, progress=progress)
+        found = summary.rows(results)
+        columns = summary.shown_metrics(found, metrics)
+        figures.append(f"{len(results.finished)} runs")
+        if results.reused:
+            figures.append(f"{results.reused} of them kept from before in {keep}")
+        if out is not None:
+            progress("writing")
+            report.write(results, out / report.FOLDER, metrics=columns, pictures=not no_pictures, profile=profile)
+            figures.append(f"{out / report.FOLDER}")
+    console(UNFOLDED).print(summary.terminal(found, columns))
     if json_file is not None:
-        write_atomically(json_file, dump_json([o.to_json() for o in outcomes]))
+        write_atomically(json_file, dump_json(report.outcomes(results)))
+
+
+def _times(duration_ps: int) -> Times:
+    if duration_ps <= 0:
+        raise InputError("--duration: a run of no time measures nothing")
+    begin, end = (edge * duration_ps // DURATION_PS for edge in WINDOW_PS)
+    return Times(duration_ps, (begin, end))

@@ -1,0 +1,114 @@
+"""Who competes: `[LABEL=]POLICY[@LATENCY]`, with the time that a decision takes.
+
+lstm=fixtures/teachers/rl-cc-lstm-small@450us     a label, a path, what a decision takes
+runs/rl-cc/firmware                               by default the firmware's slowest vector on the emulated engine
+hpcc                                              a baseline by its name; it acts at once, as in a NIC
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator import emulate, load_profile
+from netsim.baselines import BaselineSpec
+from netsim.policies import PolicySpec
+from netsim.simulation import DECISION_LATENCY_PS
+from rlcc.policies import by_name_or_path
+from spec.errors import InputError
+from spec.quantity import TIME_PS, parse_duration_ps
+
+LABEL = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One POLICY as it was written. ``decision_latency_ps`` None: not said."""
+
+    label: str | None
+    policy: str
+    decision_latency_ps: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A policy under its label. ``decision_latency_ps`` is 0 for a baseline, which is asked at every ACK instead."""
+
+    label: str
+    name: str
+    kind: str
+    hash: str
+    policy: PolicySpec | BaselineSpec
+    decision_latency_ps: int
+
+
+def parse(text: str) -> Argument:
+    """Take the label off the front and the latency off the end; neither where the whole text is a path."""
+    if Path(text).exists():
+        return Argument(None, text, None)
+    front, equals, rest = text.partition("=")
+    label = front if equals and LABEL.match(front) else None
+    policy = rest if label is not None else text
+    latency = None
+    if not Path(policy).exists() and "@" in policy:
+        policy, _, time = policy.rpartition("@")
+        try:
+            latency = parse_duration_ps(time)
+        except InputError as error:
+            raise InputError(f"{text}: what follows @ is the time of a decision: {error}") from None
+    if not policy:
+        raise InputError(f"{text!r} names no policy; write [LABEL=]POLICY[@LATENCY], for example tree=firmware@0.9us")
+    return Argument(label, policy, latency)
+
+
+@contextmanager
+def opened(
+    texts: Sequence[str], *, decision_latency_ps: int | None, profile: str, progress: Progress | None = None
+) -> Iterator[list[Contender]]:
+    """The contenders, as long as the context lasts. A decision takes what is written behind its policy, else
+    ``decision_latency_ps``, else what the engine ``profile`` takes for a firmware's slowest vector, else 0.9 us."""
+    arguments = [parse(text) for text in texts]
+    load_profile(profile)
+    with ExitStack() as stack:
+        contenders = []
+        for argument in arguments:
+            named = stack.enter_context(by_name_or_path(argument.policy))
+            said = argument.decision_latency_ps
+            if named.kind == "baseline":
+                if said is not None:
+                    raise InputError(f"{argument.policy} is a baseline, which acts at once; leave @ and the time out")
+                latency = 0
+            elif said is not None or decision_latency_ps is not None:
+                latency = said if said is not None else decision_latency_ps or 0
+            elif named.kind == "firmware":
+                latency = emulated_latency_ps(Path(argument.policy), profile, progress)
+            else:
+                latency = DECISION_LATENCY_PS
+            label = argument.label or _label(named.name, named.kind, said)
+            contenders.append(Contender(label, named.name, named.kind, named.hash, named.policy, latency))
+        labels = [c.label for c in contenders]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise InputError(f"two policies are called {label!r}; tell them apart: one=POLICY other=POLICY")
+        yield contenders
+
+
+def emulated_latency_ps(firmware: Path, profile: str, progress: Progress | None = None) -> int:
+    """What the slowest vector takes on the engine, in ps."""
+    report = emulate(firmware, profile=profile, progress=progress)
+    if report.cycles is None:
+        raise InputError(f"{firmware} did not run on {report.profile}, so its decision time is not known; give @TIME")
+    return round(report.cycles.max * TIME_PS["s"] / (report.clock_mhz * 1e6))
+
+
+def latency_text(contender: Contender) -> str:
+    """`0.9 us`; a baseline decides nothing once an RTT."""
+    return "-" if contender.kind == "baseline" else f"{contender.decision_latency_ps / 1e6:.4g} us"
+
+
+def _label(name: str, kind: str, said_ps: int | None) -> str:
+    label = name if kind == "baseline" else f"{name} {kind}"
+    return label if said_ps is None else f"{label} {said_ps / 1e6:g} us"

@@ -1,0 +1,167 @@
+"""Means over seeds with their confidence, a row a scenario and contender; the table on the terminal, Markdown, CSV."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from netsim.statistics import confidence
+from rlcc.evaluation.contenders import Contender, latency_text
+from rlcc.evaluation.grid import Results
+from spec.errors import InputError
+
+LEVEL = 0.99
+"""Of the confidence intervals over seeds."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a metric stands in a table."""
+
+    heading: str
+    decimals: int
+
+
+METRICS: dict[str, Column] = {
+    "goodput": Column("goodput", 4),
+    "utilisation": Column("utilisation", 4),
+    "latency_mean_us": Column("latency us", 2),
+    "latency_p50_us": Column("p50 us", 2),
+    "latency_p99_us": Column("p99 us", 2),
+    "latency_p999_us": Column("p99.9 us", 2),
+    "queue_mean_us": Column("queue us", 2),
+    "queue_max_bytes": Column("queue max B", 0),
+    "rtt_mean_us": Column("RTT us", 2),
+    "rtt_inflation_mean": Column("inflation", 3),
+    "unfairness": Column("unfairness", 4),
+    "fairness_min_max": Column("min/max", 3),
+    "jain": Column("Jain", 4),
+    "rate_variation": Column("rate CV", 4),
+    "loss": Column("loss", 5),
+    "drop_gbps": Column("drop Gb/s", 3),
+    "dropped_packets": Column("dropped", 0),
+    "cnps": Column("CNPs", 0),
+    "nacks": Column("NACKs", 0),
+    "timeouts": Column("timeouts", 0),
+    "pfc_pauses": Column("PFC pauses", 0),
+    "pfc_paused_share": Column("PFC paused", 4),
+    "decisions": Column("decisions", 0),
+    "decisions_per_flow_s": Column("decisions/flow/s", 0),
+    "data_packets": Column("packets", 0),
+    "long_bandwidth": Column("long flow", 4),
+    "recovery_us": Column("recovery us", 1),
+    "recoveries": Column("recoveries", 0),
+    "completion_normalised_mean": Column("completion", 2),
+    "completion_normalised_p99": Column("completion p99", 2),
+}
+for _flows in ("", "mice_", "medium_", "elephants_"):
+    _words = _flows.replace("_", " ")
+    METRICS[f"{_flows}completions"] = Column(f"{_words}completions", 0)
+    for _what in ("mean", "p50", "p95", "p99"):
+        METRICS[f"{_flows}fct_{_what}_us"] = Column(f"{_words}FCT {_what} us", 1)
+        METRICS[f"{_flows}slowdown_{_what}"] = Column(f"{_words}slowdown {_what}", 2)
+"""Every metric that there is; docs/netsim.md says what each means."""
+
+DEFAULT = ("goodput", "latency_mean_us", "latency_p99_us", "fairness_min_max", "loss")
+FINITE = ("completions", "slowdown_mean", "slowdown_p99")
+"""Shown beside the defaults where flows end; a slowdown of few completions is that of the lucky ones."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender in one scenario: mean and half-width of the confidence interval of each metric. NaN: nothing was
+    measured, or one seed only."""
+
+    scenario: str
+    contender: Contender
+    flows: int
+    mean: dict[str, float]
+    half_width: dict[str, float]
+
+
+def check_metrics(names: Sequence[str]) -> None:
+    """InputError where there is no such metric."""
+    for name in names:
+        if name not in METRICS:
+            raise InputError(f"there is no metric {name!r}; choose among {', '.join(METRICS)}")
+
+
+def rows(results: Results) -> list[Row]:
+    """By scenario, then contender."""
+    found = []
+    for scenario in results.grid.scenarios:
+        for contender in results.grid.contenders:
+            seeds = results.of(contender, scenario)
+            mean, half_width = {}, {}
+            for name in seeds[0].metrics:
+                values = np.array([f.metrics.get(name, nan) for f in seeds])
+                mean[name] = float(values.mean())
+                half_width[name] = confidence(values, LEVEL) if len(seeds) > 1 and np.isfinite(values).all() else nan
+            found.append(Row(scenario, contender, seeds[0].flows, mean, half_width))
+    return found
+
+
+def shown_metrics(found: Sequence[Row], wanted: Sequence[str]) -> list[str]:
+    """The metrics asked for, or else the defaults and what finite flows add."""
+    if wanted:
+        return list(wanted)
+    return [*DEFAULT, *(name for name in FINITE if any(name in row.mean for row in found))]
+
+
+def cells(found: Sequence[Row], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Headings and lines of text, as every table shows them."""
+    heading = ["scenario", "policy", "decides in", *(METRICS[name].heading for name in names)]
+    lines = []
+    for row in found:
+        words = [row.scenario, row.contender.label, latency_text(row.contender)]
+        lines.append([*words, *(figure(row, name) for name in names)])
+    return heading, lines
+
+
+def figure(row: Row, name: str) -> str:
+    """`9.51 ±0.02`; `-` where nothing was measured."""
+    mean, half_width = row.mean.get(name, nan), row.half_width.get(name, nan)
+    if not isfinite(mean):
+        return "-"
+    decimals = METRICS[name].decimals
+    spread = f" ±{half_width:,.{decimals}f}" if isfinite(half_width) else ""
+    return f"{mean:,.{decimals}f}{spread}"
+
+
+def terminal(found: Sequence[Row], names: Sequence[str]) -> Table:
+    """The table for the terminal."""
+    heading, lines = cells(found, names)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(heading):
+        table.add_column(name, justify="left" if i < 2 else "right", no_wrap=True)
+    for line in lines:
+        table.add_row(*map(escape, line))
+    return table
+
+
+def markdown(found: Sequence[Row], names: Sequence[str]) -> str:
+    """The same as Markdown."""
+    heading, lines = cells(found, names)
+    rule = ["---", "---", *("--:" for _ in heading[2:])]
+    return "".join("| " + " | ".join(line) + " |\n" for line in [heading, rule, *lines])
+
+
+def csv_text(found: Sequence[Row]) -> str:
+    """Every metric with its half-width, unrounded; empty where nothing was measured."""
+    names = [name for name in METRICS if any(name in row.mean for row in found)]
+    names += sorted({name for row in found for name in row.mean} - set(names))
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    spread = [f"{name}_half_width" for name in names]
+    writer.writerow(["scenario", "policy", "kind", "hash", "decision_latency_ps", "flows", *names, *spread])
+    for row in found:
+        c = row.contender
+        figures = [part.get(name, nan) for part in (row.mean, row.half_width) for name in names]
+        text = [repr(value) if isfinite(value) else "" for value in figures]
+        writer.writerow([row.scenario, c.label, c.kind, c.hash, c.decision_latency_ps, row.flows, *text])
+    return buffer.getvalue()

@@ -1,0 +1,424 @@
+"""`rlcc evaluate`: what its arguments mean, that results depend on nothing but what is asked, and what it writes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netsim import simulate
+from netsim.network import MS
+from netsim.simulation import WINDOW_PS
+from rlcc import cli
+from rlcc.evaluation import contenders, pictures, runs, summary
+from rlcc.evaluation.runs import Times
+from rlcc.policies import by_name_or_path
+from spec.errors import InputError
+from spec.manifest import opened
+
+SHORT = ("--duration", "4 ms")
+ONE = ("--scenario", "many-to-one:2", *SHORT)
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory, save_teacher: Callable[..., None]) -> Path:
+    folder = tmp_path_factory.mktemp("teachers") / "steady"
+    save_teacher(folder)
+    return folder
+
+
+@pytest.fixture
+def evaluate(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run the command; what it printed."""
+
+    def run(*arguments: object) -> str:
+        capsys.readouterr()
+        assert cli.main(["evaluate", *map(str, arguments)]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return run
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "policy", "latency"),
+    [
+        ("hpcc", None, "hpcc", None),
+        ("lstm=some/where@450us", "lstm", "some/where", 450_000_000),
+        ("some/where@0.9 us", None, "some/where", 900_000),
+        ("the tree=./hpcc", "the tree", "./hpcc", None),
+        ("some/dir=1/x", None, "some/dir=1/x", None),
+        ("mail@host/x@17us", None, "mail@host/x", 17_000_000),
+    ],
+)
+def test_label_policy_and_latency(text: str, label: str | None, policy: str, latency: int | None) -> None:
+    assert contenders.parse(text) == contenders.Argument(label, policy, latency)
+
+
+def test_a_path_that_is_there_is_taken_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a=b@1us", "b@1us"):
+        Path(name).mkdir()
+    assert contenders.parse("a=b@1us") == contenders.Argument(None, "a=b@1us", None)
+    assert contenders.parse("x=b@1us") == contenders.Argument("x", "b@1us", None)
+
+
+def test_a_path_wins_over_the_name_of_a_baseline(
+    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with by_name_or_path("hpcc") as named:
+        assert named.kind == "baseline"
+    Path("hpcc").symlink_to(teacher)
+    for text in ("hpcc", "./hpcc"):
+        with by_name_or_path(text) as named:
+            assert (named.kind, named.name) == ("teacher", "hand-made")
+
+
+def test_a_baseline_of_a_file_is_known_by_its_parameters(tmp_path: Path) -> None:
+    from netsim.baselines import PARAMETERS
+
+    text = (PARAMETERS / "timely.toml").read_text()
+    (tmp_path / "mine.toml").write_text("# mine\n" + text)
+    (tmp_path / "other.toml").write_text(text.replace("burst_packets", "burst_packets = 3 #", 1))
+    hashes = []
+    for name in ("timely", tmp_path / "mine.toml", tmp_path / "other.toml"):
+        with by_name_or_path(str(name)) as named:
+            assert named.kind == "baseline"
+            hashes.append(named.hash)
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["dqccn"], "dcqcn"),
+        (["./dcqcn"], "there is no dcqcn"),
+        (["hpcc@17us"], "acts at once"),
+        (["TEACHER@450"], "TEACHER@450: what follows @ is the time of a decision"),
+        (["TEACHER@fast"], "number with a unit"),
+        (["a=@1us"], "names no policy"),
+        (["TEACHER", "TEACHER"], "two policies are called 'hand-made teacher'"),
+        (["x=TEACHER", "x=hpcc"], "two policies are called 'x'"),
+        (["TEACHER", "--metric", "speed"], "no metric 'speed'; choose among goodput"),
+        (["TEACHER", "--scenario", "many-to-none:1"], "many-to-none:1"),
+        (["TEACHER", "--scenario", "websearch:101%"], "101"),
+        (["TEACHER", "--profile", "ibex-huge"], "ibex-huge"),
+        (["TEACHER", "--duration", "0 ms"], "--duration"),
+        (["TEACHER", "--decision-latency", "5"], "--decision_latency"),
+        (["nowhere/at/all"], "nowhere/at/all"),
+    ],
+)
+def test_refusals_are_one_sentence_and_nothing_is_written(
+    teacher: Path, tmp_path: Path, refused: Any, arguments: list[str], words: str
+) -> None:
+    given = [a.replace("TEACHER", str(teacher)) for a in arguments]
+    out = tmp_path / "out"
+    assert words.replace("TEACHER", str(teacher)) in refused("evaluate", *given, "--out", out)
+    assert not out.exists()
+
+
+def test_another_artefact_in_the_place_of_the_evaluation(teacher: Path, tmp_path: Path, refused: Any) -> None:
+    (tmp_path / "evaluation").mkdir()
+    (tmp_path / "evaluation/thesis.txt").write_text("the only copy")
+    assert "choose an empty folder" in refused("evaluate", teacher, *ONE, "--out", tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["evaluation"]
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_measures_what_simulate_does(teacher: Path) -> None:
+    times = Times(4 * MS, (MS, 3 * MS))
+    with contenders.opened([str(teacher)], decision_latency_ps=None, profile="ibex-small") as (contender,):
+        found = runs.execute(runs.Run(contender, "long-short:4", 7, times))
+        plain = simulate("long-short:4", contender.policy, seed=7, duration_ps=4 * MS, window_ps=(MS, 3 * MS))
+    assert found.metrics == pytest.approx(plain.metrics, rel=0, abs=0, nan_ok=True)
+    assert found.flows == found.flow_gbps.shape[1] == 4
+    assert (found.t_us[-1], len(found.t_us)) == (4000, runs.SAMPLES)
+
+
+def test_open_loop_flows_have_their_sizes_and_slowdowns(teacher: Path) -> None:
+    with contenders.opened([str(teacher)], decision_latency_ps=None, profile="ibex-small") as (contender,):
+        found = runs.execute(runs.Run(contender, "websearch:40%", 7, Times(6 * MS, (MS, 5 * MS))))
+    assert found.completed_bytes.size == found.metrics["completions"] > 20
+    assert found.completed_bytes.min() >= 1
+    assert found.completed_slowdown.mean() == pytest.approx(found.metrics["slowdown_mean"], rel=1e-4)
+    assert found.flow_gbps.shape[1] == runs.SHOWN_FLOWS
+
+
+def test_later_decisions_are_other_results(teacher: Path, evaluate: Any, tmp_path: Path) -> None:
+    out = evaluate(teacher, f"late={teacher}@450us", *ONE, "--json", tmp_path / "m.json")
+    soon, late = json.loads((tmp_path / "m.json").read_text())
+    assert (soon["policy"], late["policy"]) == ("hand-made teacher", "late")
+    assert soon["metrics"] != late["metrics"]
+    assert "0.9 us" in out
+    assert "450 us" in out
+    # The same latency is the same run, whoever says it.
+    evaluate(f"{teacher}", *ONE, "--decision-latency", "450 us", "--json", tmp_path / "n.json")
+    assert json.loads((tmp_path / "n.json").read_text())[0]["metrics"] == late["metrics"]
+
+
+def test_results_do_not_depend_on_the_number_of_processes(teacher: Path, evaluate: Any, tmp_path: Path) -> None:
+    grid = (teacher, f"late={teacher}@50us", *ONE, "--scenario", "long-short:3", "--seed", 1, "--seed", 2)
+    for jobs in (1, 3):
+        evaluate(*grid, "--jobs", jobs, "--out", tmp_path / str(jobs))
+    one, three = (opened(tmp_path / str(jobs) / "evaluation", "evaluation") for jobs in (1, 3))
+    assert one.hash == three.hash
+    assert one.files == three.files  # pictures and Parquet to the byte
+    assert len(list((tmp_path / "1/finished-runs").iterdir())) == 8
+
+
+def test_what_is_finished_is_kept_and_what_changed_is_run(
+    teacher: Path, save_teacher: Any, evaluate: Any, tmp_path: Path
+) -> None:
+    def run(policy: object, *more: object) -> str:
+        return str(evaluate(policy, *ONE, "--seed", 1, "--seed", 2, "--no-pictures", "--out", tmp_path / "o", *more))
+
+    assert "kept from before" not in run(teacher)
+    first = opened(tmp_path / "o/evaluation", "evaluation")
+    files = sorted((tmp_path / "o/finished-runs").iterdir())
+    files[0].unlink()
+    files[1].write_bytes(files[1].read_bytes()[:100])  # damaged: not believed
+    assert "kept from before" not in run(teacher)
+    files[0].unlink()
+    assert "2 runs, 1 of them kept from before" in run(teacher)
+    assert opened(tmp_path / "o/evaluation", "evaluation") == first
+    assert "2 runs, 2 of them kept from before" in run(f"other-label={teacher}")
+    assert "3 runs, 2 of them kept from before" in run(teacher, "--seed", 3)
+    save_teacher(tmp_path / "changed", gain=0.5)
+    assert "kept from before" not in run(tmp_path / "changed")
+
+
+def test_the_key_covers_what_determines_a_run(teacher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contenders.opened([str(teacher)], decision_latency_ps=None, profile="ibex-small") as (contender,):
+        run = runs.Run(contender, "many-to-one:2", 7, Times(4 * MS, (MS, 3 * MS)))
+        changed = [
+            replace(run, seed=8),
+            replace(run, scenario="many-to-one:3"),
+            replace(run, times=Times(5 * MS, (MS, 3 * MS))),
+            replace(run, times=Times(4 * MS, (MS, 2 * MS))),
+            replace(run, contender=replace(contender, decision_latency_ps=1)),
+            replace(run, contender=replace(contender, hash="0" * 64)),
+        ]
+        keys = {runs.key(r) for r in [run, *changed]}
+        assert len(keys) == 1 + len(changed)
+        assert runs.key(replace(run, contender=replace(contender, label="another"))) == runs.key(run)
+        monkeypatch.setattr(runs, "simulator_hash", lambda: "another build")
+        assert runs.key(run) not in keys
+
+
+def test_a_finished_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    arrays = {
+        "t_us": np.array([1, 2], np.float32),
+        "queue_bytes": np.array([3, 4], np.float32),
+        "flow_gbps": np.array([[1, 2], [3, 4]], np.float32),
+        "mean_gbps": np.array([1, 2], np.float32),
+        "dropped": np.array([0, 1], np.int32),
+        "completed_bytes": np.array([5], np.int64),
+        "completed_slowdown": np.array([1.5], np.float32),
+    }
+    finished = runs.Finished(metrics={"goodput": 1 / 3, "recovery_us": nan}, flows=2, **arrays)
+    runs.save(finished, tmp_path / "x.npz")
+    read = runs.load(tmp_path / "x.npz")
+    assert read is not None
+    assert read.metrics["goodput"] == 1 / 3
+    assert isnan(read.metrics["recovery_us"])
+    assert read.flows == 2
+    for name, array in arrays.items():
+        assert np.array_equal(getattr(read, name), array)
+        assert getattr(read, name).dtype == array.dtype
+    assert runs.load(tmp_path / "none.npz") is None
+    (tmp_path / "bad.npz").write_bytes(b"PK\3\4 nothing")
+    assert runs.load(tmp_path / "bad.npz") is None
+
+
+# --- Ctrl-C ----------------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_ends_all_processes_and_writes_no_evaluation(teacher: Path, tmp_path: Path) -> None:
+    """Runs of minutes are under way when the signal comes."""
+    command = [sys.executable, "-m", "rlcc.cli", "evaluate", str(teacher), f"b={teacher}@2us", "--jobs", "2"]
+    grid = ["--scenario", "many-to-one:2", "--scenario", "many-to-one:64", "--duration", "20 s", "--out", str(tmp_path)]
+    running = subprocess.Popen([*command, *grid], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        for _ in range(600):
+            workers = children(running.pid)
+            if len(workers) >= 3:  # two, and Python's own resource tracker
+                break
+            time.sleep(0.1)
+        assert len(workers) >= 3
+        running.send_signal(signal.SIGINT)  # to the parent alone: it must end the others
+        _, err = running.communicate(timeout=120)
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+    assert (running.returncode, err.strip()) == (130, "interrupted")
+    for _ in range(600):
+        left = [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+        if not left:
+            break
+        time.sleep(0.1)
+    assert not left
+    assert not (tmp_path / "evaluation").exists()
+
+
+def children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text().split()] if path.exists() else []
+
+
+def test_an_interrupted_report_leaves_the_older_one(
+    teacher: Path, evaluate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(teacher, *ONE, "--no-pictures", "--out", tmp_path)
+    before = opened(tmp_path / "evaluation", "evaluation")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rlcc.evaluation.report.summary.markdown", interrupt)
+    assert cli.main(["evaluate", str(teacher), *ONE, "--seed", "5", "--no-pictures", "--out", str(tmp_path)]) == 130
+    assert opened(tmp_path / "evaluation", "evaluation") == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["evaluation", "finished-runs"]
+    assert len(list((tmp_path / "finished-runs").iterdir())) == 2
+
+
+# --- what is written -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def written(teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An evaluation with pictures."""
+    out = tmp_path_factory.mktemp("written")
+    grid = ("--scenario", "many-to-one:2", "--scenario", "long-short:3", "--scenario", "websearch:30%@leaf-spine:2x4x2")
+    arguments = ["evaluate", str(teacher), f"late={teacher}@50us", *grid, "--seed", "1", "--seed", "2", *SHORT]
+    assert cli.main([*arguments, "--out", str(out)]) == 0
+    return out / "evaluation"
+
+
+def test_every_run_is_a_row_of_the_parquet_file(written: Path) -> None:
+    table = pq.read_table(written / "runs.parquet").to_pylist()
+    assert [(r["scenario"], r["policy"], r["seed"]) for r in table[:5]] == [
+        ("many-to-one:2", "hand-made teacher", 1),
+        ("many-to-one:2", "hand-made teacher", 2),
+        ("many-to-one:2", "late", 1),
+        ("many-to-one:2", "late", 2),
+        ("long-short:3", "hand-made teacher", 1),
+    ]
+    assert len(table) == 12
+    assert {r["decision_latency_ps"] for r in table} == {900_000, 50_000_000}
+    assert all(0 < r["goodput"] < 0.926 for r in table)
+    assert table[0]["recovery_us"] is None  # not a metric of many-to-one
+    begin, end = (edge * 4 // 200 for edge in WINDOW_PS)
+    assert {(r["duration_ps"], r["window_begin_ps"], r["window_end_ps"]) for r in table} == {(4 * MS, begin, end)}
+    series = pq.read_table(written / "series.parquet")
+    assert series.num_rows == 12 * runs.SAMPLES
+    assert len(series["flow_gbps"][0].as_py()) == 2
+
+
+def test_the_manifest_names_policies_as_parents(written: Path, teacher: Path) -> None:
+    manifest = opened(written, "evaluation")
+    with by_name_or_path(str(teacher)) as named:
+        assert manifest.parents == {"hand-made teacher": named.hash, "late": named.hash}
+    assert [p["decision_latency_ps"] for p in manifest.details["policies"]] == [900_000, 50_000_000]
+
+
+def test_the_tables_agree(written: Path) -> None:
+    runs_of = pq.read_table(written / "runs.parquet").to_pylist()[:2]
+    mean = (runs_of[0]["goodput"] + runs_of[1]["goodput"]) / 2
+    half = 63.65674 * abs(runs_of[0]["goodput"] - runs_of[1]["goodput"]) / 2  # t of 1 degree of freedom at 99 %
+    first = (written / "table.csv").read_text().splitlines()
+    row = dict(zip(first[0].split(","), first[1].split(","), strict=True))
+    assert float(row["goodput"]) == pytest.approx(mean)
+    assert float(row["goodput_half_width"]) == pytest.approx(half, rel=1e-4)
+    assert row["recovery_us"] == ""
+    shown = (written / "table.md").read_text().splitlines()
+    assert f"| many-to-one:2 | hand-made teacher | 0.9 us | {mean:.4f} ±{half:.4f} |" in shown[2]
+    assert len(shown) == 2 + 6
+
+
+def test_the_pictures_are_there_and_small(written: Path) -> None:
+    drawn = sorted(p.name for p in written.glob("*.png"))
+    assert drawn == [
+        "flows-long-short-3.png",
+        "flows-many-to-one-2.png",
+        "goodput-latency.png",
+        "queue-long-short-3.png",
+        "queue-many-to-one-2.png",
+        "queue-websearch-30-leaf-spine-2x4x2.png",
+        "radar.png",
+        "slowdown-websearch-30-leaf-spine-2x4x2.png",
+    ]
+    for name in drawn:
+        content = (written / name).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert 5_000 < len(content) < 300_000, name
+
+
+def test_every_metric_that_there_is_can_be_asked_for(written: Path) -> None:
+    table = pq.read_table(written / "runs.parquet")
+    about = {"policy", "name", "kind", "hash", "decision_latency_ps", "scenario", "seed", "duration_ps"}
+    about |= {"window_begin_ps", "window_end_ps", "rlcc", "flows"}
+    assert set(table.column_names) - about == set(summary.METRICS)
+
+
+def test_the_columns_asked_for_are_shown(teacher: Path, evaluate: Any) -> None:
+    out = evaluate(teacher, *ONE, "--metric", "jain", "--metric", "queue_max_bytes")
+    header, row = out.splitlines()[-2:]
+    assert header.split() == ["scenario", "policy", "decides", "in", "Jain", "queue", "max", "B"]
+    assert "±" not in row  # one seed says nothing of the spread
+
+
+def row_of(metrics: dict[str, float], half_width: dict[str, float]) -> summary.Row:
+    contender = contenders.Contender("x", "x", "baseline", "", None, 0)  # type: ignore[arg-type]
+    return summary.Row("many-to-one:2", contender, 2, metrics, half_width)
+
+
+def test_figures() -> None:
+    row = row_of({"goodput": 0.91239, "recovery_us": nan, "cnps": 12345.6}, {"goodput": 0.00111, "cnps": nan})
+    assert summary.figure(row, "goodput") == "0.9124 ±0.0011"
+    assert summary.figure(row, "recovery_us") == summary.figure(row, "loss") == "-"
+    assert summary.figure(row, "cnps") == "12,346"
+    assert contenders.latency_text(row.contender) == "-"
+
+
+def test_radar_scores_are_between_worst_and_best() -> None:
+    ideal = {"goodput": 1024 / 1106, "fairness_min_max": 1.0, "loss": 0.0, "queue_mean_us": 0.0}
+    best = pictures.scores(row_of(ideal | {"latency_mean_us": 4.0, "latency_p99_us": 4.0}, {}))
+    assert best == pytest.approx(dict.fromkeys(["goodput", "fairness", "latency", "p99", "delivered"], 1.0))
+    poor = {"goodput": nan, "fairness_min_max": 0.5, "loss": 0.25, "queue_mean_us": 12.0, "latency_mean_us": 16.0}
+    scores = pictures.scores(row_of(poor | {"latency_p99_us": 40.0, "slowdown_mean": 5.0}, {}))
+    assert scores == {"goodput": 0.0, "completion": 0.2, "latency": 0.25, "p99": 0.1, "delivered": 0.75}
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=200), st.integers(1, 8))
+def test_slowdown_curves_rise_in_size_and_hold_every_flow(sizes: list[int], bins: int) -> None:
+    size = np.array(sizes, dtype=np.int64) * 1000
+    x, curves = pictures.slowdown_by_size(size, size.astype(np.float32), bins)
+    assert len(x) <= max(bins, len(set(sizes)))
+    assert all(a <= b for a, b in pairwise(x))
+    assert (curves[:, 0] <= curves[:, 1]).all()
+    assert min(sizes) <= x[0] <= x[-1] <= max(sizes)
+    if len(set(sizes)) <= bins:
+        assert x.tolist() == sorted(set(sizes))
+
+
+def test_an_unknown_metric_is_no_key_error() -> None:
+    with pytest.raises(InputError, match="no metric"):
+        summary.check_metrics(["goodput", "nothing"])
