@@ -50,7 +50,7 @@ def _read_rate(text: object) -> Rate:
     if isinstance(text, Rate):
         return text
     try:
-        value = parse(text, RATE_BPS | LINE_FRACTION, "40 Mb/s")
+        value = parse(text, {**RATE_BPS, **LINE_FRACTION}, "40 Mb/s")
     except InputError as error:
         raise ValueError(str(error)) from None
     of_line = str(text).rstrip().endswith(tuple(LINE_FRACTION))
