@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -42,7 +43,8 @@ private:
     std::array<Hop, kMaxHops> hops{}; // as the last ACK brought them
   };
 
-  Pace pace(const State &s) const { return {s.rate, s.rate * s.line_window}; }
+  // A packet may leave while less than W is in flight, so the last one may reach beyond it.
+  Pace pace(const State &s) const { return {s.rate, std::ceil(s.rate * s.line_window)}; }
   void measure(State &s, const Ack &ack) const;
 
   HpccConfig config_;
