@@ -10,7 +10,7 @@ from rlcc.console import console, stage
 from rlcc.evaluation import contenders, grid, report, summary
 from rlcc.evaluation.grid import Grid
 from rlcc.evaluation.runs import Times
-from rlcc.options import FOLDER, quantity, scenario_option, seed_option
+from rlcc.options import FOLDER, quantity, seed_option
 from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
@@ -18,13 +18,15 @@ from spec.manifest import check_place
 from spec.quantity import parse_duration_ps
 
 TIME = quantity(parse_duration_ps)
+SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:4", "long-short:8")
+"""Few flows and many, several receivers, and a change of load."""
 UNFOLDED = 1000
 """Columns where the output is not a terminal: a table takes what it needs, and programs read whole lines."""
 
 
 @click.command()
 @click.argument("policies", nargs=-1, required=True)
-@scenario_option
+@click.option("--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Repeatable.")
 @seed_option(11)
 @click.option("--duration", callback=TIME, help="Of each run; measured from 25 % to 85 % of it. [default: 200 ms]")
 @click.option("--decision-latency", callback=TIME, help="What a decision takes where no @LATENCY says so.")

@@ -74,6 +74,7 @@ def opened(
     load_profile(profile)
     with ExitStack() as stack:
         contenders = []
+        emulated: dict[str, int] = {}
         for argument in arguments:
             named = stack.enter_context(by_name_or_path(argument.policy))
             said = argument.decision_latency_ps
@@ -84,7 +85,9 @@ def opened(
             elif said is not None or decision_latency_ps is not None:
                 latency = said if said is not None else decision_latency_ps or 0
             elif named.kind == "firmware":
-                latency = emulated_latency_ps(Path(argument.policy), profile, progress)
+                if named.hash not in emulated:
+                    emulated[named.hash] = emulated_latency_ps(Path(argument.policy), profile, progress)
+                latency = emulated[named.hash]
             else:
                 latency = DECISION_LATENCY_PS
             label = argument.label or _label(named.name, named.kind, said)

@@ -15,9 +15,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from distill.options import DistillOptions
+from emulator import emulate
 from emulator.compile import find_gcc
 from rlcc import cli, verdict
 from rlcc.commands.run import STAGES
@@ -147,7 +149,8 @@ def test_each_command_alone_gives_the_runs_artefacts(pipeline: Any, tmp_path: Pa
 def test_evaluate_sets_teacher_student_and_firmware_side_by_side(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
     policies = (pipeline.teacher, pipeline.student, pipeline.firmware)
     options = ("--scenario", "many-to-one:2", "--duration", "4 ms", "--seed", 1, "--seed", 2)
-    code, out, _ = rlcc("evaluate", *policies, *options, "--json", tmp_path / "m.json")
+    same = ("--decision-latency", "0.9 us", "--json", tmp_path / "m.json")
+    code, out, _ = rlcc("evaluate", *policies, *options, *same)
     assert code == 0
     assert out.count("many-to-one:2") == 3
     teacher, student, firmware = json.loads((tmp_path / "m.json").read_text())
@@ -155,6 +158,29 @@ def test_evaluate_sets_teacher_student_and_firmware_side_by_side(pipeline: Any, 
     # The compiled C and the interpreted program are one decision; the teacher is another.
     assert student["metrics"] == firmware["metrics"]
     assert student["metrics"] != teacher["metrics"]
+
+
+def test_firmware_decides_as_late_as_its_slowest_vector_on_the_engine(
+    pipeline: Any, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Emulated and compiled once, here, whatever the number of seeds and processes."""
+    reports = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        reports.append(emulate(*arguments, **options))
+        return reports[-1]
+
+    monkeypatch.setattr("rlcc.evaluation.contenders.emulate", counted)
+    policies = (pipeline.firmware, f"again={pipeline.firmware}", f"late={pipeline.firmware}@450us")
+    network = ("--scenario", "many-to-one:4", "--duration", "1 ms", "--seed", 1, "--seed", 2)
+    options = (*network, "--jobs", 2, "--profile", "ibex-maxperf")
+    assert rlcc("evaluate", *policies, *options, "--no-pictures", "--out", tmp_path)[0] == 0
+    (report,) = reports
+    assert report.profile == "ibex-maxperf"
+    rows = pq.read_table(tmp_path / "evaluation/runs.parquet").to_pylist()
+    slowest = round(report.cycles.max * 1e6 / report.clock_mhz)
+    assert [r["decision_latency_ps"] for r in rows] == [*[slowest] * 4, *[450_000_000] * 2]
+    assert rows[0]["goodput"] == rows[2]["goodput"] != rows[4]["goodput"]
 
 
 def test_what_could_not_be_measured_is_null_in_json(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
@@ -387,7 +413,7 @@ def test_a_budget_that_is_none(pipeline: Any, tmp_path: Path, refused: Any, budg
 
 def test_scenarios_and_profiles_that_are_not_there(pipeline: Any, tmp_path: Path, refused: Any) -> None:
     out = ("--out", tmp_path / "x")
-    for wrong in ("many-to-none:8", "many-to-one", "many-to-one:0", "incast:8"):
+    for wrong in ("many-to-none:8", "many-to-one", "many-to-one:0", "incast:0"):
         assert wrong in refused("rollout", pipeline.teacher, "--scenario", wrong, *out)
         assert wrong in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--scenario", wrong, *out)
         assert wrong in refused("evaluate", pipeline.student, "--scenario", wrong)
@@ -486,7 +512,7 @@ import sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("torch", "catboost"):
+        if name.partition(".")[0] in ("torch", "catboost", "matplotlib"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
@@ -496,12 +522,17 @@ raise SystemExit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("command", ["emit", "gate", "emulate", "evaluate"])
-def test_it_runs_where_torch_and_catboost_are_not_installed(pipeline: Any, tmp_path: Path, command: str) -> None:
+def test_it_runs_where_torch_catboost_and_matplotlib_are_not_installed(
+    pipeline: Any, tmp_path: Path, command: str
+) -> None:
     arguments = {
         "emit": ("emit", pipeline.student, "--out", tmp_path / "f"),
         "gate": ("gate", pipeline.firmware, "--recipe", pipeline.recipe, "--out", tmp_path / "v"),
         "emulate": ("emulate", pipeline.firmware),
-        "evaluate": ("evaluate", pipeline.teacher, pipeline.firmware, "--duration", "1 ms"),
+        "evaluate": (
+            *("evaluate", pipeline.teacher, pipeline.firmware, "dcqcn", "--scenario", "many-to-one:4"),
+            *("--duration", "1 ms", "--no-pictures", "--out", tmp_path),
+        ),
     }[command]
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, *map(str, arguments)], capture_output=True, text=True, check=False
