@@ -214,7 +214,7 @@ def radar(results: Results, found: Sequence[Row]) -> Figure:
         axes.set_theta_direction(-1)
         axes.set_ylim(0, 1)
         axes.set_xticks(angles, [RADAR[name] for name in score], fontsize=7.5)
-        axes.tick_params(axis="x", pad=9)
+        axes.tick_params(axis="x", pad=12)
         axes.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=7, color="#666666")
         axes.set_title(scenario, fontsize=9, pad=12)
     figure.suptitle("Each axis from 0 to 1, further out is better", fontsize=10)
@@ -308,7 +308,13 @@ def _legend(figure: Figure, results: Results, *, markers: bool = False, lines: b
         )
         for i, contender in enumerate(results.grid.contenders)
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)), fontsize=8, frameon=False)
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=ceil(len(handles) / ceil(len(handles) / 5)),
+        fontsize=8,
+        frameon=False,
+    )
 
 
 def _colour(i: int) -> str:
