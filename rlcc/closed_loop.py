@@ -1,4 +1,4 @@
-"""Two policies in the same networks with the same seeds: what the gate compares and `rlcc evaluate` tabulates."""
+"""Two policies in the same networks with the same seeds, which the gate compares."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

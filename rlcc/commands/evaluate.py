@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from netsim.network import LATEST_PS, US
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.sweep import usable_cores
 from rlcc.console import console, stage
@@ -84,7 +85,7 @@ def command(
 
 
 def _times(duration_ps: int) -> Times:
-    if duration_ps <= 0:
-        raise InputError("--duration: a run of no time measures nothing")
+    if not US <= duration_ps <= LATEST_PS:
+        raise InputError("--duration: a run may last from 1 us to 100 s")
     begin, end = (edge * duration_ps // DURATION_PS for edge in WINDOW_PS)
     return Times(duration_ps, (begin, end))

@@ -75,15 +75,18 @@ def draw(results: Results, found: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
 def goodput_latency(results: Results, found: Sequence[Row]) -> Figure:
     """A panel a kind of traffic, a marker a contender and scenario: the more flows, the larger, joined by a line."""
     kinds = list(dict.fromkeys(_kind(scenario) for scenario in results.grid.scenarios))
+    measured = [row for row in found if isfinite(row.mean["latency_mean_us"])]  # something arrived
+    latencies = [row.mean["latency_mean_us"] for row in measured] or [1.0]
     figure, panels = _panels(len(kinds), 4.2 if len(kinds) > 1 else 8.0, 3.6)
     for kind, axes in zip(kinds, panels, strict=True):
         for i, contender in enumerate(results.grid.contenders):
-            line = [row for row in found if row.contender is contender and _kind(row.scenario) == kind]
+            line = [row for row in measured if row.contender is contender and _kind(row.scenario) == kind]
             x, y = ([row.mean[name] for row in line] for name in ("latency_mean_us", "goodput"))
             axes.plot(x, y, color=_colour(i), linestyle=_line(i), linewidth=0.8, alpha=0.6, zorder=2)
             size = [_area(row.flows) for row in line]
             axes.scatter(x, y, s=size, marker=_marker(i), facecolor=_colour(i), edgecolor="white", alpha=0.75, zorder=3)
         axes.set_xscale("log")
+        axes.set_xlim(min(latencies) / 1.2, max(latencies) * 1.2)
         axes.set_xlabel("mean packet latency, us", fontsize=9)
         own = [scenario for scenario in results.grid.scenarios if _kind(scenario) == kind]
         axes.set_title(own[0] if len(own) == 1 else kind, fontsize=9)
@@ -168,6 +171,8 @@ def slowdown(results: Results, scenario: str) -> Figure:
         seeds = results.of(contender, scenario)
         size = np.concatenate([f.completed_bytes for f in seeds])
         slow = np.concatenate([f.completed_slowdown for f in seeds])
+        if not size.size:
+            continue
         x, curves = slowdown_by_size(size, slow)
         common: dict[str, Any] = {"color": _colour(i), "marker": _marker(i), "markersize": 4.5}
         axes.plot(x, curves[:, 1], linestyle="-", linewidth=1.3, **common)

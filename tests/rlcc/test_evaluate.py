@@ -119,7 +119,8 @@ def test_a_baseline_of_a_file_is_known_by_its_parameters(tmp_path: Path) -> None
         (["TEACHER", "--scenario", "many-to-none:1"], "many-to-none:1"),
         (["TEACHER", "--scenario", "websearch:101%"], "101"),
         (["TEACHER", "--profile", "ibex-huge"], "ibex-huge"),
-        (["TEACHER", "--duration", "0 ms"], "--duration"),
+        (["TEACHER", "--duration", "0 ms"], "from 1 us to 100 s"),
+        (["TEACHER", "--duration", "101 s"], "from 1 us to 100 s"),
         (["TEACHER", "--decision-latency", "5"], "--decision_latency"),
         (["nowhere/at/all"], "nowhere/at/all"),
     ],
@@ -369,6 +370,11 @@ def test_the_pictures_are_there_and_small(written: Path) -> None:
         content = (written / name).read_bytes()
         assert content.startswith(b"\x89PNG")
         assert 5_000 < len(content) < 300_000, name
+
+
+def test_a_run_in_which_nothing_arrives_is_drawn_too(teacher: Path, evaluate: Any, tmp_path: Path) -> None:
+    evaluate(teacher, "--scenario", "incast:2", "--scenario", "many-to-one:1", "--duration", "1 us", "--out", tmp_path)
+    assert (tmp_path / "evaluation/goodput-latency.png").is_file()
 
 
 def test_every_metric_that_there_is_can_be_asked_for(written: Path) -> None:
