@@ -68,7 +68,8 @@ def draw(results: Results, found: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
         yield f"queue-{name}.png", _png(queue(results, scenario))
         if scenarios.read(scenario).traffic not in workloads.NAMES:
             yield f"flows-{name}.png", _png(flows(results, scenario))
-        if any(f.completed_bytes.size for c in results.grid.contenders for f in results.of(c, scenario)):
+        ended = [f.completed_bytes for c in results.grid.contenders for f in results.of(c, scenario)]
+        if np.unique(np.concatenate(ended)).size > 1:  # of flows of one size the table says all
             yield f"slowdown-{name}.png", _png(slowdown(results, scenario))
 
 
