@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 UV := $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
+NATIVE := $(INSTALL) --offline --no-build-isolation --no-deps --reinstall-package rlcc
 
 RECIPE ?= recipes/rl-cc.toml
 PYTEST_FLAGS ?= -n 2 --dist loadfile
@@ -16,11 +17,12 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench clean
+.PHONY: help demo test test-checked setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
 	@echo 'make test     set up with PyTorch, then run the tests (PYTEST_FLAGS=... for others, e.g. -m slow)'
+	@echo 'make test-checked   test the simulator built to check order and conservation at every event'
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make bench    run the benchmarks in bench/'
@@ -32,6 +34,13 @@ demo: setup
 
 test: setup-test
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+# The checked core takes the place of the usual one for these tests only: without its stamp the next setup builds anew.
+test-checked: setup-test
+	@rm -f $(STAMPS)/native
+	@$(NATIVE) --config-settings=cmake.define.NETSIM_CHECKED=ON --editable .
+	@status=0; $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/netsim || status=$$?; \
+	  $(MAKE) --no-print-directory setup && exit $$status
 
 doctor: setup
 	$(BIN)/rlcc doctor
@@ -58,7 +67,7 @@ $(STAMPS)/test: requirements/test.lock $(STAMPS)/demo
 
 $(STAMPS)/native: $(NATIVE_SOURCES) pyproject.toml $(STAMPS)/demo
 	@echo 'setup: native simulator'
-	@$(INSTALL) --offline --no-build-isolation --no-deps --reinstall-package rlcc --editable .
+	@$(NATIVE) --editable .
 	@touch $@
 
 # --- checking -----------------------------------------------------------------------------------------------------

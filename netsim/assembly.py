@@ -121,7 +121,7 @@ def network_config(
     core.cnp_interval_ps = net.cnp_interval_ps
     core.burst_packets = net.burst_packets
     core.message_packets = net.message_packets
-    core.inflight_packets = net.inflight_messages * net.message_packets
+    core.inflight_packets = net.inflight_packets(fabric.base_rtt_ps)
     core.probe_gap_ps = net.probe_gap_ps
     core.probe_timeout_ps = net.probe_timeout_ps or (LOSSLESS_TIMEOUT_PS if net.lossless else longest_rtt_ps)
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps

@@ -4,6 +4,8 @@ Lengths of time are integer picoseconds (``_ps``), sizes are bytes. At 100 Gb/s 
 """
 
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from math import ceil
 
 from spec.errors import InputError
 
@@ -13,6 +15,7 @@ WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
 US = 1_000_000
 MS = 1_000_000_000
 MAX_CLASSES = 8
+INFLIGHT_BDP = Fraction(8, 5)
 LATEST_PS = 100_000 * MS
 """The event list holds 140 s of picoseconds; runs may last 100 s."""
 
@@ -45,7 +48,8 @@ class Network:
 
     burst_packets: int = 4  # sent back to back when a queue pair is served
     message_packets: int = 16  # an ACK a message: RL-CC, published code
-    inflight_messages: int = 40  # cap on what is not acknowledged: RL-CC, published code
+    inflight_messages: int | None = None  # cap on what is not acknowledged, for flows without a window of their own;
+    # None: 1.6 BDP, which at 100 Gb/s is the smallest of the 40, 30 and 10 of RL-CC's published code
 
     probe_gap_ps: int = 4 * US  # a decision every RTT + 4 us: RL-CC, published code
     probe_timeout_ps: int | None = None  # None: the longest RTT there can be
@@ -79,7 +83,8 @@ class Network:
             raise InputError(f"network: buffer_bytes is {self.buffer_bytes}; it must hold 2 packets and at most 4 ms")
         if self.ecn_min_bytes > self.ecn_max_bytes or not 0 <= self.ecn_max_probability <= 1:
             raise InputError("network: ecn_min_bytes <= ecn_max_bytes and a probability of 0 to 1 are needed")
-        if not 1 <= self.burst_packets <= self.message_packets <= 4096 or not 1 <= self.inflight_messages <= 4096:
+        messages = 1 if self.inflight_messages is None else self.inflight_messages
+        if not 1 <= self.burst_packets <= self.message_packets <= 4096 or not 1 <= messages <= 4096:
             raise InputError("network: 1 <= burst_packets <= message_packets <= 4096 and 1 to 4096 messages are needed")
         weights = self.class_weights
         whole = isinstance(weights, tuple) and all(type(w) is int and 0 <= w <= 1000 for w in weights)
@@ -119,6 +124,14 @@ class Network:
         uplink and waits for it at the port, hence a data packet's and a probe's time on the wire."""
         there = self.uplink_delay_ps + self._data_ps + self.probe_wire_bytes * self.ps_per_byte + self.downlink_delay_ps
         return self.base_rtt_ps - there
+
+    def inflight_packets(self, base_rtt_ps: int) -> int:
+        """The in-flight cap of a flow whose path has this base RTT."""
+        messages = self.inflight_messages
+        if messages is None:
+            bdp_bytes = Fraction(base_rtt_ps, self.ps_per_byte)
+            messages = ceil(INFLIGHT_BDP * bdp_bytes / (self.message_packets * self.payload_bytes))
+        return messages * self.message_packets
 
     @property
     def longest_rtt_ps(self) -> int:

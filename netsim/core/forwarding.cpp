@@ -1,6 +1,8 @@
 // From the uplink through the switches to the receiver, and what the receiver sends back.
 #include "simulator.hpp"
 
+#include <algorithm>
+
 namespace netsim {
 
 void Simulator::on_uplink(Ps now, std::uint32_t host) {

@@ -2,6 +2,7 @@
 #include "simulator.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace netsim {
 
@@ -28,8 +29,9 @@ void Simulator::schedule(Sender &s) {
   schedule_nic(s.host);
 }
 
+// Not in the past, where a higher rate may put a flow's turn, or a pause that has ended.
 void Simulator::schedule_nic(std::uint32_t host) {
-  const Ps next = nics_[host].next();
+  const Ps next = std::max(nics_[host].next(), now_);
   events_.set(nics_first_ + host, next >= kLatest ? kNever : event_key(next, nics_first_ + host));
 }
 
@@ -46,9 +48,11 @@ void Simulator::steer(std::uint32_t flow, const Pace &pace, bool was_blocked) {
     long_flow_rate(now_, rate_of(flow));
 }
 
+// A window of the algorithm's own stands in the place of the NIC's cap.
 std::uint32_t Simulator::window_packets(double window) const {
-  const auto limit = static_cast<double>(net_.inflight_packets);
-  return static_cast<std::uint32_t>(std::clamp(window, 1.0, limit));
+  if (std::isinf(window))
+    return net_.inflight_packets;
+  return static_cast<std::uint32_t>(std::clamp(window, 1.0, 1e9));
 }
 
 void Simulator::on_nic(Ps now, std::uint32_t host) {

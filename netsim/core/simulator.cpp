@@ -113,6 +113,7 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
       on_pending(now);
     }
   }
+  check(!kChecked || conservation().holds(), "a packet was lost sight of");
   if (!batch_.empty())
     return Stop::batch;
   now_ = until;

@@ -51,8 +51,10 @@ void Simulator::begin_flow(Ps now, std::uint32_t flow) {
     s.rate = pace.rate;
     s.window = window_packets(pace.window);
   }
-  if (max_min_)
+  if (max_min_) {
+    s.pace_at = s.pace_base = now + kShareInterval; // not before it has its share
     share_soon(now);
+  }
   if (scenario_.long_flow >= 0 && flow != static_cast<std::uint32_t>(scenario_.long_flow)) {
     if (recovery_.running == 0 && recovery_.begin < 0)
       recovery_.begin = now;
@@ -120,8 +122,16 @@ void Simulator::share_ideally(Ps now) {
   }
   std::vector<double> rate(flows.size());
   max_min(capacity, offsets, links, std::vector<std::uint8_t>(flows.size(), 1), rate);
-  for (std::size_t i = 0; i < flows.size(); ++i)
+  for (std::size_t i = 0; i < flows.size(); ++i) {
     apply_rate(now, flows[i], rate[i]);
+    Sender &s = senders_[flows[i]];
+    if (s.end_psn == kUnlimited && s.last_burst_ps == 0) {
+      // Flows for ever take turns from the start; all at once they would leave a queue that a full link never drains.
+      const double turn = static_cast<double>(i) / static_cast<double>(flows.size());
+      s.pace_at = s.pace_base = now + static_cast<Ps>(turn * static_cast<double>(data_ps_) / s.rate);
+      schedule(s);
+    }
+  }
 }
 
 // PCC-RL, appendix E: from the interruption by the short flows until they are done and the long flow is back.

@@ -33,6 +33,12 @@ def test_the_device_clock_wraps_in_an_ordinary_run(constant, seed: int) -> None:
     assert (np.diff(sent) < 0).sum() == 1
 
 
+def test_a_flow_may_have_some_more_than_the_pipe_in_flight() -> None:
+    assert Network().inflight_packets(8_192_000) == 10 * 16
+    assert Network(link_gbps=25).inflight_packets(8_192_000) == 3 * 16
+    assert Network(inflight_messages=40).inflight_packets(8_192_000) == 40 * 16
+
+
 def test_the_longest_rtt_fits_the_timeouts() -> None:
     network = Network()
     core = assembly.network_config(network, star(2, 1, network), None, 0)

@@ -46,7 +46,7 @@ def test_a_full_uplink_is_shared_round_robin(constant) -> None:
 def test_two_senders_at_line_rate_fill_the_pipe_up_to_their_caps(constant) -> None:
     """Little's law: 2 x 40 x 16 packets of 88.48 ns in flight give 113.3 us (104.9 us without headers); probes do not
     wait for the rest of a message to be acknowledged, so they see up to two messages less."""
-    metrics = simulate("many-to-one:2", constant(), seed=1).metrics
+    metrics = simulate("many-to-one:2", constant(), seed=1, network=Network(inflight_messages=40)).metrics
     cap_us = 2 * 40 * 16 * 0.08848
     assert metrics["utilisation"] == pytest.approx(1.0, abs=1e-4)
     assert cap_us - 2 * 16 * 0.08848 <= metrics["rtt_mean_us"] <= cap_us
@@ -115,7 +115,7 @@ def test_ecn_marks_by_the_queue_and_cnps_keep_their_distance(constant) -> None:
 
 def test_red_marks_the_right_share(constant) -> None:
     """The queue stands at some 1.31 MB; between 0.4 and 1.6 MB and Pmax 0.2 a share of 0.2 * (q - 0.4) / 1.2."""
-    run = Simulation("many-to-one:2", constant(), seed=1)
+    run = Simulation("many-to-one:2", constant(), seed=1, network=Network(inflight_messages=40))
     run.run(50 * MS)
     run.reset_window()
     run.run(150 * MS)

@@ -26,9 +26,9 @@ def test_samples_add_up_to_the_totals(steering):
 
 
 def test_a_queue_is_what_waits_at_that_moment(steering, constant):
-    """Two senders at line rate fill the buffer; one leaves the port with what is being sent at the most."""
+    """Two senders at line rate queue what is in flight; one leaves the port with what is being sent at the most."""
     full = record(Simulation("many-to-one:2", constant(), seed=1), MS // 2, MS // 50)
-    assert full.queue_bytes[-1, 0] > 1_000_000
+    assert full.queue_bytes[-1, 0] > 200_000
     empty = record(Simulation("many-to-one:1", constant(), seed=1), MS // 2, MS // 50)
     assert empty.queue_bytes.max() <= Network().data_wire_bytes
     assert np.allclose(empty.mean_gbps[2:], 100 * 1024 / 1106, rtol=0.02)
