@@ -17,7 +17,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench clean
+.PHONY: help demo test test-checked setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench papers clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make bench    run the benchmarks in bench/'
+	@echo 'make papers   set our figures beside the papers in docs/papers.md (20 minutes; what is done is kept in build/papers)'
 	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
 
@@ -91,6 +92,9 @@ lint-cxx: setup-test
 
 bench: setup
 	@for benchmark in bench/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+
+papers: setup
+	$(BIN)/python -m bench.papers
 
 # --- pinning ------------------------------------------------------------------------------------------------------
 # One version of a package for all Pythons, wheels only, with hashes, and no word of where they come from.

@@ -1,0 +1,14 @@
+"""The tables of PCC-RL and RL-CC beside ours: ``python -m bench.papers`` writes docs/papers.md.
+
+published    what the papers say
+contenders   whose decisions are compared
+traffic      the papers' networks
+runs         one run, and the file that keeps what it gave
+found        means over seeds, and how they are written
+pcc_rl       a section a table of PCC-RL
+rl_cc        a section a table or figure of RL-CC, and decision latency
+sections     what they share
+pictures     the figures
+summary      where ours wins, where it loses
+page         all of it
+"""
