@@ -45,6 +45,7 @@ def build(
         raise InputError(f"the decision latency is {decision_latency_ps!r}; give whole picoseconds")
     if not 0 <= decision_latency_ps <= LATEST_PS:
         raise InputError(f"the decision latency is {decision_latency_ps} ps; it must be 0 to 100 s")
+    check(scenario, network, spec)
     fabric, net = place(scenario, network)
     net = fitted(net, spec)
     core = network_config(net, fabric, spec, int(decision_latency_ps))
@@ -75,6 +76,20 @@ def build(
     return simulator, policy if baseline is None else baseline
 
 
+def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec | None) -> None:
+    """InputError where these do not go together."""
+    if spec is not None and spec.needs_int and not network.telemetry:
+        who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
+        raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
+    fabric, net = place(scenario, network)
+    headroom = _headroom_bytes(net, fabric)
+    if net.lossless and headroom >= net.buffer_bytes:
+        raise InputError(
+            f"network: a lossless switch of {fabric.name} needs {headroom} bytes of headroom and reserves, and "
+            f"buffer_bytes is {net.buffer_bytes}; raise it"
+        )
+
+
 def fitted(network: Network, spec: PolicySpec | BaselineSpec | None) -> Network:
     """The network as a baseline's authors set it: their marking, bursts and CNPs."""
     if not isinstance(spec, BaselineSpec):
@@ -97,12 +112,6 @@ def network_config(
     longest_rtt_ps = fabric.base_rtt_ps + fabric.hops * net.buffer_bytes * slowest
     message_ps = net.message_packets * net.data_wire_bytes * net.ps_per_byte
     retransmit_ps = LOSSLESS_TIMEOUT_PS if net.lossless else longest_rtt_ps + message_ps
-    headroom = _headroom_bytes(net, fabric)
-    if net.lossless and headroom >= net.buffer_bytes:
-        raise InputError(
-            f"network: a lossless switch of {fabric.name} needs {headroom} bytes of headroom and reserves, and "
-            f"buffer_bytes is {net.buffer_bytes}; raise it"
-        )
     core = _core.NetworkConfig()
     core.ps_per_byte = net.ps_per_byte
     core.payload_bytes = net.payload_bytes
@@ -114,8 +123,9 @@ def network_config(
     core.mark_at_dequeue = net.mark_at_dequeue
     core.set_classes(list(net.class_weights))
     core.scheduled_ports = net.scheduled_ports
+    core.queue_in_probes = net.telemetry
     core.lossless = net.lossless
-    core.pfc_headroom_bytes = headroom
+    core.pfc_headroom_bytes = _headroom_bytes(net, fabric)
     core.pfc_reserve_bytes = net.pfc_reserve_bytes
     core.pfc_resume_bytes = net.pfc_resume_bytes
     core.cnp_interval_ps = net.cnp_interval_ps

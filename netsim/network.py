@@ -39,6 +39,7 @@ class Network:
     ecn_max_probability: float = 0.2
     mark_at_dequeue: bool = False
     class_weights: tuple[int, ...] = (1,)  # a queue of each port, by deficit round robin; 0: strictly before the others
+    telemetry: bool = True  # switches stamp their queues into packets (INT), for whoever reads them
     lossless: bool = False  # priority flow control (IEEE 802.1Qbb), thresholds of the HPCC artefact:
     pfc_reserve_bytes: int = 4096  # a link and class
     pfc_resume_bytes: int = 3072  # below the threshold at which it was paused

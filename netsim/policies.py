@@ -21,7 +21,7 @@ from spec.errors import InputError
 from spec.features import PccRlCongestion, RlCcCongestion
 from spec.policy import Policy
 from spec.program import Op, Program
-from spec.signals import PARAM_NAMES, U32_MAX, base_rtt_recip_q32
+from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX, base_rtt_recip_q32
 from spec.weights import shapes as weight_shapes
 
 Weights = Mapping[str, NDArray[np.float32]]
@@ -43,6 +43,10 @@ class Site:
 class PolicySpec(Protocol):
     """What a simulation needs of a policy."""
 
+    @property
+    def needs_int(self) -> bool:
+        """It reads queue lengths, which switches have to stamp into packets."""
+
     def build(self, flows: int, site: Site | None = None) -> Any:
         """A fresh ``_core.Policy`` for ``flows`` new flows; ``site`` None: in the network that it was made for."""
 
@@ -53,6 +57,13 @@ class NativePolicy:
 
     policy: Policy
     weights: Weights = field(repr=False)
+
+    @property
+    def needs_int(self) -> bool:
+        return any(
+            f.kind == "queue_inflation" or getattr(f, "signal", "rtt") == "queue"
+            for f in self.policy.observation.features
+        )
 
     def build(self, flows: int, site: Site | None = None) -> "_core.NativePolicy":
         config = _native_config(self.policy)
@@ -74,6 +85,7 @@ class CompiledPolicy:
 
     path: Path
     params: Mapping[str, int]
+    needs_int: bool = False
 
     def build(self, flows: int, site: Site | None = None) -> "_core.CompiledPolicy":
         try:
@@ -91,6 +103,10 @@ class ProgramPolicy:
     program: Program
     params: Mapping[str, int]
 
+    @property
+    def needs_int(self) -> bool:
+        return reads_queues(self.program)
+
     def build(self, flows: int, site: Site | None = None) -> "_core.ProgramPolicy":
         return _core.ProgramPolicy(_program_config(self.program), _params(_at(site, self.params)), flows)
 
@@ -100,13 +116,14 @@ def native(policy: Policy, weights: Weights) -> NativePolicy:
     return NativePolicy(policy, _checked(policy, weights))
 
 
-def compiled(path: Path | str, params: Mapping[str, int]) -> CompiledPolicy:
-    """The emitted C as a shared library; ``params`` are the operator's, by their names in spec.signals."""
+def compiled(path: Path | str, params: Mapping[str, int], needs_int: bool = False) -> CompiledPolicy:
+    """The emitted C as a shared library; ``params`` are the operator's, by their names in spec.signals. Whether it
+    reads queue lengths its program says (``reads_queues``)."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file} does not exist; compile the firmware folder into a shared library first")
     _params(params)
-    return CompiledPolicy(file.resolve(), dict(params))
+    return CompiledPolicy(file.resolve(), dict(params), needs_int)
 
 
 def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
@@ -219,3 +236,8 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
     named = [i for i, node in enumerate(program.nodes) if node.name == "multiplier_q16"]
     core.multiplier_node = named[0] if named else -1
     return core
+
+
+def reads_queues(program: Program) -> bool:
+    """The program uses the queue length that a probe brings back."""
+    return any(node.op == Op.EVENT and EVENT_NAMES[node.imm] == "queue_bytes" for node in program.nodes)

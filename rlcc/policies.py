@@ -8,7 +8,7 @@ from pathlib import Path
 from emulator.shared import shared_library
 from netsim import baselines
 from netsim.baselines import BaselineSpec
-from netsim.policies import PolicySpec, compiled, native, program
+from netsim.policies import PolicySpec, compiled, native, program, reads_queues
 from spec.documents import load_json
 from spec.errors import InputError
 from spec.manifest import NAME, opened, sha256
@@ -52,7 +52,8 @@ def by_path(path: Path) -> Iterator[Named]:
         manifest = opened(path, "firmware")
         student = load_student(path / STUDENT_NAME)
         with shared_library(path) as library:
-            yield Named(student.name, kind, manifest.hash, compiled(library, student.params()))
+            needs_int = reads_queues(student.program())
+            yield Named(student.name, kind, manifest.hash, compiled(library, student.params(), needs_int))
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
     else:

@@ -268,6 +268,7 @@ NB_MODULE(_core, m) {
       .def_rw("dynamic_threshold", &NetworkConfig::dynamic_threshold)
       .def_rw("mark_at_dequeue", &NetworkConfig::mark_at_dequeue)
       .def_rw("telemetry", &NetworkConfig::telemetry)
+      .def_rw("queue_in_probes", &NetworkConfig::queue_in_probes)
       .def_rw("lossless", &NetworkConfig::lossless)
       .def_rw("pfc_headroom_bytes", &NetworkConfig::pfc_headroom_bytes)
       .def_rw("pfc_reserve_bytes", &NetworkConfig::pfc_reserve_bytes)

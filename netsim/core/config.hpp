@@ -45,7 +45,8 @@ struct NetworkConfig {
   double dynamic_threshold = 0; // a queue holds at most this times what is free of the buffer; 0: no such limit
   RedConfig red;                // of every port, until set otherwise
   bool mark_at_dequeue = false;
-  bool telemetry = false;
+  bool telemetry = false;      // data packets are stamped, for baselines that read it
+  bool queue_in_probes = true; // probes bring back the longest queue that they met
   std::vector<ClassConfig> classes{ClassConfig{}};
   bool lossless = false;
   std::int64_t pfc_headroom_bytes = 0; // of all links into a switch together, and their reserves: never lent

@@ -45,7 +45,7 @@ void Simulator::on_uplink(Ps now, std::uint32_t host) {
 // A packet has come to a switch and is to leave it by `port`.
 void Simulator::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) {
   Port &port = fabric_.port(p);
-  if (packet.kind == PacketKind::probe) {
+  if (packet.kind == PacketKind::probe && net_.queue_in_probes) {
     // The queue it meets, as bytes of the NIC's line time; that of the most congested port counts.
     const auto queue = static_cast<std::uint32_t>(port.backlog(now) / net_.ps_per_byte);
     std::uint32_t &most = senders_[packet.flow].probe_queue_bytes;

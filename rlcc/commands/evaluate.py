@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
-from netsim.network import LATEST_PS, US
+from netsim.network import LATEST_PS, US, Network
+from netsim.network_file import load as load_network
+from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.sweep import usable_cores
 from rlcc.console import console, stage
@@ -34,6 +36,7 @@ UNFOLDED = 1000
 @click.option(
     "--profile", default=EmulateOptions().profile, show_default=True, help="Engine that firmware is timed on."
 )
+@click.option("--network", "network_file", type=FOLDER, help="TOML file: the network where it is not the default one.")
 @click.option("--metric", "metrics", multiple=True, help="Column of the table, repeatable. [default: a few]")
 @click.option("--jobs", type=click.IntRange(1), help="Processes at a time. [default: as many as cores]")
 @click.option("--out", type=FOLDER, help="Folder that keeps each run and receives the evaluation.")
@@ -46,6 +49,7 @@ def command(
     duration: int | None,
     decision_latency: int | None,
     profile: str,
+    network_file: Path | None,
     metrics: tuple[str, ...],
     jobs: int | None,
     out: Path | None,
@@ -59,7 +63,9 @@ def command(
     times = _times(DURATION_PS if duration is None else duration)
     names, numbers = tuple(dict.fromkeys(scenarios)), tuple(dict.fromkeys(seeds))
     summary.check_metrics(metrics)
-    grid.check(names, numbers, times)
+    network = Network() if network_file is None else load_network(network_file)
+    for name in names:
+        instantiate(name, numbers[0], times.duration_ps, network)
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
     processes = jobs or usable_cores()
@@ -67,7 +73,8 @@ def command(
         with contenders.opened(
             policies, decision_latency_ps=decision_latency, profile=profile, progress=progress
         ) as competing:
-            whole = Grid(tuple(competing), names, numbers, times)
+            whole = Grid(tuple(competing), names, numbers, times, network)
+            grid.check(whole)
             keep = None if out is None else out / report.RUNS
             results = grid.run(whole, jobs=processes, keep=keep, progress=progress)
         found = summary.rows(results)

@@ -1,9 +1,11 @@
 """All runs of an evaluation, over processes. Finished ones may be kept, so that an interruption loses little."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from netsim import assembly, scenarios
+from netsim.network import Network
 from netsim.sweep import over_processes
 from rlcc.evaluation import runs
 from rlcc.evaluation.contenders import Contender
@@ -20,10 +22,16 @@ class Grid:
     scenarios: tuple[str, ...]
     seeds: tuple[int, ...]
     times: Times
+    network: Network = field(default_factory=Network)
 
     def runs(self) -> list[Run]:
         """By scenario, then contender, then seed."""
-        return [Run(c, s, seed, self.times) for s in self.scenarios for c in self.contenders for seed in self.seeds]
+        return [
+            Run(c, s, seed, self.times, self.network)
+            for s in self.scenarios
+            for c in self.contenders
+            for seed in self.seeds
+        ]
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,12 @@ def run(grid: Grid, *, jobs: int, keep: Path | None = None, progress: Progress |
     return Results(grid, [found[i] for i in range(len(todo))], reused)
 
 
-def check(names: Sequence[str], seeds: Sequence[int], times: Times) -> None:
-    """InputError where a scenario's name means none, before anything slow begins."""
-    for name in names:
-        runs.instantiate(name, seeds[0], times.duration_ps)
+def check(grid: Grid) -> None:
+    """InputError where a contender cannot run in a network, before anything slow begins."""
+    for name in grid.scenarios:
+        scenario = scenarios.instantiate(name, grid.seeds[0], grid.times.duration_ps, grid.network)
+        for contender in grid.contenders:
+            assembly.check(scenario, grid.network, contender.policy)
 
 
 def _say(progress: Progress | None, done: int, todo: list[Run]) -> None:

@@ -27,7 +27,6 @@ from rlcc.evaluation.summary import Row
 
 DPI = 144
 LARGE_BYTES = 200_000
-NETWORK = Network()
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES: tuple[Any, ...] = (
@@ -211,7 +210,9 @@ def radar(results: Results, found: Sequence[Row]) -> Figure:
     figure, panels = _panels(len(grid.scenarios), 3.4, 3.5, polar=True)
     for scenario, axes in zip(grid.scenarios, panels, strict=True):
         for i, contender in enumerate(grid.contenders):
-            score = scores(next(r for r in found if r.contender is contender and r.scenario == scenario))
+            score = scores(
+                next(r for r in found if r.contender is contender and r.scenario == scenario), results.grid.network
+            )
             angles = np.linspace(0, 2 * pi, len(score), endpoint=False)
             around, closed = np.append(angles, 0.0), [*score.values(), score["goodput"]]
             axes.plot(around, closed, color=_colour(i), linestyle=_line(i), marker=_marker(i), markersize=3.5, lw=1.2)
@@ -228,14 +229,14 @@ def radar(results: Results, found: Sequence[Row]) -> Figure:
     return figure
 
 
-def scores(row: Row) -> dict[str, float]:
+def scores(row: Row, network: Network) -> dict[str, float]:
     """The axes of the radar in [0, 1], higher is better; 0 where nothing was measured. Goodput: of the payload's share
     of a packet. Latency: of an empty network / measured. Completion: 1 / mean slowdown."""
     m = row.mean
     empty_us = m.get("latency_mean_us", nan) - m.get("queue_mean_us", nan)
     finite = "slowdown_mean" in m
     raw = {
-        "goodput": m.get("goodput", nan) * NETWORK.data_wire_bytes / NETWORK.payload_bytes,
+        "goodput": m.get("goodput", nan) * network.data_wire_bytes / network.payload_bytes,
         **({"completion": 1 / m["slowdown_mean"]} if finite else {"fairness": m.get("fairness_min_max", nan)}),
         "latency": empty_us / m.get("latency_mean_us", nan),
         "p99": empty_us / m.get("latency_p99_us", nan),

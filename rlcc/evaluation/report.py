@@ -1,6 +1,7 @@
 """The evaluation artefact: all runs as Parquet, their time series, the table as Markdown and CSV, and the pictures."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def write(results: Results, folder: Path, *, metrics: Sequence[str], pictures: b
         "duration_ps": grid.times.duration_ps,
         "window_ps": list(grid.times.window_ps),
         "profile": profile,
+        "network": asdict(grid.network),
         "rlcc": __version__,
     }
     parents = {c.label: c.hash for c in grid.contenders}

@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ class Run:
     scenario: str
     seed: int
     times: Times
+    network: Network = field(default_factory=Network)
 
 
 @dataclass(frozen=True)
@@ -70,18 +71,17 @@ class Finished:
     """[completions in the window]; time to finish / the same in an empty network."""
 
 
-def instantiate(name: str, seed: int, duration_ps: int) -> Scenario:
-    """The scenario of a run; InputError where the name means none."""
-    return scenarios.instantiate(name, seed, duration_ps, Network())
-
-
 def execute(run: Run) -> Finished:
     """One whole run from an empty network. Sampling it changes nothing: the metrics are those of `simulate`."""
     begin, end = run.times.window_ps
     duration = run.times.duration_ps
-    scenario = instantiate(run.scenario, run.seed, duration)
+    scenario = scenarios.instantiate(run.scenario, run.seed, duration, run.network)
     simulation = Simulation(
-        scenario, run.contender.policy, seed=run.seed, decision_latency_ps=run.contender.decision_latency_ps
+        scenario,
+        run.contender.policy,
+        seed=run.seed,
+        decision_latency_ps=run.contender.decision_latency_ps,
+        network=run.network,
     )
     number = len(scenario.column("host"))
     shown = np.unique(np.linspace(0, number - 1, min(SHOWN_FLOWS, number)).astype(int)).tolist()
@@ -120,7 +120,7 @@ def key(run: Run) -> str:
                 "seed": run.seed,
                 "duration_ps": run.times.duration_ps,
                 "window_ps": list(run.times.window_ps),
-                "network": asdict(Network()),
+                "network": asdict(run.network),
             }
         ).encode()
     )

@@ -176,6 +176,8 @@ def test_nothing_measured_is_nan_not_an_error() -> None:
 class _Silent:
     """A policy specification without decisions: nothing runs."""
 
+    needs_int = False
+
     def build(self, flows: int, site: object = None) -> object:
         from netsim import _core
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netsim import Network, Scenario, Simulation
+from netsim import Network, Scenario, Simulation, simulate
 from netsim.baselines import by_name
 from netsim.network import MS, US
 from netsim.scenarios import Flow
@@ -225,3 +225,18 @@ def test_a_class_needs_a_weight(constant) -> None:
         Simulation(Scenario("two", 1, 1, (Flow(0, 0, klass=1),)), constant(), seed=1)
     with pytest.raises(InputError, match="class_weights is"):
         Network(class_weights=())
+
+
+def test_who_reads_queues_needs_telemetry(steering, make_policy) -> None:
+    network = Network(telemetry=False)
+    with pytest.raises(InputError, match=r"baseline hpcc reads queue lengths .* telemetry = true"):
+        Simulation("many-to-one:2", by_name("hpcc"), seed=1, network=network)
+    congestion = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5, "signal": "queue"}
+    queue = steering(observation={"features": [{"kind": "previous_action"}, congestion]})
+    assert simulate("many-to-one:2", queue, seed=1, duration_ps=MS, window_ps=(0, MS)).metrics["decisions"] > 0
+    with pytest.raises(InputError, match="the policy reads queue lengths"):
+        Simulation("many-to-one:2", queue, seed=1, network=network)
+    records = simulate(
+        "many-to-one:2", steering(), seed=1, duration_ps=MS, window_ps=(0, MS), record=True, network=network
+    ).records
+    assert not records["queue_bytes"].any()

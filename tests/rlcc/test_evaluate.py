@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netsim import simulate
+from netsim import Network, simulate
 from netsim.network import MS
 from netsim.simulation import WINDOW_PS
 from rlcc import cli
@@ -406,10 +406,10 @@ def test_figures() -> None:
 
 def test_radar_scores_are_between_worst_and_best() -> None:
     ideal = {"goodput": 1024 / 1106, "fairness_min_max": 1.0, "loss": 0.0, "queue_mean_us": 0.0}
-    best = pictures.scores(row_of(ideal | {"latency_mean_us": 4.0, "latency_p99_us": 4.0}, {}))
+    best = pictures.scores(row_of(ideal | {"latency_mean_us": 4.0, "latency_p99_us": 4.0}, {}), Network())
     assert best == pytest.approx(dict.fromkeys(["goodput", "fairness", "latency", "p99", "delivered"], 1.0))
     poor = {"goodput": nan, "fairness_min_max": 0.5, "loss": 0.25, "queue_mean_us": 12.0, "latency_mean_us": 16.0}
-    scores = pictures.scores(row_of(poor | {"latency_p99_us": 40.0, "slowdown_mean": 5.0}, {}))
+    scores = pictures.scores(row_of(poor | {"latency_p99_us": 40.0, "slowdown_mean": 5.0}, {}), Network())
     assert scores == {"goodput": 0.0, "completion": 0.2, "latency": 0.25, "p99": 0.1, "delivered": 0.75}
 
 
@@ -428,3 +428,21 @@ def test_slowdown_curves_rise_in_size_and_hold_every_flow(sizes: list[int], bins
 def test_an_unknown_metric_is_no_key_error() -> None:
     with pytest.raises(InputError, match="no metric"):
         summary.check_metrics(["goodput", "nothing"])
+
+
+def test_another_network_gives_other_runs_and_is_kept_apart(
+    tmp_path: Path, evaluate: Callable[..., str], refused: Callable[..., str]
+) -> None:
+    network, out = tmp_path / "network.toml", tmp_path / "out"
+    network.write_text('buffer = "100 KB"\n')
+    arguments = ["hpcc", "dcqcn", "--scenario", "many-to-one:16", "--duration", "4 ms", "--seed", "1", "--jobs", "1"]
+    evaluate(*arguments, "--no-pictures", "--out", out)
+    plain = pq.read_table(out / "evaluation" / "runs.parquet")
+    evaluate(*arguments, "--no-pictures", "--out", out, "--network", network)
+    small = pq.read_table(out / "evaluation" / "runs.parquet")
+    assert plain["queue_max_bytes"][1].as_py() > 100_000 >= small["queue_max_bytes"][1].as_py()
+    assert opened(out / "evaluation", "evaluation").details["network"]["buffer_bytes"] == 100_000
+    network.write_text("telemetry = false\n")
+    assert "hpcc reads queue lengths" in refused("evaluate", *arguments, "--network", network)
+    network.write_text("lossless = true\nbuffer = '500 KB'\n")
+    assert "bytes of headroom" in refused("evaluate", *arguments, "--network", network)
