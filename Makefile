@@ -91,7 +91,7 @@ lint-cxx: setup-test
 	  --error-exitcode=1 $(filter %.c %.cc %.cpp,$(CXX_SOURCES))
 
 bench: setup
-	@for benchmark in bench/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+	@for file in bench/*.py; do name=bench.$$(basename "$$file" .py); echo "== $$name"; $(BIN)/python -m "$$name" || exit 1; done
 
 papers: setup
 	$(BIN)/python -m bench.papers
@@ -102,11 +102,18 @@ papers: setup
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --only-binary :all: \
   --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(LOCK_FLAGS)
 
+# A lock that comes out as it was is not touched: what is installed from it stays.
+define LOCK
+	@mkdir -p build && cp requirements/$(1).lock build/$(1).lock
+	$(COMPILE) $(2) -o build/$(1).lock
+	@cmp -s build/$(1).lock requirements/$(1).lock && rm build/$(1).lock || mv build/$(1).lock requirements/$(1).lock
+endef
+
 lock: $(STAMPS)/installer
-	$(COMPILE) pyproject.toml --all-extras -o requirements/test.lock
-	$(COMPILE) pyproject.toml --constraints requirements/test.lock -o requirements/demo.lock
-	$(COMPILE) --group build --constraints requirements/test.lock -o requirements/build.lock
-	$(COMPILE) --group installer -o requirements/installer.lock
+	$(call LOCK,test,pyproject.toml --all-extras)
+	$(call LOCK,demo,pyproject.toml --constraints requirements/test.lock)
+	$(call LOCK,build,--group build --constraints requirements/test.lock)
+	$(call LOCK,installer,--group installer)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
