@@ -9,11 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlcc.closed_loop import Outcome
 from rlcc.verdict import Verdict
 
-WIDTH, WIDE = 124, 160
-"""Columns of a table where the output is not a terminal; of a table of many figures."""
+WIDTH = 124
+"""Columns of a table where the output is not a terminal."""
 
 Progress = Callable[[str], None]
 Figures = list[str]
@@ -57,36 +56,3 @@ def print_verdict(verdict: Verdict) -> None:
             out.print(escape(f"{check.name}: {check.detail}"))
     word = "[bold green]PASS[/bold green]" if verdict.passed else "[bold red]FAIL[/bold red]"
     out.print(f"\n{word}  {escape(verdict.policy)} on {escape(verdict.profile)}")
-
-
-def print_outcomes(outcomes: list[Outcome]) -> None:
-    """A row a scenario and policy; means over the seeds."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    names = [
-        "scenario",
-        "policy",
-        "goodput",
-        "latency us",
-        "p99 us",
-        "inflation",
-        "queue us",
-        "min/max",
-        "Jain",
-        "loss",
-    ]
-    for name in names:
-        words = name in ("scenario", "policy")
-        table.add_column(name, justify="left" if words else "right", no_wrap=name != "policy")
-    for o in outcomes:
-        figures = [
-            f"{o.mean('goodput'):.4f}",
-            f"{o.mean('latency_mean_us'):.2f}",
-            f"{o.mean('latency_p99_us'):.2f}",
-            f"{o.mean('rtt_inflation_mean'):.3f}",
-            f"{o.mean('queue_mean_us'):.2f}",
-            f"{o.mean('fairness_min_max'):.3f}",
-            f"{o.mean('jain'):.4f}",
-            f"{o.mean('loss'):.6f}",
-        ]
-        table.add_row(o.scenario, escape(o.policy), *figures)
-    console(WIDE).print(table)
