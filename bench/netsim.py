@@ -1,0 +1,288 @@
+"""What a simulated data packet costs: speed with each kind of sender, growth with the number of flows, memory a flow.
+
+Whole runs from an empty network, 200 ms of simulated time each: flows start, overload the port, settle. CPU time; of
+two runs the better one, because what else the machine does only takes away. In millions a CPU second, a row has
+
+    whole      data packets that reached their receiver, over the whole run
+    settled    the same over the last 150 ms
+    simulated  all data packets of the whole run, dropped ones too: what the simulator did
+    decides    decisions of a policy, or ACKs that a baseline hears, over the last 150 ms
+
+and `spread`, by how much the worse run was slower. To set beside others' figures: docs/netsim.md.
+
+    python -m bench.netsim
+"""
+
+import gc
+import multiprocessing
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netsim import Network, Simulation
+from netsim.baselines import BaselineSpec, by_name
+from netsim.network import MS
+from netsim.policies import NativePolicy, native
+from spec.policy import Policy
+
+Steering = NativePolicy | BaselineSpec
+
+REPEATS = 2
+WHOLE_MS, SETTLED_MS = 200, 50
+LOSSLESS = Network(lossless=True, buffer_bytes=32 * 2**20)
+GROWTH = tuple(1 << exponent for exponent in range(6, 17))
+MEMORY = (1024, 65536)
+MEMORY_LIMIT_BYTES = 1024
+LARGE = ("many-to-one:65536", "many-to-one:434176@rl-cc-cluster")  # the second: RL-CC, figure 10
+LARGE_MS = 5
+
+
+# --- who steers ---------------------------------------------------------------------------------------------------
+
+
+def policy(architecture: dict[str, Any], window: int, rate_initial: float) -> Policy:
+    congestion = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
+    return Policy.model_validate(
+        {
+            "format": 1,
+            "name": "bench",
+            "architecture": architecture,
+            "observation": {
+                "window": window,
+                "base_rtt": "8192 ns",
+                "line_rate": "100 Gb/s",
+                "rtt_max": "4 ms",
+                "features": [{"kind": "previous_action"}, congestion],
+            },
+            "action": {"kind": "tanh_map", "step": 0.2},
+            "limits": {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": f"{rate_initial * 100:.6f} %"},
+        }
+    )
+
+
+def mlp(rate_initial: float = 1.0, gain: float = 0.1) -> NativePolicy:
+    """RL-CC's MLP (window of 2, 12 hidden units) with weights that hold the congestion feature at zero."""
+    hidden = np.zeros((12, 4), dtype=np.float32)
+    hidden[:6, 1], hidden[6:, 1] = 1, -1
+    out = np.repeat([-gain / 6, gain / 6], 6)[None].astype(np.float32)
+    architecture = {"kind": "mlp", "hidden": [12], "bias": False}
+    return native(policy(architecture, 2, rate_initial), {"fc0.weight": hidden, "out.weight": out})
+
+
+def lstm(units: int = 12, gain: float = 0.5) -> NativePolicy:
+    """The small LSTM (12/12): its gates stand open, so that it too steers by the congestion feature."""
+    fc = np.zeros((12, 2), dtype=np.float32)
+    fc[:6, 1], fc[6:, 1] = 1, -1
+    w_ih = np.zeros((4 * units, 12), dtype=np.float32)
+    w_ih[2 * units : 3 * units] = np.eye(units, 12)
+    bias = np.zeros(4 * units, dtype=np.float32)
+    bias[:units], bias[units : 2 * units], bias[3 * units :] = 4, -4, 4
+    out = np.repeat([-gain / 6, gain / 6], 6)[None].astype(np.float32)
+    weights = {
+        "fc0.weight": fc,
+        "lstm.weight_ih": w_ih,
+        "lstm.weight_hh": np.zeros((4 * units, units), dtype=np.float32),
+        "lstm.bias_ih": bias,
+        "lstm.bias_hh": np.zeros_like(bias),
+        "out.weight": out,
+    }
+    return native(policy({"kind": "lstm", "hidden": [12], "lstm": units, "bias": False}, 1, 1.0), weights)
+
+
+# --- speed --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """Senders of one kind. ``target``: millions of data packets a CPU second that are asked for, by flows."""
+
+    name: str
+    steering: Callable[[], Steering]
+    target: dict[int, float]
+    network: Network | None = None
+    flows: tuple[int, ...] = (64, 1024, 8192)
+
+
+ROWS = (
+    Row("MLP", mlp, {64: 4, 1024: 3, 8192: 2}),
+    Row("LSTM", lstm, {}),
+    Row("HPCC, an ACK a packet", lambda: by_name("hpcc"), {64: 3}),
+    Row("DCQCN, lossless", lambda: by_name("dcqcn-hpcc"), {64: 3, 1024: 2}, LOSSLESS),
+    Row("DCQCN, lossy", lambda: by_name("dcqcn-hpcc"), {}, flows=(64, 1024)),
+    Row("Swift, an ACK a packet", lambda: by_name("swift"), {}),
+    Row("DCTCP, an ACK a packet", lambda: by_name("dctcp"), {}),
+    Row("open loop: max-min", lambda: by_name("max-min"), {}),
+    Row("open loop, 4 KiB", lambda: by_name("max-min"), {}, Network(payload_bytes=4096), flows=(8192,)),
+)
+
+OTHERS = (
+    ("open loop: max-min", 64, "htsim, open loop, no ACKs", 3.3, None),
+    ("open loop: max-min", 1024, "htsim, open loop, no ACKs", 1.6, None),
+    ("open loop, 4 KiB", 8192, "htsim, open loop, no ACKs", 0.61, None),
+    ("HPCC, an ACK a packet", 64, "htsim, HPCC", 0.590, 5),
+    ("HPCC, an ACK a packet", 1024, "htsim, HPCC", 0.271, 5),
+    ("HPCC, an ACK a packet", 64, "ns-3 port, HPCC", 0.191, 20),
+    ("HPCC, an ACK a packet", 1024, "ns-3 port, HPCC", 0.134, 20),
+    ("DCQCN, lossless", 64, "ns-3 port, DCQCN", 0.127, 20),
+    ("DCQCN, lossless", 1024, "ns-3 port, DCQCN", 0.040, 20),
+)
+"""Row, flows, the other simulator, its million data packets a CPU second, how many times as fast we want to be."""
+
+
+def measure(row: Row, flows: int) -> dict[str, float]:
+    begin = time.process_time()
+    run = Simulation(f"many-to-one:{flows}", row.steering(), seed=1, network=row.network)
+    run.run(SETTLED_MS * MS)
+    started, settled = run.window()["counts"], time.process_time()
+    run.reset_window()
+    run.run(WHOLE_MS * MS)
+    end = time.process_time()
+    assert run.conservation()["holds"]
+    counts = run.window()["counts"]
+    heard = counts["decisions"] if isinstance(run.policy, NativePolicy) else counts["acks"]
+    return {
+        "whole": (started["data_arrived"] + counts["data_arrived"]) / (end - begin) / 1e6,
+        "settled": counts["data_arrived"] / (end - settled) / 1e6,
+        "simulated": (started["data_sent"] + counts["data_sent"]) / (end - begin) / 1e6,
+        "decides": heard / (end - settled) / 1e6,
+        "goodput": run.metrics()["goodput"],
+    }
+
+
+def met(asked: float, found: dict[str, float]) -> str:
+    short = [name for name in ("whole", "settled", "simulated") if found[name] < asked]
+    return "met" if not short else "not met by " + ", ".join(short)
+
+
+def speed() -> None:
+    columns = ("whole", "settled", "simulated", "decides")
+    print("Millions a CPU second, 100 Gb/s, 1 KiB packets, N to 1")
+    print(
+        f"{'senders':<24}{'flows':>6}" + "".join(f"{c:>11}" for c in columns) + f"{'spread':>8}{'goodput':>9}  target"
+    )
+    found: dict[tuple[str, int], float] = {}
+    for row in ROWS:
+        for flows in row.flows:
+            runs = [measure(row, flows) for _ in range(REPEATS)]
+            best = {name: max(run[name] for run in runs) for name in runs[0]}
+            spread = best["simulated"] / min(run["simulated"] for run in runs) - 1
+            found[row.name, flows] = best["whole"]
+            figures = "".join(f"{best[c]:>11.2f}" for c in columns)
+            asked = row.target.get(flows)
+            verdict = (
+                "" if asked is None else f"{asked:g}: " + ", ".join(f"{c} {best[c] >= asked}" for c in columns[:3])
+            )
+            print(f"{row.name:<24}{flows:>6}{figures}{spread:>7.0%}{best['goodput']:>10.3f}  {verdict}", flush=True)
+
+    print("\nBeside other simulators (their figures: another machine of 2 cores), whole runs")
+    for name, flows, other, theirs, goal in OTHERS:
+        ratio = found[name, flows] / theirs
+        verdict = "" if goal is None else f"  goal {goal}x: {'met' if ratio >= goal else 'not met'}"
+        print(f"{other:<28}{flows:>6}{theirs:>8.3f} M/s  {name:<24}{ratio:>6.1f}x{verdict}")
+
+
+# --- growth -------------------------------------------------------------------------------------------------------
+
+
+def cost_ns(steering: Steering, flows: int) -> float:
+    """CPU time a data packet when no start-up is left: flows begin at their fair share."""
+    run = Simulation(f"many-to-one:{flows}", steering, seed=1)
+    run.run(20 * MS)
+    run.reset_window()
+    begin = time.process_time()
+    run.run(80 * MS)
+    spent = time.process_time() - begin
+    return spent * 1e9 / int(run.window()["counts"]["data_sent"])
+
+
+def growth() -> None:
+    print("\nCPU time of a data packet, ns, flows that begin at their fair share")
+    print(f"{'flows':<28}" + "".join(f"{flows:>7}" for flows in GROWTH))
+    exponent = np.log2(GROWTH)
+    for name, steering in (("MLP", lambda n: mlp(1 / n)), ("open loop: max-min", lambda n: by_name("max-min"))):
+        cost = np.array([min(cost_ns(steering(n), n) for _ in range(REPEATS)) for n in GROWTH])
+        slope, first = np.polyfit(exponent, cost, 1)
+        off = np.abs(first + slope * exponent - cost).max()
+        within = (cost / cost[0] <= exponent / exponent[0]).all()
+        print(f"{name:<28}" + "".join(f"{ns:>7.0f}" for ns in cost))
+        print(
+            f"{'':<28}  {first:.0f} + {slope:.1f} log2(flows), off by {off:.0f} ns at the most; "
+            f"grows no faster than the logarithm: {'met' if within else 'not met'}",
+            flush=True,
+        )
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def large(scenario: str, kind: str, until_ms: int) -> dict[str, float]:
+    """Build and run one network in a process of its own."""
+    before, begin = resident_bytes(), time.process_time()
+    run = Simulation(scenario, mlp() if kind == "MLP" else by_name(kind), seed=1)
+    built = time.process_time()
+    run.run(until_ms * MS)
+    spent = time.process_time() - built
+    gc.collect()
+    return {
+        "bytes": resident_bytes() - before,
+        "core": run._core.bytes_per_flow,
+        "build_s": built - begin,
+        "run_s": spent,
+        "packets": run.window()["counts"]["data_sent"],
+        "flows": len(run.scenario.flows),
+    }
+
+
+def alone(*arguments: str | int) -> dict[str, float]:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(large, arguments)
+
+
+def memory() -> None:
+    print("\nMemory a flow, bytes")
+    for kind in ("MLP", "dcqcn-hpcc", "hpcc", "max-min"):
+        few, many = (alone(f"many-to-one:{flows}", kind, 2) for flows in MEMORY)
+        each = (many["bytes"] - few["bytes"]) / (many["flows"] - few["flows"])
+        print(
+            f"{kind:<20} {each:>6.0f} of the process ({MEMORY[1]} flows against {MEMORY[0]}), {many['core']:.0f} of "
+            f"the core's own state; under {MEMORY_LIMIT_BYTES}: {'met' if each < MEMORY_LIMIT_BYTES else 'not met'}",
+            flush=True,
+        )
+    print(f"\nLarge networks, from an empty network, {LARGE_MS} ms")
+    for scenario in LARGE:
+        for kind in ("MLP", "hpcc"):
+            m = alone(scenario, kind, LARGE_MS)
+            print(
+                f"{scenario:<34}{kind:<6}{m['bytes'] / 2**20:>6.0f} MiB, made in {m['build_s']:.2f} s, "
+                f"{m['run_s'] / LARGE_MS * 1e3:.0f} ms of CPU a simulated ms, "
+                f"{m['packets'] / m['run_s'] / 1e6:.1f} M packets a CPU second",
+                flush=True,
+            )
+
+
+def cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def main() -> None:
+    print(f"{cpu_model()}, Python {platform.python_version()}\n")
+    speed()
+    growth()
+    memory()
+
+
+if __name__ == "__main__":
+    main()
