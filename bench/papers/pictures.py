@@ -1,6 +1,7 @@
 """The figures of RL-CC from our runs, SVG. Okabe and Ito's colours; markers and lines tell the same without."""
 
 import io
+import re
 from collections.abc import Sequence
 from math import isfinite, sqrt
 from typing import Any
@@ -50,10 +51,10 @@ def curves(
         for axes in panels[-1]:
             axes.set_xlabel("flows")
         handles, labels = panels[0][0].get_legend_handles_labels()
-        canvas.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), frameon=False)
+        canvas.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), frameon=False)
         buffer = io.BytesIO()
         canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        return buffer.getvalue()
+        return re.sub(rb"\n +", b"\n", buffer.getvalue())  # a tenth is indentation
 
 
 def _panel(axes: Axes, found: Found, traffic: Sequence[Traffic], column: Column, contenders: Sequence[str]) -> None:
@@ -74,7 +75,6 @@ def _panel(axes: Axes, found: Found, traffic: Sequence[Traffic], column: Column,
             markersize=3.5,
             linewidth=1.1,
             elinewidth=0.8,
-            capsize=1.5,
         )
         seen += means[np.isfinite(means)].tolist()
     axes.set_xscale("log", base=2)
@@ -90,7 +90,7 @@ def _scale(axes: Axes, column: Column, seen: Sequence[float]) -> None:
     highest = max(seen, default=0.0)
     smallest = min((x for x in seen if x > highest * 1e-4), default=highest)
     axes.set_ylim(0, max(highest * 1.15, 10**-column.decimals))
-    if column.better > 0 or highest < 20 * smallest:
+    if column.better > 0 or highest <= 20 * smallest:
         return
     if min(seen) > 0:
         axes.set_yscale("log")
