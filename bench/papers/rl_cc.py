@@ -170,8 +170,8 @@ def _why_off(furthest: float) -> str:
     if furthest < 0.02:
         return ""
     return (
-        "Where ours leaves the curve each flow decides so seldom (its probe waits for its own next burst) that many "
-        "overshoot before they see what they did."
+        "Ours leaves the curve where the flood at the start has not drained yet, or where each flow decides so seldom "
+        "(its probe waits for its own next burst) that many overshoot before they see what they did."
     )
 
 
@@ -233,7 +233,8 @@ so its packets or headers are others. Its latency with 2048 flows lies under tar
 
 
 def _span(shares: Sequence[float]) -> str:
-    return f"{min(shares):+.1%} to {max(shares):+.1%}"
+    low, high = (round(share, 3) + 0.0 for share in (min(shares), max(shares)))  # + 0.0: no "-0.0%"
+    return f"{low:+.1%} to {high:+.1%}"
 
 
 def _figure_7(f: Found, many: Sequence[Traffic], all_to_all: Sequence[Traffic], columns: Sequence[Column]) -> str:
