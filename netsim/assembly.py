@@ -55,7 +55,7 @@ def build(
     if isinstance(spec, BaselineSpec):
         baseline = spec.build(flows, net.link_gbps)
     elif spec is not None:
-        site = None if scenario.topology is None else Site(fabric.base_rtt_ps, net.link_gbps)
+        site = None if scenario.topology is None else _site(scenario, fabric, net)
         policy = spec.build(flows, site)
         initial_rate = policy.initial_rate()
     simulator = _core.Simulator(
@@ -74,6 +74,11 @@ def build(
             marking = (round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability)
             simulator.set_red(number, *marking)
     return simulator, policy if baseline is None else baseline
+
+
+def _site(scenario: Scenario, fabric: Topology, net: Network) -> Site:
+    rtts_ps = fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver"))
+    return Site(np.rint(rtts_ps / 1000).astype(np.uint32), net.link_gbps)
 
 
 def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec | None) -> None:

@@ -10,7 +10,7 @@ Each function returns a policy specification, to be used in any number of simula
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,11 @@ RATE_ONE_Q30 = 1 << 30
 
 @dataclass(frozen=True)
 class Site:
-    """What a policy is told of the network where it is not the one that it was made for."""
+    """What a policy is told of a network that is not the one that it was made for: as RL-CC's equation 5 has it, every
+    flow's own base RTT [flows]."""
 
-    base_rtt_ps: int
+    base_rtt_ns: NDArray[np.uint32] = field(repr=False)
     link_gbps: int
-
-    @property
-    def base_rtt_ns(self) -> int:
-        return round(self.base_rtt_ps / 1000)
 
 
 class PolicySpec(Protocol):
@@ -68,8 +65,11 @@ class NativePolicy:
     def build(self, flows: int, site: Site | None = None) -> "_core.NativePolicy":
         config = _native_config(self.policy)
         if site is not None:
-            config.base_rtt_ns, config.line_rate_bps = site.base_rtt_ns, site.link_gbps * 1e9
-        return _core.NativePolicy(config, _network_weights(self.policy, self.weights), flows)
+            config.line_rate_bps = site.link_gbps * 1e9
+        core = _core.NativePolicy(config, _network_weights(self.policy, self.weights), flows)
+        if site is not None:
+            core.set_base_rtts(site.base_rtt_ns)
+        return core
 
     def with_weights(self, weights: Weights) -> "NativePolicy":
         """The same policy with other weights."""
@@ -89,7 +89,7 @@ class CompiledPolicy:
 
     def build(self, flows: int, site: Site | None = None) -> "_core.CompiledPolicy":
         try:
-            return _core.CompiledPolicy(str(self.path), _params(_at(site, self.params)), flows)
+            return _on_site(_core.CompiledPolicy(str(self.path), _params(self.params), flows), site)
         except RuntimeError as error:
             raise InputError(
                 f"{self.path} is not a compiled policy: {error}; build it from a firmware folder"
@@ -108,7 +108,7 @@ class ProgramPolicy:
         return reads_queues(self.program)
 
     def build(self, flows: int, site: Site | None = None) -> "_core.ProgramPolicy":
-        return _core.ProgramPolicy(_program_config(self.program), _params(_at(site, self.params)), flows)
+        return _on_site(_core.ProgramPolicy(_program_config(self.program), _params(self.params), flows), site)
 
 
 def native(policy: Policy, weights: Weights) -> NativePolicy:
@@ -134,9 +134,16 @@ def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
     return ProgramPolicy(program, dict(params))
 
 
-def _at(site: Site | None, params: Mapping[str, int]) -> Mapping[str, int]:
-    """The operator's parameters: on site, its base RTT."""
-    return params if site is None else {**params, "base_rtt_recip_q32": base_rtt_recip_q32(site.base_rtt_ns)}
+Integer = TypeVar("Integer", _core.CompiledPolicy, _core.ProgramPolicy)
+
+
+def _on_site(policy: Integer, site: Site | None) -> Integer:
+    """The operator's parameter of each flow: the reciprocal of its base RTT."""
+    if site is not None:
+        each, back = np.unique(site.base_rtt_ns, return_inverse=True)
+        recips = np.array([base_rtt_recip_q32(int(ns)) for ns in each], np.uint32)
+        policy.set_base_rtt_recips(recips[back])
+    return policy
 
 
 def _params(params: Mapping[str, int]) -> "_core.Params":

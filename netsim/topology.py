@@ -123,11 +123,16 @@ class Topology:
 
     @cached_property
     def base_rtt_ps(self) -> int:
-        """RTT of a probe in the empty network, over the longest path. It follows a data packet of its own flow, and
-        what it waits for that packet at the ports is part of it."""
+        """The longest base RTT of any two machines."""
         hosts = np.unique(self._uplink, return_index=True)[1]
         receivers = np.unique(self._routes.leaf, return_index=True)[1]
         host, receiver = (pairs.ravel() for pairs in np.meshgrid(hosts, receivers))
+        return int(self.base_rtts_ps(host, receiver).max())
+
+    def base_rtts_ps(self, hosts: ArrayLike, receivers: ArrayLike) -> NDArray[np.int64]:
+        """RTT of each flow's probe in the empty network. It follows a data packet of its own flow, and what it waits
+        for that packet at the ports is part of it."""
+        host, receiver = np.asarray(hosts, np.int64), np.asarray(receivers, np.int64)
         offsets, ports = self.paths(host, receiver, np.zeros(host.size, np.uint64))
         frame_ps = self.control_bytes * self._ps_per_byte
         packet_ps = self.data_bytes * self._ps_per_byte
@@ -140,7 +145,7 @@ class Topology:
             probe[here] = np.maximum(packet[here], probe[here]) + frame_ps[port]
             packet[here] += self._delay[port]
             probe[here] += self._delay[port]
-        return int((probe + self.control_delay_ps(host, receiver)).max())
+        return np.asarray(probe + self.control_delay_ps(host, receiver))
 
     @cached_property
     def hops(self) -> int:

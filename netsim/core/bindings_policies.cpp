@@ -92,10 +92,13 @@ void bind_policies(nb::module_ &m) {
   nb::class_<NativePolicy, Policy>(m, "NativePolicy")
       .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "flows"_a)
       .def("set_weights", &NativePolicy::set_weights, "weights"_a)
+      .def("set_base_rtts", [](NativePolicy &p, const ReadOnly<std::uint32_t> &ns) { p.set_base_rtts(copy_of(ns)); })
       .def("memory", [](const NativePolicy &p, std::uint32_t flows) { return rows(p, flows, true); })
       .def("observations", [](const NativePolicy &p, std::uint32_t flows) { return rows(p, flows, false); });
   nb::class_<CompiledPolicy, Policy>(m, "CompiledPolicy")
       .def(nb::init<const std::string &, const Params &, std::uint32_t>(), "path"_a, "params"_a, "flows"_a)
+      .def("set_base_rtt_recips",
+           [](CompiledPolicy &p, const ReadOnly<std::uint32_t> &q32) { p.set_base_rtt_recips(copy_of(q32)); })
       .def_prop_ro("context_bytes", &CompiledPolicy::context_bytes);
 
   nb::class_<ProgramNode>(m, "ProgramNode")
@@ -120,6 +123,8 @@ void bind_policies(nb::module_ &m) {
       .def_rw("multiplier_node", &ProgramConfig::multiplier_node);
   nb::class_<ProgramPolicy, Policy>(m, "ProgramPolicy")
       .def(nb::init<ProgramConfig, const Params &, std::uint32_t>(), "program"_a, "params"_a, "flows"_a)
+      .def("set_base_rtt_recips",
+           [](ProgramPolicy &p, const ReadOnly<std::uint32_t> &q32) { p.set_base_rtt_recips(copy_of(q32)); })
       .def("trace", [](ProgramPolicy &p, const std::vector<std::uint32_t> &e, const std::vector<std::int64_t> &c) {
         if (e.size() != 6)
           throw std::invalid_argument("an event has six fields");

@@ -1,7 +1,11 @@
 // What decides the rate of a flow when an RTT response comes back.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+#include <vector>
 
 namespace netsim {
 
@@ -39,6 +43,12 @@ public:
   virtual void reset(std::uint32_t flow) = 0; // the flow is new
   virtual Decision decide(std::uint32_t flow, const Event &event) = 0;
 };
+
+// One base RTT, or its reciprocal, a flow.
+inline void check_base_rtts(const std::vector<std::uint32_t> &values, std::size_t flows) {
+  if (values.size() != flows || std::find(values.begin(), values.end(), 0U) != values.end())
+    throw std::invalid_argument("a base RTT above zero is needed for each flow");
+}
 
 constexpr double q30_to_rate(std::uint32_t rate) { return rate * 0x1p-30; }
 constexpr std::uint32_t rate_to_q30(double rate) { return static_cast<std::uint32_t>(rate * 0x1p30 + 0.5); }

@@ -6,10 +6,12 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace netsim {
 
-CompiledPolicy::CompiledPolicy(const std::string &path, const Params &params, std::uint32_t flows) : params_(params) {
+CompiledPolicy::CompiledPolicy(const std::string &path, const Params &params, std::uint32_t flows)
+    : params_(params), base_rtt_recip_q32_(flows, params.base_rtt_recip_q32) {
   library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr)
     throw std::runtime_error(dlerror());
@@ -22,6 +24,11 @@ CompiledPolicy::CompiledPolicy(const std::string &path, const Params &params, st
   bytes_ = *bytes;
   stride_ = (bytes_ + 7) / 8 * 8;
   contexts_.assign(flows * stride_ / 8, 0);
+}
+
+void CompiledPolicy::set_base_rtt_recips(std::vector<std::uint32_t> q32) {
+  check_base_rtts(q32, base_rtt_recip_q32_.size());
+  base_rtt_recip_q32_ = std::move(q32);
 }
 
 CompiledPolicy::~CompiledPolicy() { dlclose(library_); }
@@ -38,6 +45,7 @@ Decision CompiledPolicy::decide(std::uint32_t flow, const Event &event) {
   auto *context = reinterpret_cast<std::uint8_t *>(&contexts_[flow * (stride_ / 8)]);
   Decision decision{};
   decision.rate_q30 = rate_of(context);
+  params_.base_rtt_recip_q32 = base_rtt_recip_q32_[flow];
   const std::uint32_t rate_q20 = decide_(context, &event, &params_);
   // What the device paces with; 0 would stop the flow for good and with it its probes.
   decision.rate = (rate_q20 == 0 ? 1 : rate_q20 > (1U << 20) ? (1U << 20) : rate_q20) * 0x1p-20;

@@ -21,6 +21,7 @@ public:
   void reset(std::uint32_t flow) override;
   Decision decide(std::uint32_t flow, const Event &event) override;
 
+  void set_base_rtt_recips(std::vector<std::uint32_t> q32); // one a flow: an operator's parameter
   std::uint32_t context_bytes() const { return bytes_; }
   const std::uint8_t *context(std::uint32_t flow) const { return bytes_of(flow); }
 
@@ -34,6 +35,7 @@ private:
   void *library_ = nullptr;
   Decide decide_ = nullptr;
   Params params_;
+  std::vector<std::uint32_t> base_rtt_recip_q32_; // of each flow
   std::uint32_t bytes_ = 0;
   std::size_t stride_ = 0;              // a multiple of 8
   std::vector<std::uint64_t> contexts_; // one zeroed context a flow, one after the other

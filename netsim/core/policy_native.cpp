@@ -25,11 +25,17 @@ void Layer::accumulate(const float *x, float *__restrict y) const {
 
 NativePolicy::NativePolicy(NativeConfig config, NetworkWeights weights, std::uint32_t flows)
     : config_(std::move(config)), observation_(static_cast<std::uint32_t>(config_.features.size()) * config_.window),
-      rate_q30_(flows), multiplier_(flows), window_(static_cast<std::size_t>(flows) * observation_) {
+      base_rtt_ns_(flows, config_.base_rtt_ns), rate_q30_(flows), multiplier_(flows),
+      window_(static_cast<std::size_t>(flows) * observation_) {
   memory_.resize(static_cast<std::size_t>(flows) * 2 * weights.lstm_units);
   set_weights(std::move(weights));
   for (std::uint32_t f = 0; f < flows; ++f)
     reset(f);
+}
+
+void NativePolicy::set_base_rtts(std::vector<std::uint32_t> ns) {
+  check_base_rtts(ns, base_rtt_ns_.size());
+  base_rtt_ns_ = std::move(ns);
 }
 
 void NativePolicy::set_weights(NetworkWeights weights) {
@@ -58,11 +64,11 @@ void NativePolicy::reset(std::uint32_t flow) {
 double NativePolicy::feature(const FeatureConfig &f, std::uint32_t flow, const Event &event, double rate) const {
   const auto rtt_inflation = [&] {
     const std::uint32_t rtt = event.response_ns - event.request_sent_ns;
-    return static_cast<double>(std::min(rtt, config_.rtt_max_ns)) / config_.base_rtt_ns;
+    return static_cast<double>(std::min(rtt, config_.rtt_max_ns)) / base_rtt_ns_[flow];
   };
   const auto queue_inflation = [&] {
     const double queue_ns = event.queue_bytes * 8e9 / config_.line_rate_bps;
-    return 1.0 + std::min(queue_ns, static_cast<double>(config_.rtt_max_ns)) / config_.base_rtt_ns;
+    return 1.0 + std::min(queue_ns, static_cast<double>(config_.rtt_max_ns)) / base_rtt_ns_[flow];
   };
   const auto ratio = [&](std::uint32_t count) {
     return std::min(count / std::max(static_cast<double>(event.sent_bytes >> 10), 1.0), 1.0);

@@ -70,6 +70,7 @@ public:
   Decision decide(std::uint32_t flow, const Event &event) override;
 
   void set_weights(NetworkWeights weights);
+  void set_base_rtts(std::vector<std::uint32_t> ns); // one a flow
   std::uint32_t lstm_units() const { return weights_.lstm_units; }
   std::uint32_t observation_size() const { return observation_; }
   const float *memory(std::uint32_t flow) const { return &memory_[flow * 2 * weights_.lstm_units]; }
@@ -85,6 +86,7 @@ private:
   std::uint32_t observation_;
 
   // One entry a flow.
+  std::vector<std::uint32_t> base_rtt_ns_;
   std::vector<std::uint32_t> rate_q30_;
   std::vector<double> multiplier_;
   std::vector<float> window_; // newest decision first

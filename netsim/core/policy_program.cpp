@@ -11,7 +11,8 @@
 namespace netsim {
 
 ProgramPolicy::ProgramPolicy(ProgramConfig program, const Params &params, std::uint32_t flows)
-    : program_(std::move(program)), params_(params), values_(program_.nodes.size()) {
+    : program_(std::move(program)), params_(params), base_rtt_recip_q32_(flows, params.base_rtt_recip_q32),
+      values_(program_.nodes.size()) {
   const auto require = [](bool holds) {
     if (!holds)
       throw std::invalid_argument("the decision program is not well formed");
@@ -145,11 +146,17 @@ std::vector<std::int64_t> ProgramPolicy::trace(const Event &event, const std::ve
   return values_;
 }
 
+void ProgramPolicy::set_base_rtt_recips(std::vector<std::uint32_t> q32) {
+  check_base_rtts(q32, base_rtt_recip_q32_.size());
+  base_rtt_recip_q32_ = std::move(q32);
+}
+
 Decision ProgramPolicy::decide(std::uint32_t flow, const Event &event) {
   const std::size_t fields = program_.state_nodes.size();
   std::int64_t *context = &contexts_[flow * fields];
   Decision decision{};
   decision.rate_q30 = context[0] != 0 ? static_cast<std::uint32_t>(context[0]) : params_.rate_initial_q30;
+  params_.base_rtt_recip_q32 = base_rtt_recip_q32_[flow];
   evaluate(event, context);
   for (std::size_t i = 0; i < fields; ++i)
     context[i] = values_[program_.state_nodes[i]];

@@ -61,6 +61,8 @@ public:
   void reset(std::uint32_t flow) override;
   Decision decide(std::uint32_t flow, const Event &event) override;
 
+  void set_base_rtt_recips(std::vector<std::uint32_t> q32); // one a flow: an operator's parameter
+
   // The value of every node for one input, and the context that it would write back (for tests).
   std::vector<std::int64_t> trace(const Event &event, const std::vector<std::int64_t> &context);
 
@@ -70,6 +72,7 @@ private:
 
   ProgramConfig program_;
   Params params_;
+  std::vector<std::uint32_t> base_rtt_recip_q32_; // of each flow
   std::vector<std::int64_t> values_;
   std::vector<std::int64_t> contexts_; // one a flow, its fields in order
 };
