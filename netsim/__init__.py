@@ -1,13 +1,27 @@
-"""Packet-level simulator of RDMA congestion control: one switch, paced queue pairs, a decision an RTT probe.
+"""Packet-level simulator of RDMA congestion control: fabrics of switches, paced queue pairs, and who sets their rates.
 
-from netsim import simulate, policies
+from netsim import baselines, policies, simulate
 simulate("many-to-one:64", policies.native(policy, weights), seed=1).metrics
+simulate("websearch:60%@acc-fabric", baselines.by_name("dcqcn"), seed=1).metrics
 """
 
-from netsim import policies, scenarios
+from netsim import baselines, policies, scenarios
 from netsim.arrays import ArrayEnv, Batch
 from netsim.network import Network
-from netsim.scenarios import Scenario
+from netsim.scenarios import Flow, Flows, Scenario
 from netsim.simulation import Result, Simulation, simulate
 
-__all__ = ["ArrayEnv", "Batch", "Network", "Result", "Scenario", "Simulation", "policies", "scenarios", "simulate"]
+__all__ = [
+    "ArrayEnv",
+    "Batch",
+    "Flow",
+    "Flows",
+    "Network",
+    "Result",
+    "Scenario",
+    "Simulation",
+    "baselines",
+    "policies",
+    "scenarios",
+    "simulate",
+]
