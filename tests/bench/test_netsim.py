@@ -1,0 +1,43 @@
+"""The bench of the simulator, with little to do; and the page that records it names every metric there is."""
+
+import re
+from pathlib import Path
+
+from bench import netsim as bench
+from netsim import simulate
+from netsim.network import MS
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "netsim.md").read_text()
+
+
+def test_the_page_names_every_metric_and_no_other() -> None:
+    times = {"duration_ps": 2 * MS, "window_ps": (MS, 2 * MS)}
+    found = simulate("long-short:4", bench.mlp(), seed=1, **times).metrics
+    table = PAGE[PAGE.index("## Metrics") : PAGE.index("## Why to trust it")]
+    named = {
+        name for row in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
+    of_flows_that_end = re.compile("(mice_|medium_|elephants_)?(completions|(fct|slowdown)_.*)")
+    assert named <= set(found)
+    assert [name for name in found if name not in named and not of_flows_that_end.fullmatch(name)] == []
+
+
+def test_a_target_is_met_or_not_by_each_figure() -> None:
+    found = {"whole": 1.0, "settled": 2.0, "simulated": 3.0}
+    assert bench.met(1, found) == "met"
+    assert bench.met(2.5, found) == "not met by whole, settled"
+
+
+def test_rates_hold_the_port_at_the_fair_share() -> None:
+    """What growth measures is a network at work, not one that drops or idles."""
+    run = simulate("many-to-one:128", bench.mlp(1 / 128), seed=1, duration_ps=20 * MS, window_ps=(5 * MS, 20 * MS))
+    assert run.metrics["loss"] == 0
+    assert run.metrics["goodput"] > 0.9
+
+
+def test_a_large_network_is_measured() -> None:
+    found = bench.large("many-to-one:1024", "hpcc", 1)
+    assert found["flows"] == 1024
+    assert found["packets"] > 10_000
+    assert found["run_s"] > 0
+    assert found["core"] < bench.MEMORY_LIMIT_BYTES
