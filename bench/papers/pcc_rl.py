@@ -83,8 +83,7 @@ Differences: the paper says neither its RTT nor its packet and header sizes, nor
 settle before it measured. Its PCC-RL leaves 8 to 10 % of the link unused; ours aims at a queue that is never empty.
 Utilisation counts what is sent in vain too: goodput, which cannot exceed 0.926 (0.909 with a probe in each burst),
 says what arrived in order. All baselines here start at line rate and go back to the first lost packet; in the paper
-what they do after a loss is not said. max-min gives each flow its fair rate, yet it starts from the same flood as
-all, and a link that is exactly full drains neither its queue nor what is lost.
+what they do after a loss is not said.
 """
     return text
 
