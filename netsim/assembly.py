@@ -1,6 +1,8 @@
 """From a network, a scenario and whoever steers its flows to the simulator's core."""
 
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,8 @@ from spec.errors import InputError
 ECMP_STREAM = 1 << 16
 """Of the seed's random numbers; workloads draw from the lower ones."""
 
-LOSSLESS_TIMEOUT_PS = 100 * MS
-"""For an ACK where nothing is lost and a pause may hold everything up."""
+HELD_UP_TIMEOUT_PS = 100 * MS
+"""For an ACK where a pause, or a class that goes first, may hold a packet up for ever."""
 
 
 def place(scenario: Scenario, network: Network) -> tuple[Topology, Network]:
@@ -87,7 +89,7 @@ def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec 
         who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
         raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
     fabric, net = place(scenario, network)
-    headroom = _headroom_bytes(net, fabric)
+    headroom = headroom_bytes(net, fabric)
     if net.lossless and headroom >= net.buffer_bytes:
         raise InputError(
             f"network: a lossless switch of {fabric.name} needs {headroom} bytes of headroom and reserves, and "
@@ -114,9 +116,14 @@ def network_config(
 ) -> "_core.NetworkConfig":
     """Switches, NICs and transport for the core. Timeouts are just above the longest RTT there can be."""
     slowest = max(8000 // port.gbps for port in fabric.ports)
-    longest_rtt_ps = fabric.base_rtt_ps + fabric.hops * net.buffer_bytes * slowest
+    weights = net.class_weights
+    share = Fraction(sum(weights), min(weights)) if min(weights) > 0 else 1  # of a port, what the least class gets
+    longest_rtt_ps = fabric.base_rtt_ps + ceil(fabric.hops * net.buffer_bytes * slowest * share)
     message_ps = net.message_packets * net.data_wire_bytes * net.ps_per_byte
-    retransmit_ps = LOSSLESS_TIMEOUT_PS if net.lossless else longest_rtt_ps + message_ps
+    held_up = net.lossless or (len(weights) > 1 and min(weights) == 0)
+    probe_ps, retransmit_ps = longest_rtt_ps, longest_rtt_ps + message_ps
+    if held_up:
+        probe_ps = retransmit_ps = max(HELD_UP_TIMEOUT_PS, retransmit_ps)
     core = _core.NetworkConfig()
     core.ps_per_byte = net.ps_per_byte
     core.payload_bytes = net.payload_bytes
@@ -130,7 +137,7 @@ def network_config(
     core.scheduled_ports = net.scheduled_ports
     core.queue_in_probes = net.telemetry
     core.lossless = net.lossless
-    core.pfc_headroom_bytes = _headroom_bytes(net, fabric)
+    core.pfc_headroom_bytes = headroom_bytes(net, fabric)
     core.pfc_reserve_bytes = net.pfc_reserve_bytes
     core.pfc_resume_bytes = net.pfc_resume_bytes
     core.cnp_interval_ps = net.cnp_interval_ps
@@ -138,7 +145,7 @@ def network_config(
     core.message_packets = net.message_packets
     core.inflight_packets = net.inflight_packets(fabric.base_rtt_ps)
     core.probe_gap_ps = net.probe_gap_ps
-    core.probe_timeout_ps = net.probe_timeout_ps or (LOSSLESS_TIMEOUT_PS if net.lossless else longest_rtt_ps)
+    core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
     core.start_jitter_ps = net.start_jitter_ps
     core.decision_latency_ps = decision_latency_ps
@@ -149,15 +156,18 @@ def network_config(
     return core
 
 
-def _headroom_bytes(net: Network, fabric: Topology) -> int:
+def headroom_bytes(net: Network, fabric: Topology) -> int:
     """What the switch with the most links keeps for packets that come after it has told them to pause, and reserves."""
     of_switch = np.zeros(fabric.switches)
-    each = len(net.class_weights) * net.pfc_reserve_bytes
+    classes = len(net.class_weights)
+    burst = net.burst_packets * net.data_wire_bytes + net.probe_wire_bytes
     for switch in fabric.uplink_switch:
-        of_switch[switch] += each + net.pfc_headroom * fabric.uplink_delay_ps / net.ps_per_byte
+        carried = net.pfc_headroom * fabric.uplink_delay_ps / net.ps_per_byte
+        of_switch[switch] += classes * (net.pfc_reserve_bytes + carried + burst)
     for port in fabric.ports:
         if port.to != RECEIVER:
-            of_switch[port.to] += each + net.pfc_headroom * port.delay_ps / (8000 // port.gbps)
+            carried = net.pfc_headroom * port.delay_ps / (8000 // port.gbps)
+            of_switch[port.to] += classes * (net.pfc_reserve_bytes + carried + net.data_wire_bytes)
     return int(of_switch.max())
 
 

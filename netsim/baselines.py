@@ -180,6 +180,7 @@ class HpccSpec(BaselineSpec):
     needs_int: ClassVar[bool] = True
 
     kind: Literal["hpcc"]
+    acknowledge: Literal["packet"]  # a window of less than a message would wait for ever for its ACK
     eta: Share
     max_stage: Count
     additive_step: StepRate
@@ -194,6 +195,7 @@ class HpccSpec(BaselineSpec):
 
 
 class _Windowed(BaselineSpec):
+    acknowledge: Literal["packet"]  # a window of less than a message would wait for ever for its ACK
     window_min: Packets
     window_max: Packets
     initial_window: Annotated[float, Field(strict=True, ge=0, le=10**6)]

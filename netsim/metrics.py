@@ -21,7 +21,8 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
     line_bytes = (network.link_gbps if fabric is None else fabric.host_gbps) * 1e9 / 8 * seconds
     base_rtt_ps = network.base_rtt_ps if fabric is None else fabric.base_rtt_ps
     # What a switch can pause: NICs, and ports that lead to it from other switches.
-    pausable = scenario.hosts + (0 if fabric is None else len(fabric.ports) - fabric.receivers)
+    links = scenario.hosts + (0 if fabric is None else len(fabric.ports) - fabric.receivers)
+    pausable = links * len(network.class_weights)
     # Of a fabric's machines those count that take part.
     senders, receivers = np.unique(scenario.column("host")), np.unique(scenario.column("receiver"))
     delivered = _delivered_bytes(window, scenario, network)

@@ -15,6 +15,7 @@ WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
 US = 1_000_000
 MS = 1_000_000_000
 MAX_CLASSES = 8
+MOST_BYTES = 1 << 40
 INFLIGHT_BDP = Fraction(8, 5)
 LATEST_PS = 100_000 * MS
 """The event list holds 140 s of picoseconds; runs may last 100 s."""
@@ -78,10 +79,16 @@ class Network:
             )
         if not 1 <= self.payload_bytes <= 9000 or not 1 <= self.probe_wire_bytes <= self.data_wire_bytes:
             raise InputError("network: payload_bytes must be 1 to 9000 and a probe no longer than a data packet")
-        if min(self.uplink_delay_ps, self.downlink_delay_ps, self.control_delay_ps) < 1:
-            raise InputError("network: one_way_ps and base_rtt_ps leave no time for the links; raise them")
-        if not 2 * self.data_wire_bytes <= self.buffer_bytes or self.buffer_bytes * self.ps_per_byte >= 2**32:
-            raise InputError(f"network: buffer_bytes is {self.buffer_bytes}; it must hold 2 packets and at most 4 ms")
+        if max(self.one_way_ps, self.base_rtt_ps) > LATEST_PS:
+            raise InputError("network: one_way_ps and base_rtt_ps are at most 100 s")
+        if self.burst_packets * self.data_wire_bytes * self.ps_per_byte >= 2**32:
+            raise InputError("network: a burst lasts more than 4 ms; lower burst_packets or payload_bytes")
+        if self.lossless and self.dynamic_threshold > 0:
+            raise InputError("network: a lossless network has PFC's thresholds; set dynamic_threshold to 0")
+        if not 2 * self.data_wire_bytes <= self.buffer_bytes or self.buffer_bytes * self.ps_per_byte > 1000 * MS:
+            raise InputError(f"network: buffer_bytes is {self.buffer_bytes}; it must hold 2 packets and at most 1 s")
+        if self.ecn_max_bytes > MOST_BYTES:
+            raise InputError(f"network: ecn_max_bytes is at most {MOST_BYTES}")
         if self.ecn_min_bytes > self.ecn_max_bytes or not 0 <= self.ecn_max_probability <= 1:
             raise InputError("network: ecn_min_bytes <= ecn_max_bytes and a probability of 0 to 1 are needed")
         messages = 1 if self.inflight_messages is None else self.inflight_messages

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from netsim import assembly, scenarios
 from netsim.baselines import BaselineSpec
 from netsim.metrics import metrics
-from netsim.network import LATEST_PS, MS, Network
+from netsim.network import LATEST_PS, MOST_BYTES, MS, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights
 from netsim.scenarios import Scenario
 from spec.errors import InputError
@@ -75,7 +75,7 @@ class Measured:
         """Other marking thresholds of one port from now on."""
         if not 0 <= port < self.ports()["marked"].size:
             raise InputError(f"there is no port {port}; the network has {self.ports()['marked'].size}")
-        if not 0 <= min_bytes <= max_bytes or not 0 <= max_probability <= 1:
+        if not 0 <= min_bytes <= max_bytes <= MOST_BYTES or not 0 <= max_probability <= 1:
             raise InputError(f"port {port}: 0 <= min_bytes <= max_bytes and a probability of 0 to 1 are needed")
         self._core.set_red(port, int(min_bytes), int(max_bytes), float(max_probability))
 

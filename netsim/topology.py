@@ -22,6 +22,8 @@ from netsim.splitmix import splitmix64
 from spec.errors import InputError
 
 MAX_HOSTS = 8192
+MOST_ENDS = 65_000  # the simulator has an event stream for each end of a link
+MOST_HOPS = 5  # ports on a path: three levels of switches
 MAX_SWITCHES = 1024
 MAX_LINKS = 64  # between one leaf and one spine
 LINK_DELAY_PS = 1 * US  # each link, the switch's forwarding included: HPCC artefact, topology of its evaluation
@@ -77,10 +79,15 @@ class Topology:
             raise InputError(f"topology {self.name}: a link ends at a switch that does not exist")
         if any((port.to == RECEIVER) != (number < self.receivers) for number, port in enumerate(self.ports)):
             raise InputError(f"topology {self.name}: the receivers' ports must be the first, and no other end at one")
+        if 2 * (self.hosts + len(self.ports)) > MOST_ENDS:
+            number, most = self.hosts + len(self.ports), MOST_ENDS // 2
+            raise InputError(f"topology {self.name}: {number} hosts and ports; {most} are possible")
         if min(self.uplink_delay_ps, *(port.delay_ps for port in self.ports)) < 1:
             raise InputError(f"topology {self.name}: a link takes no time; delays are at least 1 ps")
         if (self._routes.distance[np.array(self.uplink_switch)] < 0).any():
             raise InputError(f"topology {self.name}: there are hosts from which no path leads to some receiver")
+        if self.hops > MOST_HOPS:
+            raise InputError(f"topology {self.name}: a path of {self.hops} ports; {MOST_HOPS} are possible")
 
     def paths(
         self, hosts: ArrayLike, receivers: ArrayLike, keys: NDArray[np.uint64]
@@ -230,6 +237,8 @@ def _routes(
 
 def star(hosts: int, receivers: int, network: Network) -> Topology:
     """One switch; delays and base RTT are the network's."""
+    if min(network.uplink_delay_ps, network.downlink_delay_ps, network.control_delay_ps) < 1:
+        raise InputError("network: one_way_ps and base_rtt_ps leave no time for the links; raise them")
     links_ps = network.uplink_delay_ps + network.downlink_delay_ps + 2 * network.probe_wire_bytes * network.ps_per_byte
     return Topology(
         name=f"star:{hosts}" if hosts == receivers else f"star of {hosts} to {receivers}",

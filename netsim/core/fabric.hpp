@@ -41,7 +41,7 @@ public:
       port.longest = std::max(port.longest, port.backlog(now));
       return true;
     }
-    packet.wait_ps = static_cast<std::uint32_t>(queue);
+    packet.wait = queue;
     port.free_at = now + queue + duration;
     packet.due = port.free_at + port.delay;
     port.longest = std::max(port.longest, queue + duration);
@@ -71,7 +71,7 @@ private:
   // RED, and for packets with telemetry a stamp, when the packet begins to leave `queue` behind.
   void mark(Port &port, Ps queue, Packet &packet) {
     if (port.red.marks(queue, port.random)) {
-      ++port.marked;
+      port.marked += packet.kind == PacketKind::data;
       packet.marked = true;
     }
   }

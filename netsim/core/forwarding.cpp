@@ -53,6 +53,7 @@ void Simulator::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) {
   }
   const bool first = port.link.empty();
   if (!fabric_.enqueue(p, now, from, packet)) {
+    check(!fabric_.lossless(), "a lossless switch dropped a packet");
     fabric_.telemetry().give(packet.telemetry);
     if (packet.kind == PacketKind::data) {
       ++counters_.data_dropped;
@@ -97,7 +98,7 @@ void Simulator::on_transmitted(Ps now, std::uint32_t p) {
 
 // A PFC frame to the transmitter of a link: it takes the link's delay and waits for nothing.
 void Simulator::tell(Ps now, Ingress from, bool on) {
-  pauses_.push(Pause{now + link_delay_[from.link], from.link, from.klass, on});
+  pauses_.push(Pause{now + link_delay_[from.link], from.link, from.klass, on, told_pauses_++});
   counters_.pauses += on;
   events_.set(pauses_stream_, event_key(pauses_.top().arrival, pauses_stream_));
 }
@@ -110,10 +111,11 @@ void Simulator::on_pause(Ps now) {
   Ps &since = paused_since_[pause.link * net_.classes.size() + pause.klass];
   if (!pause.on)
     counters_.paused_ps += static_cast<std::uint64_t>(now - since);
-  since = now;
+  since = pause.on ? now : -1;
   const auto bit = static_cast<std::uint8_t>(1U << pause.klass);
   const bool nic = pause.link < scenario_.hosts;
   std::uint8_t &paused = nic ? nics_[pause.link].paused : fabric_.port(pause.link - scenario_.hosts).paused;
+  check((paused & bit) == 0 ? pause.on : !pause.on, "a pause came out of order");
   paused = static_cast<std::uint8_t>(pause.on ? paused | bit : paused & ~bit);
   if (nic)
     return schedule_nic(pause.link);

@@ -27,9 +27,9 @@ enum class PacketKind : std::uint8_t { data, probe };
 struct Packet {
   Ps due;     // when it has wholly reached the other end of the link
   Ps sent_at; // when its first bit left the NIC
+  Ps wait;    // at this port
   std::uint32_t flow;
   std::uint32_t psn;        // of a probe: its serial number
-  std::uint32_t wait_ps;    // at this port
   std::uint32_t telemetry;  // what switches stamped into it, 0: nothing
   std::uint16_t wire_bytes; //
   std::uint8_t hop;         // ports it has passed before this one
@@ -68,7 +68,10 @@ struct Pause {
   std::uint32_t link;
   std::uint8_t klass;
   bool on;
-  bool operator>(const Pause &other) const { return arrival > other.arrival; }
+  std::uint64_t order; // of telling: frames of one link do not overtake one another
+  bool operator>(const Pause &other) const {
+    return arrival != other.arrival ? arrival > other.arrival : order > other.order;
+  }
 };
 
 } // namespace netsim

@@ -91,9 +91,7 @@ struct Port {
   Ps behind_first() {
     const auto finish = [&](std::size_t i) { return link[i].due - delay; };
     const Ps begin = finish(0) - link[0].wire_bytes * ps_per_byte;
-    const auto arrival = [&](std::size_t i) {
-      return finish(i) - link[i].wire_bytes * ps_per_byte - static_cast<Ps>(link[i].wait_ps);
-    };
+    const auto arrival = [&](std::size_t i) { return finish(i) - link[i].wire_bytes * ps_per_byte - link[i].wait; };
     came = std::max<std::size_t>(came, 1); // itself
     while (came < link.size() && arrival(came) < begin)
       ++came;

@@ -117,6 +117,12 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
   if (!batch_.empty())
     return Stop::batch;
   now_ = until;
+  for (Ps &since : paused_since_) { // pauses that go on count up to now
+    if (since >= 0) {
+      counters_.paused_ps += static_cast<std::uint64_t>(now_ - since);
+      since = now_;
+    }
+  }
   return Stop::until;
 }
 

@@ -149,6 +149,7 @@ private:
   std::vector<Ring<Control>> control_; // of each way back
   Ring<PendingRate> pending_{64};
   std::priority_queue<Pause, std::vector<Pause>, std::greater<Pause>> pauses_;
+  std::uint64_t told_pauses_ = 0;
   std::vector<Ps> link_delay_;   // of hosts' uplinks, then of ports
   std::vector<Ps> paused_since_; // of each link and class
 

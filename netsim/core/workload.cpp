@@ -52,7 +52,8 @@ void Simulator::begin_flow(Ps now, std::uint32_t flow) {
     s.window = window_packets(pace.window);
   }
   if (max_min_) {
-    s.pace_at = s.pace_base = now + kShareInterval; // not before it has its share
+    if (packets == 0)
+      s.pace_at = s.pace_base = now + kShareInterval; // not before it has its share
     share_soon(now);
   }
   if (scenario_.long_flow >= 0 && flow != static_cast<std::uint32_t>(scenario_.long_flow)) {
@@ -83,20 +84,27 @@ void Simulator::end_flow(Ps now, std::uint32_t flow) {
   }
 }
 
-// From a flow's start to its last ACK in an empty network: at the rate of its slowest link.
+// From a flow's start to its last ACK in an empty network. At each port the last packet, which may be short, comes when
+// it has crossed the link before and leaves no earlier than the full packet in front of it.
 Ps Simulator::alone(std::uint32_t flow) const {
   const FlowConfig &config = scenario_.flows[flow];
   const Route &route = routes_[flow];
+  const Ps full_packets = config.packets - 1;
   Ps slowest = net_.ps_per_byte;
-  Ps ps_per_byte = net_.ps_per_byte;
+  Ps full = full_packets * data_ps_;                          // when the last full packet has left a link ..
+  Ps last = full + config.last_wire_bytes * net_.ps_per_byte; // .. and the last packet
+  Ps first = data_ps_;                                        // .. and the first one
+  Ps delay = uplink_delay_;
   for (std::uint32_t h = 0; h < route.hops; ++h) {
-    const Ps of_port = fabric_.ports()[scenario_.routes[route.first + h]].ps_per_byte;
-    slowest = std::max(slowest, of_port);
-    ps_per_byte += of_port;
+    const Port &port = fabric_.ports()[scenario_.routes[route.first + h]];
+    const Ps packet = net_.data_wire_bytes * port.ps_per_byte;
+    slowest = std::max(slowest, port.ps_per_byte);
+    first += delay + packet;
+    full = full_packets > 0 ? first + (full_packets - 1) * net_.data_wire_bytes * slowest : 0;
+    last = std::max(last + delay, full) + config.last_wire_bytes * port.ps_per_byte;
+    delay = port.delay;
   }
-  const Ps saved = (net_.data_wire_bytes - config.last_wire_bytes) * ps_per_byte;
-  return (config.packets - 1) * net_.data_wire_bytes * slowest + receivers_[flow].base_latency - saved +
-         scenario_.control_delays[route.control];
+  return last + delay + scenario_.control_delays[route.control];
 }
 
 void Simulator::share_soon(Ps now) {

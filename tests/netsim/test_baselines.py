@@ -97,6 +97,8 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("dcqcn", 'cnp_interval = "4 us" ', "", r"DCQCN hears of congestion by CNPs"),
         ("dcqcn", '"dequeue"', '"sometimes"', r"dcqcn\.ecn\.marking: "),
         ("dcqcn", 'link = "100 Gb/s"', 'link = "1 Mb/s"', r"dcqcn\.ecn: link must lie between"),
+        ("swift", 'acknowledge = "packet"', 'acknowledge = "message"', r"swift\.acknowledge: "),
+        ("hpcc", 'acknowledge = "packet"', 'acknowledge = "message"', r"hpcc\.acknowledge: "),
         ("swift", "window_min = 0.001", "window_min = 2000", r"swift: window_min must not be more than window_max"),
         ("swift", "scaling_window_max = 100", "scaling_window_max = 0.1", r"swift: scaling_window_min must be less"),
         ("timely", '"500 us"', '"5 us"', r"timely: low must not be more than high"),

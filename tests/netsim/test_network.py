@@ -54,8 +54,10 @@ def test_the_longest_rtt_fits_the_timeouts() -> None:
         {"link_gbps": -100},
         {"buffer_bytes": 100},
         {"buffer_bytes": 1 << 40},
-        {"one_way_ps": 1000},
-        {"base_rtt_ps": 3_900_000},
+        {"one_way_ps": 10**18},
+        {"payload_bytes": 9000, "burst_packets": 4096, "message_packets": 4096, "link_gbps": 25},
+        {"lossless": True, "dynamic_threshold": 1.0},
+        {"ecn_max_bytes": 2**60},
         {"ecn_max_probability": float("nan")},
         {"ecn_max_probability": 1.5},
         {"ecn_min_bytes": 2_000_000},
@@ -70,6 +72,12 @@ def test_the_longest_rtt_fits_the_timeouts() -> None:
 def test_a_network_that_cannot_be_is_refused(change: dict[str, float]) -> None:
     with pytest.raises(InputError, match="network: "):
         Network(**change)
+
+
+@pytest.mark.parametrize("change", [{"one_way_ps": 1000}, {"base_rtt_ps": 3_900_000}])
+def test_one_switch_needs_time_for_its_links(change: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="leave no time for the links"):
+        star(2, 1, Network(**change))
 
 
 @pytest.mark.parametrize("gbps", [25, 100, 400])

@@ -13,7 +13,7 @@ def test_units_are_read_and_the_rest_stays(tmp_path: Path) -> None:
     file = tmp_path / "network.toml"
     file.write_text(
         'link = "400 Gb/s"\nbuffer = "32 MiB"\nprobe_gap = "2 us"\nlossless = true\nclass_weights = [0, 3]\n'
-        "dynamic_threshold = 0.5\n"
+        "ecn_max_probability = 0.5\n"
     )
     assert network_file.load(file) == Network(
         link_gbps=400,
@@ -21,7 +21,7 @@ def test_units_are_read_and_the_rest_stays(tmp_path: Path) -> None:
         probe_gap_ps=2_000_000,
         lossless=True,
         class_weights=(0, 3),
-        dynamic_threshold=0.5,
+        ecn_max_probability=0.5,
     )
     file.write_text("")
     assert network_file.load(file) == Network()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netsim import Network, Scenario, Simulation, simulate
+from netsim import Network, Scenario, Simulation, assembly, simulate
 from netsim.baselines import by_name
 from netsim.network import MS, US
 from netsim.scenarios import Flow
@@ -144,24 +144,78 @@ def test_thresholds_change_while_it_runs(constant) -> None:
 
 lossless = st.builds(
     Network,
+    payload_bytes=st.sampled_from([256, 1024, 4096]),
     lossless=st.just(True),
-    buffer_bytes=st.sampled_from([600_000, 2_000_000]),
-    burst_packets=st.integers(1, 4),
+    burst_packets=st.sampled_from([1, 4, 16]),
     inflight_messages=st.just(400),
-    class_weights=st.sampled_from([(1, 1), (1, 2), (0, 1)]),
+    class_weights=st.sampled_from([(1,), (1, 2), (0, 1, 1), (3, 0, 1)]),
     mark_at_dequeue=st.booleans(),
+    start_jitter_ps=st.sampled_from([0, 10_000_000]),
 )
 
 
-@given(lossless, scenarios(classes=2), st.integers(0, 2**32))
-def test_priority_flow_control_never_drops(constant, network, scenario, seed) -> None:
-    """Whoever sends what to whom at line rate; and what is finite arrives whole and in order."""
-    run = Simulation(scenario, constant(), seed=seed, network=network)
+@given(lossless, scenarios(classes=1), st.integers(0, 2**32), st.sampled_from([1000, 100_000]))
+def test_priority_flow_control_never_drops(constant, network, scenario, seed, spare) -> None:
+    """Whoever sends what to whom at line rate, all at once, into buffers hardly larger than the headroom."""
+    classes = len(network.class_weights)
+    flows = tuple(replace(f, klass=i % classes) for i, f in enumerate(scenario.flows))
+    scenario = replace(scenario, flows=flows)
+    fabric, _ = assembly.place(scenario, network)
+    tight = replace(network, buffer_bytes=assembly.headroom_bytes(network, fabric) + spare)
+    run = Simulation(scenario, constant(), seed=seed, network=tight)
     run.run(MS)
     counts = run.window()["counts"]
     assert counts["data_dropped"] == counts["probes_dropped"] == counts["nacks"] == counts["timeouts"] == 0
     assert run.conservation()["holds"]
-    assert run.metrics()["queue_max_bytes"] <= network.buffer_bytes
+    assert run.metrics()["queue_max_bytes"] <= tight.buffer_bytes
+    assert 0 <= run.metrics()["pfc_paused_share"] <= 1
+
+
+def test_frames_of_one_link_do_not_overtake_one_another(constant) -> None:
+    """All links in step: a port that sends a packet resumes a link in the picosecond in which it pauses it again."""
+    flows = tuple(Flow(h, (h + k) % 3) for h in range(6) for k in range(3))
+    network = Network(lossless=True, start_jitter_ps=0, inflight_messages=400)
+    fabric, _ = assembly.place(Scenario("step", 6, 3, flows), network)
+    tight = replace(network, buffer_bytes=assembly.headroom_bytes(network, fabric) + 5000)
+    run = Simulation(Scenario("step", 6, 3, flows), constant(), seed=1, network=tight)
+    run.run(3 * MS)
+    assert run.window()["counts"]["data_dropped"] == 0
+
+
+def test_a_pause_counts_while_it_lasts(constant) -> None:
+    """Class 1 waits for ever behind class 0: its links stay paused, in every window alike."""
+    flows = (Flow(0, 0, klass=0), Flow(1, 0, klass=1))
+    network = Network(lossless=True, class_weights=(0, 1), buffer_bytes=1_500_000, inflight_messages=4096)
+    run = Simulation(Scenario("starved", 2, 1, flows), constant(), seed=1, network=network)
+    run.run(2 * MS)
+    for until in (3, 4):
+        run.reset_window()
+        run.run(until * MS)
+        assert run.metrics()["pfc_paused_share"] == pytest.approx(1 / 4, abs=0.02)
+
+
+@pytest.mark.parametrize("hops", [1, 3])
+@pytest.mark.parametrize(("packets", "last"), [(1, 10), (2, 10), (2, 1024), (3, 500), (40, 1), (400, 1024)])
+def test_a_flow_alone_takes_as_long_as_it_is_said_to(hops: int, packets: int, last: int) -> None:
+    fabric = leaf_spine(2, 2, 1, host_gbps=25, spine_gbps=100)
+    flow = Flow(1 if hops == 1 else 2, 0, packets=packets, last_bytes=last)
+    run = Simulation(Scenario("alone", 4, 4, (flow,), topology=fabric), by_name("max-min"), seed=1)
+    run.run(20 * MS)
+    window = run.window()
+    assert window["completed_finish_ps"] - window["completed_start_ps"] == window["completed_alone_ps"]
+
+
+def test_marks_of_a_port_far_slower_than_the_nics(steering) -> None:
+    """A queue may last longer than 2^32 ps; at dequeue a FIFO still knows who had come."""
+    fabric = leaf_spine(2, 2, 1, host_gbps=100, spine_gbps=1)
+    scenario = Scenario("slow", 4, 4, (Flow(2, 0), Flow(3, 1)), topology=fabric)
+    marks = []
+    for scheduled in (False, True):
+        network = Network(mark_at_dequeue=True, scheduled_ports=scheduled, inflight_messages=400)
+        run = Simulation(scenario, steering(0.5), seed=1, network=network)
+        run.run(60 * MS)
+        marks.append(run.window()["counts"]["marked"])
+    assert marks[0] == marks[1] > 1000
 
 
 def test_pauses_reach_back_to_the_senders(constant) -> None:

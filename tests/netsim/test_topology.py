@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim import Network, topology
+from netsim import Network, Simulation, baselines, topology
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Port, Topology
 from spec.errors import InputError
@@ -232,3 +232,17 @@ def test_links_need_not_be_alike() -> None:
 def test_topologies_that_cannot_be(changes: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError, match=f"topology hand-made: .*{sentence}"):
         built(**changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("leaf-spine:200x8x100", "hosts and ports; 32500 are possible"), ("leaf-spine:2x3x1:1/1", "")],
+)
+def test_what_the_simulator_cannot_hold_is_refused_and_slow_links_are_not(name: str, message: str) -> None:
+    if message:
+        with pytest.raises(InputError, match=message):
+            topology.by_name(name)
+    else:
+        run = Simulation(f"many-to-one:4@{name}", baselines.by_name("dctcp"), seed=1)
+        run.run(10_000 * US)
+        assert run.metrics()["goodput"] > 0.5
