@@ -74,9 +74,9 @@ double Simulator::rate_of(std::uint32_t flow) const {
   const Sender &s = senders_[flow];
   if (!s.active)
     return 0.0;
-  const double rate = timed_ ? baseline_->rate_at(flow, now_) : s.rate;
   if (baseline_ == nullptr)
-    return rate;
+    return s.rate;
+  const double rate = timed_ ? baseline_->rate_at(flow, now_) : s.rate;
   const Ps rtt = receivers_[flow].base_latency + scenario_.control_delays[routes_[flow].control];
   return std::min(rate, static_cast<double>(s.window * data_ps_) / static_cast<double>(rtt));
 }
