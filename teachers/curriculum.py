@@ -53,7 +53,7 @@ class Training(_Strict):
                 scenario = scenarios.parse(name)
             except InputError as error:
                 raise ValueError(str(error)) from None
-            if scenario.long_flow is not None:
+            if scenario.finite:
                 raise ValueError(f"{name}: flows that come and go are for evaluation, not for training")
         return names
 

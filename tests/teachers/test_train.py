@@ -185,6 +185,7 @@ def test_recipes_are_valid(recipe: Path) -> None:
         ("seed = 1", "seed = 1\nsead = 2", "sead"),
         ('"many-to-one:8"', '"many-to-none:8"', "many-to-none"),
         ('"many-to-one:8"', '"long-short:8"', "come and go"),
+        ('"many-to-one:8"', '"websearch:40%"', "come and go"),
         ("learning_rate = 0.003", "learning_rate = -1", "learning_rate"),
         ('kind = "rl_cc_congestion"\ntarget = 0.064\nbeta = 1.5\nscale = -12.5', 'kind = "rate"', "congestion feature"),
     ],
