@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TypeVar
 
 from spec.errors import InputError
@@ -47,7 +48,8 @@ def over_processes(run: Callable[[Task], Found], tasks: Sequence[Task], jobs: in
     pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context, initializer=_begin_worker)
     futures: dict[Future[Found], int] = {}
     try:
-        futures.update({pool.submit(run, task): i for i, task in enumerate(tasks)})
+        with _uninterrupted():
+            futures.update({pool.submit(run, task): i for i, task in enumerate(tasks)})
         for future in as_completed(list(futures)):
             found = future.result()
             yield futures.pop(future), found
@@ -64,6 +66,16 @@ def over_processes(run: Callable[[Task], Found], tasks: Sequence[Task], jobs: in
                     worker.join(0.05)
         else:
             pool.shutdown(wait=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits: a process that is being started, and loses its parent's word half-way, would print a traceback."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _begin_worker() -> None:

@@ -182,7 +182,7 @@ def test_recipes_are_valid(recipe: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("seed = 1", "seed = 1\nsead = 2", "sead"),
+        ("seed = 2", "seed = 2\nsead = 2", "sead"),
         ('"many-to-one:8"', '"many-to-none:8"', "many-to-none"),
         ('"many-to-one:8"', '"long-short:8"', "come and go"),
         ('"many-to-one:8"', '"websearch:40%"', "come and go"),
