@@ -317,9 +317,10 @@ def acc_fabric(network: Network | None = None) -> Topology:
 
 PRESETS = {"rl-cc-cluster": rl_cc_cluster, "acc-fabric": acc_fabric}
 NUMBER = "([1-9][0-9]{0,4})"
-STAR = re.compile(f"star:{NUMBER}")
-LEAF_SPINE = re.compile(f"leaf-spine:{NUMBER}x{NUMBER}x{NUMBER}(?::(?:{NUMBER}x)?{NUMBER}/{NUMBER})?")
-FAT_TREE = re.compile(f"fat-tree:{NUMBER}(?::{NUMBER})?")
+SIZE = "(0|[1-9][0-9]{0,6})"  # what is too small or too large is told as such
+STAR = re.compile(f"star:{SIZE}")
+LEAF_SPINE = re.compile(f"leaf-spine:{SIZE}x{SIZE}x{SIZE}(?::(?:{NUMBER}x)?{NUMBER}/{NUMBER})?")
+FAT_TREE = re.compile(f"fat-tree:{SIZE}(?::{NUMBER})?")
 
 
 def by_name(text: str, network: Network | None = None) -> Topology:

@@ -62,7 +62,10 @@ def command(
     """
     times = _times(DURATION_PS if duration is None else duration)
     names, numbers = tuple(dict.fromkeys(scenarios)), tuple(dict.fromkeys(seeds))
+    metrics = tuple(dict.fromkeys(metrics))
     summary.check_metrics(metrics)
+    if json_file is not None and json_file.is_dir():
+        raise InputError(f"--json: {json_file} is a folder; name a file")
     network = Network() if network_file is None else load_network(network_file)
     for name in names:
         instantiate(name, numbers[0], times.duration_ps, network)

@@ -40,6 +40,9 @@ def command(
 
     Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
+    folder = out or firmware.resolve().parent / "verdict"
+    if firmware.resolve() != folder.resolve():
+        verdict.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
     engine, limits = EmulateOptions(), None
     if recipe_file is not None:
         recipe = load_recipe(recipe_file)
@@ -52,9 +55,6 @@ def command(
     engine = validate(EmulateOptions, engine.model_dump() | {k: v for k, v in chosen.items() if v is not None}, where)
     given = {"budget": budget, "scenarios": list(scenarios) or None, "seeds": list(seeds) or None}
     options = _limits(limits, {k: v for k, v in given.items() if v is not None}, where)
-    folder = out or firmware.resolve().parent / "verdict"
-    if firmware.resolve() != folder.resolve():
-        verdict.discard(folder)
     with stage("gate") as (figures, progress):
         found = gate.judge(firmware, teacher, engine, options, progress)
         verdict.write(found, folder)

@@ -236,7 +236,12 @@ def test_topologies_that_cannot_be(changes: dict[str, object], sentence: str) ->
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("leaf-spine:200x8x100", "hosts and ports; 32500 are possible"), ("leaf-spine:2x3x1:1/1", "")],
+    [
+        ("leaf-spine:200x8x100", "hosts and ports; 32500 are possible"),
+        ("leaf-spine:0x1x1", "0 leaves; 1 to 1024 are possible"),
+        ("star:0", "0 hosts; 1 to 8192 are possible"),
+        ("leaf-spine:2x3x1:1/1", ""),
+    ],
 )
 def test_what_the_simulator_cannot_hold_is_refused_and_slow_links_are_not(name: str, message: str) -> None:
     if message:

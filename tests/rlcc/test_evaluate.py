@@ -446,3 +446,7 @@ def test_another_network_gives_other_runs_and_is_kept_apart(
     assert "hpcc reads queue lengths" in refused("evaluate", *arguments, "--network", network)
     network.write_text("lossless = true\nbuffer = '500 KB'\n")
     assert "bytes of headroom" in refused("evaluate", *arguments, "--network", network)
+
+
+def test_json_onto_a_folder_is_refused_before_anything_runs(tmp_path: Path, refused: Callable[..., str]) -> None:
+    assert "is a folder; name a file" in refused("evaluate", "hpcc", "--json", tmp_path)

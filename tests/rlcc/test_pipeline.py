@@ -292,6 +292,16 @@ def test_an_older_pass_does_not_outlive_a_run_that_could_not_judge(
     assert not copy.verdict.exists()
 
 
+@pytest.mark.parametrize("wrong", [("--scenario", "nosuch:1"), ("--profile", "nosuch"), ("--recipe", "nosuch.toml")])
+def test_an_older_pass_does_not_outlive_wrong_options(
+    pipeline: Any, tmp_path: Path, refused: Any, wrong: tuple[str, str]
+) -> None:
+    copy = pipeline.copy(tmp_path / "copy")
+    assert (copy.verdict / verdict.JSON).exists()
+    refused("gate", copy.firmware, "--recipe", copy.recipe, *wrong)
+    assert not copy.verdict.exists()
+
+
 def test_resealing_alone_changes_no_verdict(pipeline: Any, resealed: Any, tmp_path: Path, rlcc: Run) -> None:
     same = resealed(pipeline.firmware, tmp_path / "same", lambda _: None)
     assert rlcc("gate", same, "--recipe", pipeline.recipe)[0] == 0
