@@ -186,7 +186,7 @@ def test_names() -> None:
     [
         ("ring:4", "unknown fabric 'ring:4'"),
         ("leaf-spine:4x16", "unknown fabric"),
-        ("star:0", "unknown fabric"),
+        ("star:0", "0 hosts; 1 to 8192"),
         ("star:9000", "9000 hosts; 1 to 8192"),
         ("leaf-spine:1000x9x1", "9000 hosts; 1 to 8192"),
         ("leaf-spine:1000x1x100", "1100 switches; 1 to 1024"),
