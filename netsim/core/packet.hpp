@@ -31,7 +31,7 @@ struct Packet {
   std::uint32_t flow;
   std::uint32_t psn;        // of a probe: its serial number
   std::uint32_t telemetry;  // what switches stamped into it, 0: nothing
-  std::uint16_t wire_bytes; //
+  std::uint16_t wire_bytes; // with headers, preamble and gap
   std::uint8_t hop;         // ports it has passed before this one
   PacketKind kind : 1;
   bool ack : 1;
