@@ -90,7 +90,7 @@ def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec 
         raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
     fabric, net = place(scenario, network)
     headroom = headroom_bytes(net, fabric)
-    if net.lossless and headroom >= net.buffer_bytes:
+    if headroom >= net.buffer_bytes:
         raise InputError(
             f"network: a lossless switch of {fabric.name} needs {headroom} bytes of headroom and reserves, and "
             f"buffer_bytes is {net.buffer_bytes}; raise it"
@@ -157,7 +157,10 @@ def network_config(
 
 
 def headroom_bytes(net: Network, fabric: Topology) -> int:
-    """What the switch with the most links keeps for packets that come after it has told them to pause, and reserves."""
+    """What the switch with the most links keeps for packets that come after it has told them to pause, and reserves;
+    nothing in a lossy network."""
+    if not net.lossless:
+        return 0
     of_switch = np.zeros(fabric.switches)
     classes = len(net.class_weights)
     burst = net.burst_packets * net.data_wire_bytes + net.probe_wire_bytes
