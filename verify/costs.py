@@ -1,0 +1,107 @@
+"""Cycles of each instruction on an engine, as the test bench of the core counts them.
+
+An instruction counts for as long as it stands in ID/EX, with the bubbles behind it. On a core of two stages that depends
+on the instruction alone and on whether a branch is taken. With a write-back stage it depends on the instruction before as
+well: a load's value arrives one cycle late, and a slow data memory holds back whatever follows an access.
+
+                                two stages          with a write-back stage
+    ALU, lui, auipc             1                   1
+    load, store                 2 + data waits      1, and the next instruction waits: see ``_held_back``
+    branch not taken            1                   1
+    branch taken                3, or 2 with a branch-target ALU
+    jal, jalr                   2                   2
+    mul; mulh, mulhsu, mulhu    fast 3; 4           single-cycle 1; 2
+
+The figures are Ibex' documented ones where there are any, and read from its RTL else. That they hold is not proved but
+tested (``verify.calibrate``): on the profiles that come with rlcc the difference is 0 cycles. A model that is not exact is
+an upper bound of each step.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from emulator.profile import Profile
+from spec.errors import InputError
+from verify.machine import BRANCHES, LOADS, STORES, Instruction
+
+MULTIPLIERS = {"slow": (33, 34), "fast": (3, 4), "single-cycle": (1, 2)}  # mul; mulh, mulhsu, mulhu (slow: at most)
+HIGH_PRODUCTS = ("mulh", "mulhsu", "mulhu")
+JUMPS = ("jal", "jalr")
+
+
+@dataclass(frozen=True)
+class CycleModel:
+    """What each instruction costs on one engine. ``overhead`` is the constant of the measuring window.
+
+    ``exact``: equal to the RTL, as far as tested; otherwise each step is an upper bound, and so is their sum.
+    """
+
+    profile: str
+    branch_taken: int
+    product: int
+    high_product: int
+    writeback_stage: bool
+    instruction_wait: int
+    data_wait: int
+    exact: bool
+    overhead: int = 0
+
+    @property
+    def kind(self) -> Literal["exact", "bounded"]:
+        return "exact" if self.exact else "bounded"
+
+    def step(self, instruction: Instruction, taken: bool, before: Instruction | None) -> int:
+        """Cycles of an instruction. ``taken`` matters for branches only; ``before`` is the one executed just before."""
+        cycles = self._alone(instruction, taken)
+        if self.writeback_stage and before is not None:
+            cycles = self._held_back(instruction, taken, before, cycles)
+        return cycles + self._fetch(instruction, taken)
+
+    def _alone(self, instruction: Instruction, taken: bool) -> int:
+        name = instruction.name
+        if name in LOADS or name in STORES:
+            return 1 if self.writeback_stage else 2 + self.data_wait
+        if name in BRANCHES:
+            return self.branch_taken if taken else 1
+        if name in JUMPS:
+            return 2
+        if name in HIGH_PRODUCTS:
+            return self.high_product
+        return self.product if name == "mul" else 1
+
+    def _held_back(self, instruction: Instruction, taken: bool, before: Instruction, cycles: int) -> int:
+        """With a write-back stage: until an access is answered nothing follows it; a loaded value comes a cycle later."""
+        if before.name not in LOADS and before.name not in STORES:
+            return cycles
+        loaded = before.rd if before.name in LOADS else 0
+        if loaded and loaded in (instruction.rs1, instruction.rs2):
+            return cycles + self.data_wait + 1
+        return cycles + self.data_wait
+
+    def _fetch(self, instruction: Instruction, taken: bool) -> int:
+        """Waits for the instruction memory, at most: for its own word; behind a jump also for two that were fetched in
+        vain."""
+        jumps = instruction.name in JUMPS or (taken and instruction.name in BRANCHES)
+        return self.instruction_wait + ((2 * self.instruction_wait + 1) if jumps and self.instruction_wait else 0)
+
+
+def cycle_model(profile: Profile) -> CycleModel:
+    """The model of an engine; one for which there is none (compressed instructions) raises InputError."""
+    core = profile.core
+    if core.isa != "rv32im":
+        raise InputError(
+            f"profile {profile.name} is for {core.isa}, whose instructions of two bytes the proofs do not read; "
+            'compile for isa = "rv32im"'
+        )
+    product, high_product = MULTIPLIERS[core.multiplier]
+    fetch, data = profile.instruction_memory.wait_states, profile.data_memory.wait_states
+    return CycleModel(
+        profile=profile.name,
+        branch_taken=2 if core.branch_target_alu else 3,
+        product=product,
+        high_product=high_product,
+        writeback_stage=core.writeback_stage,
+        instruction_wait=fetch,
+        data_wait=data,
+        exact=core.multiplier != "slow" and fetch == 0 and (data == 0 or not core.writeback_stage),
+    )
