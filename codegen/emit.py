@@ -24,7 +24,7 @@ from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
 from spec.manifest import opened, writing
 from spec.program import Program
-from spec.signals import EVENT, PARAMS
+from spec.signals import EVENT, LINE_RATE_Q30, PARAMS
 from spec.student import NAME as STUDENT_NAME
 from spec.student import Student, load_student
 
@@ -33,9 +33,9 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "firmware_templates"
 COMMON = ("rlcc_policy.h", "rlcc_policy.c", "rlcc_policy.mk", "rlcc_selftest.c", "trees_only.c")
 PARAM_RANGES = {
     "base_rtt_recip_q32": (2**10, 2**24),
-    "rate_min_q30": (1, 2**30),
-    "rate_max_q30": (1, 2**30),
-    "rate_initial_q30": (1, 2**30),
+    "rate_min_q30": (1, LINE_RATE_Q30),
+    "rate_max_q30": (1, LINE_RATE_Q30),
+    "rate_initial_q30": (1, LINE_RATE_Q30),
 }
 """What an operator may set: base RTT from 256 ns to 4.2 ms, rates up to line rate."""
 

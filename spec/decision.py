@@ -9,7 +9,7 @@ from spec.errors import InputError
 from spec.features import AnyFeature, PreviousAction
 from spec.policy import Observation
 from spec.program import Op, Program, ProgramBuilder
-from spec.signals import ACTION_BITS, CONTEXT_RATE_BITS, RATE_FRACTION_BITS
+from spec.signals import ACTION_BITS, CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS
 
 
 def feature_name(feature: AnyFeature, lag: int) -> str:
@@ -38,8 +38,8 @@ def build(observation: Observation, action: AnyAction, ensemble: Ensemble) -> Pr
     stored = b.state_in("rate_q30", "uint32", "rate, fraction of line rate; 0 = new flow")
     is_new = b.add(Op.EQ, (stored, b.const(0)), name="is_new_flow")
     known = b.add(Op.SELECT, (is_new, b.param("rate_initial_q30"), stored), name="rate_known_q30")
-    # At most line rate, whatever the context holds: all that follows then fits 32 bits.
-    line_rate = b.const(1 << CONTEXT_RATE_BITS)
+    # Whatever the context holds: four times the rate then fits 32 bits, so a product with it is one high word.
+    line_rate = b.const(LINE_RATE_Q30)
     rate = b.add(Op.MIN, (known, line_rate), name="rate_now_q30", note="rate in force")
 
     values, writes = _observe(b, observation, action.storage, used, rate)
@@ -55,12 +55,9 @@ def build(observation: Observation, action: AnyAction, ensemble: Ensemble) -> Pr
     for name, node in writes.items():
         b.state_out(name, decided if node is None else node)
 
-    least = b.const(1)
-    # Round half up without a carry out of 32 bits: ((r >> 9) + 1) >> 1.
-    halves = b.add(Op.SHR, (new_rate,), CONTEXT_RATE_BITS - RATE_FRACTION_BITS - 1, "rate_q21")
-    raised_half = b.add(Op.ADD, (halves, least), 0, "rate_plus_half_q21")
-    rounded = b.add(Op.SHR, (raised_half,), 1, "rate_rounded_q20")
-    result = b.add(Op.MAX, (rounded, least), name="rate_q20", note="what the device takes, never 0")
+    # One step above the floor: never 0, which would be a new flow, and line rate for the greatest rate there is.
+    floored = b.add(Op.SHR, (new_rate,), CONTEXT_RATE_BITS - RATE_FRACTION_BITS, "rate_floored_q20")
+    result = b.add(Op.ADD, (floored, b.const(1)), name="rate_q20", note="what the device takes, never 0")
     return b.finish(result)
 
 
@@ -71,7 +68,7 @@ def build_observer(observation: Observation) -> tuple[Program, tuple[int, ...]]:
     the state ``rate_q30``.
     """
     b = ProgramBuilder(Ensemble((), (), 0, 0))
-    rate = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(1 << CONTEXT_RATE_BITS)))
+    rate = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
     nodes = tuple(
         -1 if isinstance(f, PreviousAction) else f.integer(b, observation.path, rate) for f in observation.features
     )

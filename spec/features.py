@@ -205,9 +205,7 @@ class _Congestion(Feature):
         excess = b.add(Op.MIN, (excess, b.const(2**16 - 1)), name="excess_q10", note="inflation above the tolerance")
         square = b.add(Op.MUL, (excess, excess), name="excess_squared_q20")
         shift = 2 * INFLATION_BITS + CONTEXT_RATE_BITS - self.fraction_bits
-        product = b.add(Op.MUL_SHR, (square, rate), shift, "congestion_unclamped")
-        limit = b.const(FEATURE_LIMIT - 1)
-        return b.add(Op.MIN, (product, limit), name=self.name, note="excess^2 * rate: orders flows as -delta does")
+        return b.add(Op.MUL_SHR, (square, rate), shift, self.name, "excess^2 * rate: orders flows as -delta does")
 
     def meaning(self) -> str:
         inflation = "rtt / base RTT" if self.signal == "rtt" else "(1 + queue delay / base RTT)"

@@ -43,7 +43,7 @@ from spec.documents import load_toml
 from spec.errors import InputError
 from spec.features import AnyFeature, Path, PccRlCongestion, RlCcCongestion
 from spec.quantity import DurationNs, LineFractionQ30, RateBps
-from spec.signals import RTT_BITS, base_rtt_recip_q32
+from spec.signals import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
 
 MAX_WINDOW = 16
 POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -158,8 +158,8 @@ def default_params(observation: Observation, limits: Limits) -> dict[str, int]:
     return {
         "base_rtt_recip_q32": base_rtt_recip_q32(observation.base_rtt),
         "rate_min_q30": limits.rate_min,
-        "rate_max_q30": limits.rate_max,
-        "rate_initial_q30": limits.rate_initial,
+        "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
+        "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
     }
 
 

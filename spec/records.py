@@ -16,7 +16,7 @@ from spec.errors import InputError
 from spec.features import Decisions
 from spec.interpret import trace
 from spec.policy import Observation
-from spec.signals import ACTION_BITS, CONTEXT_RATE_BITS, EVENT_NAMES
+from spec.signals import ACTION_BITS, CONTEXT_RATE_BITS, EVENT_NAMES, FEATURE_LIMIT
 
 Columns = Mapping[str, NDArray[np.generic]]
 
@@ -92,7 +92,8 @@ class Trajectories:
     def integer_rows(
         self, observation: Observation, params: Mapping[str, int]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """What the firmware computes [N, window * features], newest first, and which rows have their whole history."""
+        """What the firmware computes, below FEATURE_LIMIT, [N, window * features], newest first, and which rows have
+        their whole history."""
         program, nodes = build_observer(observation)
         event = {name: self._int(name) for name in EVENT_NAMES}
         values = trace(program, event, params, {"rate_q30": self._int("rate_q30")})
@@ -103,7 +104,8 @@ class Trajectories:
                 lagged, known = self._lagged(self._int("action_q16") if node < 0 else values[node], back, 0)
                 rows.append(lagged)
                 valid &= known
-        return np.stack(rows, axis=1).astype(np.int64), valid
+        # No threshold lies above the limit, so no tree can tell a value there from the limit itself.
+        return np.minimum(np.stack(rows, axis=1).astype(np.int64), FEATURE_LIMIT - 1), valid
 
     def _int(self, name: str) -> NDArray[np.int64]:
         return self.columns[name].astype(np.int64)

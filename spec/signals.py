@@ -16,6 +16,9 @@ CONTEXT_RATE_BITS = 30
 """Fraction bits of the rate kept in the flow context: ten more than the device's, so that a multiplier of 1.001 still
 moves a flow at 1/8192 of line rate (128 in Q0.20, where the step would be lost)."""
 
+LINE_RATE_Q30 = (1 << CONTEXT_RATE_BITS) - 1
+"""Line rate as the flow context and the parameters hold it: the greatest rate below 1."""
+
 RTT_BITS = 22
 """RTTs saturate at 2^22 - 1 ns (4.19 ms), far above what a full buffer adds (5 MiB at 100 Gb/s: 420 us)."""
 

@@ -21,7 +21,7 @@ from spec.interpret import trace
 from spec.manifest import opened
 from spec.program import Op
 from spec.records import Trajectories
-from spec.signals import EVENT_NAMES
+from spec.signals import EVENT_NAMES, FEATURE_LIMIT
 from spec.student import NAME, load_student
 from teachers.inference import decide
 from teachers.teacher import make_teacher
@@ -129,7 +129,7 @@ def test_integer_rows_are_the_state_that_the_running_program_saw(fitted: Any, sc
                 state = {s.name: np.int64(0) for s in decision.state}
             event = {name: columns[name][row] for name in EVENT_NAMES}
             values = trace(decision, event, params, state)
-            assert [int(values[a][0]) for a in trees.args] == rows[row, used].tolist()
+            assert [min(int(values[a][0]), FEATURE_LIMIT - 1) for a in trees.args] == rows[row, used].tolist()
             known = int(state["rate_q30"]) or params["rate_initial_q30"]
             assert int(columns["rate_q30"][row]) == known
             state = {s.name: values[s.node][0] for s in decision.state}

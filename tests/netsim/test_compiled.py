@@ -31,7 +31,7 @@ uint32_t rlcc_decide(rlcc_flow *f, const rlcc_event *e, const rlcc_params *p) {
 PARAMS = {
     "base_rtt_recip_q32": 2**32 // 8192,
     "rate_min_q30": 1 << 20,
-    "rate_max_q30": 1 << 30,
+    "rate_max_q30": (1 << 30) - 1,
     "rate_initial_q30": 1 << 29,
 }
 SCENARIOS = ["many-to-one:8", "all-to-all:3", "long-short:4"]

@@ -33,13 +33,13 @@ def rl_cc_decision(ensemble, event, params, flow):
     """RL-CC sections 2 to 3 in integers, independent of spec.program. Returns the rate and the new context."""
     # Rate in force, Q0.30: a zeroed context is a new flow.
     rate = flow["rate_q30"] if flow["rate_q30"] != 0 else params["rate_initial_q30"]
-    rate = min(rate, 1 << 30)
+    rate = min(rate, (1 << 30) - 1)
     # RTT in ns: uint32 timestamps wrap every 4.29 s.
     rtt = (event["response_ns"] - event["request_sent_ns"]) % (1 << 32)
     inflation_q10 = ((min(rtt, 4_000_000) << 10) * params["base_rtt_recip_q32"]) >> 32
     # delta = 0.064 - max(inflation - 1.5, 0) sqrt(rate): ordered by (inflation - 1.5)^2 rate.
     excess_q10 = min(max(inflation_q10 - 1536, 0), 65535)
-    congestion_q20 = min((excess_q10 * excess_q10 * rate) >> 30, (1 << 24) - 1)
+    congestion_q20 = (excess_q10 * excess_q10 * rate) >> 30
     x = [flow["action_1"], congestion_q20, flow["action_2"], flow["congestion_q20_1"]]
     action = ensemble.bias
     for tree in ensemble.trees:
@@ -56,7 +56,7 @@ def rl_cc_decision(ensemble, event, params, flow):
         "action_2": flow["action_1"],
         "congestion_q20_1": congestion_q20,
     }
-    return max((new + (1 << 9)) >> 10, 1), context
+    return (new >> 10) + 1, context
 
 
 def both(student, event, params, flow):
@@ -76,14 +76,16 @@ near = st.builds(
     lambda event, rtt: event | {"response_ns": (event["request_sent_ns"] + rtt) % 2**32}, events, st.integers(0, 10**6)
 )
 parameters = st.one_of(
-    st.just({"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2**30, "rate_initial_q30": 2**30}),
+    st.just(
+        {"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 2**30 - 1}
+    ),
     st.fixed_dictionaries(dict.fromkeys(PARAM_NAMES, u32)),
 )
 contexts = st.fixed_dictionaries(
     {"rate_q30": u32, "congestion_q20_1": u32, "action_1": field("int16"), "action_2": field("int16")}
 )
 ZERO = {"rate_q30": 0, "congestion_q20_1": 0, "action_1": 0, "action_2": 0}
-DEFAULT = {"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2**30, "rate_initial_q30": 2**30}
+DEFAULT = {"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 2**30 - 1}
 
 
 @settings(max_examples=500)
@@ -115,12 +117,19 @@ def test_a_flow_of_200_decisions_keeps_its_history(seed):
         assert len(actions) < 2 or flow["action_2"] == actions[-2]
 
 
-def test_rounding_to_the_device_is_to_the_nearest_and_never_zero():
+def test_the_device_gets_the_next_step_above_never_zero_and_at_most_line_rate():
     student = make_student(RL_CC, ACTIONS[0], ())
     params = DEFAULT | {"rate_min_q30": 1}
-    for rate in (1, 511, 512, 1023, 1535, 1536, 2**30 - 513, 2**30 - 512, 2**30 - 1, 2**30):
+    for rate in (1, 511, 512, 1023, 1024, 1535, 2**30 - 1025, 2**30 - 1024, 2**30 - 1, 2**30, 2**32 - 1):
         got, _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), params, {"rate_q30": rate})
-        assert int(got[0]) == max((rate + 512) // 1024, 1)
+        assert int(got[0]) == min(rate // 1024 + 1, 1 << 20)
+
+
+def test_parameters_of_zero_give_the_least_rate_not_the_greatest():
+    """What an operator's zeroed structure does must be harmless."""
+    student = make_student(RL_CC, ACTIONS[0], ())
+    got, _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), dict.fromkeys(PARAM_NAMES, 0), {"rate_q30": 0})
+    assert int(got[0]) == 1
 
 
 @settings(max_examples=60)
@@ -130,7 +139,7 @@ def test_whatever_the_context_holds_the_new_one_is_in_range(student, seed):
     program = student.program()
     event, params, state = random_inputs(program, 200, seed)
     params |= {"rate_min_q30": np.clip(params["rate_min_q30"], 1, 2**20)}
-    params |= {"rate_max_q30": np.clip(params["rate_max_q30"], 2**20, 2**30)}
+    params |= {"rate_max_q30": np.clip(params["rate_max_q30"], 2**20, 2**30 - 1)}
     rate, context = evaluate(program, event, params, state)
     assert rate.min() >= 1
     assert rate.max() <= 2**20
@@ -225,4 +234,4 @@ def test_an_ensemble_without_features_can_be_evaluated():
     assert Ensemble((), (Tree((), (5,)),), 2, 16).evaluate(np.empty((3, 0), dtype=np.int64)).tolist() == [7, 7, 7]
     student = make_student(RL_CC, ACTIONS[0], (Tree((), (655,)),))
     rate, _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": [2**20, 2**21]})
-    assert rate.tolist() == [1034, 2068]
+    assert rate.tolist() == [1035, 2069]

@@ -28,8 +28,8 @@ def test_the_example_reads():
     assert policy.params() == {
         "base_rtt_recip_q32": 2**19,
         "rate_min_q30": 1074,
-        "rate_max_q30": 2**30,
-        "rate_initial_q30": 2**30,
+        "rate_max_q30": 2**30 - 1,
+        "rate_initial_q30": 2**30 - 1,
     }
     assert tuple(policy.params()) == PARAM_NAMES
 

@@ -92,7 +92,7 @@ def test_integer_rows_are_the_walk(records, window):
     wanted, whole = walked(trajectories, window, now, dict.fromkeys(KINDS, 0))
     rows, valid = trajectories.integer_rows(obs, PARAMS)
     assert np.array_equal(valid, whole)
-    assert np.array_equal(rows[valid], wanted[whole])
+    assert np.array_equal(rows[valid], np.minimum(wanted[whole], FEATURE_LIMIT - 1))
 
 
 @settings(max_examples=80)
@@ -127,7 +127,7 @@ def test_float_and_integer_rows_agree(records, window):
             "rate": (k / 2**20, 2**-20),
             "cnp_ratio": (k / 2**8, 2**-8),
         }[feature.kind]
-        assert ((np.abs(undone - f) <= within) | (k == FEATURE_LIMIT - 1)).all(), feature.kind
+        assert ((np.abs(undone - f) <= within) | (k >= FEATURE_LIMIT - 1)).all(), feature.kind
 
 
 def test_a_run_that_does_not_begin_with_the_flow_is_not_whole_until_its_window_is():
