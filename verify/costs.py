@@ -1,8 +1,8 @@
 """Cycles of each instruction on an engine, as the test bench of the core counts them.
 
-An instruction counts for as long as it stands in ID/EX, with the bubbles behind it. On a core of two stages that depends
-on the instruction alone and on whether a branch is taken. With a write-back stage it depends on the instruction before as
-well: a load's value arrives one cycle late, and a slow data memory holds back whatever follows an access.
+An instruction counts for as long as it stands in ID/EX, with the bubbles behind it. On a core of two stages that
+depends on the instruction alone and on whether a branch is taken. With a write-back stage it depends on the
+instruction before as well: a load's value arrives one cycle late, and a slow data memory holds back what follows.
 
                                 two stages          with a write-back stage
     ALU, lui, auipc             1                   1
@@ -13,8 +13,8 @@ well: a load's value arrives one cycle late, and a slow data memory holds back w
     mul; mulh, mulhsu, mulhu    fast 3; 4           single-cycle 1; 2
 
 The figures are Ibex' documented ones where there are any, and read from its RTL else. That they hold is not proved but
-tested (``verify.calibrate``): on the profiles that come with rlcc the difference is 0 cycles. A model that is not exact is
-an upper bound of each step.
+tested (``verify.calibrate``): on the profiles that come with rlcc the difference is 0 cycles. A model that is not
+exact is an upper bound of each step.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class CycleModel:
         return "exact" if self.exact else "bounded"
 
     def step(self, instruction: Instruction, taken: bool, before: Instruction | None) -> int:
-        """Cycles of an instruction. ``taken`` matters for branches only; ``before`` is the one executed just before."""
+        """Cycles of an instruction; ``taken`` matters for branches only, ``before`` is the one executed just before."""
         cycles = self._alone(instruction, taken)
         if self.writeback_stage and before is not None:
             cycles = self._held_back(instruction, taken, before, cycles)
@@ -79,8 +79,7 @@ class CycleModel:
         return cycles + self.data_wait
 
     def _fetch(self, instruction: Instruction, taken: bool) -> int:
-        """Waits for the instruction memory, at most: for its own word; behind a jump also for two that were fetched in
-        vain."""
+        """Waits for the instruction memory, at most: for its own word; behind a jump for two fetched in vain."""
         jumps = instruction.name in JUMPS or (taken and instruction.name in BRANCHES)
         return self.instruction_wait + ((2 * self.instruction_wait + 1) if jumps and self.instruction_wait else 0)
 
