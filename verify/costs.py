@@ -70,18 +70,24 @@ class CycleModel:
         return self.product if name == "mul" else 1
 
     def _held_back(self, instruction: Instruction, taken: bool, before: Instruction, cycles: int) -> int:
-        """With a write-back stage: until an access is answered nothing follows it; a loaded value comes a cycle later."""
+        """With a write-back stage nothing follows an access before its answer; a loaded value comes a cycle later."""
         if before.name not in LOADS and before.name not in STORES:
             return cycles
         loaded = before.rd if before.name in LOADS else 0
         if loaded and loaded in (instruction.rs1, instruction.rs2):
             return cycles + self.data_wait + 1
+        if self._jumps(instruction, taken) and self.branch_taken == 2:  # a waiting jump already fetches its target
+            return max(cycles, 1 + self.data_wait)
         return cycles + self.data_wait
 
     def _fetch(self, instruction: Instruction, taken: bool) -> int:
-        """Waits for the instruction memory, at most: for its own word; behind a jump for two fetched in vain."""
-        jumps = instruction.name in JUMPS or (taken and instruction.name in BRANCHES)
-        return self.instruction_wait + ((2 * self.instruction_wait + 1) if jumps and self.instruction_wait else 0)
+        """Waits for the instruction memory, at most: for its own word; behind a jump for two more fetched in vain."""
+        vain = 2 * self.instruction_wait + 1 if self.instruction_wait and self._jumps(instruction, taken) else 0
+        return self.instruction_wait + vain
+
+    @staticmethod
+    def _jumps(instruction: Instruction, taken: bool) -> bool:
+        return instruction.name in JUMPS or (taken and instruction.name in BRANCHES)
 
 
 def cycle_model(profile: Profile) -> CycleModel:
@@ -94,6 +100,7 @@ def cycle_model(profile: Profile) -> CycleModel:
         )
     product, high_product = MULTIPLIERS[core.multiplier]
     fetch, data = profile.instruction_memory.wait_states, profile.data_memory.wait_states
+    data_exact = data == 0 or core.branch_target_alu or not core.writeback_stage
     return CycleModel(
         profile=profile.name,
         branch_taken=2 if core.branch_target_alu else 3,
@@ -102,5 +109,5 @@ def cycle_model(profile: Profile) -> CycleModel:
         writeback_stage=core.writeback_stage,
         instruction_wait=fetch,
         data_wait=data,
-        exact=core.multiplier != "slow" and fetch == 0 and (data == 0 or not core.writeback_stage),
+        exact=core.multiplier != "slow" and fetch == 0 and data_exact,
     )
