@@ -1,8 +1,18 @@
-"""Target interfaces: what a device allows a flow, and which adapter files go with the policy."""
+"""Target interfaces: what a device allows a flow, which adapter files go with the policy, and whether a policy fits.
 
+One core (rlcc_policy.c and .h) serves every target; an adapter is the device's entry point around it.
+"""
+
+from collections.abc import Set
 from dataclasses import dataclass
 
 from spec.errors import InputError
+
+COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
+"""Raw signals that count what happened between two decisions."""
+
+ALL = "all"
+"""Not a target but every one that the policy fits."""
 
 
 @dataclass(frozen=True)
@@ -13,37 +23,95 @@ class Target:
     context_bytes: int
     templates: tuple[str, ...]
     adapter_sources: tuple[str, ...]
+    """C files that a makefile builds beside rlcc_policy.c."""
     counts_events: bool
-    """Whether the adapter itself counts CNPs, NACKs and sent bytes between decisions, in the flow's context."""
+    """Whether the adapter itself keeps COUNTERS, as far as the policy looks at them, in the flow's context."""
     adapter_bytes: int
     lacks: tuple[str, ...] = ()
     """Raw signals that the device does not give: a policy that looks at one would be blind there."""
+    most_arguments: int | None = None
+    """Arguments that a function may have, where the machine sets a limit."""
 
 
 TARGETS = {
-    "generic": Target("generic", 120, (), (), counts_events=False, adapter_bytes=0),
+    "generic": Target(
+        "generic",
+        120,
+        ("generic/rlcc_main_loop.c.j2", "generic/README.md.j2"),
+        (),
+        counts_events=False,
+        adapter_bytes=0,
+    ),
     "connectx6dx": Target(
         "connectx6dx",
         120,
-        ("connectx6dx/rlcc_rl_algo.c.j2", "connectx6dx/rl_algo_shim.h.j2"),
+        ("connectx6dx/rlcc_rl_algo.c.j2", "connectx6dx/rl_algo_shim.h.j2", "connectx6dx/README.md.j2"),
         ("rlcc_rl_algo.c",),
-        counts_events=False,
+        counts_events=True,
         adapter_bytes=4,
     ),
     "doca-pcc": Target(
         "doca-pcc",
         48,
-        ("doca-pcc/rlcc_doca_pcc.c.j2", "doca-pcc/doca_pcc_shim.h.j2"),
+        ("doca-pcc/rlcc_doca_pcc.c.j2", "doca-pcc/doca_pcc_shim.h.j2", "doca-pcc/README.md.j2"),
         ("rlcc_doca_pcc.c",),
         counts_events=True,
         adapter_bytes=4,
         lacks=("queue_bytes",),
     ),
+    "linux-bpf": Target(
+        "linux-bpf",
+        104,
+        ("linux-bpf/rlcc_bpf.c.j2", "linux-bpf/linux_bpf_shim.h.j2", "linux-bpf/README.md.j2"),
+        (),
+        counts_events=False,
+        adapter_bytes=12,
+        lacks=("cnp_count", "nack_count", "queue_bytes"),
+        most_arguments=5,
+    ),
 }
-"""Sources: RL-CC section 5 and the published engine interfaces (30 words a flow on ConnectX-6Dx, 12 in DOCA PCC)."""
+"""Sources: RL-CC section 5 and the published engine interfaces (30 words a flow on ConnectX-6Dx, 12 in DOCA PCC);
+Linux's icsk_ca_priv (104 bytes) and the BPF calling convention (five registers)."""
 
 
 def target_named(name: str) -> Target:
     if name not in TARGETS:
         raise InputError(f"there is no target {name!r}; choose one of {', '.join(TARGETS)}")
     return TARGETS[name]
+
+
+def targets_named(name: str) -> tuple[Target, ...]:
+    """The target of that name; every target for ``all``."""
+    return tuple(TARGETS.values()) if name == ALL else (target_named(name),)
+
+
+def counters_kept(target: Target, signals: Set[str]) -> list[str]:
+    """COUNTERS that the target's adapter keeps for a policy that looks at ``signals``."""
+    return [name for name in COUNTERS if name in signals] if target.counts_events else []
+
+
+def misfit(target: Target, *, signals: Set[str], flow_bytes: int, arguments: int) -> str | None:
+    """Why the policy cannot go on the target, in one sentence; None where it can.
+
+    ``signals``: raw signals that it looks at; ``flow_bytes``: size of rlcc_flow; ``arguments``: of the function that
+    takes most.
+    """
+    missing = [name for name in target.lacks if name in signals]
+    if missing:
+        return (
+            f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
+            f"distil a policy without it"
+        )
+    adapter = target.adapter_bytes + 4 * len(counters_kept(target, signals))
+    if flow_bytes + adapter > target.context_bytes:
+        return (
+            f"the flow context takes {flow_bytes + adapter} bytes ({flow_bytes} of the policy, {adapter} of the "
+            f"adapter), but the target {target.name} keeps {target.context_bytes} a flow; distil with a smaller window "
+            f"or fewer features"
+        )
+    if target.most_arguments is not None and arguments > target.most_arguments:
+        return (
+            f"a tree looks at {arguments} features, but functions of the target {target.name} take at most "
+            f"{target.most_arguments}; distil with fewer features or a smaller depth"
+        )
+    return None
