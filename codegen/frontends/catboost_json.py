@@ -1,0 +1,146 @@
+"""CatBoost models in the JSON that ``save_model(path, format="json")`` writes: symmetric, depthwise, lossguide trees.
+
+A feature is a float32, a border too; ``x > border`` goes right. A symmetric tree has bit i of its leaf number set
+where split i holds, and a leaf its outputs side by side. The raw value is ``scale * sum of leaves + bias``. A binary
+model gives class 1 where that is above the logit of its probability threshold (0 for 0.5), others the first of the
+greatest outputs.
+"""
+
+from fractions import Fraction
+from math import log
+from typing import Any
+
+import numpy as np
+
+from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Value, ask
+from spec.errors import InputError
+from spec.model import MAX_DEPTH, Task
+
+TASKS: dict[str, Task] = {
+    "Logloss": "binary",
+    "CrossEntropy": "binary",
+    "Focal": "binary",
+    "MultiClass": "argmax",
+    "MultiClassOneVsAll": "argmax",
+}
+"""Losses whose model decides among classes; the value of all others is the raw one."""
+SEVERAL_LABELS = ("MultiLogloss", "MultiCrossEntropy")
+NOT_NUMBERS = {
+    "categorical_features": "categorical",
+    "text_features": "text",
+    "embedding_features": "embedding",
+}
+
+
+def is_catboost(data: Any) -> bool:
+    return isinstance(data, dict) and "features_info" in data
+
+
+def read_catboost(data: Any, where: str) -> Forest:
+    """The forest of a CatBoost model's JSON; InputError where it is not one or asks for more than numbers."""
+    try:
+        return _forest(data)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+        raise InputError(f"{where} is not a CatBoost model in JSON ({error!r}); save it again") from None
+
+
+def refuse(kind: str, name: str) -> None:
+    """The one sentence for features that are not plain numbers."""
+    raise InputError(
+        f"feature {name!r} is {kind}, which integer firmware cannot be exact about; train with numeric features only "
+        f"(encode it outside the model)"
+    )
+
+
+def _forest(data: Any) -> Forest:
+    info = data["features_info"]
+    for key, kind in NOT_NUMBERS.items():
+        for feature in info.get(key) or []:
+            refuse(kind, _name(feature))
+    floats = info["float_features"]
+    for feature in floats:
+        if feature["has_nans"] or feature["nan_value_treatment"] != "AsIs":
+            raise InputError(
+                f"feature {_name(feature)!r} was trained with missing values, which integers do not have; fill them in "
+                f'and train with nan_mode="Forbidden"'
+            )
+    names = tuple(map(_name, floats))
+    if len(set(names)) != len(names):
+        raise InputError("two features of the CatBoost model have the same name; name them apart and train again")
+    scale, bias = data["scale_and_bias"]
+    biases = tuple(Fraction(b) for b in (bias if isinstance(bias, list) else [bias]))
+    loss = data.get("model_info", {}).get("params", {}).get("loss_function", {}).get("type", "")
+    if loss in SEVERAL_LABELS:
+        raise InputError(f"the model's loss {loss} decides several labels at once; train one model a label")
+    task = TASKS.get(loss, "regression")
+    reader = _Reader(Fraction(scale), len(biases), len(names))
+    trees = [reader.symmetric(tree) for tree in data.get("oblivious_trees") or []]
+    trees += [reader.nested(tree, 0) for tree in data.get("trees") or []]
+    return Forest(
+        library="CatBoost",
+        names=names,
+        trees=tuple(trees),
+        bias=biases,
+        task=task,
+        input_bits=FLOAT32_BITS,
+        sum_bits=FLOAT64_BITS,
+        classes=_classes(data) if task != "regression" else (),
+        cut=_cut(data) if task == "binary" else Fraction(0),
+    )
+
+
+class _Reader:
+    """Trees of one model, scaled."""
+
+    def __init__(self, scale: Fraction, outputs: int, features: int) -> None:
+        self.scale, self.outputs, self.features = scale, outputs, features
+
+    def symmetric(self, tree: Any) -> Value | Ask:
+        splits, leaves = tree.get("splits") or [], tree["leaf_values"]
+        if len(leaves) != self.outputs << len(splits):
+            raise ValueError(f"{len(leaves)} leaf values for {len(splits)} splits and {self.outputs} outputs")
+
+        def level(number: int, place: int) -> Value | Ask:
+            if number == len(splits):
+                return self._value(leaves[place * self.outputs : (place + 1) * self.outputs])
+            below, above = level(number + 1, place), level(number + 1, place | 1 << number)
+            return self._ask(splits[number], above, below)
+
+        return level(0, 0)
+
+    def nested(self, node: Any, depth: int) -> Value | Ask:
+        if depth > MAX_DEPTH:
+            raise InputError(f"a tree is deeper than {MAX_DEPTH} questions; train with a lower depth")
+        if "split" not in node:
+            value = node["value"]
+            return self._value(value if isinstance(value, list) else [value])
+        return self._ask(node["split"], self.nested(node["right"], depth + 1), self.nested(node["left"], depth + 1))
+
+    def _ask(self, split: Any, above: Value | Ask, below: Value | Ask) -> Value | Ask:
+        if split["split_type"] != "FloatFeature":
+            raise InputError(f"the model has a split of type {split['split_type']}; train with numeric features only")
+        feature = int(split["float_feature_index"])
+        if not 0 <= feature < self.features:
+            raise ValueError(f"a split on feature {feature} of {self.features}")
+        return ask(feature, float(np.float32(split["border"])), False, above, below)
+
+    def _value(self, leaf: Any) -> Value:
+        if len(leaf) != self.outputs:
+            raise ValueError(f"a leaf of {len(leaf)} values for {self.outputs} outputs")
+        return Value(tuple(self.scale * Fraction(v) for v in leaf))
+
+
+def _name(feature: Any) -> str:
+    """As CatBoost's Python names it: by its place where it has no name."""
+    return str(feature.get("feature_id") or feature["flat_feature_index"])
+
+
+def _classes(data: Any) -> tuple[str, ...]:
+    return tuple(map(str, data["model_info"].get("class_params", {}).get("class_names", [])))
+
+
+def _cut(data: Any) -> Fraction:
+    threshold = float(data["model_info"].get("binclass_probability_threshold", 0.5))
+    if not 0 < threshold < 1:
+        raise InputError(f"the model's probability threshold {threshold} is not between 0 and 1")
+    return Fraction(-log(1 / threshold - 1))
