@@ -1,0 +1,87 @@
+"""Firmware folders of a few students for every target, and the compilers and checkers of this machine."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from target_students import STUDENTS
+
+from codegen.emit import emit
+from spec.manifest import writing
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """The firmware folder of one of STUDENTS for a target, made once."""
+    made: dict[tuple[str, str], Path] = {}
+
+    def give(student: str, target: str) -> Path:
+        if (student, target) not in made:
+            folder = tmp_path_factory.mktemp(f"{student}-{target}")
+            with writing(folder / "student", "student") as work:
+                STUDENTS[student].save(work)
+            emit(folder / "student", folder / "firmware", target=target)
+            made[student, target] = folder / "firmware"
+        return made[student, target]
+
+    return give
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    def call(*command: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        words = [str(word) for word in command]
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=600, cwd=cwd)
+
+    return call
+
+
+def found_compilers() -> dict[str, list[str]]:
+    found = {name: [path] for name in ("gcc", "clang") if (path := shutil.which(name))}
+    if find_spec("ziglang"):
+        found["zig"] = [sys.executable, "-m", "ziglang", "cc"]
+    return found or {"cc": ["cc"]}
+
+
+@pytest.fixture(scope="session", params=found_compilers())
+def compiler(request: pytest.FixtureRequest) -> list[str]:
+    """Each C compiler of this machine in turn."""
+    return found_compilers()[request.param]
+
+
+@pytest.fixture(scope="session")
+def host_compiler() -> list[str]:
+    """One C compiler, for tests in which it does not matter."""
+    return next(iter(found_compilers().values()))
+
+
+@pytest.fixture(scope="session")
+def library(host_compiler: list[str], run: Run, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Builds C sources and a folder's headers into a library for ctypes; ``edit`` breaks an adapter."""
+
+    def build(folder: Path, *sources: Path | str, edit: tuple[str, str, str] | None = None) -> Path:
+        work = tmp_path_factory.mktemp("library")
+        for path in folder.iterdir():
+            if path.suffix in (".c", ".h"):
+                shutil.copy(path, work)
+        if edit:
+            name, old, new = edit
+            text = (work / name).read_text()
+            assert old in text, f"the mutant's place is gone: {old}"
+            (work / name).write_text(text.replace(old, new, 1))
+        made = work / "adapter.so"
+        built = run(*host_compiler, "-std=c99", "-O1", "-shared", "-fPIC", "-I", work, *sources, "-o", made, cwd=work)
+        assert built.returncode == 0, built.stderr
+        return made
+
+    return build

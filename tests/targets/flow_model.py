@@ -1,0 +1,48 @@
+"""What an adapter has to do, in Python around the integer program: one flow's context, event after event."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codegen.targets import COUNTERS
+from spec.interpret import evaluate
+from spec.program import Program
+from spec.signals import EVENT_NAMES, U32_MAX
+
+
+@dataclass
+class Flow:
+    """A flow as the device keeps it; zeroed for a new one."""
+
+    program: Program
+    rate: int = 0
+    state: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def count(self, **more: int) -> None:
+        """An event that only counts."""
+        for name, by in more.items():
+            self.counts[name] = (self.counts.get(name, 0) + by) & U32_MAX
+
+    def decide(self, params: dict[str, int], **signals: int) -> int:
+        """A decision on the counts so far and these signals (those not given are 0)."""
+        event = {name: self.counts.get(name, signals.get(name, 0)) for name in EVENT_NAMES}
+        state = {s.name: self.state.get(s.name, 0) for s in self.program.state}
+        result, after = evaluate(self.program, event, params, state)
+        self.state = {name: int(values[0]) for name, values in after.items()}
+        self.rate = int(result[0])
+        self.counts = dict.fromkeys(COUNTERS, 0)
+        return self.rate
+
+    def without_decision(self, params: dict[str, int]) -> int:
+        """Any other event: the rate stays; before the first decision it is the operator's."""
+        if self.rate == 0:
+            self.rate = max(1, params["rate_initial_q30"] >> 10)
+        return self.rate
+
+
+def round_trips(rng: np.random.Generator) -> tuple[int, int]:
+    """Timestamps of a request and its response, 4 us to 4 ms apart; every fourth time across the wrap."""
+    rtt = int(np.exp(rng.uniform(np.log(4e3), np.log(4e6))))
+    sent = (2**32 - int(rng.integers(1, rtt))) if rng.random() < 0.25 else int(rng.integers(2**32))
+    return sent, (sent + rtt) & U32_MAX

@@ -1,0 +1,35 @@
+"""Students for the targets' tests: what RL-CC looks like; one that counts everything; one without a past."""
+
+import numpy as np
+from drawing import ACTIONS, FEATURES, make_student
+
+from spec.ensemble import Split, Tree
+from spec.student import Student
+
+LARGEST = {"action": 9000, "congestion": 400_000, "rtt_inflation": 4000, "rate": 1 << 20, "cnp": 255, "nack": 255}
+"""Where thresholds of a feature lie, by how its name begins: each branch is taken now and then."""
+
+
+def grown(kinds: list[str], action: int, *, trees: int, depth: int = 4, window: int = 2, seed: int = 1) -> Student:
+    """A student with random trees over these features."""
+    rng = np.random.default_rng(seed)
+    features = [FEATURES[kind] for kind in kinds]
+    names = make_student(features, ACTIONS[action], (), window=window).ensemble.features
+
+    def split() -> Split:
+        feature = int(rng.integers(len(names)))
+        most = next(most for start, most in LARGEST.items() if names[feature].startswith(start))
+        return Split(feature, int(rng.integers(0, most)))
+
+    drawn = tuple(
+        Tree(tuple(split() for _ in range(depth)), tuple(rng.integers(-4000, 4000, 1 << depth).tolist()))
+        for _ in range(trees)
+    )
+    return make_student(features, ACTIONS[action], drawn, window=window, bias=-17)
+
+
+STUDENTS = {
+    "rl_cc": grown(["previous_action", "rl_cc_congestion"], 0, trees=10),
+    "counting": grown(["previous_action", "rl_cc_congestion", "cnp_ratio", "nack_ratio"], 1, trees=6),
+    "table": grown(["rtt_inflation", "rate"], 3, trees=3, depth=3, window=1),
+}

@@ -1,0 +1,93 @@
+"""The rl_algo adapter, driven event by event on the host, against the integer program."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flow_model import Flow, round_trips
+from target_students import STUDENTS
+
+from spec.signals import EVENT_NAMES
+
+ENGINE = Path(__file__).parent / "devices" / "engine.c"
+SOURCES = ("rlcc_policy.c", "rlcc_rl_algo.c", ENGINE)
+
+
+class Event(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint32) for name in EVENT_NAMES)
+
+
+class Engine:
+    """The adapter, and the engine's memory: 120 bytes a flow and the operator's parameters."""
+
+    def __init__(self, path: Path, params: list[int]) -> None:
+        self.code = ctypes.CDLL(str(path))
+        self.memory = (ctypes.c_uint32 * len(params))(*params)
+        self.contexts: dict[int, ctypes.Array[ctypes.c_uint32]] = {}
+
+    def event(self, flow: int, *, is_response: bool, **signals: int) -> tuple[int, int]:
+        """Rate and whether a probe is asked for."""
+        context = self.contexts.setdefault(flow, (ctypes.c_uint32 * 30)())
+        ctypes.memmove(ctypes.addressof(Event.in_dll(self.code, "engine_event")), ctypes.byref(Event(**signals)), 24)
+        ctypes.c_int32.in_dll(self.code, "engine_is_response").value = is_response
+        rate, asked = ctypes.c_uint32(), ctypes.c_uint32()
+        self.code.engine_call(context, self.memory, ctypes.byref(rate), ctypes.byref(asked))
+        return rate.value, asked.value
+
+
+def drive(path: Path, student: str, *, events: int = 600) -> list[str]:
+    """Events of a few flows; where the adapter did otherwise than the model."""
+    rng = np.random.default_rng(7)
+    program, params = STUDENTS[student].program(), STUDENTS[student].params()
+    engine = Engine(path, list(params.values()))
+    flows: dict[int, Flow] = {}
+    wrong = []
+    for number in range(events):
+        if number == events // 2:  # the operator halves the rates while flows are in flight
+            params = {name: value // 2 for name, value in params.items()}
+            engine.memory[:] = list(params.values())
+        flow = int(rng.integers(3)) + number // 100
+        model = flows.setdefault(flow, Flow(program))
+        more = {
+            "cnp_count": int(rng.integers(3)),
+            "nack_count": int(rng.integers(3)),
+            "sent_bytes": int(rng.integers(1 << 14)),
+        }
+        model.count(**more)
+        sent, answered = round_trips(rng)
+        timestamps = {"request_sent_ns": sent, "response_ns": answered}
+        is_response = bool(rng.random() < 0.4)
+        rate = model.decide(params, **timestamps) if is_response else model.without_decision(params)
+        got = engine.event(flow, is_response=is_response, **timestamps, **more)
+        if got != (rate, 1):
+            wrong.append(f"event {number}: {got}, expected rate {rate}")
+    if any(any(list(context)[20:]) for context in engine.contexts.values()):
+        wrong.append("the context holds something behind the adapter's part")
+    return wrong
+
+
+@pytest.mark.parametrize("student", STUDENTS)
+def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
+    assert drive(library(firmware(student, "connectx6dx"), *SOURCES), student) == []
+
+
+MUTANTS = {
+    "counts of the last event alone": (
+        "context.nack_count += event.nack_count",
+        "context.nack_count = event.nack_count",
+    ),
+    "counts kept": ("        context.sent_bytes = 0U;", ""),
+    "counts not handed over": ("event.cnp_count = context.cnp_count;", ""),
+    "parameters in another order": ("global_memory[1], global_memory[2]", "global_memory[2], global_memory[1]"),
+    "context not written back": ("__builtin_memcpy(ctxt->data, &context, sizeof(context));", ""),
+    "always a decision": ("if (is_response != 0)", "if (is_response >= 0)"),
+    "rate cut": ("0xFFFFFFU", "0xFFFFFU"),
+    "credits claimed": ("results->credits = 0U", "results->credits = 1U"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_adapter_is_noticed(name, firmware, library):
+    path = library(firmware("counting", "connectx6dx"), *SOURCES, edit=("rlcc_rl_algo.c", *MUTANTS[name]))
+    assert drive(path, "counting") != []

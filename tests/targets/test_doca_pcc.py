@@ -1,0 +1,186 @@
+"""The DOCA PCC adapter, driven event by event on the host through its shim, against the integer program."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flow_model import Flow, round_trips
+from target_students import STUDENTS
+
+from spec.signals import PARAM_NAMES
+
+DEVICE = Path(__file__).parent / "devices" / "doca.c"
+SOURCES = ("rlcc_policy.c", "rlcc_doca_pcc.c", DEVICE)
+CNP, TX, ACK, NACK, RTT = 2, 3, 4, 5, 6
+OURS, BUILT_IN = 0, 15
+FAILED = 1
+
+
+class Event(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_uint32)
+        for name in ("type", "subtype", "port", "request_sent_ns", "response_ns", "sent_32bytes", "num_coalesced")
+    )
+
+
+class Results(ctypes.Structure):
+    _fields_ = (("rate", ctypes.c_uint32), ("rtt_req", ctypes.c_uint32), ("probe_type_slot", ctypes.c_uint32))
+
+
+class Device:
+    """The adapter, and the device's memory: 48 bytes a flow, parameters, counters."""
+
+    def __init__(self, path: Path) -> None:
+        self.code = ctypes.CDLL(str(path))
+        self.contexts: dict[int, ctypes.Array[ctypes.c_uint32]] = {}
+
+    def word(self, name: str) -> int:
+        return ctypes.c_uint32.in_dll(self.code, name).value
+
+    def words(self, name: str, count: int) -> list[int]:
+        return list((ctypes.c_uint32 * count).in_dll(self.code, name))
+
+    def give(self, name: str, memory: "ctypes.Array[ctypes.c_uint32] | None") -> None:
+        pointer = ctypes.c_void_p.in_dll(self.code, name)
+        pointer.value = None if memory is None else ctypes.addressof(memory)
+
+    def event(self, flow: int, slot: int = OURS, **fields: int) -> Results:
+        context = self.contexts.setdefault(flow, (ctypes.c_uint32 * 12)())
+        results = Results(77, 77, 77)
+        attr = ctypes.c_uint32(slot)
+        event = Event(**fields)
+        self.code.doca_pcc_dev_user_algo(context, ctypes.byref(event), ctypes.byref(attr), ctypes.byref(results))
+        return results
+
+    def set_params(
+        self, base: int, values: list[int], stored: "ctypes.Array[ctypes.c_uint32]", slot: int = OURS
+    ) -> int:
+        array = (ctypes.c_uint32 * max(len(values), 1))(*values)
+        status: int = self.code.doca_pcc_dev_user_set_algo_params(0, slot, base, len(values), array, stored)
+        return status
+
+
+def drive(device: Device, student: str, *, events: int = 600, seed: int = 5) -> list[str]:
+    """A long day of a few flows; what the adapter did otherwise than the model."""
+    rng = np.random.default_rng(seed)
+    program, defaults = STUDENTS[student].program(), STUDENTS[student].params()
+    params = defaults
+    counters, stored = (ctypes.c_uint32 * 4)(), (ctypes.c_uint32 * 4)(*defaults.values())
+    expected = [0, 0, 0, 0]
+    flows: dict[int, Flow] = {}
+    wrong = []
+    for number in range(events):
+        if number == events // 3:
+            device.give("device_counters", counters)
+        if number == 2 * events // 3:  # the operator doubles the base RTT and halves the rates
+            params = {name: value // 2 for name, value in defaults.items()}
+            device.give("device_params", stored)
+            assert device.set_params(0, list(params.values()), stored) == 0
+        flow = int(rng.integers(3)) + number // 100
+        if flow not in flows:
+            expected[3] += number >= events // 3
+        model = flows.setdefault(flow, Flow(program))
+        kind = int(rng.choice([CNP, TX, ACK, NACK, RTT]))
+        sent, answered = round_trips(rng)
+        units, coalesced = int(rng.integers(1 << 8)), int(rng.integers(4))
+        times = max(coalesced, 1)
+        if kind == RTT:
+            rate = model.decide(params, request_sent_ns=sent, response_ns=answered)
+        else:
+            model.count(
+                cnp_count=times * (kind == CNP), nack_count=times * (kind == NACK), sent_bytes=32 * units * (kind == TX)
+            )
+            rate = model.without_decision(params)
+        if number >= events // 3:
+            expected[0] += kind == RTT
+            expected[1] += times * (kind == CNP)
+            expected[2] += times * (kind == NACK)
+        fields = {"request_sent_ns": sent, "response_ns": answered, "sent_32bytes": units, "num_coalesced": coalesced}
+        if kind != TX:  # fields of other events' types hold anything
+            fields["sent_32bytes"] = 12345
+        got = device.event(flow, type=kind, subtype=int(rng.integers(4)), **fields)
+        if (got.rate, got.rtt_req, got.probe_type_slot) != (rate, 1, 0):
+            wrong.append(f"event {number}, type {kind}: rate {got.rate}, expected {rate}")
+    if list(counters) != expected:
+        wrong.append(f"counters {list(counters)}, expected {expected}")
+    return wrong
+
+
+@pytest.mark.parametrize("student", STUDENTS)
+def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
+    """Through wraps, coalesced events, new flows, without counters and with, before and after new parameters."""
+    assert drive(Device(library(firmware(student, "doca-pcc"), *SOURCES)), student) == []
+
+
+MUTANTS = {
+    "timestamps swapped": ("doca_pcc_dev_get_rtt_req_send_timestamp(event)", "doca_pcc_dev_get_timestamp(event)"),
+    "counts kept": ("context->cnp_count = 0U;", ""),
+    "nacks taken for cnps": ("type == RLCC_EVENT_NACK", "type == RLCC_EVENT_CNP"),
+    "bytes in units of 64": ("units * 32U", "units * 64U"),
+    "coalesced events lost": ("(said > 1U) ? said : 1U", "1U"),
+    "parameters not read": ("params.base_rtt_recip_q32 = tuned[0]", "params.base_rtt_recip_q32 += 0U * tuned[0]"),
+    "parameters in another order": ("tuned[3]", "tuned[1]"),
+    "context not written back": ("__builtin_memcpy(algo_ctxt->data, &context, sizeof(context));", ""),
+    "initial rate in another format": (">> 10U", ">> 9U"),
+    "no probe": ("results->rtt_req = 1U", "results->rtt_req = 0U"),
+    "decisions not counted": ("rlcc_count(counted, RLCC_COUNT_DECISIONS, 1U);", ""),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_adapter_is_noticed(name, firmware, library):
+    folder = firmware("counting", "doca-pcc")
+    device = Device(library(folder, *SOURCES, edit=("rlcc_doca_pcc.c", *MUTANTS[name])))
+    assert drive(device, "counting") != []
+
+
+def test_events_of_another_slot_go_to_the_internal_algorithm(firmware, library):
+    device = Device(library(firmware("rl_cc", "doca-pcc"), *SOURCES))
+    got = device.event(0, slot=BUILT_IN, type=RTT)
+    assert (got.rate, device.word("device_foreign_calls"), list(device.contexts[0])) == (77, 1, [0] * 12)
+    device.event(0, slot=OURS, type=RTT)
+    assert device.word("device_foreign_calls") == 1
+
+
+def test_registration_says_what_there_is(firmware, library):
+    device = Device(library(firmware("rl_cc", "doca-pcc"), "-DRLCC_PORTS=2", *SOURCES))
+    disabled = ctypes.c_uint32(99)
+    device.code.doca_pcc_dev_user_init(ctypes.byref(disabled))
+    assert disabled.value == 0
+    assert device.words("device_metadata", 3) == [0, 4, 4]
+    assert device.word("device_counter_count") == 4
+    registered = device.words("device_param", 12)
+    assert dict(zip(PARAM_NAMES, registered[::3], strict=True)) == STUDENTS["rl_cc"].params()
+    assert all(least <= value <= most for value, most, least in zip(*[iter(registered)] * 3, strict=True))
+    assert device.words("device_slots", 8) == [0, 0, 0, 1, 1, 0, 0, 1]
+
+
+def test_parameters_out_of_range_are_refused_all_or_none(firmware, library):
+    device = Device(library(firmware("rl_cc", "doca-pcc"), *SOURCES))
+    device.code.doca_pcc_dev_user_init(ctypes.byref(ctypes.c_uint32()))
+    registered = device.words("device_param", 12)
+    stored = (ctypes.c_uint32 * 4)(1, 2, 3, 4)
+    for index, (value, most, least) in enumerate(zip(*[iter(registered)] * 3, strict=True)):
+        for bad in (least - 1, most + 1, 2**32 - 1):
+            assert device.set_params(index, [bad], stored) == FAILED
+        assert device.set_params(0, [value] * index + [0], stored) == FAILED, "a good one before a bad one"
+    assert device.set_params(3, [5, 5], stored) == FAILED, "one too many"
+    assert device.set_params(4, [5], stored) == FAILED, "no such parameter"
+    assert device.set_params(2**32 - 1, [5, 5], stored) == FAILED, "a sum that wraps"
+    assert device.set_params(1, [5], stored, slot=3) == FAILED, "another slot's"
+    assert list(stored) == [1, 2, 3, 4]
+    for index in range(4):
+        for end in (1, 2):
+            assert device.set_params(index, [registered[3 * index + end]], stored) == 0
+            assert stored[index] == registered[3 * index + end]
+    assert device.set_params(1, [7, 8], stored) == 0
+    assert list(stored)[1:3] == [7, 8]
+    assert device.set_params(0, [], stored) == 0
+
+
+def test_a_context_full_of_ones_is_survived(firmware, library):
+    """A bit flip in the card's memory: the rate is wrong for a while, but it is a rate."""
+    device = Device(library(firmware("counting", "doca-pcc"), *SOURCES))
+    device.contexts[0] = (ctypes.c_uint32 * 12)(*[2**32 - 1] * 12)
+    assert 1 <= device.event(0, type=RTT, request_sent_ns=2**32 - 1, response_ns=7).rate <= 1 << 20

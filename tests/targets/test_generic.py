@@ -1,0 +1,53 @@
+"""The sketch of a main loop, run over a list of events on the host."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flow_model import Flow, round_trips
+from target_students import STUDENTS
+
+from spec.signals import EVENT_NAMES
+
+LOOP = Path(__file__).parent / "devices" / "loop.c"
+TABLE = 64
+
+
+class Event(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("flow", "is_new", *EVENT_NAMES))
+
+
+@pytest.mark.parametrize("edit", [None, ("*flow = new_flow;", ";"), ("event.flow < RLCC_FLOWS", "event.flow < 63U")])
+def test_the_loop_decides_for_each_event_and_starts_new_flows_from_zero(edit, firmware, library):
+    rng = np.random.default_rng(3)
+    student = STUDENTS["counting"]
+    program, params = student.program(), student.params()
+    flows: dict[int, Flow] = {}
+    events, rates = [], []
+    for _ in range(500):
+        number = int(rng.choice([0, 1, 2, TABLE - 1, TABLE, 2**32 - 1]))  # the last two have no place in the table
+        is_new = bool(rng.random() < 0.1)
+        sent, answered = round_trips(rng)
+        signals = {
+            "request_sent_ns": sent,
+            "response_ns": answered,
+            "cnp_count": int(rng.integers(3)),
+            "sent_bytes": 9000,
+        }
+        events.append(Event(flow=number, is_new=is_new, **signals))
+        if number < TABLE:
+            flow = Flow(program) if is_new else flows.setdefault(number, Flow(program))
+            flow.counts = {}
+            flows[number] = flow
+            rates.append(flow.decide(params, **signals))
+    mutant = ("rlcc_main_loop.c", *edit) if edit else None
+    code = ctypes.CDLL(
+        str(library(firmware("counting", "generic"), "rlcc_policy.c", "rlcc_main_loop.c", LOOP, edit=mutant))
+    )
+    array, got = (Event * len(events))(*events), (ctypes.c_uint32 * len(events))()
+    ctypes.c_void_p.in_dll(code, "loop_events").value = ctypes.addressof(array)
+    ctypes.c_void_p.in_dll(code, "loop_rates").value = ctypes.addressof(got)
+    ctypes.c_uint32.in_dll(code, "loop_count").value = len(events)
+    code.rlcc_main_loop()
+    assert (list(got)[: len(rates)] == rates) is (edit is None)
