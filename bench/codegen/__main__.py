@@ -1,0 +1,92 @@
+"""python -m bench.codegen [--seed N] [--student FOLDER] [--docs FOLDER] [--work FOLDER]"""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from bench.codegen import core, floors, page
+from bench.codegen.contender import Absent, Contender
+from bench.codegen.ours import OURS
+from bench.codegen.peers import PEERS
+from bench.codegen.results import Case, Place, Result, result
+from bench.codegen.rows import cells, rows
+from bench.codegen.subjects import subjects
+from emulator.core import built_core
+from emulator.profile import load_profile
+from spec.documents import write_atomically
+from spec.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+PROFILES = ("ibex-small", "ibex-maxperf")
+
+FLOORS = (
+    Contender("if-else", "floor", floors.if_else),
+    Contender("if-else, pruned", "floor", floors.pruned_if_else),
+    Contender("oblivious tables", "floor", floors.oblivious_tables),
+)
+CONTENDERS = (*OURS, *FLOORS, *PEERS)
+"""Who takes part. One more is one more entry here."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = argparse.ArgumentParser(prog="python -m bench.codegen", description="Exports of the same trees compared.")
+    parser.add_argument("--seed", type=int, default=7, help="of models and rows; 7 by default")
+    parser.add_argument(
+        "--student", type=Path, default=ROOT / "runs/rl-cc/student", help="a distilled student's folder"
+    )
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where codegen-bench.md goes; docs by default")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "codegen-bench", help="kept results")
+    options = parser.parse_args(arguments)
+    console = Console(stderr=True)
+    try:
+        found = compare(options.seed, options.student, options.work, console)
+        options.docs.mkdir(parents=True, exist_ok=True)
+        write_atomically(options.docs / "codegen-bench.md", page.write(found, options.seed).encode())
+    except InputError as error:
+        print(f"codegen-bench: {error}", file=sys.stderr)
+        return 2
+    console.print(f"codegen-bench: {options.docs / 'codegen-bench.md'}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Found:
+    """All contenders on all models in all places. Who cannot take part is said on the console and on the page."""
+    places = [Place(p, c) for p in map(load_profile, PROFILES) for c in core.found_compilers(p).values()]
+    for place in places:
+        built_core(place.profile.core)
+    models = subjects(seed, student)
+    if len(models) < 3:
+        console.print(f"codegen-bench: no student in {student} (made by `make demo`): its table is left out")
+    cases: list[Case] = []
+    absent: dict[tuple[str, str], str] = {}
+    results: dict[tuple[str, str, str], Result] = {}
+    with Progress(console=console, transient=True) as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the peers' packages
+        task = progress.add_task("", total=len(models) * len(CONTENDERS) * len(places))
+        for subject in models:
+            given = rows(subject, seed)
+            case = Case(subject, given, cells(subject), subject.expected(given.table))
+            cases.append(case)
+            for contender in CONTENDERS:
+                progress.update(task, description=f"{subject.name}: {contender.name}")
+                for place in places:
+                    try:
+                        source = contender.make(subject, place.profile.name)
+                        found = result(case, contender, source, place, keep)
+                        results[subject.name, contender.name, place.label] = found
+                    except (Absent, InputError) as reason:
+                        absent.setdefault((subject.name, contender.name), f"{place.label}: {reason}")
+                    progress.advance(task)
+    for (model, name), why in absent.items():
+        console.print(f"codegen-bench: {model}: {name} left out, {why}", highlight=False, markup=False, soft_wrap=True)
+    return page.Found(cases, CONTENDERS, places, results, absent)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""What a contender is: something that turns a model into C or C++ with a function to call."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from bench.codegen.subjects import Subject
+
+ENTRY = "bench_model"
+"""The measured function's name in every contender's code."""
+
+Takes = Literal["int16", "int32", "float32", "float64"]
+Gives = Literal["int32", "float32", "float64"]
+STORED: Mapping[str, np.dtype[np.generic]] = {
+    "int16": np.dtype("<i2"),
+    "int32": np.dtype("<i4"),
+    "float32": np.dtype("<f4"),
+    "float64": np.dtype("<f8"),
+}
+
+
+class Absent(Exception):
+    """A contender cannot take part with this model; the text says why."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Code that defines ``GIVES bench_model(const TAKES *row)``, with C linkage.
+
+    ``files`` are generated files that ``text`` includes; ``units`` those of them that are compiled for themselves.
+    ``scribbles``: it writes into the row, as tl2cgen does when it
+    quantises.
+    """
+
+    text: str
+    takes: Takes
+    gives: Gives
+    language: Literal["c", "c++"] = "c"
+    files: Mapping[str, str] = field(default_factory=dict)
+    units: tuple[str, ...] = ()
+    scribbles: bool = False
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An entry of the tables. ``make`` is given a model and the name of the engine that the code is for; ``package`` is
+    what it needs from PyPI."""
+
+    name: str
+    kind: Literal["ours", "peer", "floor"]
+    make: Callable[[Subject, str], Source]
+    package: str = ""
+    licence: str = ""

@@ -1,0 +1,115 @@
+"""Other tools' exports, called as their documentation says; their text is compiled unchanged.
+
+``bench_model`` is a wrapper around the exported function in the same file, so that the compiler can inline it. It
+converts nothing: the row is already of the type that the export takes.
+"""
+
+import contextlib
+import io
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from bench.codegen.contender import Absent, Contender, Gives, Source, Takes
+from bench.codegen.retold import forest, lightgbm_model, treelite_model
+from bench.codegen.subjects import Subject
+
+INT16 = np.iinfo(np.int16)
+
+
+def catboost_cpp(subject: Subject, _: str) -> Source:
+    """``save_model(format="cpp")``. Its std::vector is the one in shim/, without a heap."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.cpp"
+        subject.model.save_model(str(path), format="cpp")
+        exported = path.read_text()
+    call = f"return ApplyCatboostModel(std::vector<float>(row, {subject.features}));"
+    text = f'#include "model.cpp"\nextern "C" double bench_model(const float *row) {{ {call} }}\n'
+    return Source(text, "float32", "float64", "c++", {"model.cpp": exported})
+
+
+def tl2cgen_c(subject: Subject, _: str, kind: Takes = "float32", quantize: bool = False) -> Source:
+    tl2cgen = _package("tl2cgen")
+    _package("treelite")
+    with tempfile.TemporaryDirectory() as folder, _silence():
+        model = treelite_model(subject, kind)
+        tl2cgen.generate_c_code(model, dirpath=folder, params={"quantize": int(quantize)})
+        files = {p.name: p.read_text() for p in sorted(Path(folder).iterdir()) if p.suffix in (".c", ".h")}
+    c_type = "float" if kind == "float32" else "double"
+    text = (
+        f'#include "main.c"\n{c_type} bench_model(union Entry *row);\n'
+        f"{c_type} bench_model(union Entry *row) {{\n  {c_type} result[1] = {{0}};\n"
+        "  predict(row, 0, result);\n  return result[0];\n}\n"
+    )
+    gives: Gives = "float32" if kind == "float32" else "float64"
+    units = ("quantize.c",) if quantize else ()
+    return Source(text, kind, gives, files=files, units=units, scribbles=quantize)
+
+
+def m2cgen_c(subject: Subject, _: str) -> Source:
+    m2cgen = _package("m2cgen")
+    _package("lightgbm")
+    exported: str = m2cgen.export_to_c(lightgbm_model(subject))
+    call = "double bench_model(double *row);\ndouble bench_model(double *row) { return score(row); }\n"
+    return Source(f"{exported}\n{call}", "float64", "float64")
+
+
+def emlearn_inline(subject: Subject, _: str, kind: Takes) -> Source:
+    """``convert(method="inline")``: the thresholds are constants in the code. ``kind`` is the features' type."""
+    emlearn = _package("emlearn")
+    if kind == "int16" and any(low < INT16.min or high > INT16.max for low, high in subject.ranges):
+        raise Absent("features wider than int16_t")
+    c_type = "float" if kind == "float32" else f"{kind}_t"
+    exported: str = emlearn.convert(forest(subject), method="inline", dtype=c_type).save(name="model")
+    text = (
+        f"{exported}\nfloat bench_model(const {c_type} *row);\n"
+        f"float bench_model(const {c_type} *row) {{ return model_predict(row, {subject.features}); }}\n"
+    )
+    return Source(text, kind, "float32")
+
+
+def micromlgen_cpp(subject: Subject, _: str) -> Source:
+    micromlgen = _package("micromlgen")
+    exported = re.sub(r"#pragma once\n", "", micromlgen.port(forest(subject)))
+    call = "Eloquent::ML::Port::RandomForestRegressor model; return model.predict(row);"
+    return Source(f'{exported}\nextern "C" float bench_model(float *row) {{ {call} }}\n', "float32", "float32", "c++")
+
+
+PEERS = (
+    Contender("CatBoost, C++ export", "peer", catboost_cpp, "catboost", "Apache-2.0"),
+    Contender("tl2cgen, float32", "peer", tl2cgen_c, "tl2cgen", "Apache-2.0"),
+    Contender("tl2cgen, float64", "peer", partial(tl2cgen_c, kind="float64"), "tl2cgen", "Apache-2.0"),
+    Contender("tl2cgen, float32, quantize", "peer", partial(tl2cgen_c, quantize=True), "tl2cgen", "Apache-2.0"),
+    Contender("m2cgen", "peer", m2cgen_c, "m2cgen", "MIT"),
+    Contender("emlearn, inline int16", "peer", partial(emlearn_inline, kind="int16"), "emlearn", "MIT"),
+    Contender("emlearn, inline int32", "peer", partial(emlearn_inline, kind="int32"), "emlearn", "MIT"),
+    Contender("emlearn, inline float", "peer", partial(emlearn_inline, kind="float32"), "emlearn", "MIT"),
+    Contender("micromlgen", "peer", micromlgen_cpp, "micromlgen", "MIT"),
+)
+
+
+def _package(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise Absent(f"{name} is not installed: pip install 'rlcc[bench]' ({error})") from None
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps a C++ library's log lines off the terminal."""
+    with contextlib.redirect_stdout(io.StringIO()), Path(os.devnull).open("w") as nothing:
+        kept = os.dup(2)
+        os.dup2(nothing.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

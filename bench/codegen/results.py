@@ -1,0 +1,137 @@
+"""A contender on a model, a core and a compiler: measured, judged, and kept in a file named by all that it rests on."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.codegen import core
+from bench.codegen.contender import Contender, Source, Takes
+from bench.codegen.rows import Rows
+from bench.codegen.subjects import Subject
+from emulator.compile import Compiler
+from emulator.core import built_core
+from emulator.profile import Profile
+from spec.documents import dump_json, write_atomically
+from spec.manifest import sha256
+
+FORMAT = 1
+"""Of a kept file."""
+
+FLOAT_TOLERANCE = 2.0**-17
+"""Half a unit of an action's last place. Sums in float32 and leaves printed with six decimals stay 10 times below it;
+a wrong side of a threshold that changes the value by less changes nothing."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Cycles over the rows, ``all_worst`` over all cells of the input space; bytes; rows (and cells) whose value is
+    wrong; the greatest distance of the right values from CatBoost's own."""
+
+    takes: Takes
+    worst: int
+    mean: float
+    all_worst: int | None
+    code_bytes: int
+    library_bytes: int
+    table_bytes: int
+    wrong_edges: int
+    wrong_others: int
+    error: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where code runs."""
+
+    profile: Profile
+    compiler: Compiler
+
+    @property
+    def label(self) -> str:
+        return f"{self.profile.name}, {self.compiler.name}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What all contenders are given of a model: rows, all cells, and CatBoost's own predictions of the rows."""
+
+    subject: Subject
+    rows: Rows
+    cells: NDArray[np.int64] | None
+    expected: NDArray[np.float64]
+
+
+def result(case: Case, contender: Contender, source: Source, place: Place, keep: Path) -> Result:
+    """Measured, or read from ``keep``. InputError where the code does not compile, link or return."""
+    path = keep / f"{_key(case, contender, source, place)}.json"
+    try:
+        return Result(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        found = measure(case, contender, source, place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, dump_json(asdict(found)).encode())
+    return found
+
+
+def measure(case: Case, contender: Contender, source: Source, place: Place) -> Result:
+    tables = [case.rows.table]
+    if _by_cells(case, contender):
+        tables += [case.cells] if case.cells is not None else []
+    built, calls = core.run_fresh(source, place.compiler, place.profile, tables)
+    wrong, error = judge(case, source, calls[0].values)
+    elsewhere = int(wrong[case.rows.edges :].sum())
+    if len(calls) > 1 and case.cells is not None:
+        elsewhere += int((calls[1].values != case.subject.ensemble.evaluate(case.cells)).sum())
+    return Result(
+        takes=source.takes,
+        worst=int(calls[0].cycles.max()),
+        mean=round(float(calls[0].cycles.mean()), 1),
+        all_worst=int(calls[1].cycles.max()) if len(calls) > 1 else None,
+        code_bytes=built.code_bytes,
+        library_bytes=built.library_bytes,
+        table_bytes=built.table_bytes,
+        wrong_edges=int(wrong[: case.rows.edges].sum()),
+        wrong_others=elsewhere,
+        error=error,
+    )
+
+
+def judge(case: Case, source: Source, values: NDArray[np.generic]) -> tuple[NDArray[np.bool_], float]:
+    """Which rows are wrong, and the greatest error of the others.
+
+    Integers must equal the integer model's, bit for bit (it is CatBoost's with leaves rounded once: distill.quantise).
+    Floats must be within FLOAT_TOLERANCE of what CatBoost itself predicts.
+    """
+    if source.gives == "int32":
+        integers = values.astype(np.int64)
+        wrong = integers != case.subject.ensemble.evaluate(case.rows.table)
+        error = np.abs(integers / (1 << case.subject.ensemble.leaf_bits) - case.expected)
+    else:
+        error = np.abs(values.astype(np.float64) - case.expected)
+        wrong = ~(error <= FLOAT_TOLERANCE)  # NaN is wrong
+    return wrong, float(error[~wrong].max(initial=0.0))
+
+
+def _by_cells(case: Case, contender: Contender) -> bool:
+    """Ours and the floors, which give integers, compare features with the model's own thresholds: a cell is a path."""
+    return contender.kind != "peer" and case.cells is not None
+
+
+def _key(case: Case, contender: Contender, source: Source, place: Place) -> str:
+    """A hash of all that a result rests on."""
+    own = [core.TRAMPOLINE, *sorted(core.SHIM.iterdir()), Path(core.__file__), Path(__file__)]
+    parts = {
+        "format": FORMAT,
+        "by_cells": _by_cells(case, contender),
+        "source": asdict(source),
+        "compiler": place.compiler.version,
+        "profile": place.profile.hash(),
+        "core": built_core(place.profile.core).parent.name,
+        "rows": sha256(case.rows.table.tobytes()),
+        "expected": sha256(case.expected.tobytes()),
+        "bench": [sha256(path.read_bytes()) for path in own],
+    }
+    return sha256(dump_json(parts).encode())

@@ -1,0 +1,71 @@
+"""What the contenders are called with: rows on and beside the model's thresholds, corners, random rows; all cells."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.codegen.subjects import Subject
+
+Ranges = tuple[tuple[int, int], ...]
+
+RANDOM, COPIES = 400, 2
+CELL_LIMIT = 50_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Integer rows [N, features]; the first ``edges`` of them are edge rows."""
+
+    table: NDArray[np.int64]
+    edges: int
+
+
+def rows(subject: Subject, seed: int) -> Rows:
+    """Each threshold, one below and one above, the other features random; all corners; random rows.
+
+    A random feature lies in a random interval between two neighbouring thresholds, all intervals alike: so a mean over
+    the rows is over branches taken, not over one wide interval.
+    """
+    rng = np.random.default_rng([seed, 2])
+    thresholds = subject.ensemble.thresholds()
+    parts = []
+    for feature, values in thresholds.items():
+        for value in values:
+            for step in (-1, 0, 1):
+                part = between(subject, COPIES, rng)
+                part[:, feature] = np.clip(value + step, *subject.ranges[feature])
+                parts.append(part)
+    parts.append(np.array(list(product(*subject.ranges)), dtype=np.int64))
+    edges = np.concatenate(parts)
+    return Rows(np.concatenate([edges, between(subject, RANDOM, rng)]), len(edges))
+
+
+def between(subject: Subject, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """``count`` random rows, see ``rows``."""
+    columns = []
+    for feature, (low, high) in enumerate(subject.ranges):
+        cuts = _cuts(subject, feature)
+        firsts, lasts = np.array([low, *(c + 1 for c in cuts)]), np.array([*cuts, high])
+        interval = rng.integers(0, len(firsts), size=count)
+        columns.append(rng.integers(firsts[interval], lasts[interval] + 1))
+    return np.column_stack(columns)
+
+
+def cells(subject: Subject) -> NDArray[np.int64] | None:
+    """One row for each cell of the input space that the thresholds cut; None where there are too many.
+
+    Code that only compares features with the model's thresholds does the same at every point of a cell, so these rows
+    stand for all inputs.
+    """
+    points = [[*_cuts(subject, f), high] for f, (_, high) in enumerate(subject.ranges)]
+    if np.prod([float(len(p)) for p in points]) > CELL_LIMIT:
+        return None
+    return np.array(list(product(*points)), dtype=np.int64)
+
+
+def _cuts(subject: Subject, feature: int) -> list[int]:
+    """Thresholds that some value of the feature lies above and some not, ascending."""
+    low, high = subject.ranges[feature]
+    return [t for t in subject.ensemble.thresholds().get(feature, []) if low <= t < high]

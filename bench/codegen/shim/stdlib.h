@@ -1,0 +1,2 @@
+/* Exports take only size_t from it. */
+#include <stddef.h>

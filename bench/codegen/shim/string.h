@@ -1,0 +1,1 @@
+/* Empty: exports include it and use nothing of it. */
