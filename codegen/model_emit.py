@@ -1,0 +1,115 @@
+"""`rlcc emit` of a model made elsewhere: its trees become a firmware folder.
+
+rlcc_model.h  rlcc_model.c  rlcc_model.mk               what a firmware engineer embeds
+rlcc_model_selftest.c  vectors.inc  vectors.csv         the vectors, for a C compiler and for everybody else
+model.json  manifest.json                               the integer model, and what it was made from
+"""
+
+from decimal import ROUND_UP, Context, Decimal
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from codegen.ctypes99 import I32, literal
+from codegen.frontends import load
+from codegen.model_print import comment_text, field_names, physical_value, print_trees, shown_name
+from codegen.model_vectors import make
+from spec.documents import read_bytes, write_atomically
+from spec.manifest import check_place, sha256, writing
+from spec.model import Model, branches
+
+KIND = "model-firmware"
+TEMPLATES = Path(__file__).resolve().parent.parent / "firmware_templates"
+FILES = ("rlcc_model.h", "rlcc_model.c", "rlcc_model.mk", "rlcc_model_selftest.c")
+MODEL_NAME = "model.json"
+
+
+def emit_file(path: Path, grid: Path | None, out: Path, *, seed: int = 0) -> dict[str, Any]:
+    """Read a model file, put it on its grid, write the firmware folder ``out``; returns the manifest's details.
+
+    InputError where the model or the grid is refused (codegen.frontends.load).
+    """
+    check_place(out, KIND)
+    model = load(path, grid)
+    parents = {"model": sha256(read_bytes(path))}
+    if grid is not None:
+        parents["grid"] = sha256(read_bytes(grid))
+    return emit_model(model, out, name=path.name, parents=parents, seed=seed)
+
+
+def emit_model(
+    model: Model, out: Path, *, name: str, parents: dict[str, str] | None = None, seed: int = 0
+) -> dict[str, Any]:
+    """Write the firmware folder of a model; ``name`` stands in the header. Returns the manifest's details."""
+    details: dict[str, Any] = {}
+    with writing(out, KIND, parents=parents, tools=("jinja2", "numpy"), seed=seed, details=details) as folder:
+        vectors = make(model, seed=seed)
+        text = model.dump()
+        for file, content in render(model, name, sha256(text.encode())).items():
+            write_atomically(folder / file, content)
+        write_atomically(folder / "vectors.csv", vectors.to_csv(model))
+        write_atomically(folder / "vectors.inc", vectors.to_inc())
+        write_atomically(folder / MODEL_NAME, text)
+        details |= _details(model) | {
+            "vectors": len(vectors),
+            "visits": {"wanted": vectors.branches, "made": vectors.visited},
+        }
+    return details
+
+
+def render(model: Model, name: str, model_hash: str) -> dict[str, str]:
+    """The C, the header, the Makefile fragment and the self-test, by file name."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    )
+    printed = print_trees(model)
+    names = field_names(model.features)
+    context = {
+        "rlcc_version": metadata.version("rlcc"),
+        "name": comment_text(name),
+        "model_hash": model_hash,
+        "model": model,
+        "cut": literal(model.cut, I32),
+        "functions": printed.functions,
+        "statements": printed.statements,
+        "asked": sorted({branch.feature for tree in model.trees for branch in branches(tree)}),
+        "fields": [
+            {
+                "field": field,
+                "meaning": f"{shown_name(f)}, {physical_value(f.low, f)} to {physical_value(f.high, f)}",
+                "low": f.low,
+                "high": f.high,
+            }
+            for field, f in zip(names, model.features, strict=True)
+        ],
+        "classes": [comment_text(c) for c in model.classes],
+        "thresholds": sum(map(len, model.thresholds().values())),
+        "error": at_most(max(model.error, default=0.0)),
+        "margin": at_most(model.margin),
+    }
+    return {file: environment.get_template(f"model/{file}.j2").render(**context) for file in FILES}
+
+
+def at_most(value: float) -> str:
+    """Two digits that are not below the value."""
+    return "0" if value == 0 else f"{Context(prec=2, rounding=ROUND_UP).create_decimal(Decimal(value)):.1e}"
+
+
+def _details(model: Model) -> dict[str, Any]:
+    return {
+        "task": model.task,
+        "features": [
+            {"name": f.name, "field": field, "fraction_bits": f.fraction_bits, "low": f.low, "high": f.high}
+            for f, field in zip(model.features, field_names(model.features), strict=True)
+        ],
+        "outputs": model.outputs,
+        "classes": list(model.classes),
+        "leaf_bits": model.leaf_bits,
+        "error": list(model.error),
+        "margin": model.margin,
+        "trees": len(model.trees),
+        "depth": model.depth,
+        "thresholds": sum(map(len, model.thresholds().values())),
+    }
