@@ -1,0 +1,227 @@
+"""The BPF congestion control: run in a user-space VM beside its host build and the integer program, and verified by the
+kernel where this machine may load programs."""
+
+import csv
+import ctypes
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bpf_kernel import verified
+from bpf_vm import Fault, Machine
+from flow_model import Flow
+from target_students import STUDENTS
+
+from spec.manifest import opened
+
+pytestmark = pytest.mark.skipif(find_spec("ziglang") is None, reason="no clang for BPF: pip install ziglang")
+
+CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding", "-std=c11", "-g", "-O2")
+STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
+LICENCE = '-DRLCC_BPF_LICENCE="GPL"'
+LINE_RATE = 12_500_000_000
+FITTING = ("rl_cc", "table")
+WIDTHS = {"uint32_t": 4, "int32_t": 4, "uint16_t": 2, "int16_t": 2}
+
+
+class TcpSock(ctypes.Structure):
+    """As linux_bpf_shim.h lays it out."""
+
+    _fields_ = (
+        ("sk_pacing_rate", ctypes.c_uint64),
+        ("sk_pacing_status", ctypes.c_uint32),
+        ("icsk_ca_priv", ctypes.c_uint64 * 13),
+        ("tcp_mstamp", ctypes.c_uint64),
+        ("mss_cache", ctypes.c_uint32),
+        ("snd_cwnd", ctypes.c_uint32),
+    )
+
+
+class AckSample(ctypes.Structure):
+    _fields_ = (("pkts_acked", ctypes.c_uint32), ("rtt_us", ctypes.c_int32))
+
+
+@pytest.fixture(scope="module")
+def built(firmware, run, tmp_path_factory) -> Callable[..., Path]:
+    """The object file of a student."""
+
+    def build(student: str, *flags: str) -> Path:
+        folder, made = firmware(student, "linux-bpf"), tmp_path_factory.mktemp("bpf") / "rlcc_bpf.o"
+        done = run(*CLANG, *STRICT, LICENCE, *flags, "-I", folder, "-c", folder / "rlcc_bpf.c", "-o", made)
+        assert done.returncode == 0, done.stderr
+        return made
+
+    return build
+
+
+class OnHost:
+    """The adapter as the host's compiler builds it."""
+
+    def __init__(self, path: Path) -> None:
+        self.code = ctypes.CDLL(str(path))
+
+    def call(self, name: str, sock: TcpSock, sample: AckSample) -> None:
+        arguments = (ctypes.c_uint64 * 2)(ctypes.addressof(sock), ctypes.addressof(sample))
+        getattr(self.code, name)(arguments)
+
+    def tune(self, words: list[int], line_rate: int) -> None:
+        memory = (ctypes.c_uint32 * 6).in_dll(self.code, "rlcc_tuned")
+        memory[:] = [*words, line_rate & 0xFFFFFFFF, line_rate >> 32]
+
+
+class InVm:
+    """The BPF object in the interpreter."""
+
+    def __init__(self, path: Path) -> None:
+        self.machine = Machine(path)
+
+    def call(self, name: str, sock: TcpSock, sample: AckSample) -> None:
+        places = [self.machine.map(bytes(sock)), self.machine.map(bytes(sample))]
+        context = self.machine.map(b"".join(place.to_bytes(8, "little") for place in places))
+        self.machine.call(name, context)
+        ctypes.memmove(ctypes.addressof(sock), bytes(self.machine.regions[places[0]]), ctypes.sizeof(sock))
+        for place in (*places, context):
+            del self.machine.regions[place]
+
+    def tune(self, words: list[int], line_rate: int) -> None:
+        place = self.machine.symbols["rlcc_tuned"]
+        for index, word in enumerate([*words, line_rate & 0xFFFFFFFF, line_rate >> 32]):
+            self.machine.write(place + 4 * index, 4, word)
+
+
+def expected_window(rate: int, rtt_us: int, mss: int, before: int) -> int:
+    if rtt_us == 0 or mss == 0:
+        return before
+    return min(max(rate * rtt_us // 500_000 // mss, 4), 1 << 20)
+
+
+def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
+    """ACKs of one socket; where it was not what the integer program and the documented map to TCP give."""
+    rng = np.random.default_rng(11)
+    params, line_rate = STUDENTS[student].params(), LINE_RATE
+    sock, flow = TcpSock(snd_cwnd=10), Flow(STUDENTS[student].program())
+    sock.icsk_ca_priv[:] = [0x0505050505050505] * 13  # another's leavings
+    now, decided, rtt = 2**32 - 3000, 0, 0  # the 32 bits of the time wrap soon
+    wrong = []
+    side.call("rlcc_init", sock, AckSample())
+    flow.without_decision(params)
+    for number in range(acks):
+        if number == acks // 3:
+            params, line_rate = {name: value // 2 for name, value in params.items()}, 3_125_000_000
+            side.tune(list(params.values()), line_rate)
+        if number == 2 * acks // 3:  # out of range, one by one: the defaults
+            side.tune([0, 2**31, 0, 2**32 - 1], 2**63)
+            params, line_rate = STUDENTS[student].params(), 1 << 40
+        now += int(rng.integers(1, 40))
+        measured = int(
+            rng.choice([-1, 0, rng.integers(4, 300), rng.integers(4, 300), 2**31 - 1], p=[0.1, 0.1, 0.4, 0.38, 0.02])
+        )
+        sock.tcp_mstamp, sock.mss_cache = now, int(rng.choice([0, 536, 1448, 8948]))
+        before = sock.snd_cwnd
+        sample = AckSample(1, measured)
+        side.call("rlcc_pkts_acked", sock, sample)
+        if measured > 0 and (rtt == 0 or ((now & 0xFFFFFFFF) - decided) % 2**32 >= rtt):
+            rtt, decided = min(measured, 4_294_967), now & 0xFFFFFFFF
+            if rtt > 10**6:
+                now += rtt  # else nothing would be decided for the rest of the test
+            flow.decide(params, request_sent_ns=0, response_ns=1000 * rtt)
+        side.call("rlcc_cong_control", sock, sample)
+        rate = (line_rate * flow.rate) >> 20
+        wanted = (rate, 1, expected_window(rate, rtt, sock.mss_cache, before))
+        got = (sock.sk_pacing_rate, sock.sk_pacing_status, sock.snd_cwnd)
+        if got != wanted:
+            wrong.append(f"ack {number}: {got}, expected {wanted}")
+    return wrong
+
+
+@pytest.mark.parametrize("student", FITTING)
+@pytest.mark.parametrize("flags", [("-mcpu=v3",), ("-mcpu=v1", "-O1"), ("-mcpu=v4",)], ids=lambda f: f[0][-2:])
+def test_the_vm_does_what_the_integer_program_and_the_map_to_tcp_say(student, flags, built):
+    assert drive(InVm(built(student, *flags)), student) == []
+
+
+@pytest.mark.parametrize("student", FITTING)
+def test_so_does_the_host_build(student, firmware, library):
+    assert drive(OnHost(library(firmware(student, "linux-bpf"), "rlcc_bpf.c")), student, acks=3000) == []
+
+
+MUTANTS = {
+    "ns for us": ("rtt_us * 1000U", "rtt_us * 1024U"),
+    "a decision an ACK": (">= context->rtt_us)", ">= 0U)"),
+    "time compared, not subtracted": (
+        "(now_us - context->decided_us) >= context->rtt_us",
+        "now_us >= (context->decided_us + context->rtt_us)",
+    ),
+    "invalid samples taken": ("measured_us > 0", "measured_us != 0"),
+    "no check of the parameters": (
+        "((value < low) || (value > high)) ? otherwise : value",
+        "(low > high) ? otherwise : value",
+    ),
+    "line rate overflows": ("(tuned > RLCC_LINE_RATE_MOST) ? RLCC_LINE_RATE_MOST : tuned", "tuned"),
+    "one round trip of window": ("500000U", "1000000U"),
+    "another's context": ("context->flow.rate_q30 = 0;", ""),
+    "a stall": ("(packets < RLCC_WINDOW_LEAST) ? RLCC_WINDOW_LEAST : packets", "packets"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_adapter_is_noticed(name, firmware, library):
+    path = library(firmware("rl_cc", "linux-bpf"), "rlcc_bpf.c", edit=("rlcc_bpf.c", *MUTANTS[name]))
+    assert drive(OnHost(path), "rl_cc", acks=3000) != []
+
+
+@pytest.mark.parametrize("student", FITTING)
+def test_the_policys_own_vectors_hold_in_the_vm(student, firmware, built):
+    """rlcc_decide alone, every fifth row of vectors.csv: any bit pattern of event, parameters and context."""
+    folder = firmware(student, "linux-bpf")
+    layout = opened(folder, "firmware").details["layout"]
+    machine = Machine(built(student))
+    with (folder / "vectors.csv").open() as file:
+        rows = list(csv.DictReader(file))[::5]
+    for row in rows:
+        places = {}
+        for kind in ("flow", "event", "params"):
+            places[kind] = machine.map(bytes(layout[kind]["size"]))
+            for f in layout[kind]["fields"]:
+                machine.write(places[kind] + f["offset"], WIDTHS[f["ctype"]], int(row[f"{kind}.{f['name']}"]))
+        got = (machine.call("rlcc_decide", *places.values()) or 0) & 0xFFFFFFFF
+        after = {
+            f["name"]: machine.read(places["flow"] + f["offset"], WIDTHS[f["ctype"]]) for f in layout["flow"]["fields"]
+        }
+        wanted = {
+            f["name"]: int(row[f"expect.{f['name']}"]) % (1 << 8 * WIDTHS[f["ctype"]]) for f in layout["flow"]["fields"]
+        }
+        assert (got, after) == (int(row["expect.return"]), wanted), row["kind"]
+        for place in places.values():
+            del machine.regions[place]
+
+
+def test_the_vm_refuses_what_a_verifier_would(run, tmp_path):
+    programs = {
+        "outside": "uint64_t f(uint64_t *p) { return p[2]; }",
+        "store": "uint64_t f(uint64_t *p) { *(volatile uint8_t *)((char *)p - 1) = 1; return 0; }",
+        "forever": "uint64_t f(volatile uint64_t *p) { while (*p == 0) { } return 0; }",
+        "deep": "__attribute__((noinline)) uint64_t f(uint64_t *p) { volatile uint64_t a = *p; return f(p) + a; }",
+        "helper": "uint64_t f(uint64_t *p) { return ((uint64_t (*)(void))5)() + *p; }",
+    }
+    for name, text in programs.items():
+        (tmp_path / f"{name}.c").write_text(f"#include <stdint.h>\n{text}\n")
+        done = run(*CLANG, "-Wno-infinite-recursion", "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o")
+        assert done.returncode == 0, done.stderr
+        machine = Machine(tmp_path / f"{name}.o")
+        with pytest.raises(Fault):
+            machine.call("f", machine.map(bytes(16)))
+
+
+@pytest.mark.parametrize("student", FITTING)
+def test_the_kernel_verifies_it_within_its_budget(student, built, firmware):
+    """Loaded and thrown away, never attached. With a part a tree the count grows with the code, not with its paths."""
+    counts = verified(built(student))
+    assert set(counts) == {
+        "rlcc_init", "rlcc_pkts_acked", "rlcc_cong_control", "rlcc_ssthresh", "rlcc_undo_cwnd"
+    }  # fmt: skip
+    separate = "RLCC_PART" in (firmware(student, "linux-bpf") / "rlcc_policy.c").read_text()
+    assert max(counts.values()) < (20_000 if separate else 1_000_000), counts
