@@ -74,13 +74,13 @@ def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, li
 
 MUTANTS = {
     "counts of the last event alone": (
-        "context.nack_count += event.nack_count",
-        "context.nack_count = event.nack_count",
+        "memory.context.nack_count += event.nack_count",
+        "memory.context.nack_count = event.nack_count",
     ),
-    "counts kept": ("        context.sent_bytes = 0U;", ""),
-    "counts not handed over": ("event.cnp_count = context.cnp_count;", ""),
+    "counts kept": ("        memory.context.sent_bytes = 0U;", ""),
+    "counts not handed over": ("event.cnp_count = memory.context.cnp_count;", ""),
     "parameters in another order": ("global_memory[1], global_memory[2]", "global_memory[2], global_memory[1]"),
-    "context not written back": ("__builtin_memcpy(ctxt->data, &context, sizeof(context));", ""),
+    "context not written back": ("ctxt->data[1] = memory.words[1];", ""),
     "always a decision": ("if (is_response != 0)", "if (is_response >= 0)"),
     "rate cut": ("0xFFFFFFU", "0xFFFFFU"),
     "credits claimed": ("results->credits = 0U", "results->credits = 1U"),

@@ -121,7 +121,7 @@ MUTANTS = {
     "coalesced events lost": ("(said > 1U) ? said : 1U", "1U"),
     "parameters not read": ("params.base_rtt_recip_q32 = tuned[0]", "params.base_rtt_recip_q32 += 0U * tuned[0]"),
     "parameters in another order": ("tuned[3]", "tuned[1]"),
-    "context not written back": ("__builtin_memcpy(algo_ctxt->data, &context, sizeof(context));", ""),
+    "context not written back": ("algo_ctxt->data[1] = memory.words[1];", ""),
     "initial rate in another format": (">> 10U", ">> 9U"),
     "no probe": ("results->rtt_req = 1U", "results->rtt_req = 0U"),
     "decisions not counted": ("rlcc_count(counted, RLCC_COUNT_DECISIONS, 1U);", ""),
