@@ -31,6 +31,9 @@ class Target:
     """Raw signals that the device does not give: a policy that looks at one would be blind there."""
     most_arguments: int | None = None
     """Arguments that a function may have, where the machine sets a limit."""
+    form: str | None = None
+    """The one form of the trees that the machine takes (codegen.choose); None: any. The BPF verifier cannot bound the
+    index of a table that is the sum of several searches."""
 
 
 TARGETS = {
@@ -68,6 +71,7 @@ TARGETS = {
         adapter_bytes=12,
         lacks=("cnp_count", "nack_count", "queue_bytes"),
         most_arguments=5,
+        form="branches",
     ),
 }
 """Sources: RL-CC section 5 and the published engine interfaces (30 words a flow on ConnectX-6Dx, 12 in DOCA PCC);
