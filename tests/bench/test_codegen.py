@@ -1,0 +1,283 @@
+"""Exports of the same trees compared: the models are the same, cycles are what was meant, wrong is found wrong."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from bench.codegen import __main__ as command
+from bench.codegen import core, floors, page, peers, results, retold
+from bench.codegen.contender import Absent, Contender, Source
+from bench.codegen.results import Case, Place, Result, judge, measure
+from bench.codegen.rows import Rows, cells, rows
+from bench.codegen.subjects import FloatTree, Subject, drawn, trained
+from emulator.profile import load_profile
+from emulator.timing import time_function
+from spec.ensemble import Ensemble
+
+SEED = 7
+ENGINE = "ibex-small"
+IF_ELSE = Contender("if-else", "floor", floors.if_else)
+CATBOOST = Contender("CatBoost", "peer", peers.catboost_cpp)
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return drawn(SEED)
+
+
+@pytest.fixture(scope="module")
+def case(subject: Subject) -> Case:
+    """Few rows: two dozen edge rows and as many others."""
+    every = rows(subject, SEED)
+    few = Rows(np.concatenate([every.table[: every.edges : 10], every.table[-26:]]), len(range(0, every.edges, 10)))
+    return Case(subject, few, None, subject.expected(few.table))
+
+
+@pytest.fixture(scope="module", params=["clang", "gcc"])
+def place(request: pytest.FixtureRequest) -> Place:
+    profile = load_profile(ENGINE)
+    found = core.found_compilers(profile)
+    if request.param not in found:
+        pytest.skip(f"there is no RISC-V {request.param} here")
+    return Place(profile, found[request.param])
+
+
+@pytest.fixture(scope="module")
+def clang() -> Place:
+    profile = load_profile(ENGINE)
+    return Place(profile, core.found_compilers(profile)["clang"])
+
+
+# --- models and rows ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [trained, drawn])
+def test_a_model_is_the_same_from_the_same_seed(make: Callable[[int], Subject]) -> None:
+    assert make(3).ensemble == make(3).ensemble
+    assert make(3).ensemble != make(4).ensemble
+
+
+def forest_says(subject: Subject, table: Any) -> Any:
+    return retold.forest(subject).predict(table.astype(np.float32))
+
+
+def lightgbm_says(subject: Subject, table: Any) -> Any:
+    pytest.importorskip("lightgbm")
+    return retold.lightgbm_model(subject).booster_.predict(table.astype(np.float64))
+
+
+def treelite_says(subject: Subject, table: Any) -> Any:
+    treelite = pytest.importorskip("treelite")
+    return treelite.gtil.predict(retold.treelite_model(subject, "float64"), table.astype(np.float64)).reshape(-1)
+
+
+@pytest.mark.parametrize("says", [forest_says, lightgbm_says, treelite_says])
+def test_a_retold_model_says_what_catboost_says(subject: Subject, says: Callable[[Subject, Any], Any]) -> None:
+    table = rows(subject, SEED).table
+    assert np.abs(says(subject, table) - subject.expected(table)).max() < 1e-12
+
+
+def test_a_question_that_is_decided_on_its_path_is_not_asked_again() -> None:
+    tree = FloatTree(((0, 1.5), (0, 1.5), (0, 3.0)), tuple(map(float, range(8))))
+    assert [n.value for n in retold.nodes(retold.binary(tree)) if isinstance(n, retold.Leaf)] == [0, 3, 7]
+
+
+def test_rows_lie_on_and_on_both_sides_of_every_threshold_and_in_the_corners(subject: Subject) -> None:
+    given = rows(subject, SEED)
+    edges = given.table[: given.edges]
+    for feature, values in subject.ensemble.thresholds().items():
+        for value in values:
+            for step in (-1, 0, 1):
+                assert np.any(edges[:, feature] == value + step)
+    assert all((edges == np.array(corner)).all(axis=1).any() for corner in zip(*subject.ranges, strict=True))
+    low, high = np.array(subject.ranges).T
+    assert np.all((given.table >= low) & (given.table <= high))
+
+
+def answers(ensemble: Ensemble, table: Any) -> Any:
+    """All comparisons with all thresholds [N, thresholds]."""
+    return np.column_stack([table[:, f] > t for f, values in ensemble.thresholds().items() for t in values])
+
+
+def test_cells_are_all_combinations_of_answers_and_each_once(subject: Subject) -> None:
+    found = cells(subject)
+    assert found is not None
+    counts = [len(values) + 1 for values in subject.ensemble.thresholds().values()]
+    assert len(found) == np.prod(counts)
+    assert len(np.unique(answers(subject.ensemble, found), axis=0)) == len(found)
+
+
+# --- what is measured ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", command.PROFILES)
+def test_cycles_are_those_of_the_emulator(case: Case, place: Place, engine: str, tmp_path: Path) -> None:
+    source = floors.if_else(case.subject, ENGINE)
+    (tmp_path / "trees.c").write_text(source.text)
+    timed = time_function(
+        tmp_path / "trees.c", "bench_model", case.rows.table, profile=engine, compiler=place.compiler.name
+    )
+    built, (calls,) = core.run_fresh(source, place.compiler, load_profile(engine), [case.rows.table])
+    np.testing.assert_array_equal(calls.cycles, timed.cycles_each)
+    np.testing.assert_array_equal(calls.values, timed.returned)
+    assert (built.code_bytes, built.library_bytes, built.table_bytes) == (
+        timed.code.code_bytes,
+        0,
+        timed.code.table_bytes,
+    )
+
+
+@pytest.mark.parametrize("make", [floors.if_else, floors.pruned_if_else, floors.oblivious_tables])
+def test_plain_forms_are_right_in_every_cell(case: Case, clang: Place, make: Callable[[Subject, str], Source]) -> None:
+    some = cells(case.subject)
+    assert some is not None
+    found = measure(
+        replace(case, cells=some[::20]), Contender("plain", "floor", make), make(case.subject, ENGINE), clang
+    )
+    assert found.right
+    assert found.all_worst is not None
+    assert found.error < 11 / 2 / (1 << 16)  # 10 leaves and the bias, half a unit each
+
+
+def test_catboost_s_own_export_runs_with_soft_float_and_is_right(case: Case, place: Place) -> None:
+    found = measure(case, CATBOOST, CATBOOST.make(case.subject, ENGINE), place)
+    assert found.right
+    assert found.error < 1e-9
+    assert 0 < found.library_bytes < found.code_bytes
+    assert found.all_worst is None
+
+
+@pytest.mark.parametrize("peer", peers.PEERS[1:], ids=lambda peer: peer.name)
+def test_peers_run(case: Case, clang: Place, peer: Contender) -> None:
+    try:
+        source = peer.make(case.subject, ENGINE)
+    except Absent as reason:
+        pytest.skip(str(reason))
+    found = measure(case, peer, source, clang)
+    assert found.wrong_others < 5  # emlearn is wrong beside thresholds
+    assert found.right == ("emlearn" not in peer.name)
+
+
+def test_a_result_of_64_bits_and_a_call_of_memset_are_served(case: Case, place: Place) -> None:
+    text = """
+    void *memset(void *, int, unsigned);
+    double bench_model(const double *x);
+    double bench_model(const double *x) {
+      unsigned char bytes[12];
+      for (int i = 0; i < 12; ++i) bytes[i] = 7;
+      memset(bytes, 0, 4);
+      memset(bytes + 5, 1, 3);
+      int sum = 0;
+      for (int i = 0; i < 12; ++i) sum += bytes[i] << (i % 4);
+      return x[0] / 3 + sum;
+    }"""
+    table = case.rows.table
+    _, (calls,) = core.run_fresh(Source(text, "float64", "float64"), place.compiler, place.profile, [table])
+    expected = sum(v << (i % 4) for i, v in enumerate([0, 0, 0, 0, 7, 1, 1, 1, 7, 7, 7, 7]))
+    np.testing.assert_array_equal(calls.values, table[:, 0] / 3 + expected)
+
+
+# --- wrong is found wrong -----------------------------------------------------------------------------------------
+
+
+def mutants(text: str) -> dict[str, str]:
+    return {
+        "a comparison turned": text.replace(" > ", " >= "),
+        "a leaf of every tree off by one": text.replace("sum += ", "sum += 1 + "),
+        "a bias of another sign": text.replace("int32_t sum = ", "int32_t sum = -"),
+    }
+
+
+@pytest.mark.parametrize("name", mutants(""))
+def test_wrong_integer_code_is_wrong(case: Case, clang: Place, name: str) -> None:
+    source = floors.if_else(case.subject, ENGINE)
+    wrong = replace(source, text=mutants(source.text)[name])
+    assert wrong.text != source.text
+    assert not measure(case, IF_ELSE, wrong, clang).right
+
+
+def test_a_float_on_the_other_side_of_a_threshold_is_wrong_and_rounding_is_not(case: Case) -> None:
+    source = Source("", "float32", "float32")
+    wrong, error = judge(case, source, case.expected.astype(np.float32))
+    assert not wrong.any()
+    assert 0 < error < 1e-6
+    beside = case.rows.table.copy()
+    beside[:, 0] += 1
+    assert judge(case, source, case.subject.expected(beside))[0].any()
+    assert judge(case, source, np.full(len(case.expected), np.nan))[0].all()
+
+
+def test_code_that_is_slow_inside_a_cell_is_not_measured_by_cells(case: Case, clang: Place) -> None:
+    text = floors.if_else(case.subject, ENGINE).text
+    slow = text.replace("  return sum;", "  for (volatile int i = 0; i < (x[0] & 15); ++i) {}\n  return sum;")
+    few = cells(case.subject)
+    assert few is not None
+    with pytest.raises(results.InputError, match="does more than compare"):
+        measure(replace(case, cells=few[few[:, 0] % 16 == 0][:3]), IF_ELSE, Source(slow, "int32", "int32"), clang)
+
+
+# --- the command and its page -------------------------------------------------------------------------------------
+
+
+def test_a_result_is_kept_until_its_code_changes(
+    case: Case, clang: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = floors.if_else(case.subject, ENGINE)
+    first = results.result(case, IF_ELSE, source, clang, tmp_path)
+    monkeypatch.setattr(results, "measure", lambda *_: pytest.fail("measured again"))
+    assert results.result(case, IF_ELSE, source, clang, tmp_path) == first
+    changed = replace(source, text=source.text + "\n")
+    with pytest.raises(pytest.fail.Exception, match="measured again"):
+        results.result(case, IF_ELSE, changed, clang, tmp_path)
+
+
+def test_a_missing_package_is_said_and_the_others_go_on(
+    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr(peers, "import_module", missing)
+    monkeypatch.setattr(command, "CONTENDERS", (IF_ELSE, Contender("m2cgen", "peer", peers.m2cgen_c, "m2cgen", "MIT")))
+    monkeypatch.setattr(command, "PROFILES", (ENGINE,))
+    monkeypatch.setattr(command, "subjects", lambda *_: [subject])
+    monkeypatch.setattr(command, "cells", lambda _: None)
+    found = command.compare(SEED, tmp_path, tmp_path, Console(stderr=True, width=200))
+    said = capsys.readouterr().err
+    assert "m2cgen is not installed: pip install 'rlcc[bench]'" in said
+    assert "no student in" in said
+    text = page.write(found, SEED)
+    assert "- m2cgen is left out" in text
+    assert {contender for _, contender, _ in found.results} == {"if-else"}
+
+
+def fake(worst: int, mean: float, size: int, takes: Any = "int32", wrong: int = 0) -> Result:
+    return Result(takes, worst, mean, None, size, 0, 0, wrong, 0, 1e-5)
+
+
+def test_the_page_says_how_ours_stand_and_where_others_do_better(case: Case, clang: Place) -> None:
+    name, label = case.subject.name, clang.label
+    given: dict[str, Result] = {
+        "rlcc, worst": fake(100, 90.0, 900),
+        "rlcc, mean": fake(110, 80.0, 900),
+        "rlcc, size": fake(300, 290.0, 500),
+        "if-else": fake(150, 70.0, 3000),
+        "m2cgen": fake(3000, 2000.0, 8000, "float64"),
+        "emlearn": fake(50, 40.0, 400, wrong=9),
+        "emlearn, float": fake(60, 50.0, 400, "float32", wrong=3),
+    }
+    kinds = {"if-else": "floor"} | dict.fromkeys(("m2cgen", "emlearn", "emlearn, float"), "peer")
+    contenders = [Contender(n, kinds.get(n, "ours"), floors.if_else) for n in given]  # type: ignore[arg-type]
+    found = page.Found([case], contenders, [clang], {(name, n, label): r for n, r in given.items()}, {})
+    text = page.write(found, SEED)
+    standing = next(line for line in text.splitlines() if line.startswith(f"| {name}, {label} "))
+    assert "| 3000 = 30.00 x (m2cgen) |" in standing
+    assert "| 50 = 0.50 x (emlearn) |" in standing
+    assert "150 = 1.50 x (if-else)" in standing
+    better = [line for line in text.splitlines() if line.startswith(f"- {name}, {label}")]
+    assert better == [f"- {name}, {label}: `rlcc, mean` 80 cycles on average, if-else 70"]  # not wrong emlearn's
