@@ -3,7 +3,7 @@
 A feature is a float32, a border too; ``x > border`` goes right. A symmetric tree has bit i of its leaf number set
 where split i holds, and a leaf its outputs side by side. The raw value is ``scale * sum of leaves + bias``. A binary
 model gives class 1 where that is above the logit of its probability threshold (0 for 0.5), others the first of the
-greatest outputs.
+greatest outputs. CatBoost writes its JSON exactly, but reads one back with a leaf's last bit off at times.
 """
 
 from fractions import Fraction
@@ -40,7 +40,7 @@ def read_catboost(data: Any, where: str) -> Forest:
     """The forest of a CatBoost model's JSON; InputError where it is not one or asks for more than numbers."""
     try:
         return _forest(data)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
         raise InputError(f"{where} is not a CatBoost model in JSON ({error!r}); save it again") from None
 
 

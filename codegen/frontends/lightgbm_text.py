@@ -24,7 +24,7 @@ def read_lightgbm(text: str, where: str) -> Forest:
     """The forest of a text model; InputError where it is not one or asks for more than numbers."""
     try:
         return _forest(text)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise InputError(f"{where} is not a LightGBM text model ({error!r}); save it again") from None
 
 

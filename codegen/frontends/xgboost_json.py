@@ -60,7 +60,7 @@ def read_xgboost(data: Any, where: str) -> Forest:
     """The forest of an XGBoost model's JSON; InputError where it is not one or asks for more than numbers."""
     try:
         return _forest(data["learner"])
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise InputError(f"{where} is not an XGBoost model in JSON ({error!r}); save it again") from None
 
 
