@@ -1,74 +1,86 @@
-"""`rlcc emit`: a student becomes a firmware folder.
+"""`rlcc emit`: from a student to a firmware folder: integer-only C, header, adapter, vectors, manifest.
 
-rlcc_policy.h  rlcc_policy.c  rlcc_policy.mk     what a firmware engineer embeds
-<adapter files of the target>
-rlcc_selftest.c  vectors.inc  vectors.csv        the vectors, for a C compiler and for everybody else
-trees_only.c                                     the naive if-else of the trees, to be timed beside the decision
-program.json  student.json  manifest.json        what it was made from
+The C is compiled from the decision program in passes (codegen/lower.py); the program itself, which every back end is
+held to, lies beside it as program.json.
 """
 
 import tempfile
-from importlib import metadata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from codegen.ctypes99 import literal
+from codegen.forest import Forest, Histogram, of_ensemble
 from codegen.layout import LaidOut, flow_layout, manifest_layouts
-from codegen.printer import Physical, Printer
-from codegen.targets import Target, target_named
+from codegen.lower import Options
+from codegen.passes.fix import fixed
+from codegen.passes.program import LoweredProgram, lower_program
+from codegen.printer import Printer
+from codegen.render import Source, render
+from codegen.targets import ALL, Target, misfit, target_named, targets_named
 from codegen.vectors import Vectors, make
-from spec.decision import feature_name
 from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
 from spec.manifest import opened, writing
-from spec.program import Program
-from spec.signals import EVENT, LINE_RATE_Q30, PARAMS
+from spec.program import Op, Program
+from spec.signals import EVENT, PARAMS
 from spec.student import NAME as STUDENT_NAME
 from spec.student import Student, load_student
 
 KIND = "firmware"
-TEMPLATES = Path(__file__).resolve().parent.parent / "firmware_templates"
-COMMON = ("rlcc_policy.h", "rlcc_policy.c", "rlcc_policy.mk", "rlcc_selftest.c", "trees_only.c")
-PARAM_RANGES = {
-    "base_rtt_recip_q32": (2**10, 2**24),
-    "rate_min_q30": (1, LINE_RATE_Q30),
-    "rate_max_q30": (1, LINE_RATE_Q30),
-    "rate_initial_q30": (1, LINE_RATE_Q30),
-}
-"""What an operator may set: base RTT from 256 ns to 4.2 ms, rates up to line rate."""
 
 
-def emit(student_folder: Path, out: Path, *, target: str = "connectx6dx", seed: int = 0) -> dict[str, Any]:
-    """Write the firmware folder ``out`` for the student artefact; returns the manifest's details.
+@dataclass(frozen=True)
+class Emission:
+    """What to emit. ``fix``: parameters that become constants; ``seed``: of the random vectors."""
 
-    InputError where the student is not one, or its context does not fit the target.
+    target: str = "connectx6dx"
+    seed: int = 0
+    options: Options = field(default_factory=Options)
+    fix: tuple[str, ...] = ()
+
+
+def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choices: Any) -> dict[str, Any]:
+    """Write the firmware folder ``out`` for the student artefact; returns the manifest's details. ``choices``: fields
+    of ``Emission``; ``dumps``: a folder for the program and the trees after each pass.
+
+    InputError where the student is not one, its context does not fit the target, or no form keeps the limits.
     """
+    emission = Emission(**choices)
     parent = opened(student_folder, "student")
     student = load_student(student_folder / STUDENT_NAME)
-    interface = target_named(target)
     details: dict[str, Any] = {}
     parents = {"student": parent.hash, "teacher": student.teacher}
-    with writing(out, KIND, parents=parents, tools=("jinja2", "numpy"), seed=seed, details=details) as folder:
-        details |= fill(folder, student, parent.hash, interface, seed)
+    tools = ("jinja2", "numpy")
+    with writing(out, KIND, parents=parents, tools=tools, seed=emission.seed, details=details) as folder:
+        lowered = lowered_student(student, emission)
+        details |= fill(folder, student, parent.hash, lowered, emission)
+        if dumps is not None:
+            write_dumps(lowered, dumps)
     return details
 
 
+def write_dumps(lowered: LoweredProgram, folder: Path) -> None:
+    """One text file a pass, numbered in their order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, dump in enumerate(lowered.dumps):
+        write_atomically(folder / f"{number:02d}-{dump.name}.txt", dump.text)
+
+
 def differences(firmware: Path) -> list[str]:
-    """What in a firmware folder is not what its own student.json, target and seed give, byte for byte.
+    """What in a firmware folder is not what its own student.json and its options give, byte for byte.
 
     A manifest tells a changed file, but anyone can seal a folder anew; only emitting it again tells whether it is ours.
     """
     manifest = opened(firmware, KIND)
     student = load_student(firmware / STUDENT_NAME)
-    interface = target_named(str(manifest.details.get("target")))
-    if manifest.seed is None:
-        raise InputError(f"{firmware} does not say the seed of its vectors; emit it again")
+    emission = emission_of(firmware)
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         again = Path(name)
-        details = fill(again, student, manifest.parents.get("student", ""), interface, manifest.seed)
-        made = {path.name: path.read_bytes() for path in again.iterdir()}
+        lowered = lowered_student(student, emission)
+        details = fill(again, student, manifest.parents.get("student", ""), lowered, emission)
+        made = {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*") if path.is_file()}
     wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != _bytes(firmware / f)]
     if details != manifest.details:
         wrong.append("manifest.json: details")
@@ -77,22 +89,56 @@ def differences(firmware: Path) -> list[str]:
     return wrong
 
 
-def fill(folder: Path, student: Student, student_hash: str, target: Target, seed: int) -> dict[str, Any]:
+def emission_of(firmware: Path) -> Emission:
+    """How a firmware folder was emitted, from its manifest."""
+    manifest = opened(firmware, KIND)
+    if manifest.seed is None:
+        raise InputError(f"{firmware} does not say the seed of its vectors; emit it again")
+    fix = manifest.details.get("fixed", [])
+    if not isinstance(fix, list):
+        raise InputError(f"{firmware} does not say which parameters are fixed; emit it again")
+    options = Options.from_json(manifest.details.get("compiled"))
+    return Emission(str(manifest.details.get("target")), manifest.seed, options, tuple(str(name) for name in fix))
+
+
+def program_of(student: Student, fix: Sequence[str]) -> Program:
+    """The student's decision program; ``fix``: parameters that are constants in it, at the student's values."""
+    defaults = student.params()
+    if not fix:
+        return student.program()
+    unknown = [name for name in fix if name not in defaults]
+    if unknown:
+        raise InputError(f"there is no parameter {unknown[0]!r} to fix; choose among {', '.join(defaults)}")
+    return fixed(student.program(), {name: defaults[name] for name in fix})
+
+
+def lowered_student(student: Student, emission: Emission) -> LoweredProgram:
+    visits = student.report.get("visits")
+    known = {}
+    if isinstance(visits, dict):
+        known = {name: Histogram(tuple(v["borders"]), tuple(v["counts"])) for name, v in visits.items()}
+    return lower_program(program_of(student, emission.fix), emission.options, known)
+
+
+def fill(
+    folder: Path, student: Student, student_hash: str, lowered: LoweredProgram, emission: Emission
+) -> dict[str, Any]:
     """Write every file of a firmware folder but its manifest; returns the manifest's details."""
-    program = student.program()
-    _check_signals(program, target)
-    _check_context(program, target)
-    vectors, edges = make(program, student.params(), seed=seed)
-    render(program, student, student_hash, target, folder)
+    program = program_of(student, emission.fix)
+    targets, left_out = _fitting(lowered, emission.target)
+    vectors, edges = make(program, student.params(), seed=emission.seed, groups=_groups(lowered))
+    source = Source(student, student_hash, lowered, _as_they_came(program), emission.fix)
+    render(source, targets, emission.target, folder)
     write_atomically(folder / "vectors.csv", vectors.to_csv())
     write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
     write_atomically(folder / "program.json", dump_json(program.to_json()))
     student.save(folder)
     return {
-        "target": target.name,
+        "target": emission.target,
+        "left_out": left_out,
         "policy": student.name,
         "context_bytes": flow_layout(program)[1],
-        "context_limit": target.context_bytes,
+        "context_limit": min(target.context_bytes for target in targets),
         "trees": len(program.ensemble.trees),
         "depth": program.ensemble.depth,
         "vectors": len(vectors),
@@ -100,56 +146,43 @@ def fill(folder: Path, student: Student, student_hash: str, target: Target, seed
         "visits": {"wanted": edges.visits_wanted, "made": edges.visits_made},
         "layout": manifest_layouts(program),
         "params_default": student.params(),
+        "fixed": list(emission.fix),
+        "compiled": emission.options.to_json(),
+        "form": lowered.choice.to_json() if lowered.choice else None,
     }
+
+
+def _fitting(lowered: LoweredProgram, name: str) -> tuple[tuple[Target, ...], dict[str, str]]:
+    """The targets to write; of ``all`` those are left out, with the reason, that cannot hold the policy."""
+    printer = Printer(lowered, lambda feature, threshold: "")
+    widest = max((len(f.parameters) for f in printer.functions()), default=0)
+    size = flow_layout(lowered.program)[1]
+    if name != ALL:
+        target = target_named(name)
+        if reason := misfit(target, signals=printer.signals(), flow_bytes=size, arguments=widest):
+            raise InputError(reason)
+        return (target,), {}
+    reasons = {t: misfit(t, signals=printer.signals(), flow_bytes=size, arguments=widest) for t in targets_named(ALL)}
+    kept = tuple(target for target, reason in reasons.items() if reason is None)
+    left_out = {target.name: reason for target, reason in reasons.items() if reason is not None}
+    if not kept:
+        raise InputError(next(iter(left_out.values())))
+    return kept, left_out
+
+
+def _as_they_came(program: Program) -> Forest | None:
+    trees = next((node for node in program.nodes if node.op is Op.TREES), None)
+    if trees is None:
+        return None
+    return of_ensemble(program.ensemble, [(program.nodes[a].low, program.nodes[a].high) for a in trees.args])
+
+
+def _groups(lowered: LoweredProgram) -> tuple[Any, ...]:
+    return lowered.forest.groups if lowered.forest else ()
 
 
 def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
-
-
-def render(program: Program, student: Student, student_hash: str, target: Target, folder: Path) -> None:
-    """Fill the templates of the policy and of the target's adapter."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-    )
-    printer = Printer(program, physical_comments(student))
-    common = _context(program, student, student_hash, target)
-    decision = {
-        "functions": printer.tree_functions(),
-        "statements": printer.statements(),
-        "writes": printer.writes(),
-        "result": printer.result(),
-    }
-    naive = Printer(program, physical_comments(student), naive=True).tree_functions()
-    trees_only = {
-        "functions": naive,
-        "features": program.ensemble.features,
-        "bias": literal(program.ensemble.bias, "int32_t"),
-    }
-    for name in COMMON:
-        extra = trees_only if name == "trees_only.c" else decision
-        text = environment.get_template(f"common/{name}.j2").render(**common, **extra)
-        write_atomically(folder / name, text)
-    for template in target.templates:
-        text = environment.get_template(template).render(**common)
-        write_atomically(folder / Path(template).name.removesuffix(".j2"), text)
-
-
-def physical_comments(student: Student) -> Physical:
-    """Comparisons in physical units for the program's features (those that some tree looks at)."""
-    by_name = {
-        feature_name(feature, lag): (feature, lag)
-        for lag in range(student.observation.window)
-        for feature in student.observation.features
-    }
-    names = student.program().ensemble.features
-
-    def physical(feature: int, threshold: int) -> str:
-        kind, lag = by_name[names[feature]]
-        text = kind.physical(threshold)
-        return text if lag == 0 else f"{text}, {lag} decision{'s' if lag > 1 else ''} back"
-
-    return physical
 
 
 def vectors_inc(program: Program, vectors: Vectors) -> str:
@@ -171,85 +204,3 @@ def _initialiser(fields: tuple[LaidOut, ...], values: list[int]) -> str:
         literal(v, "uint32_t" if f.ctype.startswith("u") else "int32_t") for f, v in zip(fields, values, strict=True)
     )
     return "{" + ", ".join(typed) + "}"
-
-
-def _check_signals(program: Program, target: Target) -> None:
-    used = _used_signals(program)
-    missing = [name for name in target.lacks if name in used]
-    if missing:
-        raise InputError(
-            f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
-            f"distil a policy without it"
-        )
-
-
-def _used_signals(program: Program) -> set[str]:
-    return Printer(program, lambda feature, threshold: "").signals()
-
-
-def _check_context(program: Program, target: Target) -> None:
-    _, size = flow_layout(program)
-    counters = 4 * len(_counters(program)) if target.counts_events else 0
-    total = size + target.adapter_bytes + counters
-    if total > target.context_bytes:
-        raise InputError(
-            f"the flow context takes {total} bytes ({size} of the policy, {total - size} of the adapter), but the "
-            f"target {target.name} keeps {target.context_bytes} a flow; distil with a smaller window or fewer features"
-        )
-
-
-def _counters(program: Program) -> list[str]:
-    used = _used_signals(program)
-    return [name for name in ("cnp_count", "nack_count", "sent_bytes") if name in used]
-
-
-def _context(program: Program, student: Student, student_hash: str, target: Target) -> dict[str, Any]:
-    fields, size = flow_layout(program)
-    used = _used_signals(program)
-    defaults = student.params()
-    return {
-        "rlcc_version": metadata.version("rlcc"),
-        "teacher_name": student.name,
-        "teacher_hash": student.teacher,
-        "student_hash": student_hash,
-        "trees": len(program.ensemble.trees),
-        "depth": program.ensemble.depth,
-        "thresholds": sum(len(t) for t in program.ensemble.thresholds().values()),
-        "target": target.name,
-        "context_bytes": size,
-        "context_limit": target.context_bytes,
-        "adapter_sources": target.adapter_sources,
-        "counters": _counters(program),
-        "algo_id": f"0x{int(student_hash[:8], 16):08X}",
-        "event": [{"name": s.name, "unit": s.unit, "meaning": s.meaning, "used": s.name in used} for s in EVENT],
-        "params": [
-            {
-                "name": s.name,
-                "unit": s.unit,
-                "meaning": s.meaning,
-                "low": PARAM_RANGES[s.name][0],
-                "high": PARAM_RANGES[s.name][1],
-                "initializer": _initial_parameter(s.name, defaults, student),
-            }
-            for s in PARAMS
-        ],
-        "state": fields,
-        "meanings": _meanings(program, student),
-    }
-
-
-def _meanings(program: Program, student: Student) -> list[str]:
-    """What the features that some tree looks at stand for."""
-    looked_at = set(program.ensemble.features)
-    lags = range(student.observation.window)
-    return [
-        feature.meaning()
-        for feature in student.observation.features
-        if any(feature_name(feature, lag) in looked_at for lag in lags)
-    ]
-
-
-def _initial_parameter(name: str, defaults: dict[str, int], student: Student) -> str:
-    if name == "base_rtt_recip_q32":
-        return f"RLCC_BASE_RTT_RECIP_Q32({student.observation.base_rtt})"
-    return f"{defaults[name]}U"

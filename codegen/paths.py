@@ -6,15 +6,18 @@ chosen, such that the other side would change the new rate or the new context; f
 more would.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codegen.branches import Branch, Leaf, branches
 from codegen.edges import Pool, points_of, stored_key, trees_node
-from codegen.inputs import Columns, Integers, Row, field_range, split
+from codegen.forest import Leaf, Node, nested, value
+from codegen.inputs import Columns, Row, field_range, split
+from codegen.joint import Group
+from codegen.passes.prune import pruned
 from spec.interpret import trace
 from spec.program import Program
 
@@ -32,8 +35,8 @@ class Visit:
 
     label: str
     bounds: dict[int, tuple[int, int]]
-    here: Leaf | Branch
-    instead: Leaf | Branch
+    here: Node
+    instead: Node
     must_show: bool
 
 
@@ -45,7 +48,29 @@ def visits(program: Program) -> list[Visit]:
     ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
     found: list[Visit] = []
     for number, tree in enumerate(program.ensemble.trees):
-        found += _walk(program, f"tree {number}", branches(tree), ranges)
+        found += _walk(program, f"tree {number}", pruned(nested(tree), ranges), ranges)
+    return found
+
+
+def cells(program: Program, groups: Sequence[Group]) -> list[Visit]:
+    """A visit to every entry of the joint tables: a row that leads there, and shows one unit more."""
+    trees = trees_node(program)
+    if trees is None:
+        return []
+    ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
+    found = []
+    for number, group in enumerate(groups):
+        classes = [range(len(axis.thresholds) + 1) for axis in group.axes]
+        for places in product(*classes):
+            bounds = dict(ranges)
+            for axis, place in zip(group.axes, places, strict=True):
+                low, high = ranges[axis.feature]
+                first = axis.thresholds[place - 1] + 1 if place else low
+                last = axis.thresholds[place] if place < len(axis.thresholds) else high
+                bounds[axis.feature] = (first, last)
+            index = sum(axis.stride * place for axis, place in zip(group.axes, places, strict=True))
+            if all(low <= high for low, high in bounds.values()):
+                found.append(Visit(f"table {number} entry {index}", bounds, Leaf(0), Leaf(1), False))
     return found
 
 
@@ -80,15 +105,7 @@ def find(
     return chosen, made
 
 
-def value(node: Leaf | Branch, features: Integers) -> Integers:
-    """The tree's value on feature rows [N, features]."""
-    if isinstance(node, Leaf):
-        return np.full(len(features), node.value, dtype=np.int64)
-    above = features[:, node.feature] > node.threshold
-    return np.where(above, value(node.above, features), value(node.below, features))
-
-
-def _walk(program: Program, label: str, node: Leaf | Branch, bounds: dict[int, tuple[int, int]]) -> Iterator[Visit]:
+def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int, int]]) -> Iterator[Visit]:
     if isinstance(node, Leaf):
         yield Visit(f"{label} leaf {node.value}", bounds, node, Leaf(node.value + 1), False)
         return

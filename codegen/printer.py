@@ -2,67 +2,49 @@
 
     const uint32_t rtt_ns = response_ns - request_sent_ns;                         one statement a node
     const uint32_t rtt_clamped_ns = (rtt_ns < 4000000U) ? rtt_ns : 4000000U;
-    int32_t trees = -12;                                                           bias, then one call a tree
-    trees += tree_00(congestion_q20, action_1);
+    uint32_t place = place_congestion_q20(congestion_q20);                         the trees, as they were lowered
+    int32_t trees = (int32_t)leaves[place];
 
 Constants (also values that their range fixes) and comparisons are printed where they are used; every other node gets a
 name. Casts keep the value: the types come from proved ranges.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from codegen.branches import Branch, Leaf, branches
 from codegen.ctypes99 import I32, RANGES, U32, U64, joint_type, literal, type_of
-from spec.errors import InputError
+from codegen.passes.program import LoweredProgram
+from codegen.passes.rewrite import needed
+from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
 from spec.program import Node, Op, Program
 from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
-Physical = Callable[[int, int], str]
-"""From (feature, threshold) to the comparison in physical units, for the comment beside a branch."""
-
-
-@dataclass(frozen=True)
-class TreeFunction:
-    """A tree as a static C function: the features it looks at, and its body."""
-
-    name: str
-    parameters: tuple[tuple[str, str], ...]
-    body: tuple[str, ...]
-    features: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One line of the decision; ``note`` becomes its comment."""
-
-    code: str
-    note: str = ""
 
 
 class Printer:
-    """Prints one program. ``physical`` explains thresholds in comments."""
+    """Prints one lowered program. ``physical`` explains thresholds in comments."""
 
-    def __init__(self, program: Program, physical: Physical, *, naive: bool = False) -> None:
-        """``naive`` prints the trees for trees_only.c: no branch pruned, every feature an int32_t."""
-        self.program = program
-        self.physical = physical
-        self.naive = naive
+    def __init__(self, lowered: LoweredProgram, physical: Physical) -> None:
+        self.lowered = lowered
+        self.program: Program = lowered.program
+        self.trees = (
+            TreePrinter(lowered.forest, physical, one_function=lowered.one_function) if lowered.forest else None
+        )
         self.names = self._names()
+        self._before: list[Statement] = []
+        """Temporaries of the statement that is being printed."""
 
     def statements(self) -> list[Statement]:
         """The body of the decision, from the loads to the last value before the context is written."""
         lines: list[Statement] = []
         for number in self._needed():
             node = self.program.nodes[number]
-            if node.op in INLINE or _fixed(node):
+            if node.op in INLINE or _fixed(node) or number in self.lowered.clamped:
                 continue
-            if node.op is Op.TREES:
+            if number == self.lowered.sum:
                 lines += self._trees(number)
             else:
-                code = f"const {type_of(node)} {self.names[number]} = {self._expression(node)};"
-                lines.append(Statement(code, node.note))
+                self._before = []
+                code = f"const {type_of(node)} {self.names[number]} = {self._expression(number)};"
+                lines += [*self._before, Statement(code, node.note)]
         return lines
 
     def writes(self) -> list[Statement]:
@@ -78,67 +60,29 @@ class Printer:
 
     def result(self) -> str:
         node = self.program.nodes[self.program.result]
-        return self._cast(self._value(self.program.result, type_of(node)), type_of(node), U32)
+        value = self._value(self.program.result, type_of(node))
+        return value if type_of(node) == U32 else f"(uint32_t){value}"
 
     def signals(self) -> set[str]:
         """Raw signals that the printed decision reads."""
         nodes = (self.program.nodes[number] for number in self._needed())
         return {EVENT_NAMES[node.imm] for node in nodes if node.op is Op.EVENT}
 
-    def tree_functions(self) -> list[TreeFunction]:
-        """One static function a tree, over the features that it looks at; none where the trees decide nothing."""
-        if not self.naive and not any(self.program.nodes[n].op is Op.TREES for n in self._needed()):
-            return []
-        nodes = self._feature_nodes()
-        functions = []
-        for number, tree in enumerate(self.program.ensemble.trees):
-            root = branches(tree, prune=not self.naive)
-            used = tuple(sorted(_features_of(root)))
-            parameters = tuple((self._feature_type(nodes[f]), self.program.ensemble.features[f]) for f in used)
-            body = tuple(self._branch(root, nodes, 1))
-            functions.append(TreeFunction(f"tree_{number:02d}", parameters, body, used))
-        return functions
+    def functions(self) -> list[Function]:
+        """Static functions: searches and trees."""
+        return self.trees.functions() if self.trees else []
+
+    def tables(self) -> list[str]:
+        """Constant tables, lines of C at the top of the decision's block."""
+        return self.trees.tables() if self.trees else []
 
     def _trees(self, number: int) -> list[Statement]:
-        node, ensemble = self.program.nodes[number], self.program.ensemble
-        name = self.names[number]
-        low = ensemble.bias + sum(min(0, *t.leaves) for t in ensemble.trees)
-        high = ensemble.bias + sum(max(0, *t.leaves) for t in ensemble.trees)
-        if not -(2**31) <= low <= high < 2**31:
-            raise InputError(f"the trees can add up to {low}..{high}, which 32 bits cannot hold; use fewer leaf bits")
-        lines = [Statement(f"int32_t {name} = {literal(ensemble.bias, I32)};", "bias")]
-        for function in self.tree_functions():
-            arguments = ", ".join(
-                self._value(node.args[f], t) for f, (t, _) in zip(function.features, function.parameters, strict=True)
-            )
-            lines.append(Statement(f"{name} += {function.name}({arguments});"))
-        return lines
+        assert self.trees is not None
+        args = self.lowered.features
+        return self.trees.statements([self.names[number]], lambda feature, ctype: self._value(args[feature], ctype))
 
-    def _branch(self, node: Leaf | Branch, features: list[Node], level: int) -> list[str]:
-        pad = "    " * level
-        if isinstance(node, Leaf):
-            return [f"{pad}leaf = {literal(node.value, I32)};"]
-        feature = features[node.feature]
-        name = self.program.ensemble.features[node.feature]
-        compare = f"{name} > {self._threshold(node.threshold, feature)}"
-        return [
-            f"{pad}if ({compare}) {{ /* {self.physical(node.feature, node.threshold)} */",
-            *self._branch(node.above, features, level + 1),
-            f"{pad}}} else {{",
-            *self._branch(node.below, features, level + 1),
-            f"{pad}}}",
-        ]
-
-    def _threshold(self, threshold: int, feature: Node) -> str:
-        if not feature.low <= threshold <= feature.high:
-            raise InputError(f"the threshold {threshold} lies outside its feature's range; distil the student again")
-        ctype = self._feature_type(feature)
-        return literal(min(threshold, RANGES[ctype][1]), ctype)
-
-    def _feature_type(self, feature: Node) -> str:
-        return I32 if self.naive else type_of(feature)
-
-    def _expression(self, node: Node) -> str:
+    def _expression(self, number: int) -> str:
+        node = self.program.nodes[number]
         args = [self.program.nodes[a] for a in node.args]
         here = type_of(node)
         match node.op:
@@ -148,31 +92,32 @@ class Printer:
                 return f"params->{PARAM_NAMES[node.imm]}"
             case Op.STATE:
                 field = self.program.state[node.imm]
-                return self._cast(f"flow->{field.name}", f"{field.storage}_t", here)
+                return self._cast(number, f"flow->{field.name}", f"{field.storage}_t", here)
             case Op.ADD | Op.SUB | Op.MUL:
                 wide = joint_type(node, *args)
                 sign = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*"}[node.op]
-                return self._cast(
-                    f"{self._value(node.args[0], wide)} {sign} {self._value(node.args[1], wide)}", wide, here
-                )
+                first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
+                return self._cast(number, f"{first} {sign} {second}", wide, here)
             case Op.SHL:
                 return f"{self._value(node.args[0], here)} << {node.imm}U"
             case Op.SHR:
                 wide = type_of(args[0]) if args[0].high >= 2**31 else U32
-                return self._cast(f"{self._value(node.args[0], wide)} >> {node.imm}U", wide, here)
+                return self._cast(number, f"{self._value(node.args[0], wide)} >> {node.imm}U", wide, here)
             case Op.WRAP_SUB:
                 return f"{self._value(node.args[0], U32)} - {self._value(node.args[1], U32)}"
             case Op.MUL_SHR:
                 wide = U32 if args[0].high * args[1].high < 2**32 else U64
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
-                return self._cast(f"({first} * {second}) >> {node.imm}U", wide, here)
+                return self._cast(number, f"({first} * {second}) >> {node.imm}U", wide, here)
             case Op.MIN | Op.MAX:
                 wide = joint_type(*args)
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
                 sign = "<" if node.op is Op.MIN else ">"
-                return self._cast(f"({first} {sign} {second}) ? {first} : {second}", wide, here)
+                return self._cast(number, f"({first} {sign} {second}) ? {first} : {second}", wide, here)
             case Op.SELECT:
                 first, second = self._value(node.args[1], here), self._value(node.args[2], here)
+                if all(_fixed(arg) for arg in args[1:]):
+                    first = f"({here}){first}"  # two bare constants would have a type as narrow as they are
                 return f"{self._condition(node.args[0])} ? {first} : {second}"
             case Op.TABLE:
                 return self._table(node, here)
@@ -206,44 +151,38 @@ class Printer:
         if _fixed(node):
             return literal(node.low, ctype)
         if node.op in (Op.GT, Op.EQ):
-            return f"({self._condition(number)} ? {literal(1, ctype)} : {literal(0, ctype)})"
-        have = I32 if node.op is Op.TREES else type_of(node)
+            return f"({self._condition(number)} ? ({ctype}){literal(1, ctype)} : {literal(0, ctype)})"
+        have = I32 if number == self.lowered.sum else type_of(node)
         return self.names[number] if have == ctype else f"({ctype}){self.names[number]}"
 
-    def _cast(self, text: str, have: str, want: str) -> str:
+    def _cast(self, number: int, text: str, have: str, want: str) -> str:
+        """The value of an expression in another type. One that changes its sign or gets wider has a name of its own first:
+        MISRA C 10.8 lets a composite expression only be cut."""
         if have == want:
             return text
-        return f"({want}){text}" if text.replace("->", "").isidentifier() else f"({want})({text})"
-
-    def _feature_nodes(self) -> list[Node]:
-        for node in self.program.nodes:
-            if node.op is Op.TREES:
-                return [self.program.nodes[a] for a in node.args]
-        return []
+        if text.replace("->", "").isidentifier():
+            return f"({want}){text}"
+        cut = have[0] == want[0] and RANGES[have][1] > RANGES[want][1]
+        if cut:
+            return f"({want})({text})"
+        name = f"{self.names[number]}_{'wide' if have[0] == want[0] else 'signed' if have[0] == 'i' else 'unsigned'}"
+        self._before.append(Statement(f"const {have} {name} = {text};"))
+        return f"({want}){name}"
 
     def _needed(self) -> list[int]:
-        """Nodes that the result or the new context depends on, in order."""
-        todo = [self.program.result, *(s.node for s in self.program.state)]
-        seen: set[int] = set()
-        while todo:
-            number = todo.pop()
-            if number not in seen:
-                seen.add(number)
-                node = self.program.nodes[number]
-                if node.op is Op.TREES:
-                    todo += (node.args[feature] for feature in self._looked_at())
-                elif not _fixed(node):
-                    todo += node.args
-        return sorted(seen)
+        """Nodes that the result or the new context depends on, in order; of the trees' features those still read."""
+        read = features_read(self.lowered.forest) if self.lowered.forest else set()
 
-    def _looked_at(self) -> set[int]:
-        """Features that a branch is left for: where leaves are equal, a split asks for nothing."""
-        roots = (branches(tree, prune=not self.naive) for tree in self.program.ensemble.trees)
-        return {feature for root in roots for feature in _features_of(root)}
+        def operands(node: Node) -> list[int]:
+            if node.op is Op.TREES:
+                return [node.args[feature] for feature in sorted(read)]
+            return [] if _fixed(node) else list(node.args)
+
+        return needed(self.program, operands)
 
     def _names(self) -> dict[int, str]:
         """A C identifier for every node that gets one; unnamed nodes are numbered, twins get their number too."""
-        taken: set[str] = {"flow", "event", "params", "leaf"}
+        taken: set[str] = {"flow", "event", "params", "leaf", "leaves", "place", "word"}
         names: dict[int, str] = {}
         for number, node in enumerate(self.program.nodes):
             name = node.name or f"v{number}"
@@ -258,9 +197,3 @@ def _fixed(node: Node) -> bool:
     So no shift by a type's whole width, which C leaves undefined, is ever printed: its result would be fixed at 0.
     """
     return node.low == node.high and node.op is not Op.TREES
-
-
-def _features_of(node: Leaf | Branch) -> set[int]:
-    if isinstance(node, Leaf):
-        return set()
-    return {node.feature} | _features_of(node.above) | _features_of(node.below)

@@ -4,6 +4,7 @@ Random ones (plausible traffic, and any bit pattern) and edges: every threshold 
 and leaf of the trees with an input that shows an error in it, extremes of each field, RTT wrap, the new flow.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from codegen.clamps import clamp_rows
 from codegen.edges import Pool, make_pool, points_of, stored_key, trees_node
 from codegen.inputs import Integers, Row, anything, columns_of, field_range, keys, plausible, split
-from codegen.paths import find, visits
+from codegen.joint import Group
+from codegen.paths import cells, find, visits
 from spec.interpret import evaluate
 from spec.program import Program
 from spec.signals import U32_MAX
@@ -48,8 +50,16 @@ class Edges:
     visits_made: int = 0
 
 
-def make(program: Program, defaults: dict[str, int], *, seed: int, random_rows: int = 1024) -> tuple[Vectors, Edges]:
-    """Vectors for ``program`` and the operator's default parameters; the same seed gives the same ones."""
+def make(
+    program: Program,
+    defaults: dict[str, int],
+    *,
+    seed: int,
+    random_rows: int = 1024,
+    groups: Sequence[Group] = (),
+) -> tuple[Vectors, Edges]:
+    """Vectors for ``program`` and the operator's default parameters; the same seed gives the same ones. ``groups``:
+    joint tables of the emitted C, each entry of which gets a row."""
     rng = np.random.default_rng(seed)
     rows: list[tuple[str, Row]] = []
     rows += [("random", plausible(program, defaults, rng)) for _ in range(random_rows)]
@@ -59,7 +69,7 @@ def make(program: Program, defaults: dict[str, int], *, seed: int, random_rows: 
     if trees_node(program) is not None:
         pool = make_pool(program, defaults, rng)
         on_thresholds, wanted = _thresholds(program, defaults, pool, rng)
-        places = visits(program)
+        places = [*visits(program), *cells(program, groups)]
         visiting, made = find(program, pool, places, rng)
         rows += on_thresholds + visiting
         edges = Edges(wanted, len(on_thresholds), len(places), made)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,10 +21,10 @@ from spec.student import Student
 def emitted() -> Callable[..., Path]:
     """Saves a student as an artefact in a folder and emits it there."""
 
-    def make(student: Student, folder: Path, *, target: str = "generic", seed: int = 0) -> Path:
+    def make(student: Student, folder: Path, *, target: str = "generic", seed: int = 0, **choices: Any) -> Path:
         with writing(folder / "student", "student") as work:
             student.save(work)
-        emit(folder / "student", folder / "firmware", target=target, seed=seed)
+        emit(folder / "student", folder / "firmware", target=target, seed=seed, **choices)
         return folder / "firmware"
 
     return make

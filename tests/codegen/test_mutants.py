@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
+from codegen.choose import Limits
+from codegen.lower import Options
 from spec.ensemble import Split, Tree
 
 SEEDS = (1, 2, 3)
@@ -65,7 +67,8 @@ class Lab:
 
 @pytest.fixture(scope="module", params=SEEDS)
 def lab(request, emitted, tmp_path_factory, host_compiler, run):
-    folder = emitted(trained_like(request.param), tmp_path_factory.mktemp("lab"))
+    options = Options(form="branches")
+    folder = emitted(trained_like(request.param), tmp_path_factory.mktemp("lab"), options=options)
     made = Lab(folder, host_compiler, run)
     assert made.passes(made.text), "the policy itself fails"
     return made
@@ -85,11 +88,11 @@ def shifted(amount: int) -> Callable[[re.Match[str]], str]:
     return lambda m: f"{m[1]}{int(m[2]) + amount}{m[3]}"
 
 
-THRESHOLD = r"^( +if \(\w+ > \(?)(-?\d+)(U?\)?\) \{)"
+THRESHOLD = r"^( +if \(\w+ (?:>|<=) \(?)(-?\d+)(U?\)?\) \{)"
 LEAF = r"^( +leaf = \(?)(-?\d+)(\)?;)"
 CLAMP = r"^( +const \w+ \w+ = )((?:\(\w+\)\()?)\((\w+) [<>] ([\w()-]+)\) \? \3 : \4(\)?;)"
 EVERYWHERE = {
-    "> flipped to >=": lambda c: each(r"^( +if \(\w+) > ", r"\1 >= ", c),
+    "> flipped to >=": lambda c: each(r"^( +if \(\w+) > ", r"\1 >= ", c) + each(r"^( +if \(\w+) <= ", r"\1 < ", c),
     "threshold + 1": lambda c: each(THRESHOLD, shifted(1), c),
     "threshold - 1": lambda c: each(THRESHOLD, shifted(-1), c),
     "comparison reversed": lambda c: each(r"^( +if \(\w+) > ", r"\1 <= ", c),

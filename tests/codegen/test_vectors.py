@@ -6,10 +6,11 @@ from drawing import ACTIONS, FEATURES, drawn_students, make_student
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegen.branches import branches, depth
 from codegen.edges import stored_key, trees_node
+from codegen.forest import depth, nested, value
 from codegen.inputs import split
-from codegen.paths import value, visits
+from codegen.passes.prune import pruned
+from codegen.paths import visits
 from codegen.vectors import make
 from spec.ensemble import Split, Tree
 from spec.interpret import evaluate, trace
@@ -147,9 +148,10 @@ def test_pruned_trees_equal_unpruned_ones_on_all_cells(tree):
     for level, asked in enumerate(tree.splits):
         index += (x[:, asked.feature] > asked.threshold) * 2**level
     leaves = np.asarray(tree.leaves)[index]
-    assert np.array_equal(value(branches(tree, prune=False), x), leaves)
-    assert np.array_equal(value(branches(tree), x), leaves)
-    assert depth(branches(tree)) <= depth(branches(tree, prune=False)) == tree.depth
+    less = pruned(nested(tree), dict.fromkeys(range(3), (-3, 6)))
+    assert np.array_equal(value(nested(tree), x), leaves)
+    assert np.array_equal(value(less, x), leaves)
+    assert depth(less) <= depth(nested(tree)) == tree.depth
 
 
 def test_no_branch_of_a_pruned_tree_is_decided_by_those_above_it():

@@ -1,0 +1,45 @@
+"""What instructions cost on an engine, for choosing between forms. A guess at what a compiler makes, in its cycles:
+the proof and the core decide what is true (`rlcc verify`, `rlcc emulate`).
+
+Sources: the instruction timing table of Ibex's documentation; verify/costs.py holds the model that is checked.
+"""
+
+from dataclasses import dataclass
+
+from spec.errors import InputError
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Cycles an instruction. ``constant`` loads what 12 bits or the upper 20 cannot hold alone: lui and addi."""
+
+    name: str
+    alu: int = 1
+    load: int = 2
+    jump: int = 2
+    taken: int = 3
+    not_taken: int = 1
+
+    def constant(self, value: int) -> int:
+        """Cycles to have ``value`` in a register."""
+        signed = value - 2**32 if value >= 2**31 else value
+        if signed == 0:
+            return 0
+        short = -2048 <= signed < 2048 or signed % 4096 == 0
+        return self.alu if short else 2 * self.alu
+
+    def look_up(self) -> int:
+        """Field of a word, address, load, sum."""
+        return 2 * self.alu + self.alu + self.load + self.alu
+
+
+ENGINES = {
+    "ibex-small": Engine("ibex-small"),
+    "ibex-maxperf": Engine("ibex-maxperf", load=2, taken=2),
+}
+
+
+def engine_named(name: str) -> Engine:
+    if name not in ENGINES:
+        raise InputError(f"there is no cost model of an engine {name!r}; choose one of {', '.join(ENGINES)}")
+    return ENGINES[name]

@@ -1,0 +1,156 @@
+"""Trees joined through a small table: each feature is placed among its thresholds once, the places of all features make
+an index, and one load gives the sum of all trees of the group.
+
+    word  = place of feature 0 + place of feature 1 + ..        one constant a feature holds its share of every index
+    index = (word >> shift) & mask                              a field of the word a group
+    sum  += leaves[offset + index]
+
+A place contributes ``class * stride`` to the index, as in an array of several dimensions. The fields never carry into
+each other, because the greatest index of a group fits its field.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from codegen.forest import Forest, Integers, Node, branches_of, value
+
+WORD_BITS = 32
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The classes of a feature that a group tells apart: ``len(thresholds) + 1`` of them."""
+
+    feature: int
+    thresholds: tuple[int, ...]
+    stride: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Trees of one sum, by number, and their joint table. ``shift``, ``offset``: its field and its part of the array.
+    Groups are kept in the order of their fields, the topmost last."""
+
+    total: int
+    trees: tuple[int, ...]
+    axes: tuple[Axis, ...]
+    entries: tuple[int, ...]
+    shift: int = 0
+    offset: int = 0
+
+    @cached_property
+    def width(self) -> int:
+        """Bits of the field."""
+        return (len(self.entries) - 1).bit_length()
+
+
+def thresholds_of(trees: Sequence[Node]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for tree in trees:
+        for branch in branches_of(tree):
+            found.setdefault(branch.feature, set()).add(branch.threshold)
+    return found
+
+
+def size_of(thresholds: dict[int, set[int]]) -> int:
+    """Entries of a joint table before any is found idle."""
+    return prod(len(values) + 1 for values in thresholds.values())
+
+
+def join(forest: Forest, total: int, trees: Sequence[int]) -> Group:
+    """The joint table of some trees; classes that no tree of the group tells apart are one."""
+    members = [forest.sums[total].trees[number] for number in trees]
+    borders = {feature: sorted(values) for feature, values in sorted(thresholds_of(members).items())}
+    table = _table(members, borders, len(forest.features))
+    for axis, feature in enumerate(borders):
+        same = [
+            np.array_equal(np.take(table, place, axis), np.take(table, place + 1, axis))
+            for place in range(len(borders[feature]))
+        ]
+        table = np.delete(table, np.flatnonzero(same), axis)
+        borders[feature] = [t for t, idle in zip(borders[feature], same, strict=True) if not idle]
+    kept = [feature for feature in borders if borders[feature]]
+    axes, stride = [], 1
+    for feature in reversed(kept):
+        axes.append(Axis(feature, tuple(borders[feature]), stride))
+        stride *= len(borders[feature]) + 1
+    return Group(total, tuple(trees), tuple(reversed(axes)), tuple(int(v) for v in table.reshape(-1)))
+
+
+def _table(trees: Sequence[Node], borders: dict[int, list[int]], features: int) -> Integers:
+    """Sums of the trees over all classes, one axis a feature. The value ``t`` stands for the class that ends there."""
+    samples = [np.array([*values, values[-1] + 1], dtype=np.int64) for values in borders.values()]
+    grid = np.meshgrid(*samples, indexing="ij") if samples else []
+    shape = tuple(len(s) for s in samples)
+    rows = np.zeros((prod(shape), features), dtype=np.int64)
+    for feature, column in zip(borders, grid, strict=True):
+        rows[:, feature] = column.reshape(-1)
+    total = np.zeros(len(rows), dtype=np.int64)
+    for tree in trees:
+        total += value(tree, rows)
+    return total.reshape(shape)
+
+
+def packed(forest: Forest, groups: Sequence[Group]) -> tuple[Group, ...] | None:
+    """The groups with their fields and offsets, widest last; None where a word cannot hold the fields.
+
+    The widest is last, so that behind each narrower table follow (or are padded) as many entries as its field can name:
+    no word whatsoever leads its look-up out of the array. The topmost field needs no mask.
+
+    The bias goes into the table of a sum's last group; where a sum has only one group and no other tree, so do its
+    limits: its entries are then the clamped sums themselves.
+    """
+    placed, shift, offset = [], 0, 0
+    biased: set[int] = set()
+    for group in sorted(groups, key=lambda g: (-g.width, g.total, g.trees)):
+        total = forest.sums[group.total]
+        entries = group.entries
+        if group.total not in biased:
+            entries = tuple(entry + total.bias for entry in entries)
+            if len(group.trees) == len(total.trees):
+                entries = tuple(min(max(entry, total.low), total.high) for entry in entries)
+            biased.add(group.total)
+        placed.append(replace(group, entries=entries))
+    for number, group in enumerate(reversed(placed)):
+        placed[-1 - number] = replace(group, shift=shift, offset=offset)
+        shift += group.width
+        offset += len(group.entries)
+    return tuple(reversed(placed)) if shift <= WORD_BITS else None
+
+
+def array_of(groups: Sequence[Group]) -> tuple[int, ...]:
+    """The tables of all groups one behind the other, padded with zeros to what a masked field can name."""
+    entries = [entry for group in groups for entry in group.entries]
+    reach = max((group.offset + (1 << group.width) for group in groups[:-1]), default=0)
+    return (*entries, *([0] * (reach - len(entries))))
+
+
+@dataclass(frozen=True)
+class Placing:
+    """``words[i]``: what interval i of a feature (between its ``thresholds``) contributes to the word of all groups."""
+
+    feature: int
+    thresholds: tuple[int, ...]
+    words: tuple[int, ...]
+
+
+def placings(groups: Sequence[Group]) -> tuple[Placing, ...]:
+    """The search of each feature that some group looks at."""
+    axes: dict[int, list[tuple[Group, Axis]]] = {}
+    for group in groups:
+        for axis in group.axes:
+            axes.setdefault(axis.feature, []).append((group, axis))
+    found = []
+    for feature, uses in sorted(axes.items()):
+        thresholds = sorted({t for _, axis in uses for t in axis.thresholds})
+        samples = np.array([*thresholds, thresholds[-1] + 1])
+        words = np.zeros(len(samples), dtype=np.int64)
+        for group, axis in uses:
+            places = np.searchsorted(np.array(axis.thresholds), samples, side="left")
+            words += places * axis.stride << group.shift
+        found.append(Placing(feature, tuple(thresholds), tuple(int(w) for w in words)))
+    return tuple(found)

@@ -1,0 +1,123 @@
+"""From trees to their forms, pass by pass.
+
+Each pass can be dumped and left out: `rlcc emit --dump-passes FOLDER`, `--without PASS`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from codegen.choose import FORMS, OBJECTIVES, Choice, Limits, choose
+from codegen.engines import Engine, engine_named
+from codegen.forest import Branch, Forest, Leaf, Node
+from codegen.passes.limits import limits
+from codegen.passes.merge import merge
+from codegen.passes.prune import prune
+from codegen.passes.reorder import reorder
+from spec.ensemble import integer
+from spec.errors import InputError
+
+PASSES = ("high-word", "prune", "merge", "limits", "reorder")
+"""The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each
+may be left out."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compile. ``engine``: the cost model; ``optimise``: worst, mean or size; ``form``: auto or one of
+    ``codegen.choose.FORMS``; ``without``: passes left out; ``one_function``: no function of its own for a tree."""
+
+    engine: str = "ibex-small"
+    optimise: str = "worst"
+    form: str = "auto"
+    limits: Limits = field(default_factory=Limits)
+    without: tuple[str, ...] = ()
+    one_function: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            "optimise": self.optimise,
+            "form": self.form,
+            "limits": vars(self.limits),
+            "without": list(self.without),
+            "one_function": self.one_function,
+        }
+
+    @staticmethod
+    def from_json(data: Any) -> "Options":
+        """Inverse of ``to_json``; InputError where it is not such a record."""
+        try:
+            limits = Limits(**{k: None if v is None else integer(v) for k, v in data["limits"].items()})
+            options = Options(
+                engine=str(data["engine"]),
+                optimise=str(data["optimise"]),
+                form=str(data["form"]),
+                limits=limits,
+                without=tuple(str(name) for name in data["without"]),
+                one_function=data["one_function"] is True,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"how the firmware was compiled is not readable: {error!r}; emit it again") from None
+        check(options)
+        return options
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A forest after a pass, as text."""
+
+    name: str
+    text: str
+
+
+def lower(forest: Forest, options: Options) -> tuple[Choice, list[Dump]]:
+    """Run the passes and choose the form. InputError for an unknown option or limits that nothing keeps."""
+    check(options)
+    engine = engine_named(options.engine)
+    dumps = [Dump("trees", text_of(forest))]
+    for name, run in _runs(engine, options):
+        if name not in options.without:
+            forest = run(forest)
+            dumps.append(Dump(name, text_of(forest)))
+    choice = choose(forest, engine, options.limits, optimise=options.optimise, form=options.form)
+    return choice, dumps
+
+
+def check(options: Options) -> None:
+    """InputError where an option is not one of those there are."""
+    engine_named(options.engine)
+    given: list[tuple[str, str, tuple[str, ...]]] = [("pass", name, PASSES) for name in options.without]
+    given += [("form", options.form, FORMS), ("objective", options.optimise, OBJECTIVES)]
+    for what, name, known in given:
+        if name not in known:
+            raise InputError(f"there is no {what} {name!r}; choose among {', '.join(known)}")
+
+
+def _runs(engine: Engine, options: Options) -> list[tuple[str, Callable[[Forest], Forest]]]:
+    return [
+        ("prune", prune),
+        ("merge", merge),
+        ("limits", limits),
+        ("reorder", lambda forest: reorder(forest, engine, options.optimise)),
+    ]
+
+
+def text_of(forest: Forest) -> str:
+    """The trees as indented questions, for a reader and for a diff."""
+    lines = []
+    for number, total in enumerate(forest.sums):
+        lines.append(f"sum {number}: bias {total.bias}, clamped to {total.low}..{total.high}")
+        for place, tree in enumerate(total.trees):
+            lines.append(f"  tree {place}")
+            lines += _lines(tree, forest, 2)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(node: Node, forest: Forest, level: int) -> list[str]:
+    pad = "  " * level
+    if isinstance(node, Leaf):
+        return [f"{pad}{node.value}"]
+    assert isinstance(node, Branch)
+    question = f"{pad}{forest.features[node.feature].name} > {node.threshold}"
+    return [question, *_lines(node.above, forest, level + 1), f"{pad}else", *_lines(node.below, forest, level + 1)]

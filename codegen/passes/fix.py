@@ -1,0 +1,33 @@
+"""Parameters that an operator gives up: constants from now on, which the compiler folds.
+
+This changes the meaning (another value of the parameter is no longer obeyed), so it is never done unasked; the result
+is a program of its own, which the firmware is then proved equal to.
+"""
+
+from collections.abc import Mapping
+
+from codegen.passes.rewrite import rewritten
+from spec.errors import InputError
+from spec.program import Node, Op, Program, ProgramBuilder
+from spec.signals import PARAM_NAMES
+
+
+def fixed(program: Program, parameters: Mapping[str, int]) -> Program:
+    """The program with constants in place of ``parameters``."""
+    unknown = [name for name in parameters if name not in PARAM_NAMES]
+    if unknown:
+        raise InputError(f"there is no parameter {unknown[0]!r} to fix; choose among {', '.join(PARAM_NAMES)}")
+
+    def rewrite(b: ProgramBuilder, node: Node, args: tuple[int, ...]) -> int | None:
+        if node.op is Op.PARAM and PARAM_NAMES[node.imm] in parameters:
+            return b.const(parameters[PARAM_NAMES[node.imm]])
+        # What ranges decide now: a clamp that never acts is its operand.
+        if node.op in (Op.MIN, Op.MAX):
+            first, second = (b.nodes[a] for a in args)
+            if first.high <= second.low:
+                return args[0] if node.op is Op.MIN else args[1]
+            if second.high <= first.low:
+                return args[1] if node.op is Op.MIN else args[0]
+        return None
+
+    return rewritten(program, rewrite)

@@ -1,0 +1,93 @@
+"""The whole decision lowered: arithmetic passes over the program, the forms of its trees, and what of the clamps behind
+the trees the trees themselves take over."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codegen.choose import Choice
+from codegen.forest import Histogram, of_ensemble
+from codegen.forms import Lowered
+from codegen.lower import Dump, Options, check, lower
+from codegen.passes.fix import fixed
+from codegen.passes.highword import high_words
+from spec.program import Op, Program
+
+
+@dataclass(frozen=True)
+class LoweredProgram:
+    """``features``: the nodes that the trees look at. ``sum``: the node that the trees' sum stands for, clamps behind
+    them included; ``clamped``: the nodes that it takes over."""
+
+    program: Program
+    choice: Choice | None
+    features: tuple[int, ...]
+    sum: int
+    clamped: frozenset[int]
+    one_function: bool
+    dumps: tuple[Dump, ...]
+
+    @property
+    def forest(self) -> Lowered | None:
+        return self.choice.lowered if self.choice else None
+
+
+def lower_program(
+    program: Program,
+    options: Options,
+    visits: Mapping[str, Histogram] | None = None,
+    parameters: Mapping[str, int] | None = None,
+) -> LoweredProgram:
+    """Run every pass that the options leave in. ``visits``: measured frequencies by feature name; ``parameters``: what
+    is a constant from now on (another meaning: `rlcc emit --fix`)."""
+    check(options)
+    dumps = [Dump("program", text_of(program))]
+    if parameters:
+        program = fixed(program, parameters)
+        dumps.append(Dump("fix", text_of(program)))
+    if "high-word" not in options.without:
+        program = high_words(program)
+        dumps.append(Dump("high-word", text_of(program)))
+    trees = next((number for number, node in enumerate(program.nodes) if node.op is Op.TREES), None)
+    if trees is None:
+        return LoweredProgram(program, None, (), -1, frozenset(), options.one_function, tuple(dumps))
+    chain, low, high = _clamps(program, trees)
+    args = program.nodes[trees].args
+    ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
+    known = [visits[name] for name in program.ensemble.features] if visits else []
+    choice, more = lower(of_ensemble(program.ensemble, ranges, (low, high), known), options)
+    return LoweredProgram(
+        program, choice, args, chain[-1], frozenset(chain[:-1]), options.one_function, (*dumps, *more)
+    )
+
+
+def _clamps(program: Program, trees: int) -> tuple[list[int], int, int]:
+    """The trees and the clamps to constants behind them, as long as each has no other use; and what they amount to."""
+    chain, low, high = [trees], -(2**31), 2**31 - 1
+    written = {program.result, *(s.node for s in program.state)}
+    while chain[-1] not in written:
+        users = [n for n, node in enumerate(program.nodes) if chain[-1] in node.args]
+        node = program.nodes[users[0]] if len(users) == 1 else None
+        if node is None or node.op not in (Op.MIN, Op.MAX):
+            break
+        bound = program.nodes[next((a for a in node.args if a != chain[-1]), chain[-1])]
+        if bound.op is not Op.CONST:
+            break
+        # A later clamp clamps the earlier one's bounds too.
+        low, high = (
+            (min(low, bound.imm), min(high, bound.imm))
+            if node.op is Op.MIN
+            else (max(low, bound.imm), max(high, bound.imm))
+        )
+        chain.append(users[0])
+    return chain, low, high
+
+
+def text_of(program: Program) -> str:
+    """The program as one line a node."""
+    lines = []
+    for number, node in enumerate(program.nodes):
+        operands = ", ".join([*(str(a) for a in node.args), *([f"#{node.imm}"] if node.imm else [])])
+        text = f"{node.op.name.lower()}({operands})"
+        lines.append(f"{number:3d} {node.name or '-':28s} {text:28s} [{node.low}, {node.high}]")
+    lines += [f"flow->{s.name} = {s.node}" for s in program.state]
+    return "\n".join([*lines, f"return {program.result}"]) + "\n"

@@ -1,0 +1,105 @@
+"""Ask an oblivious tree's questions in the order, and with the sides the way round, that costs least.
+
+Every path of an oblivious tree asks the same splits, so they may be asked in any order; pruning makes the orders
+differ. Compilers let the first side of an if fall through and jump to the other: the dearer side comes first.
+"""
+
+from dataclasses import replace
+from itertools import permutations
+
+from codegen.engines import Engine
+from codegen.forest import Branch, Forest, Leaf, Node
+from codegen.passes.prune import Known, pruned
+
+MOST_SPLITS = 5
+"""Up to 120 orders are tried."""
+
+
+def worst(node: Node, engine: Engine) -> int:
+    """Cycles of the longest path: at each branch the dearer side falls through."""
+    if isinstance(node, Leaf):
+        return engine.constant(node.value) + engine.jump
+    a, b = sorted((worst(node.above, engine), worst(node.below, engine)), reverse=True)
+    return engine.constant(node.threshold + 1) + max(engine.not_taken + a, engine.taken + b)
+
+
+def mean(node: Node, forest: Forest, engine: Engine, known: Known) -> float:
+    """Expected cycles; the features' measured frequencies taken as independent."""
+    if isinstance(node, Leaf):
+        return float(engine.constant(node.value) + engine.jump)
+    share = share_above(node, forest, known)
+    low, high = known[node.feature]
+    a = mean(node.above, forest, engine, known | {node.feature: (node.threshold, high)})
+    b = mean(node.below, forest, engine, known | {node.feature: (low, node.threshold)})
+    through = max(share, 1 - share)
+    jumps = engine.not_taken * through + engine.taken * (1 - through)
+    return engine.constant(node.threshold + 1) + jumps + share * a + (1 - share) * b
+
+
+def share_above(node: Branch, forest: Forest, known: Known) -> float:
+    """How often the branch is answered with yes; a half where nothing was measured."""
+    if not forest.visits:
+        return 0.5
+    low, high = known[node.feature]
+    histogram = forest.visits[node.feature]
+    above, below = histogram.share(node.threshold, high), histogram.share(low, node.threshold)
+    return above / (above + below) if above + below > 0 else 0.5
+
+
+def reorder(forest: Forest, engine: Engine, optimise: str) -> Forest:
+    """``optimise``: the order of each oblivious tree that is best in the worst case, on average, or in size."""
+    known = {number: (f.low, f.high) for number, f in enumerate(forest.features)}
+
+    def price(tree: Node) -> tuple[float, float]:
+        branches, longest = float(_count(tree)), float(worst(tree, engine))
+        if optimise == "size":
+            return branches, longest
+        return (mean(tree, forest, engine, known) if optimise == "mean" else longest), branches
+
+    def best(tree: Node) -> Node:
+        levels = _levels(tree)
+        if levels is None or not 1 < len(levels) <= MOST_SPLITS:
+            return tree
+        orders = (pruned(_regrown(tree, order), known) for order in permutations(levels))
+        return min(orders, key=price)
+
+    sums = tuple(replace(s, trees=tuple(best(tree) for tree in s.trees)) for s in forest.sums)
+    return replace(forest, sums=sums)
+
+
+def _count(node: Node) -> int:
+    return 0 if isinstance(node, Leaf) else 1 + _count(node.above) + _count(node.below)
+
+
+def _levels(tree: Node) -> list[tuple[int, int]] | None:
+    """The distinct questions of the tree; None where they are more than can be permuted."""
+    found: dict[tuple[int, int], None] = {}
+    todo = [tree]
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, Branch):
+            found[node.feature, node.threshold] = None
+            todo += [node.above, node.below]
+        if len(found) > MOST_SPLITS:
+            return None
+    return list(found)
+
+
+def _regrown(tree: Node, order: tuple[tuple[int, int], ...]) -> Node:
+    """The tree with its questions asked in ``order``."""
+    if not order:
+        assert isinstance(tree, Leaf)
+        return tree
+    feature, threshold = order[0]
+    above, below = _answered(tree, order[0], True), _answered(tree, order[0], False)
+    return Branch(feature, threshold, _regrown(above, order[1:]), _regrown(below, order[1:]))
+
+
+def _answered(tree: Node, question: tuple[int, int], answer: bool) -> Node:
+    if isinstance(tree, Leaf):
+        return tree
+    if (tree.feature, tree.threshold) == question:
+        return _answered(tree.above if answer else tree.below, question, answer)
+    return Branch(
+        tree.feature, tree.threshold, _answered(tree.above, question, answer), _answered(tree.below, question, answer)
+    )

@@ -1,0 +1,78 @@
+"""Where a feature lies among its thresholds: the cheapest search by comparisons.
+
+Each interval between neighbouring thresholds ends in a word (a constant). An optimal alphabetic search tree is found by
+dynamic programming, with the costs as they are: a constant takes one instruction or two, a branch that falls through
+costs less than one that is taken, so a balanced tree is not the best one.
+
+    x > 811 ?  (x > 11535 ?  word 3 : word 2)  :  (x > 11 ? word 1 : word 0)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from codegen.engines import Engine
+
+MOST = 96
+"""Above so many thresholds the search is balanced instead: the programming is cubic."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The feature lies in interval ``place``, counted from below."""
+
+    place: int
+
+
+@dataclass(frozen=True)
+class Ask:
+    """``feature > thresholds[border]``; the side ``first`` (true: above) is printed first, so it falls through."""
+
+    border: int
+    first: bool
+    above: "Found | Ask"
+    below: "Found | Ask"
+
+
+SearchNode = Found | Ask
+
+
+def plan(
+    thresholds: Sequence[int], words: Sequence[int], engine: Engine, shares: Sequence[float] | None = None
+) -> tuple[SearchNode, float]:
+    """The search over ``len(thresholds) + 1`` intervals and its cycles: in the worst case, or on average where the
+    ``shares`` of the intervals are given."""
+    leaf = [float(engine.constant(word) + engine.jump) for word in words]
+
+    def split(first: int, last: int) -> tuple[float, int]:
+        """Price of the intervals first..last and the border to ask for."""
+        if first == last:
+            return leaf[first] * (shares[first] if shares else 1.0), -1
+        if last - first > MOST:
+            middle = (first + last) // 2
+            return joined(first, middle, last), middle
+        return min((joined(first, border, last), border) for border in range(first, last))
+
+    @cache
+    def price(first: int, last: int) -> float:
+        return split(first, last)[0]
+
+    def joined(first: int, border: int, last: int) -> float:
+        below, above = price(first, border), price(border + 1, last)
+        compare = engine.constant(thresholds[border] + 1)
+        if shares is None:
+            dear, cheap = max(below, above), min(below, above)
+            return compare + max(engine.not_taken + dear, engine.taken + cheap)
+        often, seldom = sorted((sum(shares[first : border + 1]), sum(shares[border + 1 : last + 1])), reverse=True)
+        return compare * (often + seldom) + engine.not_taken * often + engine.taken * seldom + below + above
+
+    def build(first: int, last: int) -> SearchNode:
+        if first == last:
+            return Found(first)
+        border = split(first, last)[1]
+        above, below = price(border + 1, last), price(first, border)
+        if shares is not None:
+            above, below = sum(shares[border + 1 : last + 1]), sum(shares[first : border + 1])
+        return Ask(border, above >= below, build(border + 1, last), build(first, border))
+
+    return build(0, len(thresholds)), price(0, len(thresholds))

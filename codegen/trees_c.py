@@ -1,0 +1,252 @@
+"""Lowered trees as C: static functions, a constant table, and the statements that add them up.
+
+static uint32_t place_action_1(const int32_t action_1) { .. }      a search: nested if-else, one word an interval
+static int32_t tree_03(const uint32_t congestion_q20) { .. }       a tree in branches
+static const int16_t leaves[486] = { .. };                         joint tables, one behind the other
+place += place_action_1(action_1);
+trees += (int32_t)leaves[(place >> 9U) & 0x7FU];
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from codegen.ctypes99 import I32, RANGES, U32, literal, type_for
+from codegen.forest import Leaf, Node, features_of, leaves_of
+from codegen.forms import Lowered, Search, entry_bytes, questions_of, table_of
+from codegen.joint import Group
+from codegen.search import Ask, Found, SearchNode
+from spec.errors import InputError
+
+Physical = Callable[[int, int], str]
+"""From (feature, threshold) to the comparison ``feature > threshold`` in physical units, for the comment beside it."""
+
+ENTRIES_A_LINE = 12
+ENTRY_TYPES = {1: "int8_t", 2: "int16_t", 4: "int32_t"}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A static function: what it returns, its parameters as (type, name), the numbers of those features, its body."""
+
+    name: str
+    returns: str
+    parameters: tuple[tuple[str, str], ...]
+    features: tuple[int, ...]
+    body: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One line of the decision; ``note`` becomes its comment."""
+
+    code: str
+    note: str = ""
+
+
+class TreePrinter:
+    """Prints one lowered forest. ``one_function``: trees in branches stand in the caller, not in functions of their
+    own. ``plain``: every feature is an int32_t (a kernel that is called with a row of them)."""
+
+    def __init__(
+        self, lowered: Lowered, physical: Physical | None = None, *, one_function: bool = False, plain: bool = False
+    ) -> None:
+        self.lowered = lowered
+        self.physical = physical
+        self.one_function = one_function
+        self.types = [I32 if plain else type_for(f.low, f.high) for f in lowered.forest.features]
+        self._check_sums()
+
+    def functions(self) -> list[Function]:
+        found = [self._search(search) for search in self.lowered.searches]
+        if not self.one_function:
+            found += [self._tree(place) for place in self.lowered.branches]
+        return found
+
+    def tables(self) -> list[str]:
+        """The constant tables, to stand in the block that reads them."""
+        lines = _array("leaves", self.lowered.array) if self.lowered.groups else []
+        for place in self.lowered.indexed:
+            tree = self.lowered.tree(place)
+            lines += _array(f"leaves_{_number(place)}", table_of(tree, questions_of(tree)))
+        return lines
+
+    def statements(self, names: Sequence[str], value: Callable[[int, str], str]) -> list[Statement]:
+        """Statements after which ``names[i]`` holds sum i. ``value(feature, type)`` is a feature as an operand."""
+        lines: list[Statement] = []
+        for position, search in enumerate(self.lowered.searches):
+            function = self._search(search)
+            call = f"{function.name}({value(search.placing.feature, self.types[search.placing.feature])})"
+            lines.append(
+                Statement(f"place += {call};")
+                if position
+                else Statement(
+                    f"uint32_t place = {call};", "a field a table, in each what the feature adds to its index"
+                )
+            )
+        for total, name in enumerate(names):
+            looked_up = [group for group in self.lowered.groups if group.total == total]
+            if looked_up:
+                lines += [self._look_up(group, name, first=not n) for n, group in enumerate(looked_up)]
+            else:
+                lines.append(
+                    Statement(f"int32_t {name} = {literal(self.lowered.forest.sums[total].bias, I32)};", "bias")
+                )
+            for place in self.lowered.indexed:
+                lines += self._indexed(place, name, value) if place[0] == total else []
+            for place in self.lowered.branches:
+                lines += self._branches(place, name, value) if place[0] == total else []
+            lines += self._clamps(total, name)
+        return lines
+
+    def _clamps(self, number: int, name: str) -> list[Statement]:
+        total = self.lowered.forest.sums[number]
+        if not self.lowered.clamps(number):
+            return []
+        bounds = [(total.low, ">")] if total.low > -(2**31) else []
+        bounds += [(total.high, "<")] if total.high < 2**31 - 1 else []
+        return [
+            Statement(f"{name} = ({name} {sign} {literal(b, I32)}) ? {name} : {literal(b, I32)};", "the action's limit")
+            for b, sign in bounds
+        ]
+
+    def _look_up(self, group: Group, name: str, *, first: bool) -> Statement:
+        index = "place" if group.shift == 0 else f"(place >> {group.shift}U)"
+        if group is not self.lowered.groups[-1]:
+            index = f"({index} & {(1 << group.width) - 1}U)"
+        if group.offset:
+            index = f"{index} + {group.offset}U"
+        note = ("trees " if len(group.trees) > 1 else "tree ") + ", ".join(str(t) for t in group.trees)
+        entry = _widened(f"leaves[{index}]", entry_bytes(self.lowered.array))
+        return Statement(f"int32_t {name} = {entry};" if first else f"{name} += {entry};", note)
+
+    def _indexed(self, place: tuple[int, int], name: str, value: Callable[[int, str], str]) -> list[Statement]:
+        tree = self.lowered.tree(place)
+        questions = questions_of(tree)
+        index = f"index_{_number(place)}"
+        lines = []
+        for bit, (feature, threshold) in enumerate(questions):
+            ctype = self.types[feature]
+            asked = f"({value(feature, ctype)} > {literal(threshold, ctype)}) ? (uint32_t){1 << bit}U : 0U"
+            lines.append(
+                Statement(
+                    f"{index} += {asked};" if bit else f"uint32_t {index} = {asked};", self._meaning(feature, threshold)
+                )
+            )
+        entries = table_of(tree, questions)
+        return [*lines, Statement(f"{name} += {_widened(f'leaves_{_number(place)}[{index}]', entry_bytes(entries))};")]
+
+    def _branches(self, place: tuple[int, int], name: str, value: Callable[[int, str], str]) -> list[Statement]:
+        tree = self.lowered.tree(place)
+        if not self.one_function:
+            function = self._tree(place)
+            arguments = ", ".join(value(f, t) for f, (t, _) in zip(function.features, function.parameters, strict=True))
+            return [Statement(f"{name} += {function.name}({arguments});")]
+        # Inside a block each feature goes by its own value: a name where it has one.
+        spelled = {f: value(f, self.types[f]) for f in features_of(tree)}
+        return [
+            Statement(line) for line in self._nest(tree, lambda leaf: f"{name} += {literal(leaf, I32)};", spelled, 0)
+        ]
+
+    def _tree(self, place: tuple[int, int]) -> Function:
+        tree = self.lowered.tree(place)
+        used = features_of(tree)
+        features = self.lowered.forest.features
+        spelled = {f: features[f].name for f in used}
+        body = ["    int32_t leaf;", ""]
+        body += self._nest(tree, lambda leaf: f"leaf = {literal(leaf, I32)};", spelled, 1)
+        parameters = tuple((self.types[f], features[f].name) for f in used)
+        return Function(f"tree_{_number(place)}", I32, parameters, used, (*body, "", "    return leaf;"))
+
+    def _search(self, search: Search) -> Function:
+        feature = search.placing.feature
+        name = self.lowered.forest.features[feature].name
+        body = ["    uint32_t word;", "", *self._ask(search, search.root, 1), "", "    return word;"]
+        return Function(f"place_{name}", U32, ((self.types[feature], name),), (feature,), tuple(body))
+
+    def _ask(self, search: Search, node: SearchNode, level: int) -> list[str]:
+        pad = "    " * level
+        if isinstance(node, Found):
+            return [f"{pad}word = 0x{search.placing.words[node.place]:X}U;"]
+        assert isinstance(node, Ask)
+        feature, threshold = search.placing.feature, search.placing.thresholds[node.border]
+        first, second = (node.above, node.below) if node.first else (node.below, node.above)
+        return self._either(
+            feature,
+            self.lowered.forest.features[feature].name,
+            threshold,
+            node.first,
+            self._ask(search, first, level + 1),
+            self._ask(search, second, level + 1),
+            pad,
+        )
+
+    def _nest(self, node: Node, leaf: Callable[[int], str], spelled: dict[int, str], level: int) -> list[str]:
+        pad = "    " * level
+        if isinstance(node, Leaf):
+            return [pad + leaf(node.value)]
+        above = self._nest(node.above, leaf, spelled, level + 1)
+        below = self._nest(node.below, leaf, spelled, level + 1)
+        first = len(above) >= len(below)
+        sides = (above, below) if first else (below, above)
+        return self._either(node.feature, spelled[node.feature], node.threshold, first, *sides, pad)
+
+    def _either(
+        self, feature: int, name: str, threshold: int, above: bool, first: list[str], second: list[str], pad: str
+    ) -> list[str]:
+        """An if-else whose first side is what lies above the threshold, or below it."""
+        ctype = self.types[feature]
+        low, high = RANGES[ctype]
+        if threshold < low:
+            raise InputError(f"the threshold {threshold} of {name} lies below its type; leave the pass prune in")
+        threshold = min(threshold, high)  # above the type: never true, as it should be
+        meaning = self._meaning(feature, threshold)
+        comment = (f" /* {meaning} */" if above else f" /* not {meaning} */") if meaning else ""
+        sign = ">" if above else "<="
+        return [
+            f"{pad}if ({name} {sign} {literal(threshold, ctype)}) {{{comment}",
+            *first,
+            f"{pad}}} else {{",
+            *second,
+            f"{pad}}}",
+        ]
+
+    def _meaning(self, feature: int, threshold: int) -> str:
+        return self.physical(feature, threshold) if self.physical else ""
+
+    def _check_sums(self) -> None:
+        """Partial sums must fit an int32_t, whatever is added first."""
+        for total in self.lowered.forest.sums:
+            leaves = [list(leaves_of(tree)) for tree in total.trees]
+            low = total.bias + sum(min(0, *values) for values in leaves)
+            high = total.bias + sum(max(0, *values) for values in leaves)
+            if not RANGES[I32][0] <= low <= high <= RANGES[I32][1]:
+                raise InputError(
+                    f"the trees can add up to {low}..{high}, which 32 bits cannot hold; use fewer leaf bits"
+                )
+
+
+def features_read(lowered: Lowered) -> set[int]:
+    """Features that the lowered trees still look at: where leaves are equal, a split asks for nothing."""
+    found = {search.placing.feature for search in lowered.searches}
+    for place in (*lowered.branches, *lowered.indexed):
+        found |= set(features_of(lowered.tree(place)))
+    return found
+
+
+def _widened(entry: str, size: int) -> str:
+    return entry if size == 4 else f"(int32_t){entry}"
+
+
+def _array(name: str, entries: Sequence[int]) -> list[str]:
+    ctype = ENTRY_TYPES[entry_bytes(entries)]
+    texts = [literal(e, I32).strip("()") if e > -(2**31) else literal(e, I32) for e in entries]
+    lines = [
+        "    " + ", ".join(texts[start : start + ENTRIES_A_LINE]) + ","
+        for start in range(0, len(texts), ENTRIES_A_LINE)
+    ]
+    return [f"static const {ctype} {name}[{len(entries)}] = {{", *lines, "};"]
+
+
+def _number(place: tuple[int, int]) -> str:
+    total, number = place
+    return f"{number:02d}" if total == 0 else f"{total}_{number:02d}"
