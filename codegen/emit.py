@@ -6,7 +6,7 @@ held to, lies beside it as program.json.
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from codegen.lower import Options
 from codegen.passes.fix import fixed
 from codegen.passes.program import LoweredProgram, lower_program
 from codegen.printer import Printer
-from codegen.render import Source, render
+from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, misfit, target_named, targets_named
 from codegen.vectors import Vectors, make
 from spec.documents import dump_json, write_atomically
@@ -48,6 +48,7 @@ def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choice
     InputError where the student is not one, its context does not fit the target, or no form keeps the limits.
     """
     emission = Emission(**choices)
+    emission = replace(emission, options=options_for(emission.target, emission.options))
     parent = opened(student_folder, "student")
     student = load_student(student_folder / STUDENT_NAME)
     details: dict[str, Any] = {}
@@ -59,6 +60,16 @@ def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choice
         if dumps is not None:
             write_dumps(lowered, dumps)
     return details
+
+
+def options_for(target: str, options: Options) -> Options:
+    """The options with the form that the target asks for, if it does; InputError where another was asked for."""
+    form = None if target == ALL else target_named(target).form
+    if form is None or options.form == form:
+        return options
+    if options.form != "auto":
+        raise InputError(f"the target {target} takes trees as {form} only; leave out --form {options.form}")
+    return replace(options, form=form)
 
 
 def write_dumps(lowered: LoweredProgram, folder: Path) -> None:
@@ -125,10 +136,14 @@ def fill(
 ) -> dict[str, Any]:
     """Write every file of a firmware folder but its manifest; returns the manifest's details."""
     program = program_of(student, emission.fix)
-    targets, left_out = _fitting(lowered, emission.target)
+    targets, left_out = _fitting(student, lowered, emission)
     vectors, edges = make(program, student.params(), seed=emission.seed, groups=_groups(lowered))
     source = Source(student, student_hash, lowered, _as_they_came(program), emission.fix)
     render(source, targets, emission.target, folder)
+    for target in targets:
+        if target.form not in (None, emission.options.form):
+            own = replace(emission, options=replace(emission.options, form=str(target.form)))
+            render_core(replace(source, lowered=lowered_student(student, own)), target, folder / target.name)
     write_atomically(folder / "vectors.csv", vectors.to_csv())
     write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
     write_atomically(folder / "program.json", dump_json(program.to_json()))
@@ -152,20 +167,24 @@ def fill(
     }
 
 
-def _fitting(lowered: LoweredProgram, name: str) -> tuple[tuple[Target, ...], dict[str, str]]:
+def _fitting(
+    student: Student, lowered: LoweredProgram, emission: Emission
+) -> tuple[tuple[Target, ...], dict[str, str]]:
     """The targets to write; of ``all`` those are left out, with the reason, that cannot hold the policy."""
-    printer = Printer(lowered, lambda feature, threshold: "")
-    widest = max((len(f.parameters) for f in printer.functions()), default=0)
-    size = flow_layout(lowered.program)[1]
-    if name != ALL:
-        target = target_named(name)
-        if reason := misfit(target, signals=printer.signals(), flow_bytes=size, arguments=widest):
-            raise InputError(reason)
-        return (target,), {}
-    reasons = {t: misfit(t, signals=printer.signals(), flow_bytes=size, arguments=widest) for t in targets_named(ALL)}
-    kept = tuple(target for target, reason in reasons.items() if reason is None)
-    left_out = {target.name: reason for target, reason in reasons.items() if reason is not None}
-    if not kept:
+
+    def reason(target: Target) -> str | None:
+        own = lowered
+        if target.form not in (None, emission.options.form):
+            own = lowered_student(student, replace(emission, options=replace(emission.options, form=str(target.form))))
+        printer = Printer(own, lambda feature, threshold: "")
+        widest = max((len(f.parameters) for f in printer.functions()), default=0)
+        size = flow_layout(lowered.program)[1]
+        return misfit(target, signals=printer.signals(), flow_bytes=size, arguments=widest)
+
+    reasons = {target: reason(target) for target in targets_named(emission.target)}
+    left_out = {target.name: why for target, why in reasons.items() if why is not None}
+    kept = tuple(target for target in reasons if target.name not in left_out)
+    if not kept or (left_out and emission.target != ALL):
         raise InputError(next(iter(left_out.values())))
     return kept, left_out
 

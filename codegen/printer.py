@@ -156,8 +156,8 @@ class Printer:
         return self.names[number] if have == ctype else f"({ctype}){self.names[number]}"
 
     def _cast(self, number: int, text: str, have: str, want: str) -> str:
-        """The value of an expression in another type. One that changes its sign or gets wider has a name of its own first:
-        MISRA C 10.8 lets a composite expression only be cut."""
+        """The value of an expression in another type. One that changes its sign or gets wider has a name of its own
+        first: MISRA C 10.8 lets a composite expression only be cut."""
         if have == want:
             return text
         if text.replace("->", "").isidentifier():

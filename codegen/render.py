@@ -47,24 +47,15 @@ class Source:
 
 def render(source: Source, targets: tuple[Target, ...], name: str, folder: Path) -> None:
     """Write the policy and every target's adapter: beside it for one target, in a folder a target for ``all``."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-    )
-    printer = Printer(source.lowered, physical_comments(source.student))
-    used = printer.signals()
+    environment = _environment()
+    used = Printer(source.lowered, _unexplained).signals()
     common = _common(source, used, min(target.context_bytes for target in targets))
-    sources = [] if name == ALL else list(targets[0].adapter_sources)
-    decision = {
+    core = _decision(source) | {
         "target": ", ".join(target.name for target in targets),
-        "adapter_sources": sources,
-        "functions": printer.functions(),
-        "tables": printer.tables(),
-        "statements": printer.statements(),
-        "writes": printer.writes(),
-        "result": printer.result(),
+        "adapter_sources": [] if name == ALL else list(targets[0].adapter_sources),
     }
     for file in COMMON:
-        text = environment.get_template(f"common/{file}.j2").render(**common, **decision)
+        text = environment.get_template(f"common/{file}.j2").render(**common, **core)
         write_atomically(folder / file, text)
     write_atomically(folder / TREES_ONLY, trees_only(source))
     for target in targets:
@@ -74,6 +65,36 @@ def render(source: Source, targets: tuple[Target, ...], name: str, folder: Path)
         for template in target.templates:
             text = environment.get_template(template).render(**common | own)
             write_atomically(place / Path(template).name.removesuffix(".j2"), text)
+
+
+def render_core(source: Source, target: Target, folder: Path) -> None:
+    """Write a policy of its own for a target that takes another form of the trees than the rest."""
+    used = Printer(source.lowered, _unexplained).signals()
+    common = _common(source, used, target.context_bytes) | {"target": target.name}
+    for file in COMMON[:2]:
+        text = _environment().get_template(f"common/{file}.j2").render(**common, **_decision(source))
+        write_atomically(folder / file, text)
+
+
+def _decision(source: Source) -> dict[str, Any]:
+    printer = Printer(source.lowered, physical_comments(source.student))
+    return {
+        "functions": printer.functions(),
+        "tables": printer.tables(),
+        "statements": printer.statements(),
+        "writes": printer.writes(),
+        "result": printer.result(),
+    }
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    )
+
+
+def _unexplained(feature: int, threshold: int) -> str:
+    return ""
 
 
 def trees_only(source: Source) -> str:
@@ -123,6 +144,8 @@ def _common(source: Source, used: set[str], limit: int) -> dict[str, Any]:
         "depth": program.ensemble.depth,
         "thresholds": sum(len(t) for t in program.ensemble.thresholds().values()),
         "context_bytes": size,
+        "table_bytes": source.lowered.forest.table_bytes if source.lowered.forest else 0,
+        "form": source.lowered.forest.form if source.lowered.forest else "none",
         "context_limit": limit,
         "algo_id": f"0x{int(source.student_hash[:8], 16):08X}",
         "line_rate_bytes": student.observation.line_rate // 8,

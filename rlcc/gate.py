@@ -7,7 +7,7 @@ sanitizer = C on the core), object code, cycles against the budget, closed loop 
 from collections.abc import Callable
 from pathlib import Path
 
-from codegen.emit import differences
+from codegen.emit import differences, emission_of, program_of
 from emulator import EmulationReport, emulate, host_compilers, load_profile, run_on_host
 from emulator.compile import check_optimisation, find_compiler
 from emulator.firmware import PROGRAM, tree_inputs
@@ -90,7 +90,7 @@ def check_engine(engine: EmulateOptions) -> None:
 def _checked_program(firmware: Path) -> Program:
     """The program that the vectors are held to; it must be the student's whole decision."""
     program = Program.from_json(load_json(firmware / PROGRAM))
-    if program != load_student(firmware / STUDENT_NAME).program():
+    if program != program_of(load_student(firmware / STUDENT_NAME), emission_of(firmware).fix):
         raise InputError(
             f"{firmware / PROGRAM} is not the program of {STUDENT_NAME} beside it; emit the firmware again"
         )

@@ -1,10 +1,12 @@
 """Recipes: one TOML file that says all of a run, from the teacher to the verdict."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from codegen.choose import Limits
+from codegen.lower import Options, check
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from spec.documents import load_toml
@@ -16,10 +18,43 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+Positive = Annotated[int, Field(ge=0, lt=2**31)]
+
+
 class EmitOptions(_Strict):
-    """The target interface of the firmware folder (codegen.targets)."""
+    """The target interface of the firmware folder (codegen.targets), and how the decision is compiled
+    (codegen.lower)."""
 
     target: str = "connectx6dx"
+    engine: str = "ibex-small"
+    """Whose cost model chooses the form of the trees."""
+    optimise: Literal["worst", "mean", "size"] = "worst"
+    form: Literal["auto", "branches", "index", "joint"] = "auto"
+    max_code: Positive | None = None
+    """Bytes, predicted."""
+    max_table: Positive | None = 2048
+    """Bytes of constant tables."""
+    max_cycles: Positive | None = None
+    """Of the trees, predicted; the smallest form that keeps it is taken."""
+    without: list[str] = []
+    """Passes that are left out."""
+    one_function: bool = False
+    """Trees in branches stand in the decision itself, not in a function each."""
+    fix: list[str] = []
+    """Parameters that become constants, at the values the student was distilled for."""
+
+    def compiler(self) -> Options:
+        """The same as the compiler takes it; InputError for a pass or an engine that there is not."""
+        options = Options(
+            engine=self.engine,
+            optimise=self.optimise,
+            form=self.form,
+            limits=Limits(self.max_code, self.max_table, self.max_cycles),
+            without=tuple(self.without),
+            one_function=self.one_function,
+        )
+        check(options)
+        return options
 
 
 class EmulateOptions(_Strict):

@@ -10,7 +10,7 @@ import numpy as np
 from distill.options import DistillOptions, RolloutOptions
 from emulator.report import EmulationReport
 from rlcc.console import Figures, Progress
-from rlcc.recipe import EmulateOptions
+from rlcc.recipe import EmitOptions, EmulateOptions
 from spec.manifest import check_place, opened
 
 
@@ -59,14 +59,26 @@ def distill(
     ]
 
 
-def emit(student: Path, target: str, seed: int, out: Path, figures: Figures) -> None:
-    """Write the firmware folder."""
+def emit(
+    student: Path, options: EmitOptions, seed: int, out: Path, figures: Figures, dumps: Path | None = None
+) -> None:
+    """Write the firmware folder; into ``dumps`` the program and the trees after each pass."""
     from codegen.emit import emit as write_firmware
 
-    details = write_firmware(student, out, target=target, seed=seed)
-    points = details["threshold_points"]
+    details = write_firmware(
+        student,
+        out,
+        dumps=dumps,
+        target=options.target,
+        seed=seed,
+        options=options.compiler(),
+        fix=tuple(options.fix),
+    )
+    points, form = details["threshold_points"], details["form"]
     figures += [
-        f"{target}, context {details['context_bytes']} of {details['context_limit']} B",
+        f"{options.target}, context {details['context_bytes']} of {details['context_limit']} B",
+        f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
+        *(f"without {name}: {reason}" for name, reason in details["left_out"].items()),
         f"{details['vectors']:,} vectors, {points['hit']} of {points['wanted']} threshold points hit",
     ]
 

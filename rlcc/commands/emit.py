@@ -1,38 +1,55 @@
 """`rlcc emit SOURCE`: write integer-only C of a distilled student (a folder) or of a model made elsewhere (a file)."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from codegen.choose import FORMS, OBJECTIVES
+from codegen.engines import ENGINES
+from codegen.lower import PASSES
+from codegen.targets import TARGETS
 from rlcc import stages
 from rlcc.console import Figures, stage
 from rlcc.options import FOLDER, out_option
+from rlcc.recipe import EmitOptions
+from spec.documents import validate
 from spec.errors import InputError
-
-STUDENT_TARGET = "connectx6dx"
 
 
 @click.command()
 @click.argument("source", type=FOLDER)
 @click.option("--grid", type=FOLDER, help="Of a model file: TOML with the range of each feature.")
-@click.option("--target", help=f"Of a student: generic, connectx6dx or doca-pcc.  [default: {STUDENT_TARGET}]")
+@click.option("--target", help=f"Of a student: {', '.join(TARGETS)}, or all.  [default: {EmitOptions().target}]")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the random vectors.")
+@click.option("--engine", type=click.Choice(list(ENGINES)), help="Cost model that chooses.  [default: ibex-small]")
+@click.option("--optimise", type=click.Choice(OBJECTIVES), help="What to keep small.  [default: worst]")
+@click.option("--form", type=click.Choice(FORMS), help="Form of the trees.  [default: auto]")
+@click.option("--max-code", type=click.IntRange(0), help="Bytes of code, predicted.")
+@click.option("--max-table", type=click.IntRange(0), help="Bytes of constant tables.  [default: 2048]")
+@click.option("--max-cycles", type=click.IntRange(0), help="Of the trees, predicted: the smallest form that keeps it.")
+@click.option("--without", multiple=True, help=f"Leave out a pass: {', '.join(PASSES)}. Repeatable.")
+@click.option("--one-function", is_flag=True, default=None, help="No function of its own for a tree in branches.")
+@click.option("--fix", multiple=True, help="A parameter that becomes a constant. Repeatable.")
+@click.option("--dump-passes", "dumps", type=FOLDER, help="Folder for the decision as text after each pass.")
 @out_option
-def command(source: Path, grid: Path | None, target: str | None, seed: int, out: Path) -> None:
+def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **given: Any) -> None:
     """Write the firmware folder OUT of SOURCE: C, header, vectors, manifest; of a student its adapter too.
 
     SOURCE is the folder of a student, or a model: CatBoost (.cbm, .json), XGBoost (.json), LightGBM (.txt), treelite
     (.tl).
     """
+    chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in given.items() if v not in (None, ())}
+    options = validate(EmitOptions, chosen, "options of rlcc emit")
     with stage("emit") as (figures, _):
         if source.is_file():
-            if target is not None:
-                raise InputError("--target is for students; the C of a model fits any target")
+            if "target" in chosen or "fix" in chosen:
+                raise InputError("--target and --fix are for students; the C of a model fits any target")
             _emit_model(source, grid, seed, out, figures)
         else:
             if grid is not None:
                 raise InputError("--grid is for model files; a student brings its grid along")
-            stages.emit(source, target or STUDENT_TARGET, seed, out, figures)
+            stages.emit(source, options, seed, out, figures, dumps)
 
 
 def _emit_model(path: Path, grid: Path | None, seed: int, out: Path, figures: Figures) -> None:

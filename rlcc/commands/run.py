@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from codegen.targets import target_named
+from codegen.emit import emission_of, options_for
+from codegen.targets import targets_named
 from rlcc import gate as gate_stage
 from rlcc import stages, verdict
 from rlcc.console import print_verdict, stage
@@ -33,7 +34,9 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
         wanted = recipe.distill.model_dump(mode="json")
     elif first in ("emulate", "gate"):
         place = firmware
-        made, wanted = opened(firmware, "firmware").details.get("target"), recipe.emit.target
+        emission = emission_of(firmware)
+        made = (emission.target, emission.options, list(emission.fix))
+        wanted = (recipe.emit.target, options_for(recipe.emit.target, recipe.emit.compiler()), recipe.emit.fix)
     if made != wanted:
         raise InputError(f"{place} was made with other options than the recipe's; start at an earlier stage")
 
@@ -57,7 +60,8 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     folder = out or RUNS / recipe.name
     verdict.discard(folder / "verdict")
     teacher = teacher_path(recipe, recipe_file)
-    target_named(recipe.emit.target)
+    targets_named(recipe.emit.target)
+    recipe.emit.compiler()
     gate_stage.check_engine(recipe.emulate)
     wanted = STAGES[STAGES.index(first) :]
     rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"
@@ -73,7 +77,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             stages.distill(teacher, rollouts, recipe.distill, recipe.rollout, recipe.seed, student, figures, progress)
     if "emit" in wanted:
         with stage("emit") as (figures, _):
-            stages.emit(student, recipe.emit.target, recipe.seed, firmware, figures)
+            stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
     if "emulate" in wanted:
         with stage("emulate") as (figures, progress):
             stages.emulate(firmware, recipe.emulate, figures, progress)

@@ -4,7 +4,11 @@
  */
 #include "rlcc_policy.h"
 
-static int32_t tree_00(const uint32_t congestion_q20)
+#ifndef RLCC_PART
+#define RLCC_PART static /* a build may give the parts another linkage, as the BPF adapter does */
+#endif
+
+RLCC_PART int32_t tree_00(const uint32_t congestion_q20)
 {
     int32_t leaf;
 
@@ -21,7 +25,7 @@ static int32_t tree_00(const uint32_t congestion_q20)
     return leaf;
 }
 
-static int32_t tree_01(const int32_t action_1, const uint32_t congestion_q20_1)
+RLCC_PART int32_t tree_01(const int32_t action_1, const uint32_t congestion_q20_1)
 {
     int32_t leaf;
 
@@ -47,7 +51,7 @@ uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params
     const uint32_t rate_q30 = flow->rate_q30;
     const uint32_t rate_initial_q30 = params->rate_initial_q30;
     const uint32_t rate_known_q30 = (rate_q30 == 0U) ? rate_initial_q30 : rate_q30;
-    const uint32_t rate_now_q30 = (rate_known_q30 < 1073741824U) ? rate_known_q30 : 1073741824U; /* rate in force */
+    const uint32_t rate_now_q30 = (rate_known_q30 < 1073741823U) ? rate_known_q30 : 1073741823U; /* rate in force */
     const int32_t action_1 = (int32_t)flow->action_1;
     const uint32_t response_ns = event->response_ns;
     const uint32_t request_sent_ns = event->request_sent_ns;
@@ -60,22 +64,22 @@ uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params
     const uint32_t inflation_excess_q10 = inflation_raised_q10 - 1536U;
     const uint32_t excess_q10 = (inflation_excess_q10 < 65535U) ? inflation_excess_q10 : 65535U; /* inflation above the tolerance */
     const uint32_t excess_squared_q20 = excess_q10 * excess_q10;
-    const uint32_t congestion_unclamped = (uint32_t)(((uint64_t)excess_squared_q20 * (uint64_t)rate_now_q30) >> 30U);
-    const uint32_t congestion_q20 = (congestion_unclamped < 16777215U) ? congestion_unclamped : 16777215U; /* excess^2 * rate: orders flows as -delta does */
+    const uint32_t rate_now_q32 = rate_now_q30 << 2U;
+    const uint32_t congestion_q20 = (uint32_t)(((uint64_t)excess_squared_q20 * (uint64_t)rate_now_q32) >> 32U); /* excess^2 * rate: orders flows as -delta does */
     const uint32_t congestion_q20_1 = flow->congestion_q20_1;
     int32_t trees = (-12); /* bias */
     trees += tree_00(congestion_q20);
     trees += tree_01(action_1, congestion_q20_1);
-    const uint32_t multiplier_q16 = (uint32_t)(trees + 65536);
-    const uint32_t rate_scaled_q30 = (uint32_t)(((uint64_t)rate_now_q30 * (uint64_t)multiplier_q16) >> 16U); /* rate * multiplier */
+    const int32_t multiplier_q16_signed = trees + 65536;
+    const uint32_t multiplier_q16 = (uint32_t)multiplier_q16_signed;
+    const uint32_t multiplier_q30 = multiplier_q16 << 14U;
+    const uint32_t rate_scaled_q30 = (uint32_t)(((uint64_t)rate_now_q32 * (uint64_t)multiplier_q30) >> 32U); /* rate * multiplier */
     const uint32_t rate_min_q30 = params->rate_min_q30;
     const uint32_t rate_raised_q30 = (rate_scaled_q30 > rate_min_q30) ? rate_scaled_q30 : rate_min_q30;
     const uint32_t rate_max_q30 = params->rate_max_q30;
     const uint32_t rate_new_q30 = (rate_raised_q30 < rate_max_q30) ? rate_raised_q30 : rate_max_q30; /* clamped to the limits */
-    const uint32_t rate_q21 = rate_new_q30 >> 9U;
-    const uint32_t rate_plus_half_q21 = rate_q21 + 1U;
-    const uint32_t rate_rounded_q20 = rate_plus_half_q21 >> 1U;
-    const uint32_t rate_q20 = (rate_rounded_q20 > 1U) ? rate_rounded_q20 : 1U; /* what the device takes, never 0 */
+    const uint32_t rate_floored_q20 = rate_new_q30 >> 10U;
+    const uint32_t rate_q20 = rate_floored_q20 + 1U; /* what the device takes, never 0 */
 
     flow->rate_q30 = rate_new_q30;
     flow->action_1 = (int16_t)trees;

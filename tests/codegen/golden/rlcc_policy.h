@@ -2,7 +2,8 @@
  *
  * teacher   drawn 0123456789ab
  * student   0123456789ab: 2 trees, depth <= 2, 4 distinct thresholds
- * costs     12 B of context a flow (the generic target allows 120 B), no tables, no globals
+ * costs     12 B of context a flow (generic: 120 B allowed), 0 B of constant tables, no globals
+ * form      branches (how the trees were compiled; the manifest says what else was considered)
  * promises  integers only; no division, no loop, no recursion, no library call (rlcc emulate checks the object code);
  *           no overflow for any input (by the ranges in program.json; the vectors run under a sanitizer)
  * features  action_k: the multiplier of the rate k decisions ago, minus 1, Q16
@@ -14,6 +15,10 @@
 #define RLCC_POLICY_H
 
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What happened to the flow since its last decision. Timestamps are in ns and wrap. */
 typedef struct {
@@ -28,16 +33,16 @@ typedef struct {
 /* What the operator may tune. RLCC_PARAMS_DEFAULT holds what the policy was distilled for. */
 typedef struct {
     uint32_t base_rtt_recip_q32;  /* 2^32 / ns: reciprocal of the RTT in an empty network; 1024..16777216 */
-    uint32_t rate_min_q30;        /* line rate / 2^30: lowest rate of a flow; 1..1073741824 */
-    uint32_t rate_max_q30;        /* line rate / 2^30: highest rate of a flow; 1..1073741824 */
-    uint32_t rate_initial_q30;    /* line rate / 2^30: rate of a new flow; 1..1073741824 */
+    uint32_t rate_min_q30;        /* line rate / 2^30: lowest rate of a flow; 1..1073741823 */
+    uint32_t rate_max_q30;        /* line rate / 2^30: highest rate of a flow; 1..1073741823 */
+    uint32_t rate_initial_q30;    /* line rate / 2^30: rate of a new flow; 1..1073741823 */
 } rlcc_params;
 
 /* For constants, 256..4194303 ns: the compiler does the division. */
-#define RLCC_BASE_RTT_RECIP_Q32(ns) ((uint32_t)(4294967296ULL / (uint64_t)(ns)))
+#define RLCC_BASE_RTT_RECIP_Q32(ns) (4294967296ULL / (ns))
 
 #define RLCC_PARAMS_DEFAULT \
-    {RLCC_BASE_RTT_RECIP_Q32(8192), 1074U, 1073741824U, 1073741824U}
+    {RLCC_BASE_RTT_RECIP_Q32(8192), 1074U, 1073741823U, 1073741823U}
 
 /* The flow's context, 12 bytes, kept by the device between decisions. */
 typedef struct {
@@ -52,5 +57,9 @@ typedef char rlcc_flow_is_as_vectors_say[(sizeof(rlcc_flow) == 12U) ? 1 : -1];
 
 /* Decide: the flow's new rate as a Q0.20 fraction of line rate, 1..1048576. Updates *flow; reads the others. */
 uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
