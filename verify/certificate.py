@@ -1,0 +1,205 @@
+"""``certificate.json``: what was proved about which machine code, on what it rests, and the means to check it again.
+
+The file is canonical JSON without times or paths, so that the same firmware and tools give the same bytes; ``hash`` is
+over everything else in it. The solver's questions lie beside it (``certificate.queries.gz``), known by their hashes.
+"""
+
+import gzip
+import hashlib
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from emulator.compile import C_FLAGS, Compiler, compile_policy, link_program
+from emulator.firmware import ENTRY, PROGRAM, Firmware, read_firmware
+from emulator.memory_map import Block
+from emulator.objects import Image, read_image, undefined_and_static
+from emulator.profile import Profile
+from spec.documents import dump_json, load_json, read_bytes, validate, write_atomically
+from spec.errors import InputError
+from spec.program import Program
+
+FORMAT = 1
+AGAIN = "prove the firmware again: rlcc verify"
+FILES = {"program": PROGRAM, "source": "rlcc_policy.c", "header": "rlcc_policy.h", "student": "student.json"}
+
+ASSUMPTIONS = (
+    "the decision program (program.json) is the specification",
+    "the decoder, the meaning given to instructions and the linked image are those of the engine",
+    "flow, event and params are valid, aligned, do not overlap each other or the stack, and nobody else writes them",
+    "the function is called by the calling convention, with enough stack, and is not interrupted",
+    "cycles are those of the cost model: tested against the core's RTL, not proved",
+    "the memories answer with the wait states of the engine's profile",
+    "the solvers are right where they say that a question has no solution",
+)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Subject(_Part):
+    """What the claims are about: SHA-256 of each file and of the linked image's bytes."""
+
+    firmware: str
+    files: dict[str, str]
+    image: str
+    entry: str
+    compiler: str
+    compiler_version: str
+    flags: list[str]
+
+
+class Engine(_Part):
+    """The core and the cost model, with the calibration that ties them."""
+
+    profile: dict[str, Any]
+    core: str
+    model: Literal["exact", "bounded"]
+    calibration: dict[str, str | int]
+
+
+class WorstCase(_Part):
+    """Cycles. ``exact`` is None where only the bound is proved; the witness is the slowest input that was found."""
+
+    bound: int
+    exact: int | None
+    witness: dict[str, int]
+    returned: int
+    rtl_cycles: int
+
+
+class Claims(_Part):
+    equality: Literal[True]
+    safety: Literal[True]
+    stack_bytes: int
+    worst_case: WorstCase
+
+
+class CutClaim(_Part):
+    """At an address: what each location holds, in the notation of ``verify.check.notation``; bounds of values."""
+
+    pc: int
+    holds: dict[str, str]
+    bounds: dict[str, list[int]]
+
+
+class Query(_Part):
+    """A question to the solvers that has no solution."""
+
+    sha256: str
+    solvers: list[str]
+
+
+class Certificate(_Part):
+    """See the module's docstring."""
+
+    format: Literal[1]
+    subject: Subject
+    engine: Engine
+    claims: Claims
+    assumptions: list[str]
+    tools: dict[str, str]
+    cells: int
+    cuts: list[CutClaim]
+    queries: list[Query]
+    hash: str
+
+
+@dataclass(frozen=True)
+class Built:
+    """A firmware folder, compiled and linked for an engine."""
+
+    firmware: Firmware
+    program: Program
+    image: Image
+    engine: Profile
+    subject: Subject
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The arguments of the decision in their order."""
+        sizes = {name: layout.dtype.itemsize for name, layout in self.firmware.layouts.items()}
+        return [Block(name, sizes[name], writable=name == "flow") for name in ("flow", "event", "params")]
+
+    def inputs(self, witness: dict[str, int]) -> list[bytes]:
+        """The blocks' bytes of one input, given as "event.response_ns": 5 and so on."""
+        found = []
+        for block in self.blocks:
+            layout = self.firmware.layouts[block.name]
+            try:
+                columns = {f: [witness[f"{block.name}.{f}"]] for f in layout.fields}
+            except KeyError as error:
+                raise InputError(f"the certificate's witness lacks {error}; {AGAIN}") from None
+            found.append(layout.pack(columns, 1).tobytes())  # type: ignore[arg-type]
+        return found
+
+
+def build(folder: Path, engine: Profile, compiler: str, opt: str) -> Built:
+    """Compile and link a firmware folder."""
+    firmware = read_firmware(folder)
+    if not (folder / PROGRAM).is_file():
+        raise InputError(f"{folder} has no {PROGRAM}, so nothing says what it should compute; emit the firmware again")
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=Path(name))
+        calls, _ = undefined_and_static(policy.path)
+        if calls:
+            raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
+        image = read_image(link_program(policy, ENTRY, engine, Path(name)))
+    program = Program.from_json(load_json(folder / PROGRAM))
+    return Built(firmware, program, image, engine, _subject(firmware, image, policy.compiler, opt))
+
+
+def _subject(firmware: Firmware, image: Image, compiler: Compiler, opt: str) -> Subject:
+    present = {key: firmware.folder / file for key, file in FILES.items() if (firmware.folder / file).is_file()}
+    return Subject(
+        firmware=firmware.hash,
+        files={key: hashlib.sha256(read_bytes(path)).hexdigest() for key, path in present.items()},
+        image=image_hash(image),
+        entry=ENTRY,
+        compiler=compiler.name,
+        compiler_version=compiler.version,
+        flags=[*C_FLAGS, opt],
+    )
+
+
+def image_hash(image: Image) -> str:
+    """SHA-256 over the linked program's bytes, their addresses and the entry."""
+    digest = hashlib.sha256(f"{image.symbols[ENTRY]} {image.symbols['rlcc_back']}".encode())
+    for section in sorted(image.sections, key=lambda s: s.address):
+        digest.update(f" {section.address} {len(section.data)} ".encode() + section.data)
+    return digest.hexdigest()
+
+
+def sealed(content: dict[str, Any]) -> Certificate:
+    """A certificate of these parts, with its hash."""
+    return Certificate.model_validate({**content, "hash": content_hash(content)})
+
+
+def content_hash(content: dict[str, Any]) -> str:
+    """SHA-256 over everything but the hash."""
+    rest = {key: value for key, value in content.items() if key != "hash"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def write_certificate(certificate: Certificate, path: Path, queries: list[str]) -> None:
+    """Write the certificate and, beside it, the solver's questions."""
+    content = json.loads(json.dumps(certificate.model_dump(mode="json"), sort_keys=True))
+    texts = "\n".join(f"; {hashlib.sha256(text.encode()).hexdigest()}\n{text}" for text in queries)
+    write_atomically(path.with_suffix(".queries.gz"), gzip.compress(texts.encode(), mtime=0))
+    write_atomically(path, dump_json(content))
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a certificate; one that was edited, or is of another format, raises InputError."""
+    data = load_json(path)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InputError(f"{path} is no certificate of format {FORMAT}; {AGAIN}")
+    certificate = validate(Certificate, data, str(path))
+    if content_hash(data) != certificate.hash:
+        raise InputError(f"{path} was changed after it was written: its content does not have its hash; {AGAIN}")
+    return certificate

@@ -1,0 +1,332 @@
+"""The claims about the machine code, derived again from the cuts: equality, safety, stack, the worst case.
+
+    bound(cut) = the greatest over all paths to the next cuts of: the path's cycles + bound(next cut)
+
+is sound because every input follows some chain of such paths. The worst case is exact where every chain that costs more
+than the witness is impossible for all inputs.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.memory_map import CONSTANTS_BASE
+from emulator.objects import Image
+from emulator.vectors import Layout
+from spec.program import Program
+from verify.check.known import Bounds, Known, Oracle, bounded
+from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of
+from verify.check.notation import NAME, evaluate, names_in
+from verify.check.solver import Undecided
+from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, var
+from verify.check.walk import A0, POINTERS, SP, Bytes, Code, Lane, Refused, at_call, pointer, step
+from verify.costs import CycleModel
+from verify.machine import Instruction, decode_image
+
+SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
+MOST_CHAINS = 20_000
+START = -1
+Key = tuple[int, Instruction | None]
+"""A cut's number (START: the call) and the instruction before it, where that matters for the cycles."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """At ``pc``: location ("x10", "frame-16:4", "flow+4:2") -> expression of the value it holds, and what is known."""
+
+    pc: int
+    holds: Mapping[str, str]
+    bounds: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way from a cut to the next (None: the return)."""
+
+    cycles: int
+    following: Key | None
+    known: Known
+
+
+@dataclass
+class Judge:
+    """Walks a linked program. Every method that finds a claim wanting raises Refused."""
+
+    image: Image
+    entry: int
+    program: Program
+    layouts: Mapping[str, Layout]
+    cuts: tuple[Cut, ...]
+    model: CycleModel
+    stack_limit: int
+    oracle: Oracle
+    deepest: int = 0
+    walked: int = 0
+    _paths: dict[Key, list[Path]] = field(default_factory=dict)
+    _bounds: dict[Key, int | None] = field(default_factory=dict)
+    _at: dict[int, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
+        self._inputs = {input_name(self.program, n): n for n in self.program.nodes if input_name(self.program, n)}
+        structures = {name: self._structure(name) for name in POINTERS}
+        self._code = Code(
+            decode_image(self.image),
+            (CONSTANTS_BASE, constants.data if constants else b""),
+            {name: structures[name] for name in ("event", "params")},
+            frozenset(structures["flow"]),
+            self.stack_limit,
+            self.model,
+            self.oracle,
+        )
+        self._flow = structures["flow"]
+        for number, cut in enumerate(self.cuts):
+            self._at.setdefault(cut.pc, []).append(number)
+
+    def bound(self, key: Key = (START, None)) -> int:
+        """Cycles from a cut to the return, at most."""
+        if key not in self._bounds:
+            self._bounds[key] = None
+            ends = [p.cycles + (self.bound(p.following) if p.following else 0) for p in self.paths(key)]
+            self._bounds[key] = max(ends, default=0)
+        found = self._bounds[key]
+        if found is None:
+            raise Refused("the cuts of the certificate follow each other in a circle")
+        return found
+
+    def paths(self, key: Key) -> list[Path]:
+        """All paths from a cut to the next ones, each checked where it arrives."""
+        if key not in self._paths:
+            self._paths[key] = list(self._walk(key))
+        return self._paths[key]
+
+    def dearer_chains(self, limit: int) -> Iterator[list[Path]]:
+        """Chains of paths from call to return that cost more than ``limit`` cycles and may be possible."""
+        stack: list[tuple[Key, int, list[Path]]] = [((START, None), 0, [])]
+        tried = 0
+        while stack:
+            key, spent, chain = stack.pop()
+            for path in self.paths(key):
+                rest = self.bound(path.following) if path.following else 0
+                if spent + path.cycles + rest <= limit:
+                    continue
+                tried += 1
+                if tried > MOST_CHAINS:
+                    raise Refused(f"more than {MOST_CHAINS} chains of paths may cost more than {limit} cycles")
+                longer = [*chain, path]
+                if self._chain_impossible(longer):
+                    continue
+                if path.following is None:
+                    yield longer
+                else:
+                    stack.append((path.following, spent + path.cycles, longer))
+
+    def _chain_impossible(self, chain: list[Path]) -> bool:
+        """Whether no input takes these paths: their conditions, with every node spelt out down to the inputs."""
+        conditions = {c for path in chain for c in path.known.everything()}
+        meaning = self._meaning(None, frozenset())
+        for variable in {v for c in conditions for v in c.leaves if NAME.fullmatch(v.value)}:
+            kind, number = variable.value.split(".")
+            spelt = {"node": meaning.value, "tree": meaning.tree, "sum": meaning.sum}[kind](int(number))
+            conditions.add(make("=", variable, spelt))
+        ranges = Known(self._ranges(frozenset()))
+        try:
+            return self.oracle.impossible([*conditions, *(r for c in conditions for r in ranges.about(c))], ranges)
+        except Undecided:
+            return False
+
+    def _walk(self, key: Key) -> Iterator[Path]:
+        stack = [self._start(key)]
+        free = self._free(key[0])
+        while stack:
+            lane = stack.pop()
+            if lane.pc == -1:
+                self._returned(lane, free)
+                yield Path(lane.cycles, None, lane.known)
+            elif lane.steps and (number := self._arrived(lane, free)) is not None:
+                yield Path(lane.cycles, (number, self._matters(lane)), lane.known)
+            else:
+                try:
+                    stack += step(self._code, lane)
+                except Refused:
+                    if not self._impossible(lane, TRUE):
+                        raise
+                continue
+            self.walked += 1
+            self.deepest = max(self.deepest, lane.deepest)
+
+    def _matters(self, lane: Lane) -> Instruction | None:
+        """The instruction before a cut, if the next one's cycles depend on it."""
+        following = self._code.instructions[lane.pc]
+        costs = [[self.model.step(following, taken, b) for taken in (False, True)] for b in (lane.before, None)]
+        return lane.before if costs[0] != costs[1] else None
+
+    def _free(self, number: int) -> frozenset[str]:
+        """The values of the program that a cut names."""
+        if number == START:
+            return frozenset()
+        cut = self.cuts[number]
+        return frozenset(n for text in (*cut.holds.values(), *cut.bounds) for n in names_in(text))
+
+    def _start(self, key: Key) -> Lane:
+        number, before = key
+        free = self._free(number)
+        known = Known(self._ranges(free))
+        if number == START:
+            registers: list[Term | None] = [const(0), *(at_call(r) for r in range(1, 32))]
+            registers[A0 : A0 + len(POINTERS)] = [pointer(name) for name in POINTERS]
+            return Lane(self.entry, tuple(registers), {}, self._flow, known)
+        cut = self.cuts[number]
+        meaning = self._meaning(None, free)
+        for text, (low, high) in cut.bounds.items():
+            word = evaluate(text, meaning)
+            bounds: dict[Term, Bounds] = {**known.bounds, word: bounded(low, high)}
+            known = Known(bounds)
+        values: list[Term | None] = [None] * 32
+        values[0] = const(0)
+        frame, flow = dict[int, Term](), dict(self._flow)
+        for location, text in cut.holds.items():
+            kind, at, size = place(location)
+            word = evaluate(text, meaning)
+            if kind == "x":
+                values[at] = word
+            else:
+                (frame if kind == "frame" else flow).update(
+                    {at + k: extract(word, 8 * k + 7, 8 * k) for k in range(size)}
+                )
+        written = frozenset(k for k, term in flow.items() if term is not self._flow[k])
+        return Lane(cut.pc, tuple(values), frame, flow, known, before, written=written)
+
+    def _arrived(self, lane: Lane, free: frozenset[str]) -> int | None:
+        """The cut a lane has come to: at its pc, with the same constants, all that it says being so."""
+        wrong: Refused | None = None
+        for number in self._at.get(lane.pc, ()):
+            cut = self.cuts[number]
+            fixed = ((place(at), const(int(text))) for at, text in cut.holds.items() if text.lstrip("-").isdigit())
+            if not all(_location(lane, *where) is word for where, word in fixed):
+                continue
+            try:
+                self._holds(lane, free, cut)
+            except Refused as error:
+                wrong = wrong or error
+            else:
+                return number
+        if wrong is not None and not self._impossible(lane, TRUE):
+            raise wrong
+        return None
+
+    def _holds(self, lane: Lane, free: frozenset[str], cut: Cut) -> None:
+        """Everything the cut says is so."""
+        meaning = self._meaning(lane, free)
+        for location, text in cut.holds.items():
+            kind, at, size = place(location)
+            word = evaluate(text, meaning)
+            found = _location(lane, kind, at, size)
+            if found is None:
+                raise Refused(f"{location} holds nothing at the cut at {cut.pc:#x}")
+            wanted = extract(word, 8 * size - 1, 0)
+            self._equal(lane, found, wanted, f"{location} at the cut at {cut.pc:#x} is not {text}")
+        named = {at + k for kind, at, size in map(place, cut.holds) if kind == "flow" for k in range(size)}
+        if not lane.written <= named:
+            raise Refused(f"the cut at {cut.pc:#x} does not say what the flow context holds there")
+        for text, (low, high) in cut.bounds.items():
+            word = evaluate(text, meaning)
+            op, edge = ("bvult", 0) if low >= 0 else ("bvslt", -(1 << 31))
+            for outside in (make(op, word, const(low)), make(op, const(high), word)):
+                if (low, high) != (edge, edge) and lane.known.decide(outside, self.oracle) is not FALSE:
+                    self._must_be_impossible(lane, outside, f"{text} is not within {low}..{high} at {cut.pc:#x}")
+
+    def _returned(self, lane: Lane, free: frozenset[str]) -> None:
+        """Result, context, stack pointer and the caller's registers at the return."""
+        meaning = self._meaning(lane, free)
+        for r in SAVED:
+            if lane.registers[r] is not at_call(r):
+                raise Refused(f"register x{r} is not what the caller left in it when the function returns")
+        result = lane.registers[A0]
+        if result is None:
+            raise Refused("the function returns a value of which nothing is known")
+        self._equal(lane, result, meaning.word(self.program.result), "the function returns another value")
+        for field_, state in zip(self._fields("flow"), self.program.state, strict=True):
+            name, offset, size = field_
+            assert name == state.name
+            found = _location(lane, "flow", offset, size)
+            assert found is not None
+            wanted = extract(meaning.word(state.node), 8 * size - 1, 0)
+            self._equal(lane, found, wanted, f"the function leaves another value in flow.{name}")
+
+    def _meaning(self, lane: Lane | None, free: frozenset[str]) -> Meaning:
+        """The program for a lane, or for all inputs."""
+        if lane is None:
+            return Meaning(self.program, free, lambda c: c, Known(self._ranges(free)).product)
+        return Meaning(self.program, free, lambda c: lane.known.decide(c, self.oracle), lane.known.product)
+
+    def _equal(self, lane: Lane, a: Term, b: Term, otherwise: str) -> None:
+        if a is not b:
+            self._must_be_impossible(lane, negate(make("=", a, b)), otherwise)
+
+    def _must_be_impossible(self, lane: Lane, condition: Term, otherwise: str) -> None:
+        if not self._impossible(lane, condition):
+            raise Refused(otherwise)
+
+    def _impossible(self, lane: Lane, condition: Term) -> bool:
+        """Whether a condition holds for no input of the lane: by what concerns it, or else by all that is known."""
+        near = [condition, *lane.known.about(condition)]
+        try:
+            if condition is FALSE or (len(near) > 1 and self.oracle.impossible(near, lane.known)):
+                return True
+            return self.oracle.impossible([condition, *lane.known.everything()], lane.known)
+        except Undecided as error:
+            raise Refused(f"{error}, asked about {lane.pc:#x}") from None
+
+    def _ranges(self, free: frozenset[str]) -> dict[Term, Bounds]:
+        """What is known of the inputs and the free nodes from the start."""
+        found = {input_word(name, n.low, n.high): bounded(n.low, n.high) for name, n in self._inputs.items() if name}
+        for name in free:
+            low, high = free_range(self.program, name)
+            if fits(low, high):
+                found[var(name)] = bounded(low, high)
+        return found
+
+    def _fields(self, name: str) -> list[tuple[str, int, int]]:
+        """(field, offset, bytes) of a structure; the flow context's in the program's order."""
+        fields: Mapping[str, Any] = self.layouts[name].dtype.fields or {}
+        order = [s.name for s in self.program.state] if name == "flow" else list(fields)
+        if set(order) != set(fields):
+            raise Refused(f"the structure {name} has other fields than the program")
+        return [(f, fields[f][1], fields[f][0].itemsize) for f in order]
+
+    def _structure(self, name: str) -> Bytes:
+        """The bytes of a structure at the call."""
+        storage, found = storage_of(self.program), dict[int, Term]()
+        for f, offset, size in self._fields(name):
+            word = input_word(f"{name}.{f}", *(storage[f] if name == "flow" else (0, (1 << 32) - 1)))
+            found |= {offset + k: extract(word, 8 * k + 7, 8 * k) for k in range(size)}
+        return found
+
+
+def place(location: str) -> tuple[str, int, int]:
+    """("x", register, 4), ("frame", offset, bytes) or ("flow", offset, bytes) of a location's name."""
+    try:
+        if location.startswith("x"):
+            kind, at, size = "x", int(location[1:]), 4
+        else:
+            kind = location[: 5 if location.startswith("frame") else 4]
+            at, size = (int(part) for part in location[len(kind) :].split(":"))
+        if kind not in ("x", "frame", "flow") or size not in (1, 2, 4) or (kind == "x" and not 0 < at < 32):
+            raise ValueError
+    except ValueError:
+        raise Refused(f"{location!r} is no place that a value can be in") from None
+    return kind, at, size
+
+
+def _location(lane: Lane, kind: str, at: int, size: int) -> Term | None:
+    """What a lane has in a place, of the place's size."""
+    if kind == "x":
+        return lane.registers[at]
+    memory: Any = lane.frame if kind == "frame" else lane.flow
+    if any(at + k not in memory for k in range(size)):
+        return None
+    value: Term = memory[at]
+    for k in range(1, size):
+        value = concat(memory[at + k], value)
+    return value

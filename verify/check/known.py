@@ -1,0 +1,206 @@
+"""What is known on a path: an interval for each word that was compared with a constant, and conditions of other kinds.
+
+``decide`` may say that it does not know; both sides are then walked. It may never say more than is so: an answer comes
+from intervals, or from a solver that finds the other side impossible.
+"""
+
+from dataclasses import dataclass, field
+
+from verify.check.solver import Undecided, impossible
+from verify.check.terms import FALSE, MEANING, TRUE, Term, const, make, negate, signed, unshifted
+
+HALF, FULL = 1 << 31, (1 << 32) - 1
+Bounds = tuple[int, int, int, int]
+"""Least and greatest value without and with sign."""
+ALL: Bounds = (0, FULL, -HALF, HALF - 1)
+
+
+def bounded(low: int, high: int) -> Bounds:
+    """Bounds of a word that holds an integer of this range."""
+    return _meet((low, high, -HALF, HALF - 1) if low >= 0 else (0, FULL, low, high))
+
+
+def _meet(b: Bounds) -> Bounds:
+    """Each pair as tight as the other allows."""
+    ulow, uhigh, slow, shigh = b
+    if slow >= 0:
+        ulow, uhigh = max(ulow, slow), min(uhigh, shigh)
+    elif shigh < 0:
+        ulow, uhigh = max(ulow, slow + FULL + 1), min(uhigh, shigh + FULL + 1)
+    if uhigh < HALF:
+        slow, shigh = max(slow, ulow), min(shigh, uhigh)
+    elif ulow >= HALF:
+        slow, shigh = max(slow, ulow - FULL - 1), min(shigh, uhigh - FULL - 1)
+    return ulow, uhigh, slow, shigh
+
+
+@dataclass
+class Oracle:
+    """A solver, asked each question once. ``asked`` counts the questions."""
+
+    solver: str = "cvc5"
+    asked: int = 0
+    _answers: dict[object, bool] = field(default_factory=dict)
+
+    def impossible(self, conditions: list[Term], known: "Known", multiply: bool = True) -> bool:
+        """Whether no input satisfies all conditions, on a path where ``known`` bounds the factors of products."""
+        wanted = sorted(set(conditions), key=lambda a: a.serial)
+        factors = {x for a in wanted for p in a.products for x in p.args}
+        key = (multiply, tuple(wanted), frozenset((x, known.span(x)) for x in factors))
+        if key not in self._answers:
+            self.asked += 1
+            self._answers[key] = impossible(wanted, known.span, self.solver, multiply)
+        return self._answers[key]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Never changed: ``assume`` returns another."""
+
+    bounds: dict[Term, Bounds]
+    facts: frozenset[Term] = frozenset()
+
+    def assume(self, condition: Term) -> "Known":
+        """With a condition that holds."""
+        holds, c = (False, condition.args[0]) if condition.op == "not" else (True, condition)
+        if c.op in ("=", "bvult", "bvslt") and c.args[0].width == 32:
+            a, b = c.args
+            if "const" in (a.op, b.op):
+                word = a if b.op == "const" else b
+                narrowed = self._narrowed(c.op, holds, word, b if word is a else a, word is a)
+                if narrowed is not None:
+                    bounds = {**self.bounds, word: narrowed}
+                    if word.op == "bvadd" and word.args[1].op == "const":
+                        bounds |= self._before(word, narrowed)
+                    return Known(bounds, self.facts)
+        return Known(self.bounds, self.facts | {condition})
+
+    def _before(self, word: Term, bounds: Bounds) -> dict[Term, Bounds]:
+        """Bounds of x from those of x + c, where that sum does not wrap."""
+        x, c = word.args[0], word.args[1].value
+        low, high = self.span(x)
+        turn = (low + c) & ~FULL
+        if (high + c) & ~FULL != turn:
+            return {}
+        own = self.bounds.get(x, ALL)
+        low, high = max(low, bounds[0] + turn - c), min(high, bounds[1] + turn - c)
+        return {x: _meet((max(own[0], low), min(own[1], high), own[2], own[3]))}
+
+    def _narrowed(self, op: str, holds: bool, word: Term, constant: Term, first: bool) -> Bounds | None:
+        """``word op constant`` (or the other way round) as bounds; None where an interval cannot say it."""
+        ulow, uhigh, slow, shigh = self.bounds.get(word, ALL)
+        value = constant.value
+        if op == "=":
+            if holds:
+                return _meet((value, value, signed(value, 32), signed(value, 32)))
+            if ulow == value or uhigh == value:
+                return _meet((ulow + (ulow == value), uhigh - (uhigh == value), slow, shigh))
+            return None
+        value = value if op == "bvult" else signed(value, 32)
+        low, high = (ulow, uhigh) if op == "bvult" else (slow, shigh)
+        if first:  # word < value, or word >= value
+            low, high = (low, min(high, value - 1)) if holds else (max(low, value), high)
+        else:
+            low, high = (max(low, value + 1), high) if holds else (low, min(high, value))
+        return _meet((low, high, slow, shigh) if op == "bvult" else (ulow, uhigh, low, high))
+
+    def span(self, a: Term) -> tuple[int, int]:
+        """Bounds without sign of any term, from the bounds of its parts."""
+        if a.op == "const":
+            return a.value, a.value
+        if a in self.bounds:
+            return self.bounds[a][:2]
+        top = (1 << a.width) - 1
+        inner = [self.span(x) for x in a.args] if a.op in _MONOTONE or a.op in ("ite", "extract") else []
+        match a.op:
+            case "ite":
+                return min(inner[1][0], inner[2][0]), max(inner[1][1], inner[2][1])
+            case "extract" if inner[0][1] >> a.value[1] <= top:
+                return inner[0][0] >> a.value[1], inner[0][1] >> a.value[1]
+            case "zero":
+                return self.span(a.args[0])
+            case "bvand":
+                return 0, min(x[1] for x in inner)
+            case "bvor" | "bvxor":
+                return 0, (1 << max(x[1] for x in inner).bit_length()) - 1
+            case "bvlshr" if a.args[1].op == "const":
+                return inner[0][0] >> a.args[1].value, inner[0][1] >> a.args[1].value
+            case "bvshl" if a.args[1].op == "const" and inner[0][1] << a.args[1].value <= top:
+                return inner[0][0] << a.args[1].value, inner[0][1] << a.args[1].value
+            case "bvadd" if (inner[0][0] + inner[1][0]) >> a.width == (inner[0][1] + inner[1][1]) >> a.width:
+                return (inner[0][0] + inner[1][0]) & top, (inner[0][1] + inner[1][1]) & top
+            case "prod" if (high := MEANING[a.op](a.width, inner[0][1], inner[1][1])) <= top:
+                return MEANING[a.op](a.width, inner[0][0], inner[1][0]), high
+        return 0, top
+
+    def product(self, a: Term, b: Term) -> Term:
+        """All 64 bits of a product, by that of the factors before a shift left that has lost nothing."""
+        shift = 0
+        factors = []
+        for factor in (a, b):
+            inner, k = unshifted(factor)
+            lost = inner.op != "const" and self.span(inner)[1] >> (32 - k)
+            factors.append(factor if lost else inner)
+            shift += 0 if lost else k
+        return make("bvshl", make("prod", *factors), const(shift, 64))
+
+    def _signed_span(self, a: Term) -> tuple[int, int]:
+        if a in self.bounds:
+            return self.bounds[a][2:]
+        low, high = self.span(a)
+        half = 1 << (a.width - 1)
+        if high < half or low >= half:
+            return signed(low, a.width), signed(high, a.width)
+        return -half, half - 1
+
+    def decide(self, condition: Term, oracle: Oracle) -> Term:
+        """TRUE or FALSE where that is known, else the condition."""
+        if condition.op == "const":
+            return condition
+        if condition.op == "not":
+            return negate(self.decide(condition.args[0], oracle))
+        if condition in self.facts or negate(condition) in self.facts:
+            return TRUE if condition in self.facts else FALSE
+        if condition.op in ("=", "bvult", "bvslt"):
+            answer = self._by_spans(condition)
+            if answer is not None:
+                return TRUE if answer else FALSE
+            if self._plain(condition):
+                return condition
+        try:
+            for side, otherwise in ((condition, FALSE), (negate(condition), TRUE)):
+                if oracle.impossible([side, *self.about(side)], self, multiply=False):
+                    return otherwise
+        except Undecided:
+            pass
+        return condition
+
+    def _by_spans(self, condition: Term) -> bool | None:
+        spans = (self._signed_span if condition.op == "bvslt" else self.span)(condition.args[0])
+        others = (self._signed_span if condition.op == "bvslt" else self.span)(condition.args[1])
+        if condition.op == "=":
+            return False if spans[1] < others[0] or others[1] < spans[0] else None
+        return True if spans[1] < others[0] else False if spans[0] >= others[1] else None
+
+    def _plain(self, condition: Term) -> bool:
+        """A variable against a constant inside its interval, nothing else known of it: both sides are possible."""
+        a, b = condition.args
+        word = a if b.op == "const" else b
+        return "const" in (a.op, b.op) and word.op == "var" and not any(word in f.leaves for f in self.facts)
+
+    def about(self, condition: Term) -> list[Term]:
+        """Everything known of the variables in a condition."""
+        found = [f for f in self.facts if f.leaves & condition.leaves]
+        for word, (ulow, uhigh, slow, shigh) in self.bounds.items():
+            if word.leaves & condition.leaves:
+                found += [negate(make("bvult", word, const(ulow))), negate(make("bvult", const(uhigh), word))]
+                found += [negate(make("bvslt", word, const(slow))), negate(make("bvslt", const(shigh), word))]
+        return [f for f in found if f is not TRUE]
+
+    def everything(self) -> list[Term]:
+        """All of it as conditions."""
+        words = [self.about(word) for word in self.bounds]
+        return list({*self.facts, *(c for conditions in words for c in conditions)})
+
+
+_MONOTONE = ("bvand", "bvor", "bvxor", "bvlshr", "bvshl", "bvadd", "prod")

@@ -1,0 +1,205 @@
+"""The decision program as terms: what each node means, in words where its range fits a word, else in 64 bits.
+
+After ``spec.program`` (the operators' meanings) and ``spec.ensemble`` (the trees'). A node that a cut holds is a
+variable of its own, as large as its range.
+"""
+
+from collections.abc import Callable
+
+from spec.program import STORAGE_RANGE, Node, Op, Program
+from spec.signals import EVENT_NAMES, PARAM_NAMES
+from verify.check.terms import BOOL, NARROW, Term, concat, const, extend, extract, ite, make, negate, var
+
+Choose = Callable[[Term], Term]
+"""A condition as the lane knows it: TRUE, FALSE or itself."""
+Multiply = Callable[[Term, Term], Term]
+"""All 64 bits of the product of two words."""
+
+
+def input_name(program: Program, node: Node) -> str | None:
+    """The variable that an input node is."""
+    match node.op:
+        case Op.EVENT:
+            return f"event.{EVENT_NAMES[node.imm]}"
+        case Op.PARAM:
+            return f"params.{PARAM_NAMES[node.imm]}"
+        case Op.STATE:
+            return f"flow.{program.state[node.imm].name}"
+    return None
+
+
+def input_word(name: str, low: int, high: int) -> Term:
+    """An input as the word that a load of its size and sign gives."""
+    word = var(name)
+    bits = (high - low).bit_length()
+    if bits < 32:
+        NARROW[word] = (bits, low < 0)
+    return word
+
+
+def fits(low: int, high: int) -> bool:
+    """Whether a word holds the range, by its sign or without one."""
+    return (low >= 0 and high < 1 << 32) or (low >= -(1 << 31) and high < 1 << 31)
+
+
+class Meaning:
+    """Terms of the nodes. ``free`` names are variables; ``choose`` and ``multiply`` use what the lane knows.
+
+    A name is node.n, tree.k (the leaf of tree k) or sum.k (the leaves of trees 0..k together, without the bias).
+    """
+
+    def __init__(self, program: Program, free: frozenset[str], choose: Choose, multiply: Multiply) -> None:
+        self.program, self.free, self.choose, self.multiply = program, free, choose, multiply
+        self._known: dict[int, Term] = {}
+
+    def word(self, n: int) -> Term:
+        """The low 32 bits of a node."""
+        return extract(self.value(n), 31, 0)
+
+    def wide(self, n: int) -> Term:
+        """A node in 64 bits."""
+        return extend(self.value(n), 64, self.program.nodes[n].low < 0)
+
+    def value(self, n: int) -> Term:
+        """A node in 32 bits if its range fits them, else in 64."""
+        if n not in self._known:
+            node = self.program.nodes[n]
+            narrow = fits(node.low, node.high)
+            if f"node.{n}" in self.free and node.op is not Op.CONST and input_name(self.program, node) is None:
+                term = var(f"node.{n}", 32 if narrow else 64)
+            else:
+                term = self._value(node, narrow)
+                term = extract(term, 31, 0) if narrow else term
+            self._known[n] = term
+        return self._known[n]
+
+    def tree(self, k: int) -> Term:
+        """The leaf of tree k."""
+        if f"tree.{k}" in self.free:
+            return var(f"tree.{k}")
+        tree = self.program.ensemble.trees[k]
+        features = next(node.args for node in self.program.nodes if node.op is Op.TREES)
+        leaves = [const(leaf) for leaf in tree.leaves]
+        for level in reversed(range(tree.depth)):
+            split, half = tree.splits[level], 1 << level
+            above = self.choose(self._greater(features[split.feature], const(split.threshold, 64)))
+            leaves = [ite(above, leaves[i + half], leaves[i]) for i in range(half)]
+        return leaves[0]
+
+    def sum(self, last: int) -> Term:
+        """The leaves of trees 0..last together, without the bias; from the last sum that is free."""
+        first = max((k for k in range(last + 1) if f"sum.{k}" in self.free), default=-1)
+        total = var(f"sum.{first}") if first >= 0 else const(0)
+        for k in range(first + 1, last + 1):
+            total = make("bvadd", total, self.tree(k))
+        return total
+
+    def _value(self, node: Node, narrow: bool) -> Term:
+        args, imm = node.args, node.imm
+        operand = self.word if narrow else self.wide
+        match node.op:
+            case Op.CONST:
+                return const(imm, 32 if narrow else 64)
+            case Op.EVENT | Op.PARAM | Op.STATE:
+                name = input_name(self.program, node)
+                assert name is not None
+                return input_word(name, node.low, node.high)
+            case Op.ADD | Op.SUB:
+                return make("bvadd" if node.op is Op.ADD else "bvsub", operand(args[0]), operand(args[1]))
+            case Op.WRAP_SUB:
+                return make("bvsub", self.word(args[0]), self.word(args[1]))
+            case Op.MUL:
+                return self.multiply(self.word(args[0]), self.word(args[1])) if narrow else self._product(*args)
+            case Op.MUL_SHR:
+                return make("bvlshr", self._product(*args), const(imm, 64))
+            case Op.SHL:
+                return make("bvshl", operand(args[0]), const(imm, 32 if narrow else 64))
+            case Op.SHR:
+                inner = self.value(args[0])
+                shifted = make("bvlshr", inner, const(imm, inner.width))
+                return extract(shifted, 31, 0) if narrow else shifted
+            case Op.MIN | Op.MAX:
+                a, b = args
+                greater = self._greater(a, self.wide(b), b), self._greater(b, self.wide(a), a)
+                first, second = greater if node.op is Op.MAX else greater[::-1]
+                if self.choose(first).op != "const":  # where both are equal, either question may be the decided one
+                    return ite(self.choose(second), operand(b), operand(a))
+                return ite(self.choose(first), operand(a), operand(b))
+            case Op.GT:
+                return ite(self.choose(self._greater(args[0], self.wide(args[1]), args[1])), const(1), const(0))
+            case Op.EQ:
+                return ite(self.choose(self._equal(*args)), const(1), const(0))
+            case Op.SELECT:
+                return ite(self.choose(make("=", self.word(args[0]), const(1))), operand(args[1]), operand(args[2]))
+            case Op.TABLE:
+                table = self.program.tables[imm]
+                chosen = const(table[-1], 32 if narrow else 64)
+                for k in reversed(range(len(table) - 1)):
+                    entry = const(table[k], chosen.width)
+                    chosen = ite(self.choose(make("=", self.word(args[0]), const(k))), entry, chosen)
+                return chosen
+            case Op.TREES:
+                ensemble = self.program.ensemble
+                total = make("bvadd", self.sum(len(ensemble.trees) - 1), const(ensemble.bias))
+                return total if narrow else extend(total, 64, sign=True)
+        raise AssertionError(node.op)
+
+    def _range(self, n: int) -> tuple[int, int]:
+        return self.program.nodes[n].low, self.program.nodes[n].high
+
+    def _greater(self, a: int, bound: Term, b: int | None = None) -> Term:
+        """a > bound (64 bits, or node b)."""
+        low, high = self._range(a)
+        if b is None:
+            value = bound.value - (1 << 64) if bound.value >> 63 else bound.value
+            below, above = value, value
+        else:
+            below, above = self._range(b)
+        if high <= below:
+            return const(0, BOOL)
+        if low > above:
+            return const(1, BOOL)
+        if low >= 0 and below >= 0 and max(high, above) < 1 << 32:
+            return make("bvult", extract(bound, 31, 0), self.word(a))
+        if min(low, below) >= -(1 << 31) and max(high, above) < 1 << 31:
+            return make("bvslt", extract(bound, 31, 0), self.word(a))
+        return make("bvslt", bound, self.wide(a))
+
+    def _equal(self, a: int, b: int) -> Term:
+        low, high = (f(x, y) for f, x, y in zip((min, max), self._range(a), self._range(b), strict=True))
+        if fits(low, high):
+            return make("=", self.word(a), self.word(b))
+        return make("=", self.wide(a), self.wide(b))
+
+    def _product(self, a: int, b: int) -> Term:
+        """All 64 bits of a product."""
+        low, high = min(self._range(a)[0], self._range(b)[0]), max(self._range(a)[1], self._range(b)[1])
+        if not fits(low, high):
+            return make("bvmul", self.wide(a), self.wide(b))
+        x, y = self.word(a), self.word(b)
+        plain = self.multiply(x, y)
+        return plain if low >= 0 else make("bvsub", plain, concat(signs(x, y), const(0)))
+
+
+def signs(x: Term, y: Term) -> Term:
+    """(x < 0 ? y : 0) + (y < 0 ? x : 0): what the high word has too much when factors with signs are taken without."""
+    zero = const(0)
+    return make("bvadd", negative(x, y, zero), negative(y, x, zero))
+
+
+def negative(x: Term, then: Term, otherwise: Term) -> Term:
+    return ite(negate(make("bvslt", const(-1), x)), then, otherwise)
+
+
+def free_range(program: Program, name: str) -> tuple[int, int]:
+    """The range of a name that may be free."""
+    kind, number = name.split(".")
+    if kind == "node":
+        return program.nodes[int(number)].low, program.nodes[int(number)].high
+    trees = program.ensemble.trees[int(number) if kind == "tree" else 0 : int(number) + 1]
+    return sum(min(t.leaves) for t in trees), sum(max(t.leaves) for t in trees)
+
+
+def storage_of(program: Program) -> dict[str, tuple[int, int]]:
+    """Range of each flow field."""
+    return {s.name: STORAGE_RANGE[s.storage] for s in program.state}

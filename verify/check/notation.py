@@ -1,0 +1,87 @@
+"""The certificate's notation of values: 7, (+ (* 4 node.12) 7), event.response_ns, register.8, pointer.flow, sum.3."""
+
+import re
+
+from spec.errors import InputError
+from verify.check.meaning import Meaning, signs
+from verify.check.terms import Term, const, extract, ite, make, var
+
+TOKEN = re.compile(r"\(|\)|[^\s()]+")
+NAME = re.compile(r"(node|tree|sum)\.(\d+)")
+INPUT = re.compile(r"(event|params|flow|register|pointer)\.\w+")
+OPERATIONS = {"and": "bvand", "or": "bvor", "xor": "bvxor", "srl": "bvlshr", "sra": "bvashr", "sll": "bvshl"}
+QUESTIONS = {"sltu": "bvult", "slt": "bvslt", "eq": "="}
+
+
+def names_in(text: str) -> set[str]:
+    """The values of the program that an expression names."""
+    return {match[0] for match in NAME.finditer(text)}
+
+
+def evaluate(text: str, meaning: Meaning) -> Term:
+    """The word that an expression stands for."""
+    tokens = TOKEN.findall(text)
+    word, rest = _parse(tokens, meaning, text)
+    if rest:
+        raise _unreadable(text)
+    return word
+
+
+def _parse(tokens: list[str], meaning: Meaning, text: str) -> tuple[Term, list[str]]:
+    if not tokens:
+        raise _unreadable(text)
+    first, rest = tokens[0], tokens[1:]
+    if first != "(":
+        return _atom(first, meaning, text), rest
+    if not rest:
+        raise _unreadable(text)
+    op, rest, operands = rest[0], rest[1:], list[Term]()
+    while rest and rest[0] != ")":
+        operand, rest = _parse(rest, meaning, text)
+        operands.append(operand)
+    if not rest or len(operands) < 2 or (op != "+" and len(operands) != 2):
+        raise _unreadable(text)
+    return _apply(op, operands, text), rest[1:]
+
+
+def _apply(op: str, operands: list[Term], text: str) -> Term:
+    a, b = operands[0], operands[1]
+    if op == "+":
+        for other in operands[1:]:
+            a = make("bvadd", a, other)
+        return a
+    if op in OPERATIONS:
+        return make(OPERATIONS[op], a, b)
+    if op in QUESTIONS:
+        return ite(make(QUESTIONS[op], a, b), const(1), const(0))
+    product = make("prod", a, b)
+    high = extract(product, 63, 32)
+    match op:
+        case "*" | "mul":
+            return extract(product, 31, 0)
+        case "mulhu":
+            return high
+        case "mulh":
+            return make("bvsub", high, signs(a, b))
+        case "mulhsu":
+            return make("bvsub", high, ite(make("bvslt", a, const(0)), b, const(0)))
+    raise _unreadable(text)
+
+
+def _atom(name: str, meaning: Meaning, text: str) -> Term:
+    if re.fullmatch(r"-?\d+", name):
+        return const(int(name))
+    if INPUT.fullmatch(name):
+        return var(name)
+    part = NAME.fullmatch(name)
+    if part is None:
+        raise _unreadable(text)
+    kind, number = part[1], int(part[2])
+    program = meaning.program
+    if number >= len(program.nodes if kind == "node" else program.ensemble.trees):
+        raise _unreadable(text)
+    return {"node": meaning.word, "tree": meaning.tree, "sum": meaning.sum}[kind](number)
+
+
+def _unreadable(text: str) -> InputError:
+    return InputError(f"the certificate has an expression that cannot be read: {text!r}; prove the firmware again")

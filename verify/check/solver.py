@@ -1,0 +1,135 @@
+"""Is a set of conditions impossible? Asked of cvc5, or bitwuzla, as SMT-LIB text.
+
+Products of two unknown factors are first left abstract: a number that is the same wherever the factors are the same
+and within the product of the factors' bounds. If that is impossible, so is the real thing. Else they are multiplied.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import bitwuzla  # type: ignore[import-not-found]
+import cvc5  # type: ignore[import-untyped]
+
+from verify.check.terms import Term, text, unshifted
+
+MILLISECONDS = 20_000
+Bounds = Callable[[Term], tuple[int, int]]
+
+
+class Undecided(Exception):
+    """The solver gave no answer in its time."""
+
+
+def impossible(conditions: Sequence[Term], bounds: Bounds, solver: str, multiply: bool) -> bool:
+    """Whether no values satisfy all conditions. ``bounds`` of a factor follow from the conditions.
+
+    Without ``multiply`` products stay abstract: True is as good, False may be wrong.
+    """
+    script = _Script(conditions, bounds, exact=False)
+    if SOLVERS[solver](script.text()) == "unsat":
+        return True
+    if not (multiply and script.products):
+        return False
+    return SOLVERS[solver](_Script(conditions, bounds, exact=True).text()) == "unsat"
+
+
+class _Script:
+    """Conditions as SMT-LIB. ``products``: (factors, name) of the products that the solver sees as numbers."""
+
+    def __init__(self, conditions: Sequence[Term], bounds: Bounds, exact: bool) -> None:
+        self.bounds, self.exact = bounds, exact
+        self.names: dict[Term, str] = {}
+        self.products: dict[tuple[Term, Term], str] = {}
+        self.lines = ["(set-logic QF_BV)"]
+        for term in _in_order(conditions):
+            self._define(term)
+        named = [] if exact else list(self.products.items())
+        for (left, first), (right, second) in combinations(named, 2):
+            (a, b), (c, d) = ([self.names[x] for x in factors] for factors in (left, right))
+            same = f"(or (and (= {a} {c}) (= {b} {d})) (and (= {a} {d}) (= {b} {c})))"
+            self.lines.append(f"(assert (=> {same} (= {first} {second})))")
+        self.lines += [f"(assert {self.names[a]})" for a in conditions]
+
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def _define(self, a: Term) -> None:
+        if a in self.names:
+            return
+        name = self.names[a] = f"t{len(self.names)}"
+        sort = f"(_ BitVec {a.width})" if a.width else "Bool"
+        if a.op == "var":
+            self.lines.append(f"(declare-const {name} {sort})")
+        else:
+            body = self._product(a) if a.op == "prod" else text(a).format(*(self.names[x] for x in a.args))
+            self.lines.append(f"(define-fun {name} () {sort} {body})")
+
+    def _product(self, a: Term) -> str:
+        """A product by that of its factors before they were shifted left, where the shift has lost nothing."""
+        (x, left), (y, right) = sorted(map(unshifted, a.args), key=lambda part: part[0].serial)
+        self._define(x)
+        self._define(y)
+        shift = left + right
+        inner = f"(bvshl {self._number(x, y)} (_ bv{shift} 64))"
+        open_ = [(v, k) for v, k in ((x, left), (y, right)) if k and v.op != "const"]
+        if not open_:
+            return inner
+        kept = " ".join(f"(bvule {self.names[v]} (_ bv{(1 << 32 - k) - 1} 32))" for v, k in open_)
+        return f"(ite (and true {kept}) {inner} {self._number(*a.args)})"
+
+    def _number(self, x: Term, y: Term) -> str:
+        """The 64 bits of x times y."""
+        if self.exact:
+            self.products[x, y] = f"(bvmul ((_ zero_extend 32) {self.names[x]}) ((_ zero_extend 32) {self.names[y]}))"
+        elif (x, y) not in self.products:
+            name = self.products[x, y] = f"p{len(self.products)}"
+            low, high = (a * b for a, b in zip(self.bounds(x), self.bounds(y), strict=True))
+            self.lines.append(f"(declare-const {name} (_ BitVec 64))")
+            self.lines.append(f"(assert (and (bvule (_ bv{low} 64) {name}) (bvule {name} (_ bv{high} 64))))")
+        return self.products[x, y]
+
+
+def _in_order(roots: Iterable[Term]) -> list[Term]:
+    """Every term once, operands first."""
+    order: dict[Term, None] = {}
+    stack = [(a, False) for a in roots]
+    while stack:
+        a, ready = stack.pop()
+        if a in order:
+            continue
+        if ready:
+            order[a] = None
+        else:
+            stack.append((a, True))
+            stack += [(x, False) for x in a.args]
+    return list(order)
+
+
+def _cvc5(script: str) -> str:
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(MILLISECONDS))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script + "\n(check-sat)", "query")
+    symbols, answer = parser.getSymbolManager(), ""
+    while not (command := parser.nextCommand()).isNull():
+        answer += command.invoke(solver, symbols)
+    return _answer(answer)
+
+
+def _bitwuzla(script: str) -> str:
+    options = bitwuzla.Options()
+    options.set(bitwuzla.Option.TIME_LIMIT_PER, MILLISECONDS)
+    parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
+    parser.parse(script, True, False)
+    return _answer(str(parser.bitwuzla().check_sat()))
+
+
+def _answer(answer: Any) -> str:
+    word = str(answer).strip()
+    if word not in ("sat", "unsat"):
+        raise Undecided(f"the solver did not answer within {MILLISECONDS // 1000} s ({word})")
+    return word
+
+
+SOLVERS = {"cvc5": _cvc5, "bitwuzla": _bitwuzla}
