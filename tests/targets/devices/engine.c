@@ -18,13 +18,14 @@ int32_t rlcc_read_event(const mlnx_cc_algo_ctxt_t *ctxt, mlnx_cc_event_general_a
     return engine_is_response;
 }
 
-/* The result's bit fields in plain words, as a host's compiler lays them out otherwise than ctypes might. */
-void engine_call(mlnx_cc_algo_ctxt_t *ctxt, const uint32_t *global_memory, uint32_t *rate, uint32_t *rtt_req)
+/* The result's bit fields in plain words, which ctypes might lay out otherwise than the compiler: rate, probe, the rest. */
+void engine_call(mlnx_cc_algo_ctxt_t *ctxt, const uint32_t *global_memory, uint32_t *answer)
 {
     const mlnx_cc_event_general_attr_t attr = {0U};
     mlnx_cc_results_t results = {0U, 1U, 63U, 0U, 7U};
 
     rl_algo(ctxt, attr, &results, global_memory);
-    *rate = (results.credit_update | results.pad | results.credits) != 0U ? 0U : results.rate;
-    *rtt_req = results.rtt_req;
+    answer[0] = results.rate;
+    answer[1] = results.rtt_req;
+    answer[2] = results.credit_update | results.pad | results.credits;
 }
