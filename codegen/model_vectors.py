@@ -19,7 +19,7 @@ Bounds = dict[int, tuple[int, int]]
 
 CANDIDATES = 12
 """Rows tried for each branch, to find one in which its sides differ."""
-MOST_VISITS = 8192
+MOST_VISITS = 4096
 """Branches that get rows of their own; in a model of more, as many are drawn."""
 
 
@@ -71,9 +71,9 @@ def make(model: Model, *, seed: int, random_rows: int = 1024) -> Vectors:
             parts += [(f"edge:{label}", row) for row in visiting]
             visited += 1
     rows = np.array([row for _, row in parts], dtype=np.int64).reshape(len(parts), len(model.features))
-    predicted = model.predict(rows)
-    returned = predicted[:, 0] if model.task == "regression" else predicted
-    return Vectors(tuple(k for k, _ in parts), rows, model.evaluate(rows), returned, len(found), visited)
+    outputs = model.evaluate(rows)
+    returned = outputs[:, 0] if model.task == "regression" else model.decide(outputs)
+    return Vectors(tuple(k for k, _ in parts), rows, outputs, returned, len(found), visited)
 
 
 def random_grid(model: Model, rng: np.random.Generator, count: int) -> Rows:

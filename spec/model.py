@@ -113,11 +113,12 @@ class Model:
 
     def ranges(self) -> list[tuple[int, int]]:
         """Bounds of each output, and of every partial sum that starts at the bias. Sound, not always attained."""
-        bounds = []
-        for output, bias in enumerate(self.bias):
-            values = [[leaf.value[output] for leaf in leaves(tree)] for tree in self.trees]
-            bounds.append((bias + sum(min(0, *v) for v in values), bias + sum(max(0, *v) for v in values)))
-        return bounds
+        low, high = list(self.bias), list(self.bias)
+        for tree in self.trees:
+            for output, column in enumerate(zip(*(leaf.value for leaf in leaves(tree)), strict=True)):
+                low[output] += min(0, *column)
+                high[output] += max(0, *column)
+        return list(zip(low, high, strict=True))
 
     def thresholds(self) -> dict[int, list[int]]:
         """The distinct thresholds of each feature, ascending: the edges that exactness is tested on."""
@@ -136,7 +137,10 @@ class Model:
 
     def predict(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Classes [N] of integer feature rows; the outputs [N, outputs] for regression."""
-        outputs = self.evaluate(rows)
+        return self.decide(self.evaluate(rows))
+
+    def decide(self, outputs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """From ``evaluate`` to ``predict``."""
         if self.task == "regression":
             return outputs
         if self.task == "binary":
@@ -218,13 +222,20 @@ def depth(tree: Leaf | Branch) -> int:
 
 def value(tree: Leaf | Branch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """What a tree adds to each output [N, outputs]."""
-    if isinstance(tree, Leaf):
-        return np.tile(np.array(tree.value, dtype=np.int64), (len(rows), 1))
-    above = rows[:, tree.feature] > tree.threshold
-    first, second = value(tree.above, rows[above]), value(tree.below, rows[~above])
-    result = np.empty((len(rows), first.shape[1]), dtype=np.int64)
-    result[above], result[~above] = first, second
-    return result
+    table = np.array([leaf.value for leaf in leaves(tree)], dtype=np.int64)
+    places = np.zeros(len(rows), dtype=np.int64)
+    todo: list[tuple[Leaf | Branch, NDArray[np.intp]]] = [(tree, np.arange(len(rows)))]
+    number = 0
+    while todo:  # in the order of ``leaves``
+        node, here = todo.pop()
+        if isinstance(node, Leaf):
+            places[here] = number
+            number += 1
+        else:
+            above = rows[here, node.feature] > node.threshold
+            todo += [(node.below, here[~above]), (node.above, here[above])]
+    found: NDArray[np.int64] = table[places]
+    return found
 
 
 def _check_tree(number: int, tree: Leaf | Branch, features: int, outputs: int) -> None:

@@ -6,7 +6,7 @@ the nearest multiple of 2^-leaf_bits; the greatest rounding of each tree is know
 """
 
 from fractions import Fraction
-from math import floor, inf, nextafter
+from math import inf, nextafter
 
 from codegen.frontends.forest import Ask, Forest, Value, questions, values
 from codegen.frontends.grid import Border, Grid, grid_feature, threshold
@@ -16,6 +16,8 @@ from spec.model import INT32, Branch, GridFeature, Leaf, Model
 MOST_LEAF_BITS = 30
 
 Bounds = dict[int, tuple[int, int]]
+Column = list[list[Fraction]]
+"""What one output gets: of each tree the leaves, those of 0 left out (a tree of 20 classes works for one)."""
 
 
 def quantise(forest: Forest, grid: Grid) -> Model:
@@ -27,11 +29,12 @@ def quantise(forest: Forest, grid: Grid) -> Model:
     features = _features(forest, grid)
     places = {forest.names.index(feature.name): place for place, feature in enumerate(features)}
     ranges: Bounds = {place: (f.low, f.high) for place, f in enumerate(features)}
-    bits = _leaf_bits(forest, grid.leaf_bits)
+    columns = _columns(forest)
+    bits = _leaf_bits(forest, columns, grid.leaf_bits)
     roots = [_node(tree, features, places, ranges, bits) for tree in forest.trees]
     constants = [root.value for root in roots if isinstance(root, Leaf)]
     bias = tuple(rounded(b, bits) + sum(c[k] for c in constants) for k, b in enumerate(forest.bias))
-    error = _error(forest, bits)
+    error = [_rounding(forest.bias[k], column, bits) + _stray(forest, k, column) for k, column in enumerate(columns)]
     return Model(
         features=features,
         trees=tuple(root for root in roots if isinstance(root, Branch)),
@@ -47,7 +50,7 @@ def quantise(forest: Forest, grid: Grid) -> Model:
 
 def rounded(value: Fraction, bits: int) -> int:
     """To the nearest integer multiple of 2^-bits, halves up."""
-    return floor(value * (1 << bits) + Fraction(1, 2))
+    return ((value.numerator << bits + 1) + value.denominator) // (value.denominator << 1)
 
 
 def _features(forest: Forest, grid: Grid) -> tuple[GridFeature, ...]:
@@ -94,61 +97,60 @@ def _node(
     return above if above == below else Branch(place, t, above, below)
 
 
-def _leaf_bits(forest: Forest, declared: int | None) -> int:
+def _columns(forest: Forest) -> list[Column]:
+    columns: list[Column] = [[] for _ in forest.bias]
+    for tree in forest.trees:
+        found = [leaf.values for leaf in values(tree)]
+        for column, leaves in zip(columns, zip(*found, strict=True), strict=True):
+            column.append([value for value in leaves if value])
+    return columns
+
+
+def _leaf_bits(forest: Forest, columns: list[Column], declared: int | None) -> int:
     """As declared, if 32 bits hold the sums; else the fewest that round nothing; else the most that 32 bits hold."""
-    fit = next((bits for bits in range(MOST_LEAF_BITS, -1, -1) if _fits(forest, bits)), None)
+    reach = [[(min(leaves), max(leaves)) for leaves in column if leaves] for column in columns]
+    outputs = list(zip(forest.bias, reach, strict=True))
+    fit = next((bits for bits in range(MOST_LEAF_BITS, -1, -1) if all(_fits(*o, bits) for o in outputs)), None)
     if fit is None:
         raise InputError("the model's outputs go beyond 32 bits even as whole numbers; scale its target down")
     if declared is not None:
         if declared > fit:
             raise InputError(f"32 bits do not hold the outputs with leaf_bits = {declared}; declare at most {fit}")
         return declared
-    needed = max(map(_fraction_bits, _numbers(forest)), default=0)
-    return min(needed, fit)
+    return min(fit, max(_digits(bias, column) for bias, column in zip(forest.bias, columns, strict=True)))
 
 
-def _numbers(forest: Forest) -> set[Fraction]:
-    return {*forest.bias, *(v for tree in forest.trees for leaf in values(tree) for v in leaf.values)}
+def _fits(bias: Fraction, reach: list[tuple[Fraction, Fraction]], bits: int) -> bool:
+    """Whether 32 bits hold every partial sum of an output."""
+    low = rounded(bias, bits) + sum(min(0, rounded(least, bits)) for least, _ in reach)
+    high = rounded(bias, bits) + sum(max(0, rounded(most, bits)) for _, most in reach)
+    return INT32[0] <= low <= high <= INT32[1]
 
 
-def _fraction_bits(value: Fraction) -> int:
+def _digits(bias: Fraction, column: Column) -> int:
     """How many binary digits follow the point; more than any leaf has where they never end."""
-    power = value.denominator.bit_length() - 1
-    return power if value.denominator == 1 << power else MOST_LEAF_BITS + 1
+    greatest = max((value.denominator for leaves in [[bias], *column] for value in leaves), default=1)
+    if any(value.denominator & value.denominator - 1 for leaves in [[bias], *column] for value in leaves):
+        return MOST_LEAF_BITS + 1
+    return greatest.bit_length() - 1
 
 
-def _fits(forest: Forest, bits: int) -> bool:
-    """Whether every partial sum of every output stays within 32 bits."""
-    for k, bias in enumerate(forest.bias):
-        low = high = rounded(bias, bits)
-        for tree in forest.trees:
-            found = [rounded(leaf.values[k], bits) for leaf in values(tree)]
-            low, high = low + min(0, *found), high + max(0, *found)
-        if not INT32[0] <= low <= high <= INT32[1]:
-            return False
-    return True
-
-
-def _error(forest: Forest, bits: int) -> list[Fraction]:
-    """For each output the greatest roundings of the bias and of each tree, added up, and the library's own."""
-    unit = Fraction(1, 1 << bits)
+def _rounding(bias: Fraction, column: Column, bits: int) -> Fraction:
+    """The rounding of the bias and the greatest one of each tree, added up."""
 
     def off(value: Fraction) -> Fraction:
-        return abs(rounded(value, bits) * unit - value)
+        return abs(Fraction(rounded(value, bits), 1 << bits) - value)
 
-    return [
-        off(bias) + sum(max(off(leaf.values[k]) for leaf in values(tree)) for tree in forest.trees) + _stray(forest, k)
-        for k, bias in enumerate(forest.bias)
-    ]
+    return off(bias) + sum(max(map(off, leaves), default=Fraction(0)) for leaves in column)
 
 
-def _stray(forest: Forest, k: int) -> Fraction:
+def _stray(forest: Forest, output: int, column: Column) -> Fraction:
     """By how much the library's float sum can miss the exact one, in whatever order it adds: one rounding a tree, a
     few for scale, mean and bias, each half a unit in the last place of at most all leaves together. Nothing where
     every sum is a float."""
-    numbers = [forest.bias[k], *(v.values[k] for tree in forest.trees for v in values(tree))]
-    reach = abs(forest.bias[k]) + sum(max(abs(leaf.values[k]) for leaf in values(tree)) for tree in forest.trees)
-    digits = max(map(_fraction_bits, numbers))
+    bias = forest.bias[output]
+    reach = abs(bias) + sum(max(map(abs, leaves), default=Fraction(0)) for leaves in column)
+    digits = _digits(bias, column)
     if digits <= MOST_LEAF_BITS and reach * (len(forest.trees) + 1) * (1 << digits) <= 1 << forest.sum_bits:
         return forest.doubt
     return forest.doubt + reach * (len(forest.trees) + 8) / (1 << forest.sum_bits)

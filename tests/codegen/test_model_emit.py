@@ -349,7 +349,7 @@ def test_the_command_takes_a_model_and_its_grid(catboost_model, capsys):
     [
         (["model.cbm"], "needs a grid: a TOML file with low and high of '0', '1'"),
         (["model.cbm", "--grid", "none.toml"], "there is no file"),
-        (["model.cbm", "--grid", "grid.toml", "--target", "generic"], "--target is for students"),
+        (["model.cbm", "--grid", "grid.toml", "--target", "generic"], "for students"),
         ([".", "--grid", "grid.toml"], "--grid is for model files"),
         (["none.cbm"], "is not a student"),
     ],
