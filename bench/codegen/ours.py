@@ -4,36 +4,31 @@ Each is compiled for the engine that it then runs on.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from typing import Any
 
-from bench.codegen.contender import ENTRY, Absent, Contender, Source
+from bench.codegen.contender import ENTRY, Contender, Source
 from bench.codegen.subjects import Subject
+from codegen.choose import Limits
+from codegen.kernel import kernel
+from codegen.lower import Options
 
-OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "worst": {},
-    "worst, tables up to 8 KiB": {"table": 8192},
-    "mean": {"optimise": "mean"},
-    "size": {"optimise": "size"},
-    "branches only": {"form": "branches"},
-    "index only": {"form": "index"},
-    "joint tables only": {"form": "joint", "table": 65536},
+OPTIONS: Mapping[str, Options] = {
+    "worst": Options(),
+    "worst, tables up to 8 KiB": Options(limits=Limits(table=8192)),
+    "mean": Options(optimise="mean"),
+    "size": Options(optimise="size"),
+    "branches only": Options(form="branches"),
+    "index only": Options(form="index"),
+    "joint tables only": Options(form="joint", limits=Limits(table=65536)),
 }
-"""``--optimise`` and ``--form`` of `rlcc emit`; ``table`` is its ``--max-table``, in bytes."""
 
 
-def kernel(subject: Subject, engine: str, options: Mapping[str, Any]) -> Source:
-    try:
-        compiler = import_module("codegen.kernel")
-    except ImportError:
-        raise Absent("codegen.kernel is not in this checkout") from None
-    limits = import_module("codegen.choose").Limits
-    chosen = {key: value for key, value in options.items() if key != "table"}
-    if "table" in options:
-        chosen["limits"] = limits(table=options["table"])
-    made = compiler.kernel(subject.ensemble, subject.ranges, compiler.Options(engine=engine, **chosen))
+def compiled(subject: Subject, engine: str, options: Options) -> Source:
+    made = kernel(subject.ensemble, subject.ranges, replace(options, engine=engine))
     return Source(made.c_source(ENTRY), "int32", "int32")
 
 
-OURS = tuple(Contender(f"rlcc, {name}", "ours", partial(kernel, options=options)) for name, options in OPTIONS.items())
+OURS = tuple(
+    Contender(f"rlcc, {name}", "ours", partial(compiled, options=options)) for name, options in OPTIONS.items()
+)

@@ -12,6 +12,7 @@ from rich.console import Console
 from bench.codegen import __main__ as command
 from bench.codegen import core, floors, page, peers, results, retold
 from bench.codegen.contender import Absent, Contender, Source
+from bench.codegen.ours import OURS
 from bench.codegen.results import Case, Place, Result, judge, measure
 from bench.codegen.rows import Rows, cells, rows
 from bench.codegen.subjects import FloatTree, Subject, drawn, trained
@@ -142,6 +143,15 @@ def test_plain_forms_are_right_in_every_cell(case: Case, clang: Place, make: Cal
     assert found.right
     assert found.all_worst is not None
     assert found.error < 11 / 2 / (1 << 16)  # 10 leaves and the bias, half a unit each
+
+
+@pytest.mark.parametrize("contender", [c for c in OURS if "joint" not in c.name], ids=lambda c: c.name)
+def test_ours_are_right_in_every_cell(case: Case, clang: Place, contender: Contender) -> None:
+    some = cells(case.subject)
+    assert some is not None
+    found = measure(replace(case, cells=some[::20]), contender, contender.make(case.subject, ENGINE), clang)
+    assert found.right
+    assert found.library_bytes == 0
 
 
 def test_catboost_s_own_export_runs_with_soft_float_and_is_right(case: Case, place: Place) -> None:
@@ -279,5 +289,9 @@ def test_the_page_says_how_ours_stand_and_where_others_do_better(case: Case, cla
     assert "| 3000 = 30.00 x (m2cgen) |" in standing
     assert "| 50 = 0.50 x (emlearn) |" in standing
     assert "150 = 1.50 x (if-else)" in standing
-    better = [line for line in text.splitlines() if line.startswith(f"- {name}, {label}")]
-    assert better == [f"- {name}, {label}: `rlcc, mean` 80 cycles on average, if-else 70"]  # not wrong emlearn's
+    better = [line for line in text.splitlines() if line.startswith(f"- {name}, `")]
+    assert better == [f"- {name}, `rlcc, mean`, cycles on average: {label} 80 against 70 (if-else)"]  # not emlearn's
+    assert (
+        "- the best exact float peer: 30.0 to 30.0 times as many cycles at worst, the aim of 15 is met in all" in text
+    )
+    assert "- the best plain form: 1.5 to 1.5 times as many cycles at worst, the aim of 2 is met in 0 of 1" in text

@@ -1,6 +1,6 @@
 # Calls the measured function between the emulator's runner and it, to keep all of a result of 64 bits (a0, a1): the runner's second
 # argument is where it goes. Cycles are counted from bench_model's first instruction to bench_back, as the emulator counts them from a
-# function to its own runner; the two NOPs are there for the reason given in emulator/runner/runner.S.
+# function to its own runner.
     .option norvc
     .text
     .globl bench_call
@@ -10,8 +10,6 @@ bench_call:
     sw    ra, 12(sp)
     sw    s1, 8(sp)
     mv    s1, a1
-    nop
-    nop
     jal   ra, bench_model
     .globl bench_back
 bench_back:
