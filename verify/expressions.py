@@ -1,0 +1,328 @@
+"""Words of the machine as expressions: equal words written equally, so that most equalities need no solver.
+
+An expression is a number. 0..2^32-1 is that constant; from ``FIRST`` on it is the number of an entry in a ``Pool``;
+``UNKNOWN`` is no value at all. Every entry is a 32-bit word, made of atoms (inputs, registers at the call, nodes of the
+decision program) by the machine's operations. Constants are folded, and sums are kept as
+
+    linear   constant + sum of coefficient * word   (mod 2^32; shifts left and products with constants are such sums)
+
+so that two words that differ only in the order of their additions are the same number. Each rewriting below is an
+identity of 32-bit words, or of words within the ranges of their parts: ``low <= v <= high`` for the integer v that the
+word is congruent to mod 2^32. Ranges of atoms come from their storage or from the decision program.
+"""
+
+from collections.abc import Iterable
+
+WORD = 0xFFFF_FFFF
+MODULUS = 1 << 32
+FIRST = 1 << 32
+UNKNOWN = -1
+FULL = (0, WORD)
+
+Linear = tuple[int, tuple[tuple[int, int], ...]]
+"""Constant and (word, coefficient) pairs in the order of the words; coefficients 1..2^32-1."""
+
+COMMUTATIVE = ("and", "or", "xor", "mul", "mulh", "mulhu")
+
+
+def signed(value: int) -> int:
+    """A 32-bit word as a two's complement integer."""
+    return value - MODULUS if value >> 31 else value
+
+
+def fold(op: str, a: int, b: int) -> int:
+    """The machine's operation on two words."""
+    match op:
+        case "add":
+            return (a + b) & WORD
+        case "sub":
+            return (a - b) & WORD
+        case "and":
+            return a & b
+        case "or":
+            return a | b
+        case "xor":
+            return a ^ b
+        case "sll":
+            return (a << (b & 31)) & WORD
+        case "srl":
+            return a >> (b & 31)
+        case "sra":
+            return (signed(a) >> (b & 31)) & WORD
+        case "sltu":
+            return int(a < b)
+        case "slt":
+            return int(signed(a) < signed(b))
+        case "eq":
+            return int(a == b)
+        case "mul":
+            return a * b & WORD
+        case "mulhu":
+            return a * b >> 32
+        case "mulh":
+            return (signed(a) * signed(b) >> 32) & WORD
+        case "mulhsu":
+            return (signed(a) * b >> 32) & WORD
+    raise AssertionError(f"no operation {op}")
+
+
+class Pool:
+    """All expressions of a proof. Entries are never changed; equal ones are one."""
+
+    def __init__(self) -> None:
+        self.ops: list[str] = []
+        self.args: list[tuple[int, ...]] = []
+        self.linears: list[Linear] = []
+        self.names: list[str] = []
+        self.ranges: list[tuple[int, int]] = []
+        self._known: dict[object, int] = {}
+
+    def atom(self, name: str, low: int = 0, high: int = WORD) -> int:
+        """An input or a cut, known by its name. The integer ``low..high`` it stands for has a span below 2^32."""
+        return self._entry("atom", (), (0, ()), name, (low, high), key=("atom", name))
+
+    def range(self, e: int) -> tuple[int, int]:
+        """Bounds of the integer that the word is congruent to."""
+        return (e, e) if e < FIRST else self.ranges[e - FIRST]
+
+    def op(self, e: int) -> str:
+        return "const" if e < FIRST else self.ops[e - FIRST]
+
+    def operands(self, e: int) -> tuple[int, ...]:
+        return () if e < FIRST else self.args[e - FIRST]
+
+    def linear(self, e: int) -> Linear:
+        """Any word as a sum."""
+        if e < FIRST:
+            return e, ()
+        return self.linears[e - FIRST] if self.ops[e - FIRST] == "linear" else (0, ((e, 1),))
+
+    def name(self, e: int) -> str:
+        return self.names[e - FIRST]
+
+    def make(self, op: str, a: int, b: int) -> int:
+        """``op`` of two words, in its canonical form; no value where an operand has none."""
+        if a == UNKNOWN or b == UNKNOWN:
+            return UNKNOWN
+        if a < FIRST and b < FIRST:
+            return fold(op, a, b)
+        key = (op, a, b)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._make(op, a, b)
+        return found
+
+    def add(self, a: int, b: int) -> int:
+        return self.make("add", a, b)
+
+    def sum(self, constant: int, terms: Iterable[tuple[int, int]]) -> int:
+        """constant + sum of coefficient * word, mod 2^32."""
+        total: dict[int, int] = {}
+        for word, coefficient in terms:
+            inner, parts = self.linear(word)
+            constant += inner * coefficient
+            for part, factor in parts:
+                total[part] = (total.get(part, 0) + factor * coefficient) & WORD
+        kept = tuple(sorted((word, c) for word, c in total.items() if c))
+        constant &= WORD
+        if not kept:
+            return constant
+        if not constant and kept[0][1] == 1 and len(kept) == 1:
+            return kept[0][0]
+        return self._entry("linear", (), (constant, kept), "", None, key=(constant, kept))
+
+    def atoms(self, e: int) -> set[int]:
+        """The atoms an expression is made of."""
+        found: set[int] = set()
+        seen: set[int] = set()
+        todo = [e]
+        while todo:
+            at = todo.pop()
+            if at < FIRST or at in seen:
+                continue
+            seen.add(at)
+            if self.op(at) == "atom":
+                found.add(at)
+            todo += [word for word, _ in self.linear(at)[1]] if self.op(at) == "linear" else self.operands(at)
+        return found
+
+    def text(self, e: int) -> str:
+        """An expression for a reader (and for the certificate)."""
+        if e == UNKNOWN:
+            return "?"
+        if e < FIRST:
+            return str(e)
+        op = self.op(e)
+        if op == "atom":
+            return self.name(e)
+        if op == "linear":
+            constant, terms = self.linear(e)
+            words = [f"(* {c} {self.text(w)})" if c != 1 else self.text(w) for w, c in terms]
+            return f"(+ {' '.join([*words, str(constant)])})"
+        return f"({op} {' '.join(self.text(a) for a in self.operands(e))})"
+
+    def _entry(
+        self, op: str, args: tuple[int, ...], linear: Linear, name: str, bounds: tuple[int, int] | None, key: object
+    ) -> int:
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        self.ops.append(op)
+        self.args.append(args)
+        self.linears.append(linear)
+        self.names.append(name)
+        self.ranges.append(bounds if bounds is not None else self._range(op, args, linear))
+        self._known[key] = FIRST + len(self.ops) - 1
+        return self._known[key]
+
+    def _plain(self, op: str, a: int, b: int) -> int:
+        if op in COMMUTATIVE and a > b:
+            a, b = b, a
+        return self._entry(op, (a, b), (0, ()), "", None, key=(op, a, b, "entry"))
+
+    def _make(self, op: str, a: int, b: int) -> int:
+        match op:
+            case "add":
+                return self.sum(0, ((a, 1), (b, 1)))
+            case "sub":
+                return self.sum(0, ((a, 1), (b, -1)))
+            case "sll" if b < FIRST:
+                return self.sum(0, ((a, 1 << (b & 31)),))
+            case "srl" | "sra" if b < FIRST:
+                return self._shift_right(op, a, b & 31)
+            case "mul" if a < FIRST or b < FIRST:
+                return self.sum(0, ((a, b),) if b < FIRST else ((b, a),))
+            case "and" | "or" | "xor":
+                return self._bits(op, a, b)
+            case "sltu" | "slt":
+                return self._less(op, a, b)
+            case "eq":
+                return self._equal(a, b)
+        if op in ("mulh", "mulhsu") and self._natural(a) and (op == "mulhsu" or self._natural(b)):
+            return self.make("mulhu", a, b)
+        return 0 if op.startswith("mulh") and 0 in (a, b) else self._plain(op, a, b)
+
+    def _natural(self, a: int) -> bool:
+        low, high = self.range(a)
+        return low >= 0 and high < MODULUS >> 1
+
+    def _shift_right(self, op: str, a: int, k: int) -> int:
+        low, high = self.range(a)
+        if k == 0:
+            return a
+        if op == "sra" and low >= 0 and high < MODULUS >> 1:
+            op = "srl"
+        if op == "srl" and low >= 0 and high >> k == 0:
+            return 0
+        constant, terms = self.linear(a)
+        if constant == 0 and len(terms) == 1:  # word << s, and nothing lost by it: the shifts cancel
+            word, factor = terms[0]
+            shift = factor.bit_length() - 1
+            below, above = self.range(word)
+            if factor == 1 << shift and shift:
+                whole = below >= 0 and above < MODULUS >> shift
+                signs = op == "sra" and -(MODULUS >> 1) <= below << shift and above << shift < MODULUS >> 1
+                if whole and op == "srl" or signs:
+                    if shift >= k:
+                        return self.sum(0, ((word, 1 << (shift - k)),))
+                    return self._shift_right(op, word, k - shift)
+                if op == "srl" and shift <= k:  # the high bits are dropped, then the low ones
+                    return self.make("srl", self._bits("and", word, WORD >> shift), k - shift)
+        if self.op(a) == op and self.operands(a)[1] < FIRST:
+            word, before = self.operands(a)
+            if before + k < 32:
+                return self._shift_right(op, word, before + k)
+            return 0 if op == "srl" else self._plain("sra", word, 31)
+        return self._plain(op, a, k)
+
+    def _bits(self, op: str, a: int, b: int) -> int:
+        if a < FIRST:
+            a, b = b, a
+        if b >= FIRST:
+            if a == b:
+                return 0 if op == "xor" else a
+            return self._plain(op, a, b)
+        if b == 0:
+            return 0 if op == "and" else a
+        if b == WORD:
+            return {"and": a, "or": WORD, "xor": self.sum(WORD, ((a, -1),))}[op]
+        if op == "xor" and b == MODULUS >> 1:
+            return self.sum(b, ((a, 1),))
+        low, high = self.range(a)
+        if op == "and" and b & (b + 1) == 0 and low >= 0 and high <= b:
+            return a
+        if op == "and" and self.op(a) == "and":
+            for word, mask in (self.operands(a), self.operands(a)[::-1]):
+                if mask < FIRST:
+                    return self._bits("and", word, mask & b)
+        return self._plain(op, a, b)
+
+    def _less(self, op: str, a: int, b: int) -> int:
+        if a == b:
+            return 0
+        (la, ha), (lb, hb) = self.range(a), self.range(b)
+        half = MODULUS >> 1
+        if op == "slt" and min(la, lb) >= 0 and max(ha, hb) < half:
+            op = "sltu"
+        if (op == "sltu" and min(la, lb) >= 0) or (op == "slt" and min(la, lb) >= -half and max(ha, hb) < half):
+            if ha < lb:
+                return 1
+            if la >= hb:
+                return 0
+        if op == "sltu" and b == 0:
+            return 0
+        return self._plain(op, a, b)
+
+    def _equal(self, a: int, b: int) -> int:
+        difference = self.sum(0, ((a, 1), (b, -1)))
+        if difference < FIRST:
+            return int(difference == 0)
+        constant, terms = self.linear(difference)
+        if terms[0][1] >= MODULUS >> 1:  # one of x - y and y - x
+            difference = self.sum(0, ((difference, -1),))
+        low, high = self.range(difference)
+        if low > 0 or high < 0:
+            return 0
+        return self._plain("eq", difference, 0)
+
+    def _range(self, op: str, args: tuple[int, ...], linear: Linear) -> tuple[int, int]:
+        if op == "linear":
+            return self._linear_range(linear)
+        (la, ha), (lb, hb) = self.range(args[0]), self.range(args[1])
+        naturals = la >= 0 and lb >= 0
+        match op:
+            case "srl" if la >= 0:
+                return la >> lb, ha >> lb
+            case "srl":
+                return 0, WORD >> lb
+            case "sra" if la >= -(MODULUS >> 1) and ha < MODULUS >> 1:
+                return la >> lb, ha >> lb
+            case "sra":
+                return -(MODULUS >> 1) >> lb, (MODULUS >> 1) - 1 >> lb
+            case "and" if args[1] < FIRST or args[0] < FIRST:
+                mask = min(args)
+                return 0, min(mask, ha if la >= 0 and args[1] < FIRST else mask)
+            case "and" | "or" | "xor" if naturals:
+                return 0, min(ha, hb) if op == "and" else (1 << max(ha, hb).bit_length()) - 1
+            case "sltu" | "slt" | "eq":
+                return 0, 1
+            case "mulhu" if naturals:
+                return la * lb >> 32, ha * hb >> 32
+            case "mul":
+                ends = [x * y for x in (la, ha) for y in (lb, hb)]
+                if -(MODULUS >> 1) <= min(ends) and max(ends) < (MODULUS if min(ends) >= 0 else MODULUS >> 1):
+                    return min(ends), max(ends)
+        return FULL
+
+    def _linear_range(self, linear: Linear) -> tuple[int, int]:
+        low = high = signed(linear[0])
+        for word, coefficient in linear[1]:
+            a, b = self.range(word)
+            factor = signed(coefficient)
+            low += min(a * factor, b * factor)
+            high += max(a * factor, b * factor)
+        for shift in (0, MODULUS, -MODULUS):
+            a, b = low + shift, high + shift
+            if (a >= 0 and b <= WORD) or (a >= -(MODULUS >> 1) and b < MODULUS >> 1):
+                return a, b
+        return FULL

@@ -1,0 +1,176 @@
+"""Comparisons that the lanes do not decide: each side becomes a lane of its own, with what it now knows.
+
+A question about one word splits its interval exactly (``verify.intervals``); any other question becomes a fact. So all
+lanes together always stand for all inputs, and each lane for no input that it should not.
+"""
+
+import numpy as np
+
+from verify.expressions import FIRST, UNKNOWN, Pool
+from verify.failures import Refused
+from verify.intervals import Truth, preimage, simple, truth
+from verify.lanes import Bools, Ints, Lanes, constants, pairs
+from verify.memory import address_of
+from verify.state import State
+
+MOST_ENTRIES = 4096
+"""Of a table that is looked up at once."""
+
+
+def compare(state: State, lanes: Lanes, op: str, a: Ints, b: Ints) -> tuple[Lanes, Bools]:
+    """Lanes in each of which ``op`` (sltu, slt, eq) of the two columns is decided, and how."""
+    count = len(lanes)
+    plain = (a >= 0) & (b >= 0) & (a < FIRST) & (b < FIRST)
+    if plain.all():
+        return lanes, constants(op, a, b).astype(bool)
+    parts = [_Part(np.flatnonzero(plain), constants(op, a[plain], b[plain]).astype(bool))]
+    rest = np.flatnonzero(~plain)
+    for x, y, at in pairs(a[rest], b[rest]):
+        parts += _decide(state, lanes, op, x, y, rest[at])
+    return _gathered(state, lanes, parts, count)
+
+
+class _Part:
+    """Lanes (by their rows so far) for which a question is decided in one way, and what each knows by it."""
+
+    def __init__(self, rows: Ints, holds: Bools, base: int = -1, low: Ints | None = None, high: Ints | None = None):
+        self.rows, self.holds, self.base, self.low, self.high = rows, holds, base, low, high
+        self.fact = UNKNOWN
+
+
+def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> list[_Part]:
+    pool = state.pool
+    condition = pool.make(op, x, y)
+    if 0 <= condition < FIRST:
+        return [_Part(rows, np.full(len(rows), condition, dtype=bool))]
+    if condition == UNKNOWN:
+        raise Refused("load-unwritten", 0, "a comparison uses a value that nothing has written")
+    kind, (x, y) = pool.op(condition), pool.operands(condition)
+    known = truth(pool, kind, x, y)
+    if known is not None:
+        return _pieces(state, lanes, known, rows)
+    parts = []
+    for number in np.unique(lanes.facts[rows]):
+        facts = state.fact_sets[number]
+        at = rows[lanes.facts[rows] == number]
+        holds = implied(pool, facts, condition)
+        if holds is not None:
+            parts.append(_Part(at, np.full(len(at), holds, dtype=bool)))
+            continue
+        for side in (False, True):
+            part = _Part(at, np.full(len(at), side, dtype=bool))
+            part.fact = condition
+            parts.append(part)
+    return parts
+
+
+def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> bool | None:
+    """What the facts say about a condition: itself, or for x < y that y < x holds or x = y."""
+    for side in (False, True):
+        if (condition, side) in facts:
+            return side
+    op, (x, y) = pool.op(condition), pool.operands(condition)
+    if op in ("sltu", "slt"):
+        if (pool.make(op, y, x), True) in facts or (pool.make("eq", x, y), True) in facts:
+            return False
+    elif op == "eq":
+        constant, terms = pool.linear(x)
+        if constant == 0 and len(terms) == 2 and {c for _, c in terms} == {1, (1 << 32) - 1}:
+            (a, _), (b, _) = terms
+            if any((pool.make(less, p, q), True) in facts for less in ("sltu", "slt") for p, q in ((a, b), (b, a))):
+                return False
+    return None
+
+
+def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints) -> list[_Part]:
+    row = state.base(known.base)
+    state.widen(lanes)
+    low, high = lanes.low[row, rows], lanes.high[row, rows]
+    parts = []
+    for first, last, holds in known.pieces:
+        a, b = np.maximum(low, first), np.minimum(high, last)
+        at = a <= b
+        if at.any():
+            parts.append(_Part(rows[at], np.full(int(at.sum()), holds), row, a[at], b[at]))
+    return parts
+
+
+def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tuple[Lanes, Bools]:
+    rows = np.concatenate([p.rows for p in parts])
+    holds = np.concatenate([p.holds for p in parts])
+    if len(rows) == count and (rows == np.arange(count)).all():
+        new = lanes
+    else:
+        new = lanes.take(rows)
+    start = 0
+    for part in parts:
+        at = slice(start, start + len(part.rows))
+        start += len(part.rows)
+        if part.base >= 0:
+            assert part.low is not None and part.high is not None
+            _narrow(state, new, at, part.base, part.low, part.high)
+        elif part.fact != UNKNOWN and len(part.rows):
+            side = bool(part.holds[0])
+            for number in np.unique(new.facts[at]):
+                chosen = np.flatnonzero(new.facts[at] == number) + at.start
+                new.facts[chosen] = state.facts(state.fact_sets[number] | {(part.fact, side)})
+                _note(state, new, chosen, part.fact, np.full(len(chosen), side), np.full(len(chosen), side))
+    return new, holds
+
+
+def _narrow(state: State, lanes: Lanes, at: slice, row: int, low: Ints, high: Ints) -> None:
+    """Put a base's interval into some lanes; a word that has one value left becomes that value."""
+    changed = np.flatnonzero((lanes.low[row, at] != low) | (lanes.high[row, at] != high))
+    if not changed.size:
+        return
+    lanes.low[row, at], lanes.high[row, at] = low, high
+    word = state.words[row]
+    _note(state, lanes, changed + at.start, word, low[changed], high[changed])
+    single = changed[low[changed] == high[changed]]
+    if single.size:
+        part = lanes.values[:, single + at.start]
+        lanes.values[:, single + at.start] = np.where(part == word, low[single] & 0xFFFF_FFFF, part)
+
+
+def _note(state: State, lanes: Lanes, rows: Ints, word: int, low: Ints, high: Ints) -> None:
+    words = np.full(len(rows), word, dtype=np.int64)
+    lanes.trail[rows] = state.trails.extend(lanes.trail[rows], words, low.astype(np.int64), high.astype(np.int64))
+
+
+def split_addresses(state: State, lanes: Lanes, address: Ints, step: int) -> tuple[Lanes, Ints]:
+    """Lanes in each of which the address is plain: a look-up at a computed index becomes one lane an entry.
+
+    ``step``: bytes of an entry. Only addresses that are a simple function of one word with few values are split.
+    """
+    parts: list[_Part] = []
+    fixed: list[Ints] = []
+    for word in np.unique(address):
+        rows = np.flatnonzero(address == word)
+        if address_of(state, int(word)) is not None or simple(state.pool, int(word)) == word:
+            parts.append(_Part(rows, np.ones(len(rows), dtype=bool)))
+            fixed.append(np.full(len(rows), word, dtype=np.int64))
+            continue
+        low, high = state.pool.range(int(word))
+        low, high = max(low, state.constants[0] - step), min(high, state.constants[0] + len(state.constants[1]) + step)
+        if high - low > MOST_ENTRIES * step:
+            raise Refused("load-address", 0, f"a look-up at {state.pool.text(int(word))} has too many cases")
+        covered = np.zeros(len(rows), dtype=np.int64)
+        base, _ = preimage(state.pool, int(word), [(0, (1 << 32) - 1)])
+        row = state.base(base)
+        state.widen(lanes)
+        width = lanes.high[row, rows] - lanes.low[row, rows] + 1
+        for value in range(low, high + 1):
+            holds = truth(state.pool, "eq", int(word), value)
+            if holds is None:
+                continue
+            for first, last, true in holds.pieces:
+                a, b = np.maximum(lanes.low[row, rows], first), np.minimum(lanes.high[row, rows], last)
+                at = (a <= b) & true
+                if at.any():
+                    covered[at] += (b - a + 1)[at]
+                    parts.append(_Part(rows[at], np.ones(int(at.sum()), dtype=bool), row, a[at], b[at]))
+                    fixed.append(np.full(int(at.sum()), value, dtype=np.int64))
+        if (covered != width).any():
+            raise Refused("load-outside", 0, f"a look-up at {state.pool.text(int(word))} may leave the constants")
+    new, _ = _gathered(state, lanes, parts, len(lanes))
+    return new, np.concatenate(fixed)

@@ -1,0 +1,264 @@
+"""Where paths meet: which lanes become one, and under which names their registers go on (cuts).
+
+A register (stack slot, field of the flow context) may go on under the name of a value of the decision program if in
+every joining lane it is that value: the same expression as the program's, specialised to the lane. From there on the
+proof knows no more than the value's range, so that lanes which differ only in how they came to it are one. This is
+the induction step of the equality proof; nothing else about the joined lanes is kept but what holds in all of them:
+the hull of their intervals, the facts they share.
+
+Lanes that know different things about the trees' features are kept apart until the sum of the trees is there, since
+the worst case depends on it; only where they become too many is their knowledge given up for a partial sum.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spec.program import Op, Program
+from spec.signals import EVENT_NAMES, PARAM_NAMES
+from verify.costs import CycleModel
+from verify.expressions import FIRST, UNKNOWN, WORD
+from verify.graph import Graph
+from verify.lanes import Bools, Ints, Lanes
+from verify.specialise import Cuts, View
+from verify.state import Column, State
+
+SAMPLE = 3
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Lanes that became one: number of the position, and for each of them (origin, trail, cycles since the origin).
+
+    ``cuts``: columns that go on under another name, with it. ``low``/``high``: what is known of the compared words.
+    """
+
+    number: int
+    origins: Ints
+    trails: Ints
+    cycles: Ints
+    cuts: dict[Column, int] = field(default_factory=dict)
+    low: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    high: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    values: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+class Joiner:
+    """Joins lanes; ``meetings[n]`` is origin n. Origin 0 is the call."""
+
+    def __init__(
+        self, state: State, graph: Graph, program: Program, cuts: Cuts, model: CycleModel, give_up: int
+    ) -> None:
+        self.state, self.graph, self.program, self.cuts = state, graph, program, cuts
+        self.model, self.give_up = model, give_up
+        none = np.zeros(0, dtype=np.int64)
+        self.meetings = [Meeting(0, none, none, none)]
+        self.thresholds = program.ensemble.thresholds()
+        self.features = next((n.args for n in program.nodes if n.op is Op.TREES), ())
+        self.after_trees = _dependents(program)
+        self.gave_up = False
+
+    def __call__(self, number: int, lanes: Lanes) -> Lanes:
+        columns = self._forget(number, lanes)
+        live = [n for n in columns if lanes.values[n, 0] != lanes.values[n, -1] or _mixed(lanes.values[n])]
+        view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
+        costs = self._costs(number, lanes)
+        known = [self._cells(view, feature) for feature in self.features]
+        names = self._names(view, lanes, live)
+        if self._trees_done(lanes, columns, live, names) or (len(lanes) > self.give_up and self._part(names)):
+            known = []
+        kept = [lanes.values[n] for n in live if n not in names]
+        keys = np.stack([*kept, *known, costs])
+        _, first, classes, counts = _classes(keys)
+        if len(first) == len(lanes):
+            return lanes
+        return self._merge(number, lanes, view, names, classes, counts, first)
+
+    def _forget(self, number: int, lanes: Lanes) -> list[int]:
+        """Take the value of what is not live any more; returns the other columns."""
+        live = self.graph.positions[number].live
+        slots = self.graph.live_slots(live)
+        kept = []
+        for (kind, at, width), n in self.state.columns.items():
+            if n >= len(lanes.values):
+                continue
+            dead = kind == "register" and at > 0 and not live >> at & 1
+            dead = dead or (kind == "frame" and (at, width) in self.graph.slots and (at, width) not in slots)
+            if dead:
+                lanes.values[n] = UNKNOWN
+            else:
+                kept.append(n)
+        return kept
+
+    def used(self, lanes: Lanes, columns: list[int]) -> dict[int, Bools]:
+        """Atoms in the columns, and the lanes in which they are."""
+        found: dict[int, Bools] = {}
+        everywhere = np.ones(len(lanes), dtype=bool)
+        for n in columns:
+            column = lanes.values[n]
+            single = not _mixed(column)
+            for word in [int(column[0])] if single else np.unique(column[column >= FIRST]):
+                rows = everywhere if single else column == word
+                for atom in self.state.pool.atoms(int(word)):
+                    found[atom] = found[atom] | rows if atom in found else rows
+        return found
+
+    def _costs(self, number: int, lanes: Lanes) -> Ints:
+        """Lanes in which the next instruction costs the same have the same number."""
+        i = self.graph.positions[number].instruction
+        result = np.zeros(len(lanes), dtype=np.int64)
+        for before in np.unique(lanes.before):
+            previous = self.graph.positions[before].instruction
+            cost = [self.model.step(i, side, previous) for side in (False, True)]
+            result[lanes.before == before] = cost[0] << 16 | cost[1]
+        return result
+
+    def _cells(self, view: View, node: int) -> Ints:
+        """What a lane knows of a feature: between which thresholds it lies."""
+        thresholds = np.array(self.thresholds.get(self.features.index(node), []), dtype=np.int64)
+        low, high = view.bounds(node)
+        return np.searchsorted(thresholds, low) << 16 | np.searchsorted(thresholds, high)
+
+    def _names(self, view: View, lanes: Lanes, live: list[int]) -> dict[int, int]:
+        """Columns that go on under a name of the program: column -> the atom (or an atom and a constant)."""
+        names: dict[int, int] = {}
+        if not live:
+            return names
+        rows = np.unique(np.linspace(0, len(lanes) - 1, SAMPLE).astype(np.int64))
+        sample = View(self.state, self.cuts, lanes.take(rows), {atom: at[rows] for atom, at in view.used.items()})
+        for n in live:
+            column = lanes.values[n]
+            if (column == UNKNOWN).any():
+                continue
+            for node in range(len(self.program.nodes)):
+                if self.program.nodes[node].op is Op.CONST or not self.cuts.narrow(node):
+                    continue
+                if (sample.words(node) == column[rows]).all() and (view.words(node) == column).all():
+                    names[n] = self._atom(node)
+                    break
+            else:
+                part = self._part_of_sum(sample, view, column, rows)
+                if part is not None:
+                    names[n] = part
+        return names
+
+    def _atom(self, n: int) -> int:
+        node = self.program.nodes[n]
+        match node.op:
+            case Op.EVENT:
+                return self.state.pool.atom(f"event.{EVENT_NAMES[node.imm]}")
+            case Op.PARAM:
+                return self.state.pool.atom(f"params.{PARAM_NAMES[node.imm]}")
+            case Op.STATE:
+                return self.state.pool.atom(f"flow.{self.program.state[node.imm].name}", node.low, node.high)
+        return self.cuts.node(n)
+
+    def _part_of_sum(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
+        """A partial sum of the trees plus a constant, or one tree's leaf plus a constant."""
+        pool, trees = self.state.pool, len(self.program.ensemble.trees)
+        if (column >= FIRST).any():
+            return None
+        for k in range(trees):
+            for few, all_, name in (
+                (sample.sums, view.sums, self.cuts.sum),
+                (sample.tree, view.tree, self.cuts.tree),
+            ):
+                offset = _offset(few(k), column[rows])
+                if offset is None:
+                    continue
+                whole = _offset(all_(k), column)
+                if whole is not None:
+                    return pool.add(name(k), whole)
+        return None
+
+    def _trees_done(self, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
+        """Whether a column holds the sum of the trees or what follows from it."""
+        words = set(names.values()) | {int(lanes.values[n, 0]) for n in columns if n not in live}
+        done = {self.cuts.node(n) for n in self.after_trees if self.cuts.narrow(n)}
+        return any(self.state.pool.atoms(word) & done for word in words)
+
+    def _part(self, names: dict[int, int]) -> bool:
+        self.gave_up = bool(names) or self.gave_up
+        return bool(names)
+
+    def _merge(
+        self,
+        number: int,
+        lanes: Lanes,
+        view: View,
+        names: dict[int, int],
+        classes: Ints,
+        counts: Ints,
+        first: Ints,
+    ) -> Lanes:
+        order = np.argsort(classes, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        self._keep_bounds(lanes, view, names)
+        merged = lanes.take(first)
+        merged.low = np.minimum.reduceat(lanes.low[:, order], starts, axis=1)
+        merged.high = np.maximum.reduceat(lanes.high[:, order], starts, axis=1)
+        by_number = {n: key for key, n in self.state.columns.items()}
+        groups = np.split(order, starts[1:])
+        for name in names.values():
+            self.cuts.declared |= self.state.pool.atoms(name)
+        for at, rows in enumerate(groups):
+            if len(rows) == 1:
+                continue
+            renamed = {n: name for n, name in names.items() if _mixed(lanes.values[n, rows])}
+            for n, name in renamed.items():
+                merged.values[n, at] = name
+            sets = [self.state.fact_sets[f] for f in np.unique(lanes.facts[rows])]
+            merged.facts[at] = self.state.facts(frozenset.intersection(*sets))
+            meeting = Meeting(
+                number,
+                lanes.origin[rows],
+                lanes.trail[rows],
+                lanes.cycles[rows],
+                {by_number[n]: name for n, name in renamed.items()},
+                merged.low[:, at].copy(),
+                merged.high[:, at].copy(),
+                merged.values[:, at].copy(),
+            )
+            self.meetings.append(meeting)
+            merged.origin[at], merged.trail[at], merged.cycles[at] = len(self.meetings) - 1, -1, 0
+        return merged
+
+    def _keep_bounds(self, lanes: Lanes, view: View, names: dict[int, int]) -> None:
+        """Put what the lanes know of cuts and features into words that outlive the joining."""
+        by_name = {self.cuts.node(n): n for n in range(len(self.program.nodes)) if self.cuts.narrow(n)}
+        nodes = {by_name[name] for name in names.values() if name in by_name} | set(self.features)
+        for n in sorted(nodes):
+            if self.program.nodes[n].op in (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST):
+                continue
+            low, high = view.bounds(n)
+            row = self.state.base(self.cuts.node(n))
+            self.state.widen(lanes)
+            fine = low <= high
+            lanes.low[row] = np.where(fine, np.maximum(lanes.low[row], low), lanes.low[row])
+            lanes.high[row] = np.where(fine, np.minimum(lanes.high[row], high), lanes.high[row])
+
+
+def _dependents(program: Program) -> list[int]:
+    found: set[int] = set()
+    for n, node in enumerate(program.nodes):
+        if node.op is Op.TREES or any(a in found for a in node.args):
+            found.add(n)
+    return sorted(found)
+
+
+def _mixed(column: Ints) -> bool:
+    return bool((column != column[0]).any())
+
+
+def _offset(words: Ints, column: Ints) -> int | None:
+    """The constant by which a column of constants differs from another, if it is one."""
+    if (words < 0).any() or (words >= FIRST).any():
+        return None
+    difference = (column - words) & WORD
+    return int(difference[0]) if (difference == difference[0]).all() else None
+
+
+def _classes(keys: Ints) -> tuple[Bools, Ints, Ints, Ints]:
+    """Equal columns of ``keys``: (one of each, its place, the class of each column, how many there are)."""
+    same, first, classes, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
+    return same, first, classes.reshape(-1), counts

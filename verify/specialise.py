@@ -1,0 +1,358 @@
+"""The decision program in the lanes: what each node is, given what the lane knows.
+
+``View.words(n)`` is an expression that equals node n's value (mod 2^32) for every input of the lane; it is found by
+following the program's own definition. Inputs are atoms; a node that the code's registers hold under its own name
+(a cut) is that atom; a minimum, a maximum or a comparison is decided by the lane's intervals and facts; trees are
+evaluated over the lane's box of features, leaf by leaf.
+
+``View.bounds(n)`` are bounds of the node's integer in each lane, from the operator and the operands, narrowed by what
+the lane knows about the words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spec.ensemble import Split
+from spec.program import Op, Program
+from spec.signals import EVENT_NAMES, PARAM_NAMES
+from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
+from verify.forks import implied
+from verify.lanes import Bools, Ints, Lanes, words
+from verify.state import State
+
+HALF = MODULUS >> 1
+
+
+@dataclass
+class Cuts:
+    """Names under which values of the program may stand in registers: atoms, and what is already in use.
+
+    node.n   the value of node n
+    tree.k   the leaf of tree k; sum.k the sum of the leaves of trees 0..k, without the bias
+    """
+
+    program: Program
+    pool: Pool
+    leaf_sums: list[tuple[int, int]] = field(default_factory=list)
+    declared: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        low = high = 0
+        for tree in self.program.ensemble.trees:
+            low, high = low + min(tree.leaves), high + max(tree.leaves)
+            self.leaf_sums.append((low, high))
+
+    def node(self, n: int) -> int:
+        return self.pool.atom(f"node.{n}", self.program.nodes[n].low, self.program.nodes[n].high)
+
+    def tree(self, k: int) -> int:
+        leaves = self.program.ensemble.trees[k].leaves
+        return self.pool.atom(f"tree.{k}", min(leaves), max(leaves))
+
+    def sum(self, k: int) -> int:
+        return self.pool.atom(f"sum.{k}", *self.leaf_sums[k])
+
+    def narrow(self, n: int) -> bool:
+        """Whether a word holds the node."""
+        node = self.program.nodes[n]
+        return (node.low >= 0 and node.high <= WORD) or (node.low >= -HALF and node.high < HALF)
+
+
+class View:
+    """The program over some lanes. ``used``: atoms that their columns are made of, and in which lanes."""
+
+    def __init__(self, state: State, cuts: Cuts, lanes: Lanes, used: dict[int, Bools]) -> None:
+        self.state, self.cuts, self.lanes, self.used = state, cuts, lanes, used
+        self.program, self.pool, self.count = cuts.program, state.pool, len(lanes)
+        self._raw: dict[int, Ints] = {}
+        self._words: dict[int, Ints] = {}
+        self._bounds: dict[int, tuple[Ints, Ints]] = {}
+        self._leaves: dict[int, tuple[Ints, Ints]] = {}
+
+    def words(self, n: int) -> Ints:
+        """Expressions of node n; UNKNOWN where none was found."""
+        found = self._words.get(n)
+        if found is None:
+            found = self._raw_words(n)
+            if self.cuts.narrow(n):
+                low, high = self.bounds(n)
+                found = np.where(low == high, low & WORD, found)
+            self._words[n] = found
+        return found
+
+    def bounds(self, n: int) -> tuple[Ints, Ints]:
+        found = self._bounds.get(n)
+        if found is None:
+            node = self.program.nodes[n]
+            low, high = self._transfer(n)
+            low, high = np.maximum(low, node.low), np.minimum(high, node.high)
+            if self.cuts.narrow(n):
+                low, high = self._known(self._raw_words(n), low, high)
+                atom = self.cuts.node(n)
+                if atom in self.used:
+                    low, high = self._known(self._defined(n), low, high)
+                if atom in self.state.bases:
+                    low, high = self._known(np.full(self.count, atom, dtype=np.int64), low, high)
+            found = self._bounds[n] = (low, high)
+        return found
+
+    def tree(self, k: int) -> Ints:
+        """Expressions of the leaf of tree k."""
+        low, high = self._reached(k)
+        return np.where(low == high, low & WORD, self.cuts.tree(k))
+
+    def sums(self, last: int) -> Ints:
+        """Expressions of the sum of trees 0..last, without the bias."""
+        total = np.zeros(self.count, dtype=np.int64)
+        known = np.ones(self.count, dtype=bool)
+        exact = np.zeros(self.count, dtype=np.int64)
+        for k in range(last + 1):
+            total = words(self.pool, "add", total, self.tree(k))
+            if self.cuts.sum(k) in self.used:
+                total = np.where(self.used[self.cuts.sum(k)], self.cuts.sum(k), total)
+            low, high = self._reached(k)
+            known &= low == high
+            exact += low
+        return np.where(known, exact & WORD, total)
+
+    def _known(self, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Bounds narrowed by the intervals of the words that stand for the node."""
+        for word in np.unique(column):
+            row = self.state.bases.get(int(word))
+            if row is None or row >= len(self.lanes.low):
+                continue
+            at = column == word
+            first, last = self.lanes.low[row, at], self.lanes.high[row, at]
+            below, above = high[at] + 1, low[at] - 1
+            for turn in (-MODULUS, 0, MODULUS):
+                a, b = np.maximum(first + turn, low[at]), np.minimum(last + turn, high[at])
+                some = a <= b
+                below = np.where(some, np.minimum(below, a), below)
+                above = np.where(some, np.maximum(above, b), above)
+            fine = below <= above
+            low[at], high[at] = np.where(fine, below, low[at]), np.where(fine, above, high[at])
+        return low, high
+
+    def _raw_words(self, n: int) -> Ints:
+        found = self._raw.get(n)
+        if found is None:
+            found, atom = self._defined(n), self.cuts.node(n)
+            if atom in self.used:
+                found = np.where(self.used[atom], atom, found)
+            if atom in self.cuts.declared:
+                found = np.where(found == UNKNOWN, atom, found)
+            self._raw[n] = found
+        return found
+
+    def _defined(self, n: int) -> Ints:
+        """The node by its definition."""
+        node, pool = self.program.nodes[n], self.pool
+        nothing = np.full(self.count, UNKNOWN, dtype=np.int64)
+        narrow = self.cuts.narrow(n)
+
+        def both(op: str) -> Ints:
+            return words(pool, op, self.words(node.args[0]), self.words(node.args[1]))
+
+        def shifted(op: str, column: Ints) -> Ints:
+            return words(pool, op, column, np.full(self.count, node.imm, dtype=np.int64))
+
+        match node.op:
+            case Op.CONST if narrow:
+                return np.full(self.count, node.imm & WORD, dtype=np.int64)
+            case Op.EVENT:
+                return np.full(self.count, pool.atom(f"event.{EVENT_NAMES[node.imm]}"), dtype=np.int64)
+            case Op.PARAM:
+                return np.full(self.count, pool.atom(f"params.{PARAM_NAMES[node.imm]}"), dtype=np.int64)
+            case Op.STATE:
+                name = self.program.state[node.imm].name
+                return np.full(self.count, pool.atom(f"flow.{name}", node.low, node.high), dtype=np.int64)
+            case Op.ADD if narrow:
+                return both("add")
+            case Op.SUB | Op.WRAP_SUB if narrow:
+                return both("sub")
+            case Op.MUL if narrow:
+                return both("mul")
+            case Op.SHL if narrow and node.imm < 32:
+                return shifted("sll", self.words(node.args[0]))
+            case Op.SHR if node.imm < 32 and self.program.nodes[node.args[0]].high <= WORD:
+                return shifted("srl", self.words(node.args[0]))
+            case Op.MUL_SHR if narrow and all(self.program.nodes[a].high <= WORD for a in node.args):
+                return self._product(node.args, node.imm)
+            case Op.MIN | Op.MAX:
+                a, b = (self.words(x) for x in node.args)
+                return self._chosen(self._larger(*node.args), *((b, a) if node.op is Op.MIN else (a, b)))
+            case Op.GT:
+                greater = self._greater(*node.args)
+                return np.where(greater >= 0, greater, UNKNOWN)
+            case Op.EQ:
+                equal = self._equal(*node.args)
+                return np.where(equal >= 0, equal, UNKNOWN)
+            case Op.SELECT:
+                low, high = self.bounds(node.args[0])
+                decided = np.where(low == high, low, -1)
+                return self._chosen(decided, self.words(node.args[1]), self.words(node.args[2]))
+            case Op.TABLE:
+                low, high = self.bounds(node.args[0])
+                table = np.array(self.program.tables[node.imm], dtype=np.int64)
+                return np.where(low == high, table[np.minimum(low, len(table) - 1)] & WORD, UNKNOWN)
+            case Op.TREES if narrow:
+                bias = np.full(self.count, self.program.ensemble.bias & WORD, dtype=np.int64)
+                trees = len(self.program.ensemble.trees)
+                return words(pool, "add", bias, self.sums(trees - 1)) if trees else bias
+        return nothing
+
+    def _product(self, args: tuple[int, ...], shift: int) -> Ints:
+        a, b = (self.words(x) for x in args)
+        low, high = words(self.pool, "mul", a, b), words(self.pool, "mulhu", a, b)
+
+        def by(op: str, column: Ints, k: int) -> Ints:
+            return words(self.pool, op, column, np.full(self.count, k, dtype=np.int64))
+
+        if shift >= 32:
+            return by("srl", high, shift - 32)
+        if shift == 0:
+            return low
+        return words(self.pool, "or", by("srl", low, shift), by("sll", high, 32 - shift))
+
+    def _chosen(self, first: Ints, yes: Ints, no: Ints) -> Ints:
+        """``yes`` where ``first`` is 1, ``no`` where it is 0; where it is not known, what both are if they agree."""
+        either = np.where(yes == no, yes, UNKNOWN)
+        return np.where(first == 1, yes, np.where(first == 0, no, either))
+
+    def _greater(self, x: int, y: int) -> Ints:
+        """1 where node x > node y, 0 where not, -1 where the lane does not say."""
+        (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
+        known = np.where(la > hb, 1, np.where(ha <= lb, 0, -1))
+        nodes = [self.program.nodes[n] for n in (x, y)]
+        if all(n.low >= 0 and n.high <= WORD for n in nodes):
+            self._ask(known, "sltu", self.words(y), self.words(x))
+        elif all(n.low >= -HALF and n.high < HALF for n in nodes):
+            self._ask(known, "slt", self.words(y), self.words(x))
+        return known
+
+    def _larger(self, x: int, y: int) -> Ints:
+        """1 where node x >= node y, 0 where x <= y (either, where they are equal), -1 where the lane does not say."""
+        known, other = self._greater(x, y), self._greater(y, x)
+        (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
+        known = np.where((known < 0) & (other >= 0), 1 - other, known)
+        return np.where(known >= 0, known, np.where(la >= hb, 1, np.where(lb >= ha, 0, -1)))
+
+    def _equal(self, x: int, y: int) -> Ints:
+        (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
+        known = np.where((la == ha) & (lb == hb) & (la == lb), 1, np.where((la > hb) | (lb > ha), 0, -1))
+        if self.cuts.narrow(x) and self.cuts.narrow(y):
+            self._ask(known, "eq", self.words(x), self.words(y))
+        return known
+
+    def _ask(self, known: Ints, op: str, a: Ints, b: Ints) -> None:
+        """Fill in what the lanes' facts say about a condition."""
+        rows = np.flatnonzero((known < 0) & (a != UNKNOWN) & (b != UNKNOWN))
+        if not rows.size:
+            return
+        table = np.stack([a[rows], b[rows], self.lanes.facts[rows]])
+        different, back = np.unique(table, axis=1, return_inverse=True)
+        answers = []
+        for p, q, number in different.T:
+            condition = self.pool.make(op, int(p), int(q))
+            holds: bool | None = bool(condition) if condition < FIRST else None
+            if holds is None:
+                holds = implied(self.pool, self.state.fact_sets[number], condition)
+            answers.append(-1 if holds is None else int(holds))
+        known[rows] = np.array(answers, dtype=np.int64)[back.reshape(-1)]
+
+    def _transfer(self, n: int) -> tuple[Ints, Ints]:
+        """Bounds of a node from its operands' bounds."""
+        node = self.program.nodes[n]
+        whole = (np.full(self.count, node.low, dtype=np.int64), np.full(self.count, node.high, dtype=np.int64))
+        if node.op in (Op.CONST, Op.EVENT, Op.PARAM, Op.STATE, Op.WRAP_SUB, Op.MUL_SHR):
+            if node.op is Op.MUL_SHR:
+                ends = [self.bounds(a) for a in node.args]
+                low, high = (ends[0][i].astype(np.uint64) * ends[1][i].astype(np.uint64) for i in (0, 1))
+                shift = np.uint64(node.imm)
+                return (low >> shift).astype(np.int64), (high >> shift).astype(np.int64)
+            return whole
+        if node.op is Op.TREES:
+            parts = [self._reached(k) for k in range(len(self.program.ensemble.trees))]
+            bias = self.program.ensemble.bias
+            none = np.zeros(self.count, dtype=np.int64)
+            return none + bias + sum(p[0] for p in parts), none + bias + sum(p[1] for p in parts)
+        (a, b), *rest = (self.bounds(x) for x in node.args)
+        c, d = rest[0] if rest else (a, b)
+        match node.op:
+            case Op.ADD:
+                return a + c, b + d
+            case Op.SUB:
+                return a - d, b - c
+            case Op.MUL:
+                ends_ = np.stack([a * c, a * d, b * c, b * d])
+                return ends_.min(axis=0), ends_.max(axis=0)
+            case Op.SHL:
+                return a << node.imm, b << node.imm
+            case Op.SHR:
+                return a >> node.imm, b >> node.imm
+            case Op.MIN:
+                return np.minimum(a, c), np.minimum(b, d)
+            case Op.MAX:
+                return np.maximum(a, c), np.maximum(b, d)
+            case Op.GT | Op.EQ:
+                known = self._greater(*node.args) if node.op is Op.GT else self._equal(*node.args)
+                return np.where(known == 1, 1, 0), np.where(known == 0, 0, 1)
+            case Op.SELECT:
+                e, f = rest[1]
+                low, high = np.minimum(c, e), np.maximum(d, f)
+                return (
+                    np.where(a == 1, c, np.where(b == 0, e, low)),
+                    np.where(a == 1, d, np.where(b == 0, f, high)),
+                )
+        return whole
+
+    def _reached(self, k: int) -> tuple[Ints, Ints]:
+        """The least and the greatest leaf of tree k that a lane's box of features reaches."""
+        found = self._leaves.get(k)
+        if found is not None:
+            return found
+        tree, features = self.program.ensemble.trees[k], self._features()
+        above: list[tuple[Bools, Bools]] = []  # for each split: may be greater, may be not
+        low = np.full(self.count, np.iinfo(np.int64).max)
+        high = np.full(self.count, np.iinfo(np.int64).min)
+        for split in tree.splits:
+            first, last = self.bounds(features[split.feature])
+            above.append((last > split.threshold, first <= split.threshold))
+        boxes = _boxes(tree.splits)
+        for leaf, value in enumerate(tree.leaves):
+            box = boxes[leaf]
+            if box is None:
+                continue
+            possible = np.ones(self.count, dtype=bool)
+            for level in range(tree.depth):
+                possible &= above[level][0 if leaf >> level & 1 else 1]
+            for feature, (least, most) in box.items():  # both sides of a feature at once
+                first, last = self.bounds(features[feature])
+                possible &= np.maximum(first, least) <= np.minimum(last, most)
+            low = np.where(possible, np.minimum(low, value), low)
+            high = np.where(possible, np.maximum(high, value), high)
+        empty = low > high  # a lane that no input takes: any bounds are true
+        self._leaves[k] = (np.where(empty, min(tree.leaves), low), np.where(empty, max(tree.leaves), high))
+        return self._leaves[k]
+
+    def _features(self) -> tuple[int, ...]:
+        return next(node.args for node in self.program.nodes if node.op is Op.TREES)
+
+
+def _boxes(splits: Sequence[Split]) -> list[dict[int, tuple[int, int]] | None]:
+    """For each leaf the features bounded from both sides; None where the leaf cannot be reached."""
+    result: list[dict[int, tuple[int, int]] | None] = []
+    for leaf in range(1 << len(splits)):
+        box: dict[int, tuple[int, int]] = {}
+        for level, split in enumerate(splits):
+            low, high = box.get(split.feature, (-(1 << 62), 1 << 62))
+            if leaf >> level & 1:
+                low = max(low, split.threshold + 1)
+            else:
+                high = min(high, split.threshold)
+            box[split.feature] = (low, high)
+        both = {f: (a, b) for f, (a, b) in box.items() if a > -(1 << 62) and b < 1 << 62}
+        result.append(both if all(a <= b for a, b in box.values()) else None)
+    return result

@@ -1,0 +1,103 @@
+"""What all lanes of a proof share: the pool of expressions, the columns, the compared words, the facts."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verify.expressions import Pool
+from verify.graph import KEPT, SP
+from verify.lanes import Lanes, Trails
+
+REGISTERS = 32
+RA_REGISTER = 1
+Column = tuple[str, int, int]
+"""("register", n, 4), ("frame", offset from sp at the call, bytes) or ("flow", offset, bytes)."""
+Fact = tuple[int, bool]
+"""A condition (an expression of 0 or 1) that is no question about one word, and whether it holds."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a structure: byte offset, bytes, range of its integer."""
+
+    name: str
+    offset: int
+    size: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Structure:
+    """An argument structure."""
+
+    name: str
+    size: int
+    fields: tuple[Field, ...]
+
+
+@dataclass
+class State:
+    """See the module's docstring. ``structures`` are the arguments a0, a1, a2: flow, event, params."""
+
+    structures: tuple[Structure, ...]
+    constants: tuple[int, bytes]
+    pool: Pool = field(default_factory=Pool)
+    columns: dict[Column, int] = field(default_factory=dict)
+    bases: dict[int, int] = field(default_factory=dict)
+    words: list[int] = field(default_factory=list)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    fact_sets: list[frozenset[Fact]] = field(default_factory=lambda: [frozenset()])
+    trails: Trails = field(default_factory=Trails.empty)
+    _fact_numbers: dict[frozenset[Fact], int] = field(default_factory=lambda: {frozenset(): 0})
+
+    def column(self, key: Column) -> int:
+        return self.columns.setdefault(key, len(self.columns))
+
+    def base(self, word: int) -> int:
+        """The row of a compared word in ``low`` and ``high``."""
+        found = self.bases.get(word)
+        if found is None:
+            found = self.bases[word] = len(self.ranges)
+            self.words.append(word)
+            self.ranges.append(self.pool.range(word))
+        return found
+
+    def facts(self, known: frozenset[Fact]) -> int:
+        found = self._fact_numbers.setdefault(known, len(self.fact_sets))
+        if found == len(self.fact_sets):
+            self.fact_sets.append(known)
+        return found
+
+    def widen(self, lanes: Lanes) -> None:
+        lanes.widen(len(self.columns), self.ranges)
+
+    def start(self) -> Lanes:
+        """The one lane at the call: pointers in a0, a1, a2; the flow context's fields are the inputs."""
+        pool = self.pool
+        values = [pool.atom(f"register.{r}") for r in range(REGISTERS)]
+        values[0] = 0
+        for n, structure in enumerate(self.structures):
+            values[10 + n] = pool.atom(f"pointer.{structure.name}")
+        for r in range(REGISTERS):
+            self.column(("register", r, 4))
+        for f in self.structures[0].fields:
+            self.column(("flow", f.offset, f.size))
+            values.append(pool.atom(f"flow.{f.name}", f.low, f.high))
+        none = np.full(1, -1, dtype=np.int64)
+        zero = np.zeros(1, dtype=np.int64)
+        empty = np.zeros((0, 1), dtype=np.int64)
+        whole = np.array(values, dtype=np.int64).reshape(-1, 1)
+        return Lanes(whole, empty, empty.copy(), zero, none, zero.copy(), zero.copy(), none.copy())
+
+    def at_call(self, register: int) -> int:
+        return self.pool.atom(f"register.{register}")
+
+    @property
+    def pointers(self) -> dict[int, str]:
+        """Atoms that are addresses of regions."""
+        named = {self.pool.atom(f"pointer.{s.name}"): s.name for s in self.structures}
+        return {**named, self.at_call(SP): "frame"}
+
+
+KEPT_REGISTERS = tuple(r for r in KEPT if r != RA_REGISTER)
