@@ -15,8 +15,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from codegen.lower import Options
-from codegen.targets import TARGETS
 from spec.manifest import writing
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -32,9 +30,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
             folder = tmp_path_factory.mktemp(f"{student}-{target}")
             with writing(folder / "student", "student") as work:
                 STUDENTS[student].save(work)
-            form = TARGETS[target].form
-            choices = {"options": Options(form=form)} if form else {}
-            emit(folder / "student", folder / "firmware", target=target, **choices)
+            emit(folder / "student", folder / "firmware", target=target)
             made[student, target] = folder / "firmware"
         return made[student, target]
 

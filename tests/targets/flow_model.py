@@ -37,7 +37,7 @@ class Flow:
     def without_decision(self, params: dict[str, int]) -> int:
         """Any other event: the rate stays; before the first decision it is the operator's."""
         if self.rate == 0:
-            self.rate = max(1, params["rate_initial_q30"] >> 10)
+            self.rate = (params["rate_initial_q30"] >> 10) + 1
         return self.rate
 
 

@@ -8,6 +8,8 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
+from codegen.emit import emit
+from spec.manifest import writing
 from spec.signals import PARAM_NAMES
 
 DEVICE = Path(__file__).parent / "devices" / "doca.c"
@@ -122,7 +124,7 @@ MUTANTS = {
     "parameters not read": ("params.base_rtt_recip_q32 = tuned[0]", "params.base_rtt_recip_q32 += 0U * tuned[0]"),
     "parameters in another order": ("tuned[3]", "tuned[1]"),
     "context not written back": ("algo_ctxt->data[1] = memory.words[1];", ""),
-    "initial rate in another format": (">> 10U", ">> 9U"),
+    "initial rate in another format": ("rate_initial_q30 >> 10U", "rate_initial_q30 >> 9U"),
     "no probe": ("results->rtt_req = 1U", "results->rtt_req = 0U"),
     "decisions not counted": ("rlcc_count(counted, RLCC_COUNT_DECISIONS, 1U);", ""),
 }
@@ -177,6 +179,20 @@ def test_parameters_out_of_range_are_refused_all_or_none(firmware, library):
     assert device.set_params(1, [7, 8], stored) == 0
     assert list(stored)[1:3] == [7, 8]
     assert device.set_params(0, [], stored) == 0
+
+
+def test_a_parameter_fixed_at_emission_takes_no_other_value(library, tmp_path):
+    """It is a constant in the policy: a tool that could set it would see it change nothing."""
+    with writing(tmp_path / "student", "student") as work:
+        STUDENTS["rl_cc"].save(work)
+    emit(tmp_path / "student", tmp_path / "firmware", target="doca-pcc", fix=("base_rtt_recip_q32",))
+    device = Device(library(tmp_path / "firmware", *SOURCES))
+    device.code.doca_pcc_dev_user_init(ctypes.byref(ctypes.c_uint32()))
+    value, most, least = device.words("device_param", 3)
+    assert value == most == least == STUDENTS["rl_cc"].params()["base_rtt_recip_q32"]
+    stored = (ctypes.c_uint32 * 4)()
+    assert device.set_params(0, [value + 1], stored) == device.set_params(0, [value - 1], stored) == FAILED
+    assert device.set_params(0, [value], stored) == 0
 
 
 def test_a_context_full_of_ones_is_survived(firmware, library):

@@ -97,7 +97,7 @@ def copied(folder, into):
 
 
 def eva(folder, run, *sources, precision=2):
-    """Alarms, and the percentage of statements reached. ``precision`` 5 relates variables: a loop's bound to an index."""
+    """Alarms, and the percentage of statements reached; ``precision`` 5 relates an index to its loop's bound."""
     said = run(
         *EVA, precision, f"-cpp-extra-args=-I{folder}", *(folder / source for source in sources), cwd=folder
     ).stdout

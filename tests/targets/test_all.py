@@ -1,0 +1,72 @@
+"""`rlcc emit --target all`: one core, a folder an adapter, and each of them builds from there."""
+
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from codegen.emit import differences
+from codegen.targets import ALL, TARGETS, misfit, target_named, targets_named
+from spec.errors import InputError
+from spec.manifest import opened
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
+
+
+@pytest.mark.parametrize(("student", "left_out"), [("rl_cc", set()), ("counting", {"linux-bpf"})])
+def test_every_target_that_the_policy_fits_has_its_folder(student, left_out, firmware, host_compiler, run, tmp_path):
+    folder = firmware(student, ALL)
+    details = opened(folder, "firmware").details
+    assert set(details["left_out"]) == left_out
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(TARGETS) - left_out
+    assert "cnp_count" in details["left_out"].get("linux-bpf", "cnp_count")
+    for name in set(TARGETS) - left_out:
+        assert (folder / name / "README.md").read_text().startswith("# ")
+        for source in (folder / name).glob("*.c"):
+            built = run(*host_compiler, *STRICT, "-I", folder, "-c", source, "-o", tmp_path / "object.o")
+            assert built.returncode == 0, f"{source}: {built.stderr}"
+    assert details["context_limit"] == min(TARGETS[name].context_bytes for name in set(TARGETS) - left_out)
+    assert differences(folder) == []
+
+
+@pytest.mark.skipif(find_spec("ziglang") is None, reason="no clang for BPF: pip install ziglang")
+def test_the_bpf_adapter_builds_from_its_folder(firmware, run, tmp_path):
+    folder = firmware("rl_cc", ALL)
+    clang = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding", "-std=c11", "-g", "-O2")
+    source = folder / "linux-bpf" / "rlcc_bpf.c"
+    built = run(*clang, "-Wall", "-Wextra", "-Werror", "-I", folder, "-c", source, "-o", tmp_path / "rlcc_bpf.o")
+    assert built.returncode == 0, built.stderr
+    assert "leaves[" not in (folder / "linux-bpf" / "rlcc_policy.c").read_text(), "a table, which BPF does not take"
+
+
+@pytest.mark.parametrize(
+    ("target", "signals", "flow_bytes", "arguments", "reason"),
+    [
+        ("doca-pcc", {"queue_bytes"}, 12, 1, "looks at queue_bytes, which the target doca-pcc does not give"),
+        ("linux-bpf", {"nack_count"}, 12, 1, "looks at nack_count, which the target linux-bpf does not give"),
+        ("linux-bpf", set(), 96, 1, r"takes 108 bytes \(96 of the policy, 12 of the adapter\).* keeps 104"),
+        ("linux-bpf", set(), 12, 6, "a tree looks at 6 features.* at most 5"),
+        ("doca-pcc", {"cnp_count", "sent_bytes"}, 40, 1, r"takes 52 bytes \(40 of the policy, 12 of the adapter\)"),
+        ("connectx6dx", {"cnp_count"}, 116, 1, "takes 124 bytes"),
+    ],
+)
+def test_what_a_target_cannot_hold_is_said(target, signals, flow_bytes, arguments, reason):
+    found = misfit(target_named(target), signals=signals, flow_bytes=flow_bytes, arguments=arguments)
+    assert found is not None
+    with pytest.raises(InputError, match=reason):
+        raise InputError(found)
+
+
+def test_what_just_fits_is_taken():
+    for target, flow_bytes in (("doca-pcc", 44), ("linux-bpf", 92), ("connectx6dx", 116), ("generic", 120)):
+        assert misfit(target_named(target), signals=set(), flow_bytes=flow_bytes, arguments=5) is None
+        assert misfit(target_named(target), signals=set(), flow_bytes=flow_bytes + 1, arguments=5) is not None
+
+
+def test_names():
+    assert [t.name for t in targets_named(ALL)] == list(TARGETS)
+    assert targets_named("generic") == (TARGETS["generic"],)
+    with pytest.raises(
+        InputError, match="no target 'bluefield'; choose one of generic, connectx6dx, doca-pcc, linux-bpf"
+    ):
+        targets_named("bluefield")
