@@ -14,11 +14,12 @@ import jinja2
 
 from codegen.ctypes99 import I32, literal
 from codegen.frontends import load
-from codegen.model_print import comment_text, field_names, physical_value, print_trees, shown_name
+from codegen.lower import Options
+from codegen.model_print import PrintedTrees, comment_text, field_names, physical_value, print_trees, shown_name
 from codegen.model_vectors import make
 from spec.documents import read_bytes, write_atomically
 from spec.manifest import check_place, sha256, writing
-from spec.model import Model, branches
+from spec.model import Model
 
 KIND = "model-firmware"
 TEMPLATES = Path(__file__).resolve().parent.parent / "firmware_templates"
@@ -26,28 +27,49 @@ FILES = ("rlcc_model.h", "rlcc_model.c", "rlcc_model.mk", "rlcc_model_selftest.c
 MODEL_NAME = "model.json"
 
 
-def emit_file(path: Path, grid: Path | None, out: Path, *, seed: int = 0) -> dict[str, Any]:
+def emit_file(
+    path: Path,
+    grid: Path | None,
+    out: Path,
+    *,
+    seed: int = 0,
+    options: Options | None = None,
+    dumps: Path | None = None,
+) -> dict[str, Any]:
     """Read a model file, put it on its grid, write the firmware folder ``out``; returns the manifest's details.
 
-    InputError where the model or the grid is refused (codegen.frontends.load).
+    ``options``: how to compile; ``dumps``: a folder for the trees as text after each pass. InputError where the model
+    or the grid is refused (codegen.frontends.load), or where no form keeps the limits.
     """
     check_place(out, KIND)
     model = load(path, grid)
     parents = {"model": sha256(read_bytes(path))}
     if grid is not None:
         parents["grid"] = sha256(read_bytes(grid))
-    return emit_model(model, out, name=path.name, parents=parents, seed=seed)
+    return emit_model(model, out, name=path.name, parents=parents, seed=seed, options=options, dumps=dumps)
 
 
 def emit_model(
-    model: Model, out: Path, *, name: str, parents: dict[str, str] | None = None, seed: int = 0
+    model: Model,
+    out: Path,
+    *,
+    name: str,
+    parents: dict[str, str] | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+    dumps: Path | None = None,
 ) -> dict[str, Any]:
     """Write the firmware folder of a model; ``name`` stands in the header. Returns the manifest's details."""
     details: dict[str, Any] = {}
+    chosen = options or Options()
+    printed = print_trees(model, chosen)
+    if dumps is not None:
+        for number, dump in enumerate(printed.dumps):
+            write_atomically(dumps / f"{number:02d}-{dump.name}.txt", dump.text)
     with writing(out, KIND, parents=parents, tools=("jinja2", "numpy"), seed=seed, details=details) as folder:
         vectors = make(model, seed=seed)
         text = model.dump()
-        for file, content in render(model, name, sha256(text.encode())).items():
+        for file, content in render(model, printed, name, sha256(text.encode())).items():
             write_atomically(folder / file, content)
         write_atomically(folder / "vectors.csv", vectors.to_csv(model))
         write_atomically(folder / "vectors.inc", vectors.to_inc())
@@ -55,16 +77,17 @@ def emit_model(
         details |= _details(model) | {
             "vectors": len(vectors),
             "visits": {"wanted": vectors.branches, "made": vectors.visited},
+            "compiled": chosen.to_json(),
+            "form": printed.choice.to_json(),
         }
     return details
 
 
-def render(model: Model, name: str, model_hash: str) -> dict[str, str]:
+def render(model: Model, printed: PrintedTrees, name: str, model_hash: str) -> dict[str, str]:
     """The C, the header, the Makefile fragment and the self-test, by file name."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    printed = print_trees(model)
     names = field_names(model.features)
     context = {
         "rlcc_version": metadata.version("rlcc"),
@@ -72,9 +95,7 @@ def render(model: Model, name: str, model_hash: str) -> dict[str, str]:
         "model_hash": model_hash,
         "model": model,
         "cut": literal(model.cut, I32),
-        "functions": printed.functions,
-        "statements": printed.statements,
-        "asked": sorted({branch.feature for tree in model.trees for branch in branches(tree)}),
+        "printed": printed,
         "fields": [
             {
                 "field": field,

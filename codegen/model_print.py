@@ -1,55 +1,70 @@
-"""A model's trees as C: one static function a tree, nested if-else, and the statements that add them up.
+"""A model's trees as C, in the form that the compiler chooses: each output is a sum of trees over the grid's features.
 
-    static int32_t tree_00(const int32_t rtt_q10)         a tree that works for one output
-    static void tree_01(const int32_t rtt_q10, int32_t *sum)      and one that works for several
-
-Every form of the trees goes through ``print_trees``: what calls it needs ``sum`` and nothing else.
+What calls the trees needs ``sum_0``, ``sum_1``, ... and nothing else; what they are printed from, ``x``, is the struct.
 """
 
 import re
 from dataclasses import dataclass
 
-from codegen.ctypes99 import I32, literal
-from spec.model import Branch, GridFeature, Leaf, Model, branches, leaves
-
-
-@dataclass(frozen=True)
-class TreeFunction:
-    """A static C function; ``output`` is the only output that it adds to, None where there are several."""
-
-    name: str
-    parameters: tuple[str, ...]
-    body: tuple[str, ...]
-    output: int | None
+from codegen import forest
+from codegen.choose import Choice
+from codegen.lower import Dump, Options, lower
+from codegen.trees_c import Function, Statement, TreePrinter, features_read
+from spec.model import Branch, GridFeature, Leaf, Model
 
 
 @dataclass(frozen=True)
 class PrintedTrees:
-    """``statements`` leave the outputs in ``sum`` (one output: an int32_t, else an array) and read ``x``."""
+    """``functions`` come first, ``tables`` stand in the function that reads them, ``statements`` leave output k in
+    ``sum_k``. ``asked``: the features that they read."""
 
-    functions: tuple[TreeFunction, ...]
-    statements: tuple[str, ...]
+    functions: tuple[Function, ...]
+    tables: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    asked: frozenset[int]
+    choice: Choice
+    dumps: tuple[Dump, ...]
 
 
-def print_trees(model: Model) -> PrintedTrees:
-    """The trees as if-else, in their order."""
+def print_trees(model: Model, options: Options) -> PrintedTrees:
+    """Compile the trees; InputError for limits that no form keeps."""
     names = field_names(model.features)
-    several = model.outputs > 1
-    functions: list[TreeFunction] = []
-    statements = [f"{_sum(k, several)} = {literal(bias, I32)};" for k, bias in enumerate(model.bias)]
-    statements[0] = statements[0] if several else f"int32_t {statements[0]}"
-    if several:
-        statements.insert(0, f"int32_t sum[{model.outputs}];")
-    for number, tree in enumerate(model.trees):
-        function = _function(number, tree, model, names)
-        functions.append(function)
-        arguments = [f"x->{name}" for name in function.parameters]
-        if function.output is None:
-            statements.append(f"{function.name}({', '.join([*arguments, 'sum'])});")
-        else:
-            call = f"{function.name}({', '.join(arguments)})"
-            statements.append(f"{_sum(function.output, several)} += {call};")
-    return PrintedTrees(tuple(functions), tuple(statements))
+    choice, dumps = lower(forest_of(model), options)
+    printer = TreePrinter(
+        choice.lowered,
+        lambda f, t: f"{shown_name(model.features[f])} > {physical_value(t, model.features[f])}",
+        one_function=options.one_function,
+        plain=True,
+    )
+    sums = [f"sum_{k}" for k in range(model.outputs)]
+    return PrintedTrees(
+        functions=tuple(printer.functions()),
+        tables=tuple(printer.tables()),
+        statements=tuple(printer.statements(sums, lambda f, _: f"x->{names[f]}")),
+        asked=frozenset(features_read(choice.lowered)),
+        choice=choice,
+        dumps=tuple(dumps),
+    )
+
+
+def forest_of(model: Model) -> forest.Forest:
+    """One sum an output; a tree whose leaves hold several outputs stands in the sum of each."""
+    names = field_names(model.features)
+    features = tuple(forest.Feature(n, f.low, f.high) for n, f in zip(names, model.features, strict=True))
+    sums = []
+    for output, bias in enumerate(model.bias):
+        trees = [_only(tree, output) for tree in model.trees]
+        constants = [tree.value for tree in trees if isinstance(tree, forest.Leaf)]
+        sums.append(forest.Sum(bias + sum(constants), tuple(t for t in trees if isinstance(t, forest.Branch))))
+    return forest.Forest(features, tuple(sums))
+
+
+def _only(node: Leaf | Branch, output: int) -> forest.Node:
+    """The tree of one output; sides that are equal in it are merged."""
+    if isinstance(node, Leaf):
+        return forest.Leaf(node.value[output])
+    above, below = _only(node.above, output), _only(node.below, output)
+    return above if above == below else forest.Branch(node.feature, node.threshold, above, below)
 
 
 def field_names(features: tuple[GridFeature, ...]) -> list[str]:
@@ -78,43 +93,6 @@ def shown_name(feature: GridFeature) -> str:
     return comment_text(f"x{feature.name}" if feature.name.isdigit() else feature.name)
 
 
-def _function(number: int, tree: Leaf | Branch, model: Model, names: list[str]) -> TreeFunction:
-    output = _only_output(tree)
-    body = [*_node(tree, model.features, names, output, 1)]
-    if output is not None:
-        body = ["    int32_t leaf;", "", *body, "", "    return leaf;"]
-    used = sorted({branch.feature for branch in branches(tree)})
-    return TreeFunction(f"tree_{number:02d}", tuple(names[f] for f in used), tuple(body), output)
-
-
-def _only_output(tree: Leaf | Branch) -> int | None:
-    touched = {k for leaf in leaves(tree) for k, value in enumerate(leaf.value) if value != 0}
-    return min(touched, default=0) if len(touched) < 2 else None
-
-
-def _node(
-    node: Leaf | Branch, features: tuple[GridFeature, ...], names: list[str], output: int | None, level: int
-) -> list[str]:
-    pad = "    " * level
-    if isinstance(node, Leaf):
-        if output is not None:
-            return [f"{pad}leaf = {literal(node.value[output], I32)};"]
-        return [f"{pad}sum[{k}] += {literal(v, I32)};" for k, v in enumerate(node.value) if v != 0]
-    feature = features[node.feature]
-    physical = f"{shown_name(feature)} > {physical_value(node.threshold, feature)}"
-    return [
-        f"{pad}if ({names[node.feature]} > {literal(node.threshold, I32)}) {{ /* {physical} */",
-        *_node(node.above, features, names, output, level + 1),
-        f"{pad}}} else {{",
-        *_node(node.below, features, names, output, level + 1),
-        f"{pad}}}",
-    ]
-
-
 def physical_value(k: int, feature: GridFeature) -> str:
     """What the integer stands for, in the feature's own unit."""
     return f"{k / 2.0**feature.fraction_bits:.9g}"
-
-
-def _sum(output: int, several: bool) -> str:
-    return f"sum[{output}]" if several else "sum"

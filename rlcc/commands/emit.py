@@ -45,22 +45,25 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
         if source.is_file():
             if "target" in chosen or "fix" in chosen:
                 raise InputError("--target and --fix are for students; the C of a model fits any target")
-            _emit_model(source, grid, seed, out, figures)
+            _emit_model(source, grid, options, seed, out, figures, dumps)
         else:
             if grid is not None:
                 raise InputError("--grid is for model files; a student brings its grid along")
             stages.emit(source, options, seed, out, figures, dumps)
 
 
-def _emit_model(path: Path, grid: Path | None, seed: int, out: Path, figures: Figures) -> None:
+def _emit_model(
+    path: Path, grid: Path | None, options: EmitOptions, seed: int, out: Path, figures: Figures, dumps: Path | None
+) -> None:
     from codegen.model_emit import at_most, emit_file
 
-    details = emit_file(path, grid, out, seed=seed)
+    details = emit_file(path, grid, out, seed=seed, options=options.compiler(), dumps=dumps)
     grids = ", ".join(f["field"] for f in details["features"])
     error, visits = max(details["error"]), details["visits"]
     figures += [
         f"{details['trees']} trees of depth <= {details['depth']}, {details['thresholds']} thresholds on {grids}",
         f"{details['task']}, {details['outputs']} x Q.{details['leaf_bits']}",
         f"off the library by {at_most(error)} at most" if error else "equal to the library",
+        f"{details['form']['form']}, {details['form']['predicted']['tables']} B of tables",
         f"{details['vectors']:,} vectors, {visits['made']} of {visits['wanted']} branches visited on both sides",
     ]

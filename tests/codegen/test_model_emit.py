@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codegen.frontends import Grid
+from codegen.choose import Limits
+from codegen.lower import Options
 from codegen.model_emit import KIND, at_most, emit_model, render
-from codegen.model_print import field_names
+from codegen.model_print import field_names, print_trees
 from codegen.model_vectors import make, random_grid
 from rlcc.cli import main
 from spec.manifest import opened
@@ -52,7 +53,7 @@ MODELS = {
     "regression": random_model(0, "regression", 1),
     "two targets": random_model(1, "regression", 2),
     "binary": random_model(2, "binary", 1),
-    "classes": random_model(3, "argmax", 3),
+    "classes": random_model(3, "argmax", 3, 2),
     "classes, a tree each": random_model(4, "argmax", 3, 6, one_output_a_tree=True),
     "no tree": Model(FEATURES, (), (7, 7), 0, "argmax"),
     "the whole range": Model(
@@ -65,12 +66,20 @@ MODELS = {
 }
 
 
+ROOMY = Limits(table=1 << 16)
+FORMS = {"auto": Options(), "branches": Options(form="branches"), "joint": Options(form="joint", limits=ROOMY)}
+
+
+def rendered(model: Model, options: Options | None = None) -> dict[str, str]:
+    return render(model, print_trees(model, options or Options()), "model.cbm", "0" * 64)
+
+
 @pytest.fixture
 def in_c(tmp_path, host_compiler, run):
     """Outputs [N, outputs] and returned values [N] of a model's C for integer rows."""
 
-    def call(model: Model, rows, name="model"):
-        for file, text in render(model, name, "0" * 64).items():
+    def call(model: Model, rows, name="model", options=None):
+        for file, text in rendered(model, options).items():
             (tmp_path / file).write_text(text)
         library = tmp_path / f"{name}.so"
         flags = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-shared", "-fPIC")
@@ -93,11 +102,12 @@ def returned(model: Model, rows):
     return predicted[:, 0] if model.task == "regression" else predicted
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("case", MODELS)
-def test_the_c_is_the_model(case, in_c):
+def test_the_c_is_the_model(case, form, in_c):
     model = MODELS[case]
     rows = np.concatenate([make(model, seed=5, random_rows=64).rows, random_grid(model, np.random.default_rng(9), 500)])
-    outputs, values = in_c(model, rows)
+    outputs, values = in_c(model, rows, options=FORMS[form])
     np.testing.assert_array_equal(outputs, model.evaluate(rows))
     np.testing.assert_array_equal(values, returned(model, rows))
 
@@ -127,7 +137,7 @@ def test_cxx_includes_the_header(tmp_path, run):
     cxx = shutil.which("g++")
     if cxx is None:
         pytest.skip("no g++ on this machine")
-    for file, text in render(MODELS["classes"], "model", "0" * 64).items():
+    for file, text in rendered(MODELS["classes"]).items():
         (tmp_path / file).write_text(text)
     (tmp_path / "main.cpp").write_text(
         '#include "rlcc_model.h"\nint main() { return sizeof(rlcc_features) == 12 ? 0 : 1; }\n'
@@ -138,20 +148,19 @@ def test_cxx_includes_the_header(tmp_path, run):
 
 def mutants(c: str):
     """The C with one thing wrong, each with the name of what is."""
-    for number, found in enumerate(re.finditer(r"> (\(?-?\d+\)?)\) \{ /\*", c)):
-        t = int(found[1].strip("()"))
+    for number, found in enumerate(re.finditer(r"(>|<=) (\(?-?\d+\)?)\) \{ /\*", c)):
+        t, turned = int(found[2].strip("()")), {">": "<=", "<=": ">"}[found[1]]
         for step in (-1, 1):
-            yield f"threshold {number} {step:+d}", c[: found.start(1)] + f"({t + step})" + c[found.end(1) :]
-        yield f"compare {number} turned", c[: found.start()] + "<=" + c[found.start() + 1 :]
-        yield f"compare {number} >=", c[: found.start()] + ">=" + c[found.start() + 1 :]
-    for number, found in enumerate(re.finditer(r"(?:leaf =|sum\[\d\] \+=) (\(?-?\d+\)?);", c)):
+            yield f"threshold {number} {step:+d}", c[: found.start(2)] + f"({t + step})" + c[found.end(2) :]
+        yield f"compare {number} turned", c[: found.start(1)] + turned + c[found.end(1) :]
+        yield f"equal {number}", c[: found.start(1)] + {">": ">=", "<=": "<"}[found[1]] + c[found.end(1) :]
+    for number, found in enumerate(re.finditer(r"leaf = (\(?-?\d+\)?);", c)):
         yield f"leaf {number} +1", c[: found.start(1)] + f"({found[1]} + 1)" + c[found.end(1) :]
-    for number, found in enumerate(re.finditer(r"\n    (?:sum\S* \+= )?tree_\d\d\(x->.*;", c)):
+    for number, found in enumerate(re.finditer(r"\n    sum_\d \+= tree_\w+\(x->.*;", c)):
         yield f"tree {number} lost", c[: found.start()] + c[found.end() :]
-    if "(sum >" in c:
-        yield "the cut's class is the other", c.replace("? 1 : 0;", "? 0 : 1;")
-    for number, found in enumerate(re.finditer(r"\] > greatest", c)):
-        yield f"class {number + 1} wins ties", c[: found.start()] + "] >= greatest" + c[found.end() :]
+    yield "the cut's class is the other", c.replace("? 1 : 0;", "? 0 : 1;")
+    for number, found in enumerate(re.finditer(r"> greatest", c)):
+        yield f"class {number + 1} wins ties", c[: found.start()] + ">= greatest" + c[found.end() :]
 
 
 TIES = Model(
@@ -162,10 +171,10 @@ TIES = Model(
 @pytest.mark.parametrize("model", [random_model(7, "binary", 1, 1), random_model(8, "regression", 2, 1), TIES])
 def test_the_vectors_catch_every_mutant(model, tmp_path, host_compiler, run):
     """Threshold, compare, leaf, tree, tie, cut: each wrong in turn, and the self-test says so."""
-    emit_model(model, tmp_path / "firmware", name="model")
+    emit_model(model, tmp_path / "firmware", name="model", options=FORMS["branches"])
     folder = tmp_path / "firmware"
     c = (folder / "rlcc_model.c").read_text()
-    found = dict(mutants(c))
+    found = {name: text for name, text in mutants(c) if text != c}
     assert len(found) > 10
     # One program: every mutant under its own names, so that one build tries them all.
     calls = []
@@ -239,11 +248,11 @@ def test_any_feature_or_class_name_gives_c_that_compiles(in_c):
 
 
 def test_the_header_says_how_exact_it_is():
-    exact = render(MODELS["classes"], "m", "")["rlcc_model.h"]
+    exact = rendered(MODELS["classes"])["rlcc_model.h"]
     assert "to the bit" in exact
     assert "the class is the library's\n" in exact
     model = Model(FEATURES, MODELS["classes"].trees, (0, 0, 0), 8, "argmax", error=(1e-3, 0, 0), margin=1.234e-3)
-    near = render(model, "m", "")["rlcc_model.h"]
+    near = rendered(model)["rlcc_model.h"]
     assert "within 1.0e-3" in near or "within 1.1e-3" in near
     assert "by more than 1.3e-3" in near
     assert [at_most(v) for v in (0.0, 0.00101, 0.99)] == ["0", "1.1e-3", "9.9e-1"]
@@ -256,44 +265,63 @@ STEP = Model(
 
 def test_the_c_reads_like_this():
     """The whole file, for a reader to judge."""
-    assert (
-        render(STEP, "step.cbm", "abcdef0123456789")["rlcc_model.c"].split("*/", 1)[1]
-        == """
+    c = rendered(STEP, FORMS["branches"])["rlcc_model.c"]
+    expected = """
 #include "rlcc_model.h"
 
-static void tree_00(const int32_t rtt_q10, const int32_t rate_q20, int32_t *sum)
+static int32_t tree_00(const int32_t rtt_q10, const int32_t rate_q20)
 {
-    if (rtt_q10 > 51) { /* rtt > 0.0498046875 */
-        sum[0] += 3;
-    } else {
+    int32_t leaf;
+
+    if (rtt_q10 <= 51) { /* not rtt > 0.0498046875 */
         if (rate_q20 > 524288) { /* rate > 0.5 */
-            sum[0] += (-4);
-            sum[1] += 1;
+            leaf = (-4);
         } else {
-            sum[1] += 2;
+            leaf = 0;
         }
+    } else {
+        leaf = 3;
     }
+
+    return leaf;
+}
+
+static int32_t tree_1_00(const int32_t rtt_q10, const int32_t rate_q20)
+{
+    int32_t leaf;
+
+    if (rtt_q10 <= 51) { /* not rtt > 0.0498046875 */
+        if (rate_q20 > 524288) { /* rate > 0.5 */
+            leaf = 1;
+        } else {
+            leaf = 2;
+        }
+    } else {
+        leaf = 0;
+    }
+
+    return leaf;
 }
 
 int32_t rlcc_predict(const rlcc_features *x, int32_t *out)
 {
-    int32_t sum[2];
-    sum[0] = 1;
-    sum[1] = 0;
-    tree_00(x->rtt_q10, x->rate_q20, sum);
+    int32_t sum_0 = 1; /* bias */
+    sum_0 += tree_00(x->rtt_q10, x->rate_q20);
+    int32_t sum_1 = 0; /* bias */
+    sum_1 += tree_1_00(x->rtt_q10, x->rate_q20);
 
-    out[0] = sum[0];
-    out[1] = sum[1];
+    out[0] = sum_0;
+    out[1] = sum_1;
 
-    int32_t greatest = sum[0];
+    int32_t greatest = sum_0;
     int32_t decided = 0;
-    if (sum[1] > greatest) {
+    if (sum_1 > greatest) {
         decided = 1;
     }
     return decided;
 }
 """
-    )
+    assert c.split("*/", 1)[1] == expected
 
 
 @pytest.mark.parametrize("case", ["binary", "classes"])
@@ -362,6 +390,16 @@ def test_the_command_says_what_is_wrong(catboost_model, capsys, arguments, sente
 
 
 def test_a_grid_may_hold_features_that_no_tree_asks_for():
-    header = render(Model(FEATURES, (), (0,), 0, "regression"), "m", "")["rlcc_model.h"]
+    header = rendered(Model(FEATURES, (), (0,), 0, "regression"))["rlcc_model.h"]
     assert header.count("(no tree asks for it)") == 3
-    assert Grid.of({"a": (0, 1, 0)}).leaf_bits is None
+
+
+def test_the_compilers_options_are_kept_and_its_passes_dumped(catboost_model):
+    folder = catboost_model
+    arguments = ["emit", str(folder / "model.cbm"), "--grid", str(folder / "grid.toml"), "--out", str(folder / "out")]
+    assert main([*arguments, "--form", "branches", "--dump-passes", str(folder / "passes")]) == 0
+    details = opened(folder / "out", KIND).details
+    assert (details["compiled"]["form"], details["form"]["form"]) == ("branches", "branches")
+    assert (folder / "passes/00-trees.txt").read_text().startswith("sum 0: bias ")
+    assert "0 B of constant tables" in (folder / "out/rlcc_model.h").read_text()
+    assert main([*arguments, "--max-cycles", "1"]) == 2

@@ -12,7 +12,9 @@ from gridded import assert_within_its_error, points, training
 from sklearn.tree import DecisionTreeRegressor
 
 from codegen.frontends import Grid, from_catboost, from_sklearn, load
+from codegen.lower import Options
 from codegen.model_emit import render
+from codegen.model_print import print_trees
 from spec.errors import InputError
 from spec.model import Model
 
@@ -26,7 +28,7 @@ def in_c(tmp_path, host_compiler, run):
     numbers = count()
 
     def outputs(model: Model, rows):
-        for name, text in render(model, "test", "").items():
+        for name, text in render(model, print_trees(model, Options()), "test", "").items():
             (tmp_path / name).write_text(text)
         library = tmp_path / f"model{next(numbers)}.so"  # a library is loaded once a name
         made = run(*host_compiler, "-std=c99", "-shared", "-fPIC", "-o", library, tmp_path / "rlcc_model.c")
