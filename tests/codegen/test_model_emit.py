@@ -16,6 +16,7 @@ from codegen.model_emit import KIND, at_most, emit_model, render
 from codegen.model_print import field_names, print_trees
 from codegen.model_vectors import make, random_grid
 from rlcc.cli import main
+from spec.errors import InputError
 from spec.manifest import opened
 from spec.model import Branch, GridFeature, Leaf, Model
 
@@ -53,7 +54,7 @@ MODELS = {
     "regression": random_model(0, "regression", 1),
     "two targets": random_model(1, "regression", 2),
     "binary": random_model(2, "binary", 1),
-    "classes": random_model(3, "argmax", 3, 2),
+    "classes": random_model(3, "argmax", 3),
     "classes, a tree each": random_model(4, "argmax", 3, 6, one_output_a_tree=True),
     "no tree": Model(FEATURES, (), (7, 7), 0, "argmax"),
     "the whole range": Model(
@@ -106,6 +107,10 @@ def returned(model: Model, rows):
 @pytest.mark.parametrize("case", MODELS)
 def test_the_c_is_the_model(case, form, in_c):
     model = MODELS[case]
+    if (case, form) == ("classes", "joint"):  # three outputs of every tree: more than the places of a word
+        with pytest.raises(InputError, match="choose --form auto"):
+            rendered(model, FORMS[form])
+        return
     rows = np.concatenate([make(model, seed=5, random_rows=64).rows, random_grid(model, np.random.default_rng(9), 500)])
     outputs, values = in_c(model, rows, options=FORMS[form])
     np.testing.assert_array_equal(outputs, model.evaluate(rows))
