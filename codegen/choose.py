@@ -15,6 +15,7 @@ from spec.errors import InputError
 
 FORMS = ("auto", "branches", "index", "joint")
 OBJECTIVES = ("worst", "mean", "size")
+MOST_ENTRIES = 1 << 16
 MOST_QUESTIONS = 8
 """Of a tree in the index form: 256 entries."""
 
@@ -52,7 +53,7 @@ class Choice:
 
 def choose(forest: Forest, engine: Engine, limits: Limits, *, optimise: str = "worst", form: str = "auto") -> Choice:
     """The cheapest form within the limits; InputError where there is none."""
-    candidates = list(_candidates(forest, engine, limits, optimise, form))
+    candidates = list(dict.fromkeys(_candidates(forest, engine, limits, optimise, form)))
     allowed = [c for c in candidates if _within(c, limits)]
     if not allowed:
         raise InputError(_too_tight(candidates, limits, engine))
@@ -78,17 +79,20 @@ def _candidates(forest: Forest, engine: Engine, limits: Limits, optimise: str, f
         if form == "auto" or not rest:
             found.append(lowered(forest, rest, small, (), engine, optimise))
     if form in ("auto", "joint") and every:
-        for groups, rest in _groupings(forest, every, limits):
-            if form == "auto" or not rest:
-                found.append(lowered(forest, rest, (), groups, engine, optimise))
+        # Idle entries fall out of a table only once it is made, and entries may take one byte or four: so the joining
+        # is tried with limits on the entries around the one on the bytes.
+        most = limits.table if limits.table is not None else MOST_ENTRIES
+        for entries in (most // 4, most // 2, most, 2 * most):
+            for groups, rest in _groupings(forest, every, min(entries, MOST_ENTRIES)):
+                if form == "auto" or not rest:
+                    found.append(lowered(forest, rest, (), groups, engine, optimise))
     return found
 
 
 def _groupings(
-    forest: Forest, every: list[tuple[int, int]], limits: Limits
+    forest: Forest, every: list[tuple[int, int]], most: int
 ) -> list[tuple[tuple[Group, ...], list[tuple[int, int]]]]:
-    """Stages of the greedy joining: groups whose fields fit a word, and the trees that are left out."""
-    most = (limits.table if limits.table is not None else 1 << 24) // 2  # entries; most tables have two bytes an entry
+    """Stages of the greedy joining up to ``most`` entries: groups whose fields fit a word, and the trees left out."""
     clusters = [[place] for place in every if size_of(_thresholds(forest, [place])) <= most]
     stages = []
     while True:

@@ -69,7 +69,8 @@ def _at_parameter(
 
 
 def _points(limit: int, node: Node) -> Integers:
-    wanted = {limit - 1, limit, limit + 1, limit // 2, 3 * limit // 4}
+    # A step or a few: a step of the inflation alone may vanish in what is computed of it.
+    wanted = {limit - 1, limit, limit + 1, limit + 4, limit // 2, 3 * limit // 4}
     return np.array(sorted(p for p in wanted if node.low <= p <= node.high), dtype=np.int64)
 
 

@@ -21,6 +21,7 @@ from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, misfit, target_named, targets_named
 from codegen.vectors import Vectors, make
 from spec.documents import dump_json, write_atomically
+from spec.ensemble import integer
 from spec.errors import InputError
 from spec.manifest import opened, writing
 from spec.program import Op, Program
@@ -124,11 +125,21 @@ def program_of(student: Student, fix: Sequence[str]) -> Program:
 
 
 def lowered_student(student: Student, emission: Emission) -> LoweredProgram:
-    visits = student.report.get("visits")
-    known = {}
-    if isinstance(visits, dict):
-        known = {name: Histogram(tuple(v["borders"]), tuple(v["counts"])) for name, v in visits.items()}
-    return lower_program(program_of(student, emission.fix), emission.options, known)
+    return lower_program(program_of(student, emission.fix), emission.options, _visits(student))
+
+
+def _visits(student: Student) -> dict[str, Histogram]:
+    """The frequencies that the distillation measured; InputError where they are not such."""
+    try:
+        measured = student.report.get("visits", {})
+        return {
+            str(name): Histogram(tuple(map(integer, v["borders"])), tuple(float(integer(c)) for c in v["counts"]))
+            for name, v in measured.items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{STUDENT_NAME}: report.visits is not readable ({error!r}); distil the student again"
+        ) from None
 
 
 def fill(

@@ -185,6 +185,8 @@ class Printer:
         taken: set[str] = {"flow", "event", "params", "leaf", "leaves", "place", "word"}
         names: dict[int, str] = {}
         for number, node in enumerate(self.program.nodes):
+            if number in self.lowered.clamped:
+                continue
             name = node.name or f"v{number}"
             names[number] = f"{name}_{number}" if name in taken else name
             taken.add(names[number])

@@ -53,7 +53,8 @@ def lower_program(
     chain, low, high = _clamps(program, trees)
     args = program.nodes[trees].args
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
-    known = [visits[name] for name in program.ensemble.features] if visits else []
+    names = program.ensemble.features
+    known = [visits[name] for name in names] if visits and all(name in visits for name in names) else []
     choice, more = lower(of_ensemble(program.ensemble, ranges, (low, high), known), options)
     return LoweredProgram(
         program, choice, args, chain[-1], frozenset(chain[:-1]), options.one_function, (*dumps, *more)

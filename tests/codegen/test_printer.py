@@ -10,10 +10,10 @@ from drawing import ACTIONS, FEATURES, drawn_programs, drawn_students, make_stud
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
-from codegen.layout import flow_layout
 from codegen.choose import FORMS, OBJECTIVES, Limits
+from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
 from codegen.kernel import head
+from codegen.layout import flow_layout
 from codegen.lower import PASSES, Options
 from codegen.passes.program import lower_program
 from codegen.printer import Printer
