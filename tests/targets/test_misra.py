@@ -65,7 +65,9 @@ def test_only_advisory_rules_are_deviated_from():
     assert set(deviations().values()) == {"advisory"}
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program", [pytest.param(p, marks=pytest.mark.slow if p == "counting-doca-pcc" else ()) for p in PROGRAMS]
+)
 def test_no_violation_but_the_deviations(program, firmware, cppcheck):
     student, target, sources = PROGRAMS[program]
     found = cppcheck(firmware(student, target), *sources)
@@ -76,9 +78,7 @@ BROKEN = {
     "a cast of a sum to another type": (r"= (\w+) \+ 1U;", r"= (uint32_t)(int32_t)(\1 + 1U);", "10.8"),
     "an else without braces": (r"\} else \{\n( +)(leaf = [^;]+;)\n +\}", r"} else\n\1\2", "15.6"),
     "no suffix": (r"= flow->rate_q30;", "= flow->rate_q30 | 0x80000000;", "7.2"),
-    "a goto": (r"\n    return rate_q20;", "\n    goto out;\nout:\n    return rate_q20;", "15.1"),
     "two returns": (r"\n    return rate_q20;", "\n    if (rate_q20 > 5U) { return 5U; }\n    return rate_q20;", "15.5"),
-    "an assignment in a condition": (r"if \((\w+) > ", r"if ((flow->rate_q30 = 1U) != 0U) {} else if (\1 > ", "13.4"),
 }
 
 

@@ -22,9 +22,12 @@ class TestClangTidy:
     def test_adapters_are_clean(self, target, firmware, run):
         assert tidied(firmware("rl_cc", target), run, TIDIED[target]) == ""
 
-    def test_branches_and_the_bpf_adapter_are_clean(self, firmware, run):
-        """It includes a C file, as BPF has no linker of its own."""
+    def test_the_policy_is_clean(self, firmware, run):
         assert tidied(firmware("rl_cc", "generic"), run, "rlcc_policy.c") == ""
+
+    @pytest.mark.slow
+    def test_branches_and_the_bpf_adapter_are_clean(self, firmware, run):
+        """But that it includes a C file, as BPF has no linker of its own."""
         found = tidied(firmware("rl_cc", "linux-bpf"), run, "rlcc_bpf.c")
         assert set(re.findall(r"\[([\w.,-]+)\]$", found, flags=re.MULTILINE)) <= {"bugprone-suspicious-include"}
 
