@@ -72,7 +72,9 @@ def cases(make_policy) -> list[Case]:
 def test_every_node_has_the_value_of_the_specification(cases, data) -> None:
     case = data.draw(st.sampled_from(cases))
     event = data.draw(st.tuples(*[U32] * len(EVENT_NAMES)))
-    params = dict(zip(PARAM_NAMES, data.draw(st.tuples(*[U32] * 3)), strict=False)) | {"rate_initial_q30": (1 << 30) - 1}
+    params = dict(zip(PARAM_NAMES, data.draw(st.tuples(*[U32] * 3)), strict=False)) | {
+        "rate_initial_q30": (1 << 30) - 1
+    }
     bounds = [STORAGE_RANGE[s.storage] for s in case.program.state]
     state = [data.draw(st.one_of(st.just(0), st.integers(*b), st.sampled_from(b))) for b in bounds]
     core = policies.program(case.program, params).build(1)
