@@ -38,7 +38,7 @@ def _meet(b: Bounds) -> Bounds:
 class Oracle:
     """A solver, asked each question once. ``asked`` counts the questions."""
 
-    solver: str = "cvc5"
+    solver: str = "bitwuzla"
     asked: int = 0
     _answers: dict[object, bool] = field(default_factory=dict)
 
@@ -186,7 +186,9 @@ class Known:
         """A variable against a constant inside its interval, nothing else known of it: both sides are possible."""
         a, b = condition.args
         word = a if b.op == "const" else b
-        return "const" in (a.op, b.op) and word.op == "var" and not any(word in f.leaves for f in self.facts)
+        if word.op != "var" or "const" not in (a.op, b.op):
+            return False
+        return not any(word in other.leaves for other in (*self.facts, *self.bounds) if other is not word)
 
     def about(self, condition: Term) -> list[Term]:
         """Everything known of the variables in a condition."""

@@ -106,6 +106,14 @@ def make(op: str, *args: Term) -> Term:
             return a
         if op == "bvadd" and a.op == "bvadd" and a.args[1].op == "const":
             return make("bvadd", a.args[0], const(a.args[1].value + b.value, width))
+        if op == "bvshl" and a.op in ("zero", "sign") and a.args[0].width + b.value >= width:
+            inner = a.args[0]  # what the shift drops need not be there
+            if inner.op == "extract" and inner.value[1] == 0 and inner.args[0].width == width:
+                return make(op, inner.args[0], b)
+        if op in ("bvlshr", "bvashr") and a.op == "bvshl" and a.args[1] is b and 0 < b.value < width:
+            return extend(extract(a.args[0], width - b.value - 1, 0), width, op == "bvashr")
+        if op == "bvand" and b.value & (b.value + 1) == 0:
+            return extend(extract(a, b.value.bit_length() - 1, 0), width, False)
         if op == "=" and a.op == "ite" and {x.op for x in a.args[1:]} == {"const"}:
             return ite(a.args[0], make("=", a.args[1], b), make("=", a.args[2], b))
     return _term(op, width, (a, b))

@@ -1,0 +1,181 @@
+"""The checker on a decision of nine instructions, written by hand: what it accepts, and each thing it refuses."""
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from emulator.objects import Image, LoadedSection
+from emulator.profile import load_profile
+from emulator.vectors import Layout
+from spec.ensemble import Ensemble
+from spec.errors import InputError
+from spec.program import Op, Program, ProgramBuilder
+from verify.calibrate_programs import encode
+from verify.check.judge import Cut, Judge
+from verify.check.known import Oracle
+from verify.check.walk import Refused
+from verify.costs import cycle_model
+from verify.machine import IllegalInstruction
+
+BASE = 0x100
+T0, T1, A0, A1, A2, SP, RA, S0 = 5, 6, 10, 11, 12, 2, 1, 8
+
+
+def layout(name: str, *fields: str) -> Layout:
+    return Layout(name, np.dtype([(f, "<u4") for f in fields]))
+
+
+LAYOUTS = {
+    "flow": layout("flow", "rate_q30"),
+    "event": layout("event", "request_sent_ns", "response_ns"),
+    "params": layout("params", "rate_max_q30"),
+}
+
+
+def program() -> Program:
+    """least = min(response - sent, rate_max) is written back; its square's high word plus 1 is returned."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b.state_in("rate_q30", "uint32")
+    rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
+    least = b.add(Op.MIN, (rtt, b.param("rate_max_q30")), name="least")
+    half = b.add(Op.SHR, (least,), 1)
+    high = b.add(Op.MUL_SHR, (half, half), 32)
+    b.state_out("rate_q30", least)
+    return b.finish(b.add(Op.ADD, (high, b.const(1))))
+
+
+PROGRAM = program()
+LEAST = next(n for n, node in enumerate(PROGRAM.nodes) if node.name == "least")
+CODE = {
+    "sent": encode("lw", T0, A1, imm=0),
+    "response": encode("lw", T1, A1, imm=4),
+    "rtt": encode("sub", T0, T1, T0),
+    "most": encode("lw", T1, A2),
+    "less": encode("bltu", rs1=T0, rs2=T1, imm=8),
+    "take": encode("addi", T0, T1),
+    "write": encode("sw", rs1=A0, rs2=T0),
+    "half": encode("srli", T0, T0, imm=1),
+    "square": encode("mulhu", A0, T0, T0),
+    "plus": encode("addi", A0, A0, imm=1),
+    "return": encode("jalr", 0, RA),
+}
+AT = {name: BASE + 4 * n for n, name in enumerate(CODE)}
+KEPT = {f"x{r}": f"register.{r}" for r in (1, 2, 3, 4, 8, 9, *range(18, 28))}
+CUT = Cut(AT["write"], {**KEPT, "x10": "pointer.flow", "x5": f"node.{LEAST}", "flow+0:4": "flow.rate_q30"}, {})
+CYCLES = 3 * 2 + 1 + 3 + 2 + 1 + 4 + 1 + 2  # the branch taken: the longer way by one
+
+
+def judge(
+    code: dict[str, int] | None = None, *cuts: Cut, solver: str = "bitwuzla", profile: str = "ibex-small"
+) -> Judge:
+    words = list((code or CODE).values())
+    data = struct.pack(f"<{len(words)}I", *words)
+    text = (BASE, BASE + len(data))
+    image = Image((LoadedSection(".text", BASE, data),), {}, text, (0, 0), 0)
+    model = cycle_model(load_profile(profile))
+    return Judge(image, BASE, PROGRAM, LAYOUTS, cuts, model, 64, Oracle(solver))
+
+
+def with_code(**words: int) -> dict[str, int]:
+    return {**CODE, **words}
+
+
+@pytest.mark.parametrize("solver", ["bitwuzla", "cvc5"])
+@pytest.mark.parametrize("cuts", [(), (CUT,)])
+def test_a_right_decision_is_accepted_with_its_worst_case(cuts: tuple[Cut, ...], solver: str) -> None:
+    found = judge(None, *cuts, solver=solver)
+    assert found.bound() == CYCLES
+    assert found.deepest == 0
+    assert found.walked == (3 if cuts else 2)
+    assert next(found.dearer_chains(CYCLES), None) is None
+    assert next(found.dearer_chains(CYCLES - 1), None) is not None
+
+
+def test_the_instruction_before_a_cut_is_not_forgotten() -> None:
+    """With a write-back stage the first instruction behind a cut may wait for a load before it."""
+    loads = with_code(take=encode("lw", T0, A2))
+    cut = replace(CUT, holds={**CUT.holds, "x12": "pointer.params"})
+    plain, cutted = judge(loads, profile="ibex-maxperf"), judge(loads, cut, profile="ibex-maxperf")
+    assert plain.bound() == cutted.bound() == 1 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 2
+
+
+REFUSED = {
+    "another result": (with_code(plus=encode("addi", A0, A0, imm=2)), "returns another value"),
+    "the low word of the square": (with_code(square=encode("mul", A0, T0, T0)), "returns another value"),
+    "a signed comparison": (with_code(less=encode("blt", rs1=T0, rs2=T1, imm=8)), "another value"),
+    "the difference turned round": (with_code(rtt=encode("sub", T0, T0, T1)), "another value"),
+    "nothing written back": (with_code(write=encode("addi", 0, 0)), "leaves another value in flow.rate_q30"),
+    "half of it written back": (with_code(write=encode("sh", rs1=A0, rs2=T0)), "leaves another value"),
+    "a store beside the context": (with_code(write=encode("sw", rs1=A0, rs2=T0, imm=4)), "outside the flow context"),
+    "a store into the event": (with_code(write=encode("sw", rs1=A1, rs2=T0)), "outside the flow context"),
+    "a store above the frame": (with_code(take=encode("sw", rs1=SP, rs2=T1)), "outside the flow context"),
+    "a store far below": (with_code(take=encode("sw", rs1=SP, rs2=T1, imm=-68)), "outside the flow context"),
+    "a load beside the event": (with_code(response=encode("lw", T1, A1, imm=8)), "where nothing is"),
+    "a load of what was never written": (with_code(sent=encode("lw", T0, SP, imm=-4)), "where nothing is"),
+    "a load of a constant that is not there": (with_code(sent=encode("lw", T0, 0, imm=64)), "outside the constants"),
+    "a load from anywhere": (with_code(most=encode("lw", T1, T0)), "not known"),
+    "a misaligned load": (with_code(response=encode("lw", T1, A1, imm=2)), "misaligned"),
+    "a register that is not kept": (with_code(take=encode("addi", S0, 0)), "register x8"),
+    "the stack pointer moved": (with_code(take=encode("addi", SP, SP, imm=-16)), "register x2"),
+    "a jump to anywhere": (with_code(take=encode("jalr", 0, T0)), "does not go to one place"),
+    "a loop": (with_code(take=encode("jal", 0, imm=0)), "loop"),
+    "a jump out of the code": (with_code(take=encode("jal", 0, imm=-64)), "leaves the code"),
+    "no return": ({k: w for k, w in CODE.items() if k != "return"}, "leaves the code"),
+    "a return that links": (with_code(**{"return": encode("jalr", RA, RA)}), "does not go to one place"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_wrong_decision_is_refused(what: str) -> None:
+    code, why = REFUSED[what]
+    with pytest.raises(Refused, match=why):
+        judge(code).bound()
+
+
+def test_forbidden_code_is_refused_even_where_it_is_never_reached() -> None:
+    with pytest.raises(IllegalInstruction, match="division"):
+        judge({**CODE, "after": 0x02B5_4533})
+
+
+def changed(**holds: str) -> Cut:
+    return replace(CUT, holds={**CUT.holds, **holds})
+
+
+WRONG_CUTS = {
+    "another node": (changed(x5="node.0"), "x5 at the cut"),
+    "another register": (changed(x6=f"node.{LEAST}"), "x6 at the cut"),
+    "another pointer": (changed(x10="pointer.event"), "x10 at the cut"),
+    "a register nothing is known of": (changed(x7="event.response_ns"), "x7 at the cut"),
+    "the context as it will be": (changed(**{"flow+0:4": f"node.{LEAST}"}), r"flow\+0:4 at the cut"),
+    "the frame": (changed(**{"frame-4:4": "7"}), None),
+    "a bound too tight": (replace(CUT, bounds={f"node.{LEAST}": (0, 1 << 31)}), "is not within"),
+    "too little": (replace(CUT, holds={k: v for k, v in CUT.holds.items() if k != "x5"}), "uses register x5"),
+    "no return address": (replace(CUT, holds={k: v for k, v in CUT.holds.items() if k != "x1"}), "uses register x1"),
+    "a place that is none": (changed(x32="7"), "no place"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_CUTS)
+def test_a_wrong_cut_is_refused(what: str) -> None:
+    cut, why = WRONG_CUTS[what]
+    if why is None:  # a constant that no path has: the cut is not met, so nothing rests on it
+        assert judge(None, cut).bound() == CYCLES
+        return
+    with pytest.raises(Refused, match=why):
+        judge(None, cut).bound()
+
+
+def test_what_a_cut_writes_must_say_all_of_the_context() -> None:
+    cut = Cut(AT["half"], {**KEPT, "x5": f"node.{LEAST}"}, {})
+    with pytest.raises(Refused, match="does not say what the flow context holds"):
+        judge(None, cut).bound()
+    whole = Cut(AT["half"], {**KEPT, "x5": f"node.{LEAST}", "flow+0:4": f"node.{LEAST}"}, {})
+    assert judge(None, whole).bound() == CYCLES
+
+
+@pytest.mark.parametrize("text", ["", "(+ 1", "node.9999", "(frobnicate 1 2)", "(+ 1)", "1 2", "event.", "(and 1 2 3)"])
+def test_an_expression_that_cannot_be_read_is_one_sentence(text: str) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        judge(None, changed(x5=text)).bound()

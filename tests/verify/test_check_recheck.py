@@ -1,0 +1,256 @@
+"""Certificates of a small emitted firmware: one that holds, and every way of tampering with it."""
+
+import copy
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen.emit import emit
+from emulator.objects import Image, LoadedSection
+from emulator.profile import load_profile
+from emulator.rtl_run import run_on_core
+from spec.ensemble import Split, Tree
+from spec.errors import InputError
+from spec.manifest import writing
+from verify.calibrate import calibrate
+from verify.certificate import ASSUMPTIONS, Built, Certificate, build, content_hash, read_certificate, write_certificate
+from verify.check.judge import Judge
+from verify.check.known import Oracle
+from verify.check.recheck import rebuilt, recheck
+from verify.check.walk import Refused
+from verify.costs import cycle_model
+from verify.execute import ExecutionFault, Simulator
+from verify.machine import IllegalInstruction
+
+TREES = (
+    Tree((Split(0, 4376), Split(0, -7420)), (-1949, 896, 1879, 2476)),
+    Tree((Split(0, 8855),), (-700, 431)),
+)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Two trees over the previous action, compiled for the small core."""
+    folder = tmp_path_factory.mktemp("small")
+    with writing(folder / "student", "student") as work:
+        make_student([FEATURES["previous_action"]], ACTIONS[0], TREES).save(work)
+    emit(folder / "student", folder / "firmware", target="generic", seed=0)
+    return build(folder / "firmware", load_profile("ibex-small"), "clang", "-O2")
+
+
+@pytest.fixture(scope="session")
+def content(built: Built) -> dict[str, Any]:
+    """A certificate's content, made without the prover: the checker's own figures and the slowest vector."""
+    judge = judge_of(built)
+    bound, vectors = judge.bound(), built.firmware.vectors
+    records = [(block, getattr(vectors, block.name)) for block in built.blocks]
+    run = run_on_core(built.image, "rlcc_decide", built.engine, records)
+    slowest = int(np.argmax(run.cycles))
+    assert run.cycles[slowest] == bound
+    return {
+        "format": 1,
+        "subject": built.subject.model_dump(),
+        "engine": {
+            "profile": built.engine.model_dump(mode="json"),
+            "core": "pythondata-cpu-ibex 0.0.post2937",
+            "model": "exact",
+            "calibration": calibrate(built.engine, programs=2, calls=2).to_json(),
+        },
+        "claims": {
+            "equality": True,
+            "safety": True,
+            "stack_bytes": judge.deepest,
+            "worst_case": {
+                "bound": bound,
+                "exact": bound,
+                "witness": vectors.inputs(slowest),
+                "returned": int(run.returned[slowest]),
+                "rtl_cycles": bound,
+            },
+        },
+        "assumptions": list(ASSUMPTIONS),
+        "tools": {},
+        "cells": judge.walked,
+        "cuts": [],
+        "queries": [],
+    }
+
+
+def judge_of(built: Built, image: Image | None = None) -> Judge:
+    engine, image = built.engine, image or built.image
+    entry, layouts = image.symbols["rlcc_decide"], built.firmware.layouts
+    model = cycle_model(engine)
+    return Judge(image, entry, built.program, layouts, (), model, engine.limits.stack_bytes, Oracle("bitwuzla"))
+
+
+def certificate(content: dict[str, Any]) -> Certificate:
+    """Sealed again after whatever was done to it."""
+    return Certificate.model_validate({**content, "hash": content_hash(content)})
+
+
+def test_a_true_certificate_holds(built: Built, content: dict[str, Any]) -> None:
+    found = recheck(certificate(content), built)
+    worst = content["claims"]["worst_case"]
+    assert (found.bound, found.exact, found.stack_bytes) == (worst["exact"], True, content["claims"]["stack_bytes"])
+
+
+def test_it_is_written_read_and_rebuilt_the_same(built: Built, content: dict[str, Any], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_certificate(certificate(content), tmp_path / name / "certificate.json", ["(check-sat)"])
+    first, second = ([p.read_bytes() for p in sorted((tmp_path / name).iterdir())] for name in ("a", "b"))
+    assert first == second
+    again = read_certificate(tmp_path / "a" / "certificate.json")
+    assert again == certificate(content)
+    assert rebuilt(again, built.firmware.folder).subject == built.subject
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all plain values in a document."""
+    if isinstance(value, (dict, list)):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(inner, (*path, key))
+    else:
+        yield path
+
+
+def other(value: Any) -> Any:
+    return not value if isinstance(value, bool) else value + 1 if isinstance(value, (int, float)) else f"{value}0"
+
+
+def put(content: dict[str, Any], path: tuple[Any, ...], change: Callable[[Any], Any]) -> dict[str, Any]:
+    edited: Any = copy.deepcopy(content)
+    at = edited
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = change(at[path[-1]])
+    return edited  # type: ignore[no-any-return]
+
+
+def test_any_edit_is_seen_by_the_hash(content: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    write_certificate(certificate(content), path, [])
+    text = path.read_text()
+    for old, new in (("true", "false"), ('"cells": ', '"cells": 1'), ('"bound": ', '"bound": 1')):
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(InputError):
+            read_certificate(path)
+    path.write_text(text.replace('"format": 1', '"format": 2'))
+    with pytest.raises(InputError, match="no certificate of format 1"):
+        read_certificate(path)
+
+
+# What may differ without making the certificate untrue: names of tools, and how much was tried.
+FREE = {
+    ("cells",),
+    *(("engine", "calibration", k) for k in ("programs", "calls", "instructions", "seed", "profile", "model")),
+}
+FREE |= {("engine", "profile", "clock", "reason")}
+
+
+def test_a_sealed_lie_is_refused_wherever_it_stands(built: Built, content: dict[str, Any]) -> None:
+    """Every value of the certificate in turn, with a hash that fits."""
+    tried = 0
+    for path in leaves(content):
+        if path in FREE or path[0] == "tools":
+            continue
+        edited = put(content, path, other)
+        tried += 1
+        try:
+            lie = certificate(edited)
+            recheck(lie, rebuilt(lie, built.firmware.folder) if path[:2] == ("engine", "profile") else built)
+        except (Refused, InputError, ValueError, ExecutionFault):
+            continue
+        slack = {"bound", "stack_bytes"}  # a greater bound is a weaker claim, and true
+        assert path[-1] in slack or path[:3] == ("claims", "worst_case", "witness"), path
+    assert tried > 60
+
+
+LIES: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any], str]] = {
+    "fewer cycles": (("claims", "worst_case", "exact"), lambda v: v - 1, "the witness takes"),
+    "less of the RTL": (("claims", "worst_case", "rtl_cycles"), lambda v: v - 1, "the witness takes"),
+    "another result": (("claims", "worst_case", "returned"), lambda v: v + 1, "does not compute"),
+    "another image": (("subject", "image"), lambda v: v[::-1], "for another image"),
+    "another program": (("subject", "files", "program"), lambda v: v[::-1], "for another program"),
+    "another source": (("subject", "files", "source"), lambda v: v[::-1], "for another source"),
+    "another compiler": (("subject", "compiler_version"), lambda v: "clang 1", "for another compiler_version"),
+    "another core": (("engine", "core"), lambda v: "ibex 0", "for the core ibex 0"),
+    "another calibration": (("engine", "calibration", "profile_hash"), lambda v: "0", "of another engine"),
+    "a failed calibration": (("engine", "calibration", "above"), lambda v: 1, "found a difference"),
+    "an inexact calibration": (("engine", "calibration", "below"), lambda v: 1, "found a difference"),
+    "fewer assumptions": (("assumptions",), lambda v: v[1:], "other assumptions"),
+}
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_a_lie_is_refused_by_its_name(built: Built, content: dict[str, Any], what: str) -> None:
+    path, change, why = LIES[what]
+    with pytest.raises(Refused, match=why):
+        recheck(certificate(put(content, path, change)), built)
+
+
+def test_a_bound_below_the_truth_is_refused(built: Built, content: dict[str, Any]) -> None:
+    """A faster vector as the witness of a smaller bound: consistent, sealed, and wrong."""
+    vectors = built.firmware.vectors
+    records = [(block, getattr(vectors, block.name)) for block in built.blocks]
+    run = run_on_core(built.image, "rlcc_decide", built.engine, records)
+    fastest = int(np.argmin(run.cycles))
+    cycles = int(run.cycles[fastest])
+    assert cycles < content["claims"]["worst_case"]["bound"]
+    worst = {"witness": vectors.inputs(fastest), "returned": int(run.returned[fastest]), "rtl_cycles": cycles}
+    for exact in (cycles, None):
+        lie = put(content, ("claims", "worst_case"), lambda _, e=exact: {"bound": cycles, "exact": e, **worst})  # type: ignore[misc]
+        with pytest.raises(Refused, match="may be an input that takes more"):
+            recheck(certificate(lie), built)
+
+
+def test_no_flipped_bit_of_the_code_is_accepted_and_behaves_otherwise(built: Built) -> None:
+    rng = np.random.default_rng(5)
+    low = built.image.text[0]
+    code = next(s for s in built.image.sections if s.address == low).data
+    bound = judge_of(built).bound()
+    accepted = 0
+    for _ in range(24):
+        at, bit = int(rng.integers(len(code))), int(rng.integers(8))
+        flipped = bytes(b ^ (1 << bit) if n == at else b for n, b in enumerate(code))
+        sections = tuple(
+            LoadedSection(s.name, s.address, flipped) if s.address == low else s for s in built.image.sections
+        )
+        image = replace(built.image, sections=sections)
+        try:
+            judge = judge_of(built, image)
+            limit = judge.bound()
+        except (Refused, IllegalInstruction):
+            continue
+        accepted += 1
+        assert limit <= bound + 40
+        agrees(built, image, limit)
+    assert accepted < 12
+
+
+def agrees(built: Built, image: Image, limit: int) -> None:
+    """Every vector's result by the simulator, within the cycles."""
+    simulator, vectors = Simulator(image, "rlcc_decide", built.engine, built.blocks), built.firmware.vectors
+    for n in range(0, len(vectors), 7):
+        run = simulator.call([getattr(vectors, block.name)[n].tobytes() for block in built.blocks])
+        assert run.returned == vectors.expected_return[n]
+        assert run.written["flow"] == vectors.expected_flow[n].tobytes()
+        assert run.clobbered == ()
+        assert run.cycles <= limit
+
+
+@pytest.mark.parametrize("opt", ["-O0", "-Os"])
+def test_other_compilations_are_walked_as_well(built: Built, opt: str) -> None:
+    compiled = build(built.firmware.folder, built.engine, "clang", opt)
+    judge = judge_of(compiled)
+    agrees(compiled, compiled.image, judge.bound())
+    assert (judge.deepest > 0) == (opt == "-O0")

@@ -1,0 +1,121 @@
+"""``recheck``: a certificate against the firmware folder it is for. Refused, or every claim found true again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from emulator.profile import Profile
+from spec.documents import validate
+from spec.interpret import evaluate
+from verify.calibrate import core_version
+from verify.certificate import ASSUMPTIONS, Built, Certificate, build
+from verify.check.judge import Cut, Judge
+from verify.check.known import Oracle
+from verify.check.walk import Refused
+from verify.costs import CycleModel, cycle_model
+from verify.execute import Execution, ExecutionFault, Simulator
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """What the checker found by itself."""
+
+    bound: int
+    exact: bool
+    stack_bytes: int
+    paths: int
+    questions: int
+    solver: str
+
+
+def recheck(
+    certificate: Certificate, built: Built, *, solver: str = "bitwuzla", progress: Progress | None = None
+) -> Recheck:
+    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to."""
+    engine = built.engine
+    model = cycle_model(engine)
+    _same_subject(certificate, built)
+    _same_engine(certificate, engine, model)
+    worst = certificate.claims.worst_case
+    run = _witness(certificate, built, model)
+    if worst.exact is not None and not (model.exact and run.cycles == worst.exact == worst.rtl_cycles <= worst.bound):
+        raise Refused(f"the witness takes {run.cycles} cycles, the certificate says {worst.exact} are exact")
+    if not worst.rtl_cycles <= run.cycles <= worst.bound or (model.exact and run.cycles != worst.rtl_cycles):
+        raise Refused(f"the witness takes {run.cycles} cycles by the cost model, {worst.rtl_cycles} by the certificate")
+    cuts = tuple(
+        Cut(c.pc, c.holds, {name: (low, high) for name, (low, high) in c.bounds.items()}) for c in certificate.cuts
+    )
+    oracle = Oracle(solver)
+    entry = built.image.symbols[certificate.subject.entry]
+    layouts = built.firmware.layouts
+    judge = Judge(built.image, entry, built.program, layouts, cuts, model, engine.limits.stack_bytes, oracle)
+    if progress:
+        progress("walking all paths of the machine code")
+    bound = judge.bound() + model.overhead
+    if judge.deepest > certificate.claims.stack_bytes:
+        raise Refused(f"{judge.deepest} bytes of stack are used, the certificate says {certificate.claims.stack_bytes}")
+    limit = worst.bound if worst.exact is None else worst.exact
+    if bound > limit:
+        if progress:
+            progress(f"paths together may take {bound} cycles: looking for one above {limit}")
+        if next(judge.dearer_chains(limit - model.overhead), None) is not None:
+            raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
+    return Recheck(bound, worst.exact is not None, judge.deepest, judge.walked, oracle.asked, solver)
+
+
+def rebuilt(certificate: Certificate, folder: Path) -> Built:
+    """The firmware folder compiled as the certificate says."""
+    engine = validate(Profile, certificate.engine.profile, "the certificate's engine profile")
+    subject = certificate.subject
+    return build(folder, engine, subject.compiler, subject.flags[-1])
+
+
+def _same_subject(certificate: Certificate, built: Built) -> None:
+    """The certificate is about this folder, these tools' code and nothing else."""
+    theirs, ours = certificate.subject.model_dump(), built.subject.model_dump()
+    for key in ours:
+        if theirs[key] != ours[key]:
+            what = next((f for f in ours[key] if ours[key][f] != theirs[key].get(f)), "") if key == "files" else ""
+            raise Refused(f"the certificate is for another {what or key}: {theirs[key]} there, {ours[key]} here")
+    if tuple(certificate.assumptions) != ASSUMPTIONS:
+        raise Refused("the certificate states other assumptions than this checker knows")
+
+
+def _same_engine(certificate: Certificate, engine: Profile, model: CycleModel) -> None:
+    """The engine is the one that was calibrated, and the calibration is good."""
+    stated, calibration = certificate.engine, certificate.engine.calibration
+    if stated.core != core_version() or calibration.get("core") != stated.core:
+        raise Refused(f"the certificate is for the core {stated.core}, here is {core_version()}")
+    if calibration.get("profile_hash") != engine.hash() or stated.model != model.kind:
+        raise Refused("the certificate's calibration is of another engine")
+    good = calibration.get("above") == 0 and calibration.get("wrong") == 0
+    if not good or (model.exact and calibration.get("below") != 0):
+        raise Refused("the certificate's calibration found a difference between cost model and core")
+
+
+def _witness(certificate: Certificate, built: Built, model: CycleModel) -> Execution:
+    """The witness run by the simulator: it computes what the program says."""
+    worst = certificate.claims.worst_case
+    simulator = Simulator(built.image, certificate.subject.entry, built.engine, built.blocks, model)
+    try:
+        run = simulator.call(built.inputs(worst.witness))
+    except ExecutionFault as error:
+        raise Refused(f"the witness does not return: {error}") from None
+    returned, state = evaluate(built.program, *columns(worst.witness))
+    flow = np.frombuffer(run.written["flow"], dtype=built.firmware.layouts["flow"].dtype)
+    wrong = [name for name, value in state.items() if int(flow[name][0]) != value.item()]
+    if wrong or not run.returned == returned.item() == worst.returned:
+        raise Refused("the witness does not compute what the decision program says")
+    return run
+
+
+def columns(witness: dict[str, int]) -> list[dict[str, int]]:
+    """A witness as spec.interpret takes it: event, params, state."""
+    return [
+        {name.partition(".")[2]: value for name, value in witness.items() if name.startswith(f"{struct}.")}
+        for struct in ("event", "params", "flow")
+    ]
