@@ -251,6 +251,14 @@ class Pool:
         low, high = self.range(a)
         if op == "and" and b & (b + 1) == 0 and low >= 0 and high <= b:
             return a
+        if op == "and" and self.op(a) == "or":
+            x, y = (self.make("and", part, b) for part in self.operands(a))
+            return self.make("or", x, y)
+        if op == "and" and self.op(a) == "linear" and b & (b + 1) == 0:  # what the mask drops need not be there
+            constant, terms = self.linear(a)
+            kept = tuple((word, factor & b) for word, factor in terms)
+            if kept != terms or constant & b != constant:
+                return self.make("and", self.sum(constant & b, kept), b)
         if op == "and" and self.op(a) == "and":
             for word, mask in (self.operands(a), self.operands(a)[::-1]):
                 if mask < FIRST:

@@ -52,7 +52,7 @@ def _load(state: State, lanes: Lanes, i: Instruction, word: int, rows: np.ndarra
     if region == "frame":
         if offset >= 0:
             raise Refused("load-outside", i.address, f"{where} is from {offset} bytes above the own frame")
-        values = _read(state, lanes, "frame", offset, size, sign, rows)
+        values = read(state, lanes, "frame", offset, size, sign, rows)
         if values is None:
             raise Refused("load-unwritten", i.address, f"{where} is from a stack slot that nothing has written")
         return values
@@ -60,7 +60,7 @@ def _load(state: State, lanes: Lanes, i: Instruction, word: int, rows: np.ndarra
     if not 0 <= offset or offset + size > structure.size:
         raise Refused("load-outside", i.address, f"{where} is from offset {offset} of {region} ({structure.size} B)")
     if region == "flow":
-        values = _read(state, lanes, "flow", offset, size, sign, rows)
+        values = read(state, lanes, "flow", offset, size, sign, rows)
         if values is None:
             raise Refused("load-outside", i.address, f"{where} is from offset {offset} of flow, where no field is")
         return values
@@ -81,8 +81,8 @@ def _extract(state: State, word: int, shift: int, bits: int, sign: bool) -> int:
     return pool.make("and", pool.make("srl", word, shift), (1 << bits) - 1)
 
 
-def _read(state: State, lanes: Lanes, region: str, offset: int, size: int, sign: bool, rows: np.ndarray) -> Ints | None:
-    """A word from columns: the column itself, a part of a wider one, or put together from narrower ones."""
+def read(state: State, lanes: Lanes, region: str, offset: int, size: int, sign: bool, rows: np.ndarray) -> Ints | None:
+    """The value at a place, extended to a word, from columns: the column itself, a part of a wider one, or put together from narrower ones."""
     for (kind, at, width), n in state.columns.items():
         if kind != region or not at <= offset or offset + size > at + width or n >= len(lanes.values):
             continue
@@ -98,8 +98,8 @@ def _read(state: State, lanes: Lanes, region: str, offset: int, size: int, sign:
     if size == 1:
         return None
     half = size // 2
-    low = _read(state, lanes, region, offset, half, False, rows)
-    high = _read(state, lanes, region, offset + half, half, sign, rows)
+    low = read(state, lanes, region, offset, half, False, rows)
+    high = read(state, lanes, region, offset + half, half, sign, rows)
     if low is None or high is None:
         return None
     return words(state.pool, "add", low, words(state.pool, "sll", high, np.full(len(high), 8 * half)))

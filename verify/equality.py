@@ -1,0 +1,98 @@
+"""What must hold at the return: the result and every field of the flow context are the program's, registers are kept.
+
+A value that is the program's by its expression needs no solver. Any other becomes one question a lane: what the lane
+knows, and that the values differ.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spec.program import Op, Program
+from verify.expressions import FIRST, UNKNOWN
+from verify.failures import Failure
+from verify.lanes import Ints, Lanes, words
+from verify.memory import read
+from verify.questions import Question, Writer
+from verify.simulate import kept_registers
+from verify.solve import Solvers
+from verify.specialise import Cuts, View
+from verify.state import State
+
+A0 = 10
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A lane whose value was not proved to be the program's: the code's expression and the node it should be."""
+
+    failure: Failure
+    lane: Lanes
+    word: int
+    node: int
+    bits: int
+
+
+class Returns:
+    """Checks lanes that have returned. ``failed`` lists what was not proved, for the search of an example."""
+
+    def __init__(self, state: State, program: Program, cuts: Cuts, solvers: Solvers) -> None:
+        self.state, self.program, self.cuts, self.solvers = state, program, cuts, solvers
+        self.failed: list[Difference] = []
+
+    def check(self, address: int, lanes: Lanes, view: View) -> None:
+        """Compare the lanes with the program; ``Refused`` where a register or the stack pointer is not restored."""
+        kept_registers(self.state, address, lanes)
+        values = {A0: (lanes.values[A0], self.program.result, 32, "the return value")}
+        fields = {f.name: f for f in self.state.structures[0].fields}
+        for n, s in enumerate(self.program.state):
+            f = fields[s.name]
+            everywhere = np.ones(len(lanes), dtype=bool)
+            column = read(self.state, lanes, "flow", f.offset, f.size, False, everywhere)
+            column = np.full(len(lanes), UNKNOWN) if column is None else column
+            values[100 + n] = (column, s.node, 8 * f.size, f"flow.{s.name}")
+        for column, node, bits, what in values.values():
+            self._compare(address, lanes, view, column, node, bits, what)
+
+    def _compare(self, address: int, lanes: Lanes, view: View, column: Ints, node: int, bits: int, what: str) -> None:
+        wanted = view.words(node)
+        if bits < 32:
+            wanted = words(self.state.pool, "and", wanted, np.full(len(lanes), (1 << bits) - 1))
+        for row in np.flatnonzero((column != wanted) | (column == UNKNOWN)):
+            word = int(column[row])
+            lane = lanes.take(np.array([row]))
+            if word != UNKNOWN and self._proved(lane, word, node, bits, f"{what} at {address:#x}"):
+                continue
+            kind = "wrong-result" if bits == 32 and what.startswith("the return") else "wrong-context"
+            text = f"{what} at the return at {address:#x} is {self.state.pool.text(word)[:200]}"
+            wrong = self.program.nodes[node].name or f"node {node}"
+            self.failed.append(Difference(Failure(kind, address, f"{text}, not {wrong}"), lane, word, node, bits))
+
+    def _proved(self, lane: Lanes, word: int, node: int, bits: int, about: str) -> bool:
+        return self.solvers.prove(difference(self.state, self.cuts, lane, word, node, bits), about)
+
+
+def difference(
+    state: State, cuts: Cuts, lane: Lanes, word: int, node: int, bits: int, *, definitions: bool = False
+) -> Question:
+    """The question whether, in one lane, the low bits of a word and of a node can differ."""
+    program = cuts.program
+    view = View(state, cuts, lane, {})
+    known = {n: int(view.words(n)[0]) for n in range(len(program.nodes)) if program.nodes[n].op is not Op.CONST}
+    known = {n: w for n, w in known.items() if w != UNKNOWN and cuts.narrow(n)}
+    writer = Writer(state.pool, program, known)
+    code, wanted = writer.word(word), writer.node(node)
+    lane_knows(state, lane, writer)
+    differ = f"(not (= ((_ extract {bits - 1} 0) {code}) ((_ extract {bits - 1} 0) {wanted})))"
+    return writer.question(differ)
+
+
+def lane_knows(state: State, lane: Lanes, writer: Writer) -> None:
+    """Assert a lane's intervals (where narrower than the word's range) and facts."""
+    for word, row in state.bases.items():
+        if row < len(lane.low) and word >= FIRST:
+            low, high = int(lane.low[row, 0]), int(lane.high[row, 0])
+            if (low, high) != state.ranges[row]:
+                writer.interval(word, low, high)
+    for condition, holds in sorted(state.fact_sets[int(lane.facts[0])]):
+        writer.fact(condition, holds)

@@ -1,0 +1,175 @@
+"""The prover: the linked code against the decision program, for all inputs.
+
+proof = prove(read_image(elf), program, layouts, load_profile("ibex-small"))
+proof.proved            # equal to the program for every input, and safe
+proof.worst.bound       # no input takes more cycles
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from emulator.objects import Image
+from emulator.profile import Profile
+from emulator.vectors import Layout
+from spec.program import STORAGE_RANGE, Program
+from verify.costs import CycleModel, cycle_model
+from verify.equality import Returns
+from verify.failures import Failure, Refused
+from verify.graph import Graph, build_graph
+from verify.joins import Joiner, Meeting
+from verify.lanes import Lanes
+from verify.machine import IllegalInstruction, decode_image
+from verify.simulate import walk
+from verify.solve import Answer, Solvers
+from verify.specialise import Cuts, View
+from verify.state import Field, State, Structure
+
+ENTRY = "rlcc_decide"
+ORDER = ("flow", "event", "params")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up. ``cells``: lanes above which partial sums are joined; ``lanes``: above which there is no proof."""
+
+    cells: int = 20_000
+    lanes: int = 400_000
+    solver_seconds: float = 20.0
+    worst_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where lanes met: position and address, how many there were, which location goes on as which value."""
+
+    position: int
+    address: int
+    lanes: int
+    names: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proved. ``failures`` is empty if and only if equality and safety hold for all inputs."""
+
+    failures: tuple[Failure, ...]
+    cells: int
+    lanes: int
+    instructions: int
+    stack_bytes: int
+    cuts: tuple[Cut, ...]
+    answers: tuple[Answer, ...]
+    seconds: float
+    gave_up_cells: bool = False
+    details: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def proved(self) -> bool:
+        return not self.failures
+
+
+def prove(
+    image: Image,
+    program: Program,
+    layouts: Mapping[str, Layout],
+    profile: Profile,
+    *,
+    model: CycleModel | None = None,
+    limits: Limits | None = None,
+) -> Proof:
+    """Prove equality, safety and the worst case of ``rlcc_decide`` in a linked program."""
+    limits, start = limits or Limits(), time.monotonic()
+    run = _Run(image, program, layouts, profile, model or cycle_model(profile), limits)
+    failures = run.execute()
+    return run.proof(failures, time.monotonic() - start)
+
+
+class _Run:
+    """One proof from beginning to end."""
+
+    def __init__(
+        self,
+        image: Image,
+        program: Program,
+        layouts: Mapping[str, Layout],
+        profile: Profile,
+        model: CycleModel,
+        limits: Limits,
+    ) -> None:
+        self.image, self.program, self.profile, self.model, self.limits = image, program, profile, model, limits
+        self.state = State(structures(program, layouts), _constants(image))
+        self.cuts = Cuts(program, self.state.pool)
+        self.solvers = Solvers(limits.solver_seconds)
+        self.returns = Returns(self.state, program, self.cuts, self.solvers)
+        self.graph: Graph | None = None
+        self.joiner: Joiner | None = None
+        self.ends: list[tuple[int, Lanes]] = []
+        self.stack = self.most = self.instructions = self.returned = 0
+
+    def execute(self) -> list[Failure]:
+        try:
+            graph = self.graph = build_graph(decode_image(self.image), self.image.symbols[ENTRY])
+            joiner = self.joiner = Joiner(self.state, graph, self.program, self.cuts, self.model, self.limits.cells)
+
+            def done(number: int, lanes: Lanes) -> None:
+                view = View(self.state, self.cuts, lanes, joiner.used(lanes, list(range(len(lanes.values)))))
+                self.returns.check(graph.positions[number].instruction.address, lanes, view)
+                self.ends.append((number, lanes))
+
+            stack_limit = self.profile.limits.stack_bytes
+            found = walk(
+                self.state, graph, self.model, joiner, done,
+                stack_limit=stack_limit, most_lanes=self.limits.lanes,
+            )  # fmt: skip
+        except IllegalInstruction as error:
+            return [Failure("illegal-instruction", 0, str(error))]
+        except Refused as error:
+            return [error.failure]
+        self.stack, self.most = found.stack_bytes, found.most_lanes
+        self.instructions, self.returned = found.instructions, found.returned
+        return [d.failure for d in self.returns.failed]
+
+    def proof(self, failures: list[Failure], seconds: float) -> Proof:
+        meetings = self.joiner.meetings[1:] if self.joiner else []
+        return Proof(
+            failures=tuple(failures),
+            cells=self.most,
+            lanes=self.returned,
+            instructions=self.instructions,
+            stack_bytes=self.stack,
+            cuts=tuple(self._cut(m) for m in meetings),
+            answers=tuple(self.solvers.answers),
+            seconds=seconds,
+            gave_up_cells=bool(self.joiner and self.joiner.gave_up),
+        )
+
+    def _cut(self, meeting: Meeting) -> Cut:
+        assert self.graph is not None
+        names = {f"{kind}.{at}.{size}": self.state.pool.text(e) for (kind, at, size), e in meeting.cuts.items()}
+        address = self.graph.positions[meeting.number].instruction.address
+        return Cut(meeting.number, address, len(meeting.origins), names)
+
+
+def structures(program: Program, layouts: Mapping[str, Layout]) -> tuple[Structure, ...]:
+    """The arguments of the decision as the prover needs them, in their order."""
+    storage = {s.name: STORAGE_RANGE[s.storage] for s in program.state}
+    result = []
+    for name in ORDER:
+        dtype = layouts[name].dtype
+        fields = []
+        for f in layouts[name].fields:
+            kind, offset = dtype.fields[f][:2]  # type: ignore[index]
+            limits = np.iinfo(kind)
+            low, high = storage.get(f, (0, 0)) if name == "flow" else (int(limits.min), int(limits.max))
+            fields.append(Field(f, int(offset), kind.itemsize, low, high))
+        result.append(Structure(name, dtype.itemsize, tuple(fields)))
+    return tuple(result)
+
+
+def _constants(image: Image) -> tuple[int, bytes]:
+    low, high = image.constants
+    data = next((s.data for s in image.sections if s.address == low and high > low), b"")
+    return low, data[: high - low]
