@@ -58,7 +58,7 @@ class TestEva:
 
     @pytest.mark.parametrize("target", ["doca-pcc", "connectx6dx"])
     def test_no_alarm_in_an_adapter_for_any_event_context_and_parameters(self, target, firmware, run, tmp_path):
-        folder = copied(firmware("table", target), tmp_path)
+        folder = copied(firmware("rl_cc", target), tmp_path)
         device = {"doca-pcc": "doca.c", "connectx6dx": "engine.c"}[target]
         shutil.copy(DEVICES / device, folder)
         (folder / "eva.c").write_text({"doca-pcc": DOCA_DRIVER, "connectx6dx": ENGINE_DRIVER}[target])
