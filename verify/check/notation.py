@@ -4,7 +4,7 @@ import re
 
 from spec.errors import InputError
 from verify.check.meaning import Meaning, signs
-from verify.check.terms import Term, const, extract, ite, make, var
+from verify.check.terms import Term, const, extract, ite, make, unshifted, var
 
 TOKEN = re.compile(r"\(|\)|[^\s()]+")
 NAME = re.compile(r"(node|tree|sum)\.(\d+)")
@@ -41,10 +41,10 @@ def _parse(tokens: list[str], meaning: Meaning, text: str) -> tuple[Term, list[s
         operands.append(operand)
     if not rest or len(operands) < 2 or (op != "+" and len(operands) != 2):
         raise _unreadable(text)
-    return _apply(op, operands, text), rest[1:]
+    return _apply(op, operands, meaning, text), rest[1:]
 
 
-def _apply(op: str, operands: list[Term], text: str) -> Term:
+def _apply(op: str, operands: list[Term], meaning: Meaning, text: str) -> Term:
     a, b = operands[0], operands[1]
     if op == "+":
         for other in operands[1:]:
@@ -54,7 +54,10 @@ def _apply(op: str, operands: list[Term], text: str) -> Term:
         return make(OPERATIONS[op], a, b)
     if op in QUESTIONS:
         return ite(make(QUESTIONS[op], a, b), const(1), const(0))
-    product = make("prod", a, b)
+    factor, shift = unshifted(a)
+    if op == "*" and factor is const(1):
+        return make("bvshl", b, const(shift))
+    product = meaning.multiply(a, b)
     high = extract(product, 63, 32)
     match op:
         case "*" | "mul":
