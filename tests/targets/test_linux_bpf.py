@@ -199,6 +199,57 @@ def test_the_policys_own_vectors_hold_in_the_vm(student, firmware, built):
             del machine.regions[place]
 
 
+INSTRUCTIONS = """
+#include <stdint.h>
+#define EACH(T, U) \\
+    q[n++] = (uint64_t)(T)((T)a + (T)b); q[n++] = (uint64_t)((T)a - (T)b); q[n++] = (uint64_t)((T)a * (T)b); \\
+    q[n++] = (uint64_t)((T)a & (T)b); q[n++] = (uint64_t)((T)a | (T)b); q[n++] = (uint64_t)((T)a ^ (T)b); \\
+    q[n++] = (uint64_t)((U)a << (b & (8 * sizeof(T) - 1))); q[n++] = (uint64_t)((T)a >> (b & (8 * sizeof(T) - 1))); \\
+    q[n++] = (T)a > (T)b ? 3 : 5; q[n++] = (T)a >= (T)b ? 3 : 5; q[n++] = (T)a == (T)b ? 3 : 5; \\
+    q[n++] = (T)a < 77 ? 3 : 5; \\
+    q[n++] = (uint64_t)-(T)a; q[n++] = (uint64_t)(T)~(T)a; q[n++] = (T)a <= (T)b ? 3 : 5; q[n++] = (T)a != (T)b ? 3 : 5;
+#define DIVIDE(T) q[n++] = (T)b ? (T)a / (T)b : 1; q[n++] = (T)b ? (T)a % (T)b : 1;
+uint64_t f(volatile uint64_t *p, volatile uint64_t *q);
+uint64_t f(volatile uint64_t *p, volatile uint64_t *q)
+{
+    const uint64_t a = p[0], b = p[1];
+    int n = 0;
+
+    EACH(uint64_t, uint64_t) EACH(int64_t, uint64_t) EACH(uint32_t, uint32_t) EACH(int32_t, uint32_t)
+    DIVIDE(uint64_t) DIVIDE(uint32_t)
+    q[n++] = (uint64_t)*(volatile int8_t *)(p + 1); q[n++] = (uint64_t)*(volatile int16_t *)(p + 1);
+    q[n++] = (uint64_t)*(volatile int32_t *)(p + 1); q[n++] = *(volatile uint16_t *)((volatile char *)p + 6);
+    *(volatile uint8_t *)(q + n) = (uint8_t)a; n++;
+    *(volatile uint32_t *)(q + n) = 0xFEDCBA98U; n++;
+    q[n++] = __builtin_bswap64(a); q[n++] = __builtin_bswap32((uint32_t)a); q[n++] = __builtin_bswap16((uint16_t)a);
+    return (uint64_t)n;
+}
+"""
+
+
+@pytest.mark.parametrize("cpu", ["v1", "v3", "v4"])
+def test_the_vm_computes_as_the_host_does(cpu, host_compiler, run, tmp_path):
+    source = tmp_path / "instructions.c"
+    source.write_text(INSTRUCTIONS)
+    flags = ("-O1", "-fwrapv", "-Wno-everything")
+    on_bpf = run(*CLANG, *flags, f"-mcpu={cpu}", "-fno-sanitize=all", "-c", source, "-o", tmp_path / "bpf.o")
+    assert on_bpf.returncode == 0, on_bpf.stderr
+    here = run(*host_compiler, "-O1", "-fwrapv", "-shared", "-fPIC", source, "-o", tmp_path / "host.so")
+    assert here.returncode == 0, here.stderr
+    host, machine = ctypes.CDLL(str(tmp_path / "host.so")), Machine(tmp_path / "bpf.o")
+    rng = np.random.default_rng(2)
+    values = [0, 1, 76, 77, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1]
+    for _ in range(150):
+        pair = [int(rng.choice(np.array(values, dtype=np.uint64))), int(rng.integers(2**64, dtype=np.uint64))]
+        pair = pair[:: int(rng.choice([1, -1]))]
+        given, wanted = (ctypes.c_uint64 * 2)(*pair), (ctypes.c_uint64 * 100)()
+        places = [machine.map(bytes(given)), machine.map(bytes(wanted))]
+        assert machine.call("f", *places) == host.f(given, wanted)
+        assert bytes(machine.regions[places[1]]) == bytes(wanted), pair
+        for place in places:
+            del machine.regions[place]
+
+
 def test_the_vm_refuses_what_a_verifier_would(run, tmp_path):
     programs = {
         "outside": "uint64_t f(uint64_t *p) { return p[2]; }",
