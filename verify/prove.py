@@ -7,7 +7,7 @@ proof.worst.bound       # no input takes more cycles
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.vectors import Layout
 from spec.program import STORAGE_RANGE, Program
+from verify.concrete import ORDER, Example, Runner
 from verify.costs import CycleModel, cycle_model
-from verify.equality import Returns
+from verify.equality import Difference, Returns
+from verify.expressions import UNKNOWN
 from verify.failures import Failure, Refused
 from verify.graph import Graph, build_graph
+from verify.inputs import example_of, input_writer
 from verify.joins import Joiner, Meeting
 from verify.lanes import Lanes
 from verify.machine import IllegalInstruction, decode_image
@@ -26,9 +29,10 @@ from verify.simulate import walk
 from verify.solve import Answer, Solvers
 from verify.specialise import Cuts, View
 from verify.state import Field, State, Structure
+from verify.worst import Worst, worst_case
 
 ENTRY = "rlcc_decide"
-ORDER = ("flow", "event", "params")
+TRIES = 2000  # random inputs, where no solver finds one that the code gets wrong
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,9 @@ class Proof:
     stack_bytes: int
     cuts: tuple[Cut, ...]
     answers: tuple[Answer, ...]
+    worst: Worst | None
     seconds: float
     gave_up_cells: bool = False
-    details: dict[str, float] = field(default_factory=dict)
 
     @property
     def proved(self) -> bool:
@@ -84,7 +88,8 @@ def prove(
     limits, start = limits or Limits(), time.monotonic()
     run = _Run(image, program, layouts, profile, model or cycle_model(profile), limits)
     failures = run.execute()
-    return run.proof(failures, time.monotonic() - start)
+    worst = None if failures else run.worst()
+    return run.proof([run.shown(f) for f in failures], worst, time.monotonic() - start)
 
 
 class _Run:
@@ -99,7 +104,8 @@ class _Run:
         model: CycleModel,
         limits: Limits,
     ) -> None:
-        self.image, self.program, self.profile, self.model, self.limits = image, program, profile, model, limits
+        self.image, self.program, self.layouts, self.profile = image, program, layouts, profile
+        self.model, self.limits = model, limits
         self.state = State(structures(program, layouts), _constants(image))
         self.cuts = Cuts(program, self.state.pool)
         self.solvers = Solvers(limits.solver_seconds)
@@ -132,7 +138,55 @@ class _Run:
         self.instructions, self.returned = found.instructions, found.returned
         return [d.failure for d in self.returns.failed]
 
-    def proof(self, failures: list[Failure], seconds: float) -> Proof:
+    def worst(self) -> Worst:
+        """The worst case over the graph of joins."""
+        assert self.joiner is not None
+        parts = [(lanes.origin, lanes.trail, lanes.cycles) for _, lanes in self.ends]
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        ends = Meeting(-1, columns[0], columns[1], columns[2])
+        return worst_case(
+            self.state, self.joiner.meetings, ends, self.model.overhead, self.runner(), self.limits.worst_seconds
+        )
+
+    def runner(self) -> Runner:
+        return Runner(self.image, self.program, self.layouts, self.profile, self.model, ENTRY)
+
+    def shown(self, failure: Failure) -> Failure:
+        """The failure with an input for which the code goes wrong, if one is found."""
+        try:
+            runner = self.runner()
+        except IllegalInstruction:
+            return failure
+        for difference in self.returns.failed:
+            example = self._input(difference)
+            if example is not None:
+                outcome = runner.run(example)
+                if not outcome.equal:
+                    return replace(failure, example=example, shown=outcome.text)
+        found = runner.search(TRIES)
+        return replace(failure, example=found[0], shown=found[1]) if found else failure
+
+    def _input(self, d: Difference) -> Example | None:
+        """An input for which a lane's value is not the program's."""
+        if d.word == UNKNOWN:
+            return None
+        conditions = [
+            (word, int(d.lane.low[row, 0]), int(d.lane.high[row, 0]))
+            for word, row in self.state.bases.items()
+            if row < len(d.lane.low) and (d.lane.low[row, 0], d.lane.high[row, 0]) != self.state.ranges[row]
+        ]
+        facts = [(c, int(holds), int(holds)) for c, holds in self.state.fact_sets[int(d.lane.facts[0])]]
+        words = [w for w, _, _ in conditions + facts]
+        writer = input_writer(self.state, self.program, [*words, d.word])
+        for word, low, high in conditions + facts:
+            writer.interval(word, low, high)
+        last = d.bits - 1
+        code, wanted = writer.word(d.word), writer.node(d.node)
+        differ = f"(not (= ((_ extract {last} 0) {code}) ((_ extract {last} 0) {wanted})))"
+        verdict, model = self.solvers.model(writer.question(differ))
+        return example_of(self.state.pool, model) if verdict == "sat" else None
+
+    def proof(self, failures: list[Failure], worst: Worst | None, seconds: float) -> Proof:
         meetings = self.joiner.meetings[1:] if self.joiner else []
         return Proof(
             failures=tuple(failures),
@@ -142,6 +196,7 @@ class _Run:
             stack_bytes=self.stack,
             cuts=tuple(self._cut(m) for m in meetings),
             answers=tuple(self.solvers.answers),
+            worst=worst,
             seconds=seconds,
             gave_up_cells=bool(self.joiner and self.joiner.gave_up),
         )

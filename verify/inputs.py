@@ -1,0 +1,95 @@
+"""From conditions on words back to inputs: a question over the inputs alone, with every definition and product exact."""
+
+from collections.abc import Iterable
+
+from spec.program import Op, Program
+from verify.expressions import FIRST, MODULUS, Pool, signed
+from verify.questions import Writer
+from verify.state import State
+
+Condition = tuple[int, int, int]
+"""A word (or a fact of 0 or 1), and the least and the greatest integer it stands for."""
+
+
+def input_writer(state: State, program: Program, words: Iterable[int]) -> Writer:
+    """A writer in which the cuts among the words' atoms are defined by the program, down to the inputs."""
+    pool = state.pool
+    known = {}
+    for n, node in enumerate(program.nodes):
+        if node.op in (Op.EVENT, Op.PARAM, Op.STATE):
+            known[n] = _input(pool, program, n)
+    writer = Definitions(pool, program, known, exact=True)
+    atoms = sorted({a for word in words if word >= FIRST for a in pool.atoms(word)})
+    for atom in atoms:
+        kind, _, number = pool.name(atom).partition(".")
+        if kind == "node":
+            value = writer.node(int(number))
+        elif kind == "tree":
+            value = writer.tree(int(number))
+        elif kind == "sum":
+            value = writer.sum(range(int(number) + 1), 0)
+        else:
+            writer.word(atom)
+            continue
+        writer.lines.append(f"(assert (= {writer.word(atom)} ((_ extract 31 0) {value})))")
+    return writer
+
+
+def _input(pool: Pool, program: Program, n: int) -> int:
+    from spec.signals import EVENT_NAMES, PARAM_NAMES
+
+    node = program.nodes[n]
+    if node.op is Op.STATE:
+        return pool.atom(f"flow.{program.state[node.imm].name}", node.low, node.high)
+    group, names = ("event", EVENT_NAMES) if node.op is Op.EVENT else ("params", PARAM_NAMES)
+    return pool.atom(f"{group}.{names[node.imm]}")
+
+
+class Definitions(Writer):
+    """A writer that also spells out the trees."""
+
+    def tree(self, k: int) -> str:
+        """The leaf of a tree, 64 bits."""
+        ensemble = self.program.ensemble
+        features = next(node.args for node in self.program.nodes if node.op is Op.TREES)
+        splits = ensemble.trees[k].splits
+
+        def leaf(level: int, index: int) -> str:
+            if level == len(splits):
+                return f"#x{ensemble.trees[k].leaves[index] & (1 << 64) - 1:016x}"
+            split = splits[level]
+            threshold = f"#x{split.threshold & (1 << 64) - 1:016x}"
+            yes, no = leaf(level + 1, index | 1 << level), leaf(level + 1, index)
+            return no if yes == no else f"(ite (bvsgt {self.node(features[split.feature])} {threshold}) {yes} {no})"
+
+        name = f"t{k}"
+        if name not in self.named:
+            self.named.add(self._name(name, 64, leaf(0, 0)))
+        return name
+
+    @property
+    def named(self) -> set[str]:
+        return self.__dict__.setdefault("_named", set())
+
+    def sum(self, trees: Iterable[int], bias: int) -> str:
+        total = f"#x{bias & (1 << 64) - 1:016x}"
+        for k in trees:
+            total = f"(bvadd {total} {self.tree(k)})"
+        return total
+
+    def _node(self, n: int) -> str:
+        if self.program.nodes[n].op is Op.TREES:
+            ensemble = self.program.ensemble
+            return self.sum(range(len(ensemble.trees)), ensemble.bias)
+        return super()._node(n)
+
+
+def example_of(pool: Pool, model: dict[int, int]) -> dict[str, int]:
+    """The inputs of a solver's model, as integers that the fields hold."""
+    found = {}
+    for atom, word in model.items():
+        name = pool.name(atom)
+        if name.split(".")[0] in ("event", "params", "flow"):
+            low, _ = pool.range(atom)
+            found[name] = signed(word) if low < 0 else word % MODULUS
+    return found

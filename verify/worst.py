@@ -1,0 +1,171 @@
+"""The worst case: a bound for all inputs, then the exact maximum with an input that attains it.
+
+The joins make a graph: from the call over joins to the returns, each edge with its cycles and the conditions on it.
+Every execution is a path, so the longest path is a bound. It is exact if some input takes it; so paths are tried from
+the longest down. Conditions of a path that exclude each other drop it at once; else a solver looks for an input, and
+where there is none it says which of the conditions exclude each other: no path with these is looked at again. The
+first path with an input is the maximum. Nothing depends on the solver's "yes": the input is run.
+"""
+
+import heapq
+import time
+from dataclasses import dataclass, field
+
+import bitwuzla
+import numpy as np
+
+from verify.concrete import Example, Runner
+from verify.inputs import Condition, example_of, input_writer
+from verify.joins import Meeting
+from verify.lanes import Ints
+from verify.solve import Verdict
+from verify.state import State
+
+
+@dataclass(frozen=True)
+class Worst:
+    """``bound`` holds for all inputs. ``exact``: attained by ``witness``; None where time ran out before it was found.
+
+    ``found``: the most cycles of an input that was run (``witness``), at most ``bound``.
+    """
+
+    bound: int
+    exact: int | None
+    found: int | None
+    witness: Example
+    paths_tried: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """Edges into a join, the most expensive path first: where from, by which trail, cycles, longest path through."""
+
+    origins: Ints
+    trails: Ints
+    cycles: Ints
+    longest: Ints
+
+
+@dataclass(order=True)
+class _Path:
+    """The end of a path: from edge ``edge`` of node ``node`` on, ``after`` cycles follow it."""
+
+    priority: int
+    tie: int
+    node: int = field(compare=False)
+    edge: int = field(compare=False)
+    after: int = field(compare=False)
+    conditions: dict[int, tuple[int, int]] = field(compare=False)
+
+
+def worst_case(
+    state: State, meetings: list[Meeting], ends: Meeting, overhead: int, runner: Runner, seconds: float
+) -> Worst:
+    """The bound, and the exact maximum if it is found in time. ``ends`` holds the edges to the returns."""
+    start = time.monotonic()
+    graph = _longest([*meetings, ends])
+    bound = int(graph[-1].longest[0]) + overhead
+    search = _Search(state, graph, runner, overhead)
+    exact, found, witness = search.run(start + seconds)
+    return Worst(bound, exact, found, witness, search.tried, time.monotonic() - start)
+
+
+def _longest(meetings: list[Meeting]) -> list[_Edges]:
+    """Edges of each node by the longest path through them; origins always come before."""
+    best = np.zeros(len(meetings), dtype=np.int64)
+    graph = []
+    for n, m in enumerate(meetings):
+        through = m.cycles + best[m.origins]
+        order = np.argsort(-through, kind="stable")
+        graph.append(_Edges(m.origins[order], m.trails[order], m.cycles[order], through[order]))
+        best[n] = through.max(initial=0)
+    return graph
+
+
+class _Search:
+    """Best first over the ends of paths: ``priority`` is minus the most cycles that a path with this end can have."""
+
+    def __init__(self, state: State, graph: list[_Edges], runner: Runner, overhead: int) -> None:
+        self.state, self.graph, self.runner, self.overhead = state, graph, runner, overhead
+        self.excluded: list[list[Condition]] = []
+        self.tried = 0
+
+    def run(self, until: float) -> tuple[int | None, int | None, Example]:
+        """(exact maximum, most cycles that an input took, that input)."""
+        last = len(self.graph) - 1
+        queue = [_Path(-int(self.graph[last].longest[0]), 0, last, 0, 0, {})]
+        count, unsure = 0, 0  # the most cycles of a path of which the solver could not say whether it is taken
+        best: tuple[int | None, Example] = (None, {})
+        while queue and time.monotonic() < until:
+            path = heapq.heappop(queue)
+            if best[0] is not None and best[0] >= self.overhead - path.priority:
+                return (best[0] if best[0] >= unsure else None), best[0], best[1]
+            edges = self.graph[path.node]
+            if path.edge + 1 < len(edges.origins):
+                following = -(int(edges.longest[path.edge + 1]) + path.after)
+                count += 1
+                heapq.heappush(queue, _Path(following, count, path.node, path.edge + 1, path.after, path.conditions))
+            conditions = self._with(path.conditions, int(edges.trails[path.edge]))
+            if conditions is None or self._excluded(conditions):
+                continue
+            origin, after = int(edges.origins[path.edge]), path.after + int(edges.cycles[path.edge])
+            if origin:
+                count += 1
+                before = int(self.graph[origin].longest[0])
+                heapq.heappush(queue, _Path(-(before + after), -count, origin, 0, after, conditions))
+                continue
+            verdict, example = self._ask([(w, a, b) for w, (a, b) in conditions.items()], until)
+            if verdict == "unsat":
+                continue
+            cycles = self.runner.run(example).cycles if verdict == "sat" else None
+            if cycles is not None and (best[0] is None or cycles > best[0]):
+                best = (cycles, example)
+            if verdict == "unknown" or cycles != after + self.overhead:
+                unsure = max(unsure, after + self.overhead)
+        return None, best[0], best[1]
+
+    def _with(self, known: dict[int, tuple[int, int]], trail: int) -> dict[int, tuple[int, int]] | None:
+        """Conditions and those of a trail; None where they exclude each other."""
+        result = dict(known)
+        for word, low, high in self.state.trails.conditions(trail):
+            a, b = result.get(word, (low, high))
+            result[word] = (max(a, low), min(b, high))
+            if result[word][0] > result[word][1]:
+                return None
+        return result
+
+    def _excluded(self, conditions: dict[int, tuple[int, int]]) -> bool:
+        nothing = (-(1 << 40), 1 << 40)
+        for core in self.excluded:
+            if all(a <= conditions.get(w, nothing)[0] and conditions.get(w, nothing)[1] <= b for w, a, b in core):
+                return True
+        return False
+
+    def _ask(self, conditions: list[Condition], until: float) -> tuple[Verdict, Example]:
+        """An input for which all conditions hold; without one the conditions that exclude each other are noted."""
+        self.tried += 1
+        writer = input_writer(self.state, self.runner.program, [w for w, _, _ in conditions])
+        names = []
+        for n, (word, low, high) in enumerate(conditions):
+            text = writer.word(word)
+            names.append(f"c{n}")
+            span = f"(bvule (bvsub {text} #x{low & 0xFFFF_FFFF:08x}) #x{high - low:08x})"
+            writer.lines.append(f"(declare-const c{n} Bool)\n(assert (= c{n} {span}))")
+        question = writer.question()
+        terms, options = bitwuzla.TermManager(), bitwuzla.Options()
+        options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+        options.set(bitwuzla.Option.PRODUCE_UNSAT_ASSUMPTIONS, True)
+        options.set(bitwuzla.Option.TIME_LIMIT_PER, max(1, int(1000 * min(10.0, until - time.monotonic()))))
+        parser = bitwuzla.Parser(terms, options)
+        parser.parse(question.text, True, False)
+        solver, symbols = parser.bitwuzla(), {t.symbol().strip("|"): t for t in parser.get_declared_funs()}
+        verdict = str(solver.check_sat(*(symbols[name] for name in names)))
+        if verdict == "sat":
+            model = {e: int(solver.get_value(symbols[name]).value(10)) for name, e in question.atoms}
+            return "sat", example_of(self.state.pool, model)
+        if verdict == "unsat":
+            core = {t.symbol().strip("|") for t in solver.get_unsat_assumptions()}
+            self.excluded.append([c for c, name in zip(conditions, names, strict=True) if name in core])
+            return "unsat", {}
+        return "unknown", {}
