@@ -1,4 +1,4 @@
-"""Is a set of conditions impossible? Asked of bitwuzla, or cvc5, as SMT-LIB text.
+"""Is a set of conditions impossible? Asked of cvc5, or bitwuzla, as SMT-LIB text.
 
 Products of two unknown factors are first left abstract: a number that is the same wherever the factors are the same
 and within the product of the factors' bounds. If that is impossible, so is the real thing. Else they are multiplied.

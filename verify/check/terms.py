@@ -91,6 +91,11 @@ def make(op: str, *args: Term) -> Term:
         a, b = b, a
     if op in ("=", "bvult", "bvslt") and a is b:
         return TRUE if op == "=" else FALSE
+    if op == "bvor" and {a.op, b.op} == {"bvshl", "bvlshr"} and a.args[1].op == b.args[1].op == "const":
+        upper, lower = (a, b) if a.op == "bvshl" else (b, a)
+        k = upper.args[1].value
+        if 0 < k < width and lower.args[1].value == width - k:  # bits of two words side by side
+            return extract(concat(upper.args[0], lower.args[0]), 2 * width - 1 - k, width - k)
     if op == "bvult" and b.op == "bvadd" and b.args[0] is a and b.args[1].op == "const":  # a + c does not wrap
         return make("bvult", a, const(-b.args[1].value, a.width))
     if op == "bvult" and a.op == "bvadd" and a.args[0] is b and a.args[1].op == "const":
