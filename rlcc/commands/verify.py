@@ -1,0 +1,131 @@
+"""`rlcc verify FIRMWARE`: prove the compiled decision for all inputs, or check a certificate of it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from rlcc.console import Figures, Progress, console, stage
+from rlcc.options import FOLDER
+from rlcc.recipe import EmulateOptions
+from spec.documents import validate
+
+if TYPE_CHECKING:
+    from verify.certify import Verification
+
+DEFAULT = EmulateOptions()
+SOLVERS = ("cvc5", "bitwuzla")
+
+
+@click.command()
+@click.argument("firmware", type=FOLDER)
+@click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
+@click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
+@click.option("--optimise", "--opt", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
+@click.option("--out", type=FOLDER, help="Write the certificate to this file (and the questions beside it).")
+@click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
+@click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
+def command(
+    firmware: Path,
+    profile: str,
+    compiler: str,
+    optimise: str,
+    out: Path | None,
+    certificate: Path | None,
+    solver: str,
+) -> int:
+    """Prove that the machine code of FIRMWARE computes its decision program for all inputs, safely, and how long it
+    takes at most.
+
+    Exit code 0: proved (or the certificate holds); 1: refuted or not proved; 2: could not run.
+    """
+    if certificate is not None:
+        with stage("verify") as (figures, progress):
+            return _check(certificate, firmware, solver, figures, progress)
+    given = {"profile": profile, "compiler": compiler, "optimise": optimise}
+    return _prove(firmware, validate(EmulateOptions, given, "options of rlcc verify"), out)
+
+
+def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
+    from emulator.profile import load_profile
+    from verify.certificate import write_certificate
+    from verify.certify import certify
+
+    engine = load_profile(options.profile)
+    with stage("verify") as (figures, progress):
+        found = certify(firmware, engine, compiler=options.compiler, opt=options.optimise, progress=progress)
+        figures += [f"{engine.label()}, {options.compiler} {options.optimise}", _headline(found)]
+    for failure in found.proof.failures:
+        click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
+    for failure, run in found.refuted:
+        click.echo(f"input: {' '.join(f'{name}={value}' for name, value in failure.example.items())}")
+        click.echo(f"  core: {run.fault or _outcome(run.returned, run.flow)}")
+        click.echo(f"  program: {_outcome(run.expected, run.expected_flow)}")
+    if found.problem:
+        click.echo(found.problem)
+    if found.certificate is None:
+        return 1
+    _table(found)
+    if out is not None:
+        write_certificate(found.certificate, out, [answer.question.text for answer in found.proof.answers])
+        click.echo(f"certificate {found.certificate.hash[:12]} in {out}")
+    return 0
+
+
+def _headline(found: Verification) -> str:
+    if found.certificate is None:
+        return "refuted" if found.refuted else "not proved"
+    worst = found.certificate.claims.worst_case
+    kind = "exactly" if worst.exact is not None else "at most"
+    cycles = worst.bound if worst.exact is None else worst.exact
+    micro = found.built.engine.microseconds(cycles)
+    return f"equal for all inputs, worst case {kind} {cycles} cycles = {micro:.3f} us"
+
+
+def _table(found: Verification) -> None:
+    """What was proved, how, and with whom."""
+    assert found.certificate is not None
+    assert found.calibration is not None
+    certificate, proof, calibration = found.certificate, found.proof, found.calibration
+    claims, worst = certificate.claims, certificate.claims.worst_case
+    solvers = ", ".join(sorted({name for query in certificate.queries for name in query.solvers})) or "none needed"
+    rows = [
+        ("equality", "return value and flow context are the program's", f"{certificate.cells} cells"),
+        ("safety", "no load, store or jump out of bounds, no loop", "on every path"),
+        ("stack", f"{claims.stack_bytes} B", "on every path"),
+        ("worst case", f"{worst.bound} cycles at most", f"witness: {worst.rtl_cycles} cycles on the core"),
+        ("", "exact" if worst.exact is not None else "not shown to be exact", f"cost model {calibration.model}"),
+        ("solvers", f"{len(certificate.queries)} questions", f"{solvers}, {proof.seconds:.1f} s in all"),
+        ("calibration", f"+{calibration.above}/-{calibration.below} cycles", f"{calibration.calls} random calls"),
+    ]
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console().print(table)
+
+
+def _outcome(returned: int, flow: dict[str, int]) -> str:
+    return " ".join([f"returns {returned},", *(f"flow.{name}={value}" for name, value in flow.items())])
+
+
+def _check(path: Path, firmware: Path, solver: str, figures: Figures, progress: Progress) -> int:
+    from verify.certificate import read_certificate
+    from verify.check.recheck import rebuilt, recheck
+    from verify.check.walk import Refused
+
+    certificate = read_certificate(path)
+    built = rebuilt(certificate, firmware)
+    try:
+        found = recheck(certificate, built, solver=solver, progress=progress)
+    except Refused as error:
+        figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
+        return 1
+    worst = certificate.claims.worst_case
+    cycles = f"{worst.exact} cycles exactly" if worst.exact is not None else f"{worst.bound} cycles at most"
+    figures.append(f"certificate {certificate.hash[:12]} holds: equal, safe, {found.stack_bytes} B stack, {cycles}")
+    figures.append(f"{found.paths} paths, {found.questions} questions to {solver}")
+    return 0

@@ -1,0 +1,193 @@
+"""From a firmware folder to a certificate: compile, prove, run the witness on the core, calibrate the cost model."""
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from emulator.core import Progress
+from emulator.firmware import ENTRY
+from emulator.profile import Profile
+from emulator.rtl_run import run_on_core
+from spec.interpret import evaluate
+from spec.manifest import sha256
+from verify.calibrate import Calibration, calibrate
+from verify.certificate import ASSUMPTIONS, FORMAT, Built, Certificate, CutClaim, Query, build, sealed
+from verify.costs import CycleModel, cycle_model
+from verify.expressions import UNKNOWN
+from verify.failures import Failure
+from verify.joins import Meeting
+from verify.prove import Limits, Proof
+from verify.prove import _Run as Run
+from verify.worst import Worst
+
+SOLVERS = ("z3-solver", "bitwuzla")
+MOST_JOINS = 2
+"""Joins at one address with more than these are of cells that stay apart, no place for a cut."""
+
+
+@dataclass(frozen=True)
+class OnCore:
+    """One input on the Verilated core, beside what the program says of it."""
+
+    cycles: int
+    returned: int
+    flow: dict[str, int]
+    expected: int
+    expected_flow: dict[str, int]
+    fault: str
+
+    @property
+    def equal(self) -> bool:
+        return not self.fault and (self.returned, self.flow) == (self.expected, self.expected_flow)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A proof with what the core says of it. ``certificate`` is None where something is not proved or not confirmed;
+    ``refuted`` holds failures whose input was run on the core."""
+
+    built: Built
+    proof: Proof
+    cuts: tuple[CutClaim, ...]
+    calibration: Calibration | None
+    witness: OnCore | None
+    refuted: tuple[tuple[Failure, OnCore], ...]
+    certificate: Certificate | None
+    problem: str
+
+
+def certify(
+    folder: Path, engine: Profile, *, compiler: str = "clang", opt: str = "-O2", progress: Progress | None = None
+) -> Verification:
+    """Prove a firmware folder. Bad input raises InputError; what is wrong with the policy is in the result."""
+    model = cycle_model(engine)
+    built = build(folder, engine, compiler, opt)
+    if progress:
+        progress("proving")
+    proof, cuts = _prove(built, model)
+    if proof.failures or proof.worst is None:
+        refuted = tuple((f, on_core(built, f.example)) for f in proof.failures if f.example)
+        return Verification(built, proof, cuts, None, None, refuted, None, "")
+    if progress:
+        progress("calibrating the cost model")
+    calibration = calibrate(engine, progress=progress)
+    witness = on_core(built, proof.worst.witness) if proof.worst.found is not None else None
+    problem = _problem(proof.worst, calibration, witness)
+    certificate = None
+    if not problem and witness is not None:
+        certificate = _certificate(built, proof, proof.worst, cuts, calibration, witness)
+    return Verification(built, proof, cuts, calibration, witness, (), certificate, problem)
+
+
+def _prove(built: Built, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:
+    """The proof, and the cuts that the checker needs: where all, or nearly all, paths become one."""
+    start = time.monotonic()
+    run = Run(built.image, built.program, built.firmware.layouts, built.engine, model, Limits())
+    failures = run.execute()
+    worst = None if failures else run.worst()
+    proof = run.proof([run.shown(f) for f in failures], worst, time.monotonic() - start)
+    meetings = run.joiner.meetings[1:] if run.joiner and not failures else []
+    joins = Counter(m.number for m in meetings)
+    return proof, tuple(_cut(run, m) for m in meetings if joins[m.number] <= MOST_JOINS)
+
+
+def _cut(run: Run, meeting: Meeting) -> CutClaim:
+    """Everything that was known where some paths became one."""
+    assert run.graph is not None
+    pool, columns = run.state.pool, run.state.columns
+    holds = {
+        f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}": pool.text(int(meeting.values[n]))
+        for (kind, at, size), n in columns.items()
+        if n < len(meeting.values) and meeting.values[n] != UNKNOWN and (kind, at) != ("register", 0)
+    }
+    known = {
+        word: [int(meeting.low[row]), int(meeting.high[row])]
+        for word, row in run.state.bases.items()
+        if row < len(meeting.low)
+    }
+    bounds = {pool.text(word): span for word, span in known.items() if tuple(span) != pool.range(word)}
+    return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
+
+
+def on_core(built: Built, example: dict[str, int]) -> OnCore:
+    """Run one input ("event.response_ns": 5, ...) on the core and through the program."""
+    layouts = built.firmware.layouts
+    inputs = zip(built.blocks, built.inputs(_whole(built, example)), strict=True)
+    records = [(block, np.frombuffer(content, dtype=layouts[block.name].dtype)) for block, content in inputs]
+    run = run_on_core(built.image, ENTRY, built.engine, records)
+    columns = [
+        {field: int(record[field][0]) for field in record.dtype.names or ()}
+        for name in ("event", "params", "flow")
+        for block, record in records
+        if block.name == name
+    ]
+    expected, state = evaluate(built.program, *columns)
+    if run.fault is not None:
+        return OnCore(0, 0, {}, expected.item(), {k: v.item() for k, v in state.items()}, run.fault.text)
+    flow = {name: int(run.written["flow"][name][0]) for name in state}
+    wanted = {name: value.item() for name, value in state.items()}
+    return OnCore(int(run.cycles[0]), int(run.returned[0]), flow, expected.item(), wanted, "")
+
+
+def _whole(built: Built, example: dict[str, int]) -> dict[str, int]:
+    """An input with every field; 0 where the prover does not care."""
+    layouts = built.firmware.layouts
+    names = [f"{block.name}.{field}" for block in built.blocks for field in layouts[block.name].fields]
+    return {name: example.get(name, 0) for name in names}
+
+
+def _problem(worst: Worst, calibration: Calibration, witness: OnCore | None) -> str:
+    """Why a proof without failures gets no certificate all the same; empty where it does."""
+    if not calibration.holds:
+        return f"the cost model is off by +{calibration.above}/-{calibration.below} cycles on random programs"
+    if witness is None:
+        return "no input was found that shows how long a decision can take"
+    if not witness.equal:
+        return f"the core computes otherwise than the program for the witness{witness.fault and ': ' + witness.fault}"
+    if witness.cycles > worst.bound:
+        return f"the witness takes {witness.cycles} cycles on the core, the bound is {worst.bound}"
+    if calibration.model == "exact" and worst.exact is not None and witness.cycles != worst.exact:
+        return f"the witness takes {witness.cycles} cycles on the core, the proof says {worst.exact}"
+    return ""
+
+
+def _certificate(
+    built: Built,
+    proof: Proof,
+    found: Worst,
+    cuts: tuple[CutClaim, ...],
+    calibration: Calibration,
+    witness: OnCore,
+) -> Certificate:
+    worst = {
+        "bound": found.bound,
+        "exact": found.exact if calibration.model == "exact" else None,
+        "witness": _whole(built, found.witness),
+        "returned": witness.returned,
+        "rtl_cycles": witness.cycles,
+    }
+    return sealed(
+        {
+            "format": FORMAT,
+            "subject": built.subject.model_dump(),
+            "engine": {
+                "profile": built.engine.model_dump(mode="json"),
+                "core": calibration.core,
+                "model": calibration.model,
+                "calibration": calibration.to_json(),
+            },
+            "claims": {"equality": True, "safety": True, "stack_bytes": proof.stack_bytes, "worst_case": worst},
+            "assumptions": list(ASSUMPTIONS),
+            "tools": {name: version(name) for name in ("rlcc", *SOLVERS)},
+            "cells": proof.cells,
+            "cuts": [cut.model_dump() for cut in cuts],
+            "queries": [
+                Query(sha256=sha256(a.question.text.encode()), solvers=sorted(a.verdicts)).model_dump()
+                for a in proof.answers
+            ],
+        }
+    )
