@@ -17,7 +17,7 @@ from codegen.passes.reorder import reorder
 from spec.ensemble import integer
 from spec.errors import InputError
 
-PASSES = ("high-word", "prune", "merge", "limits", "reorder")
+PASSES = ("idle", "high-word", "prune", "merge", "limits", "reorder")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each
 may be left out."""
 

@@ -180,5 +180,5 @@ def _meanings(program: Program, student: Student) -> list[str]:
 
 def _initial_parameter(name: str, defaults: dict[str, int], student: Student) -> str:
     if name == "base_rtt_recip_q32":
-        return f"RLCC_BASE_RTT_RECIP_Q32({student.observation.base_rtt})"
+        return f"RLCC_BASE_RTT_RECIP_Q32({student.observation.base_rtt}U)"
     return f"{defaults[name]}U"

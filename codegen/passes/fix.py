@@ -6,6 +6,7 @@ is a program of its own, which the firmware is then proved equal to.
 
 from collections.abc import Mapping
 
+from codegen.passes.idle import idle_clamp
 from codegen.passes.rewrite import rewritten
 from spec.errors import InputError
 from spec.program import Node, Op, Program, ProgramBuilder
@@ -21,13 +22,6 @@ def fixed(program: Program, parameters: Mapping[str, int]) -> Program:
     def rewrite(b: ProgramBuilder, node: Node, args: tuple[int, ...]) -> int | None:
         if node.op is Op.PARAM and PARAM_NAMES[node.imm] in parameters:
             return b.const(parameters[PARAM_NAMES[node.imm]])
-        # What ranges decide now: a clamp that never acts is its operand.
-        if node.op in (Op.MIN, Op.MAX):
-            first, second = (b.nodes[a] for a in args)
-            if first.high <= second.low:
-                return args[0] if node.op is Op.MIN else args[1]
-            if second.high <= first.low:
-                return args[1] if node.op is Op.MIN else args[0]
-        return None
+        return idle_clamp(b, node, args)  # what ranges decide now
 
     return rewritten(program, rewrite)

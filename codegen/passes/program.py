@@ -10,6 +10,7 @@ from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
 from codegen.passes.fix import fixed
 from codegen.passes.highword import high_words
+from codegen.passes.idle import without_idle_clamps
 from spec.program import Op, Program
 
 
@@ -44,6 +45,9 @@ def lower_program(
     if parameters:
         program = fixed(program, parameters)
         dumps.append(Dump("fix", text_of(program)))
+    if "idle" not in options.without:
+        program = without_idle_clamps(program)
+        dumps.append(Dump("idle", text_of(program)))
     if "high-word" not in options.without:
         program = high_words(program)
         dumps.append(Dump("high-word", text_of(program)))

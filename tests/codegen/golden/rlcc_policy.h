@@ -42,7 +42,7 @@ typedef struct {
 #define RLCC_BASE_RTT_RECIP_Q32(ns) (4294967296ULL / (ns))
 
 #define RLCC_PARAMS_DEFAULT \
-    {RLCC_BASE_RTT_RECIP_Q32(8192), 1074U, 1073741823U, 1073741823U}
+    {RLCC_BASE_RTT_RECIP_Q32(8192U), 1074U, 1073741823U, 1073741823U}
 
 /* The flow's context, 12 bytes, kept by the device between decisions. */
 typedef struct {
