@@ -17,7 +17,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench papers clean
+.PHONY: help demo test test-checked setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench bench-codegen papers clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make bench    run the benchmarks in bench/'
+	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/codegen-bench.md'
 	@echo 'make papers   set our figures beside the papers in docs/papers.md (20 minutes; what is done is kept in build/papers)'
 	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
@@ -93,6 +94,11 @@ lint-cxx: setup-test
 bench: setup
 	@for file in bench/*.py; do name=bench.$$(basename "$$file" .py); echo "== $$name"; $(BIN)/python -m "$$name" || exit 1; done
 
+# The other exporters and, for the models that they read, LightGBM (which the tests bring).
+bench-codegen: setup-test
+	@$(INSTALL) --require-hashes --no-deps -r requirements/bench.lock
+	$(BIN)/python -m bench.codegen
+
 papers: setup
 	$(BIN)/python -m bench.papers
 
@@ -114,6 +120,7 @@ lock: $(STAMPS)/installer
 	$(call LOCK,demo,pyproject.toml --constraints requirements/test.lock)
 	$(call LOCK,build,--group build --constraints requirements/test.lock)
 	$(call LOCK,installer,--group installer)
+	$(call LOCK,bench,--group bench --no-binary micromlgen --constraints requirements/test.lock)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
