@@ -43,7 +43,7 @@ def quantise(forest: Forest, grid: Grid) -> Model:
         task=forest.task,
         cut=_cut(forest, bits),
         classes=forest.classes,
-        error=tuple(map(_up, error)),
+        error=tuple(map(upwards, error)),
         margin=_margin(forest, error),
     )
 
@@ -167,10 +167,10 @@ def _margin(forest: Forest, error: list[Fraction]) -> float:
     """Two outputs can approach each other by the sum of their errors, one output its cut by its own."""
     if forest.task == "regression":
         return 0.0
-    return _up(sum(sorted(error)[-2:], Fraction(0)))
+    return upwards(sum(sorted(error)[-2:], Fraction(0)))
 
 
-def _up(value: Fraction) -> float:
+def upwards(value: Fraction) -> float:
     """The value as a float that is not below it."""
     near = float(value)
     return near if Fraction(near) >= value else nextafter(near, inf)

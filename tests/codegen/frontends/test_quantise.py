@@ -6,7 +6,7 @@ import pytest
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Question, Value, ask, grow
 from codegen.frontends.grid import Grid
-from codegen.frontends.quantise import quantise
+from codegen.frontends.quantise import quantise, rounded, upwards
 from spec.errors import InputError
 from spec.model import Branch, Leaf
 
@@ -113,3 +113,26 @@ def test_infinite_borders_are_no_questions_and_a_nan_is_refused():
 def test_nodes_that_are_no_tree_are_refused(children):
     with pytest.raises(InputError, match="tree 7 is not a tree"):
         grow([Question(0, 0.5, False, *children), leaf(0)], "tree 7")
+
+
+def test_leaves_are_rounded_to_the_nearest_halves_up():
+    assert [rounded(Fraction(v), 1) for v in ("0.75", "0.7", "-0.75", "-0.8", "0.25", "1e-9")] == [2, 1, -1, -2, 1, 0]
+
+
+def test_a_question_that_only_the_ends_of_the_range_decide_is_dropped():
+    """The range of a is 0..8: nothing is above 8, all is above -1."""
+    trees = [question(0, 8, leaf(1), leaf(2)), question(0, -1, leaf(4), leaf(8)), question(0, 7, leaf(16), leaf(0))]
+    found = quantise(forest(*trees), GRID)
+    assert (found.bias, found.trees) == ((6,), (Branch(0, 7, Leaf((16,)), Leaf((0,))),))
+
+
+@pytest.mark.parametrize("bias", ["0.1", "0.3", "0.7", "-0.1"])
+def test_the_stated_error_is_never_below_the_exact_one(bias):
+    found = quantise(forest(leaf(0), bias=(bias,)), Grid(GRID.features, leaf_bits=3))
+    assert Fraction(found.error[0]) >= abs(Fraction(found.bias[0], 8) - Fraction(bias))
+
+
+def test_a_bound_as_a_float_is_not_below_the_bound():
+    third = Fraction(1, 3)
+    assert float(third) < third < upwards(third) <= float(third) * (1 + 2**-52)
+    assert upwards(Fraction(1, 4)) == 0.25
