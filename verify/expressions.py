@@ -22,7 +22,7 @@ FULL = (0, WORD)
 Linear = tuple[int, tuple[tuple[int, int], ...]]
 """Constant and (word, coefficient) pairs in the order of the words; coefficients 1..2^32-1."""
 
-COMMUTATIVE = ("and", "or", "xor", "mul", "mulh", "mulhu")
+COMMUTATIVE = ("and", "or", "xor", "mul", "mulh")
 
 
 def signed(value: int) -> int:
@@ -112,6 +112,37 @@ class Pool:
             found = self._known[key] = self._make(op, a, b)
         return found
 
+    def product(self, a: int, b: int, shift: int) -> int:
+        """The low word of (a * b) >> shift, of the unsigned 64-bit product. Powers of two in a factor go to the shift."""
+        if UNKNOWN in (a, b):
+            return UNKNOWN
+        if a < FIRST and b < FIRST:
+            return (a * b >> shift) & WORD
+        (x, i), (y, j) = self.stripped(a), self.stripped(b)
+        if i + j <= shift:
+            a, b, shift = x, y, shift - i - j
+        if 0 in (a, b):
+            return 0
+        (la, ha), (lb, hb) = self.range(a), self.range(b)
+        if shift == 0 or (min(la, lb) >= 0 and ha * hb <= WORD):
+            return self.make("srl", self.make("mul", a, b), shift) if shift < 32 else 0
+        args = (min(a, b), max(a, b), shift)
+        return self._entry("product", args, (0, ()), "", None, key=("product", *args))
+
+    def stripped(self, e: int) -> tuple[int, int]:
+        """A word without the power of two that it is surely a multiple of, and its exponent."""
+        if e < FIRST:
+            k = (e & -e).bit_length() - 1 if e else 0
+            return e >> k, k
+        constant, terms = self.linear(e)
+        if constant or len(terms) != 1:
+            return e, 0
+        word, factor = terms[0]
+        low, high = self.range(word)
+        if factor & (factor - 1) or low < 0 or high * factor > WORD:
+            return e, 0
+        return word, factor.bit_length() - 1
+
     def add(self, a: int, b: int) -> int:
         return self.make("add", a, b)
 
@@ -192,12 +223,19 @@ class Pool:
                 return self._shift_right(op, a, b & 31)
             case "mul" if a < FIRST or b < FIRST:
                 return self.sum(0, ((a, b),) if b < FIRST else ((b, a),))
+            case "mul":
+                for x, y in ((a, b), (b, a)):
+                    constant, terms = self.linear(x)
+                    if not constant and len(terms) == 1 and terms[0][1] != 1:
+                        return self.sum(0, ((self.make("mul", terms[0][0], y), terms[0][1]),))
             case "and" | "or" | "xor":
                 return self._bits(op, a, b)
             case "sltu" | "slt":
                 return self._less(op, a, b)
             case "eq":
                 return self._equal(a, b)
+        if op == "mulhu":
+            return self.product(a, b, 32)
         if op in ("mulh", "mulhsu") and self._natural(a) and (op == "mulhsu" or self._natural(b)):
             return self.make("mulhu", a, b)
         return 0 if op.startswith("mulh") and 0 in (a, b) else self._plain(op, a, b)
@@ -221,8 +259,8 @@ class Pool:
             below, above = self.range(word)
             if factor == 1 << shift and shift:
                 whole = below >= 0 and above < MODULUS >> shift
-                signs = op == "sra" and -(MODULUS >> 1) <= below << shift and above << shift < MODULUS >> 1
-                if whole and op == "srl" or signs:
+                signs = op == "sra" and below << shift >= -(MODULUS >> 1) and above << shift < MODULUS >> 1
+                if (whole and op == "srl") or signs:
                     if shift >= k:
                         return self.sum(0, ((word, 1 << (shift - k)),))
                     return self._shift_right(op, word, k - shift)
@@ -241,7 +279,8 @@ class Pool:
         if b >= FIRST:
             if a == b:
                 return 0 if op == "xor" else a
-            return self._plain(op, a, b)
+            whole = self._halves(a, b) if op == "or" else None
+            return self._plain(op, a, b) if whole is None else whole
         if b == 0:
             return 0 if op == "and" else a
         if b == WORD:
@@ -265,6 +304,21 @@ class Pool:
                     return self._bits("and", word, mask & b)
         return self._plain(op, a, b)
 
+    def _halves(self, a: int, b: int) -> int | None:
+        """A product shifted across its halves: high << (32 - k) | low >> k."""
+        for low, high in ((a, b), (b, a)):
+            constant, terms = self.linear(high)
+            if self.op(low) != "srl" or self.operands(low)[1] >= FIRST or constant or len(terms) != 1:
+                continue
+            (part, factor), (product, k) = terms[0], self.operands(low)
+            if factor != 1 << (32 - k) or self.op(part) != "product":
+                continue
+            x, y, shift = self.operands(part)
+            turn = 32 - shift  # of the factors' powers of two
+            if 0 <= turn <= k and self.sum(0, ((self.make("mul", x, y), 1 << turn),)) == product:
+                return self.product(x, y, k - turn)
+        return None
+
     def _less(self, op: str, a: int, b: int) -> int:
         if a == b:
             return 0
@@ -285,7 +339,7 @@ class Pool:
         difference = self.sum(0, ((a, 1), (b, -1)))
         if difference < FIRST:
             return int(difference == 0)
-        constant, terms = self.linear(difference)
+        _constant, terms = self.linear(difference)
         if terms[0][1] >= MODULUS >> 1:  # one of x - y and y - x
             difference = self.sum(0, ((difference, -1),))
         low, high = self.range(difference)
@@ -297,6 +351,9 @@ class Pool:
         if op == "linear":
             return self._linear_range(linear)
         (la, ha), (lb, hb) = self.range(args[0]), self.range(args[1])
+        if op == "product":
+            bounds = (la * lb >> args[2], ha * hb >> args[2])
+            return bounds if la >= 0 and lb >= 0 and bounds[1] <= WORD else FULL
         naturals = la >= 0 and lb >= 0
         match op:
             case "srl" if la >= 0:
@@ -314,11 +371,9 @@ class Pool:
                 return 0, min(ha, hb) if op == "and" else (1 << max(ha, hb).bit_length()) - 1
             case "sltu" | "slt" | "eq":
                 return 0, 1
-            case "mulhu" if naturals:
-                return la * lb >> 32, ha * hb >> 32
             case "mul":
                 ends = [x * y for x in (la, ha) for y in (lb, hb)]
-                if -(MODULUS >> 1) <= min(ends) and max(ends) < (MODULUS if min(ends) >= 0 else MODULUS >> 1):
+                if min(ends) >= -(MODULUS >> 1) and max(ends) < (MODULUS if min(ends) >= 0 else MODULUS >> 1):
                     return min(ends), max(ends)
         return FULL
 

@@ -98,16 +98,14 @@ def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints) -> list[_Part]
 def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tuple[Lanes, Bools]:
     rows = np.concatenate([p.rows for p in parts])
     holds = np.concatenate([p.holds for p in parts])
-    if len(rows) == count and (rows == np.arange(count)).all():
-        new = lanes
-    else:
-        new = lanes.take(rows)
+    new = lanes if len(rows) == count and (rows == np.arange(count)).all() else lanes.take(rows)
     start = 0
     for part in parts:
         at = slice(start, start + len(part.rows))
         start += len(part.rows)
         if part.base >= 0:
-            assert part.low is not None and part.high is not None
+            assert part.low is not None
+            assert part.high is not None
             _narrow(state, new, at, part.base, part.low, part.high)
         elif part.fact != UNKNOWN and len(part.rows):
             side = bool(part.holds[0])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from verify.expressions import FIRST, MODULUS, WORD, Pool, signed
 
 Interval = tuple[int, int]
+MOST_TURNS = 4
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,18 @@ def _inside(pool: Pool, e: int) -> int | None:
         if factor in (1, WORD):
             return word
         return word if factor & (factor - 1) == 0 and low >= 0 and high * factor <= WORD else None
+    if op == "and" and _mask(pool, e):
+        return pool.operands(e)[1]
     return pool.operands(e)[0] if op in ("srl", "sra") and pool.operands(e)[1] < FIRST else None
+
+
+def _mask(pool: Pool, e: int) -> int:
+    """2^k - 1 where ``e`` is the low k bits of a word whose range meets few multiples of 2^k."""
+    mask, word = pool.operands(e)
+    if mask >= FIRST or mask & (mask + 1):
+        return 0
+    low, high = pool.range(word)
+    return mask if high // (mask + 1) - low // (mask + 1) < MOST_TURNS else 0
 
 
 def preimage(pool: Pool, e: int, wanted: list[Interval]) -> tuple[int, list[Interval]]:
@@ -60,6 +72,12 @@ def preimage(pool: Pool, e: int, wanted: list[Interval]) -> tuple[int, list[Inte
             else:
                 moved = [p for low, high in wanted for p in _turned(low - constant, high - constant)]
                 wanted = [(-(-low // factor), high // factor) for low, high in moved]
+        elif pool.op(e) == "and":
+            turn = _mask(pool, e) + 1
+            low, high = pool.range(inner)
+            turns = range(low // turn * turn, high + 1, turn)
+            whole = [(max(a, 0), min(b, turn - 1)) for a, b in wanted if a < turn]
+            wanted = [p for a, b in whole for t in turns for p in _turned(a + t, b + t)]
         else:
             k = pool.operands(e)[1]
             if pool.op(e) == "srl":

@@ -57,7 +57,7 @@ def _load(state: State, lanes: Lanes, i: Instruction, word: int, rows: np.ndarra
             raise Refused("load-unwritten", i.address, f"{where} is from a stack slot that nothing has written")
         return values
     structure = next(s for s in state.structures if s.name == region)
-    if not 0 <= offset or offset + size > structure.size:
+    if not offset >= 0 or offset + size > structure.size:
         raise Refused("load-outside", i.address, f"{where} is from offset {offset} of {region} ({structure.size} B)")
     if region == "flow":
         values = read(state, lanes, "flow", offset, size, sign, rows)

@@ -55,7 +55,7 @@ class Writer:
             while todo:  # operands first, without recursion
                 at = todo[-1]
                 parts = [w for w, _ in self.pool.linear(at)[1]] if self.pool.op(at) == "linear" else []
-                missing = [p for p in (*parts, *self.pool.operands(at)) if p >= FIRST and p not in self._words]
+                missing = [p for p in (*parts, *self.pool.operands(at)[:2]) if p >= FIRST and p not in self._words]
                 if missing and self.pool.op(at) != "atom":
                     todo += missing
                     continue
@@ -100,7 +100,13 @@ class Writer:
             self._words[e] = name
             self.interval(e, *pool.range(e))
             return name
-        body = self._sum(e) if op == "linear" else self._operation(op, *pool.operands(e))
+        if op == "linear":
+            body = self._sum(e)
+        elif op == "product":
+            a, b, shift = pool.operands(e)
+            body = f"((_ extract 31 0) (bvlshr {self._product(a, b)} #x{shift:016x}))"
+        else:
+            body = self._operation(op, *pool.operands(e))
         return self._name(f"w{e - FIRST}", 32, body)
 
     def _sum(self, e: int) -> str:
@@ -141,19 +147,9 @@ class Writer:
 
     def _product(self, a: int, b: int) -> str:
         """The unsigned product of two words. Powers of two are taken out: (x << k) * y is (x * y) << k."""
-        (a, i), (b, j) = self._shifted(a), self._shifted(b)
+        (a, i), (b, j) = self.pool.stripped(a), self.pool.stripped(b)
         whole = self._wide(*sorted((self.word(a), self.word(b))))
         return f"(bvshl {whole} #x{i + j:016x})" if i + j else whole
-
-    def _shifted(self, e: int) -> tuple[int, int]:
-        constant, terms = self.pool.linear(e)
-        if e < FIRST or constant or len(terms) != 1:
-            return e, 0
-        word, factor = terms[0]
-        low, high = self.pool.range(word)
-        if factor & (factor - 1) or low < 0 or high * factor > WORD:
-            return e, 0
-        return word, factor.bit_length() - 1
 
     def _wide(self, x: str, y: str) -> str:
         key = (x, y)
@@ -200,7 +196,7 @@ class Writer:
         """A product of two nodes: the shared one where both are words, else exactly 64 bits."""
         node = self.program.nodes[n]
         factors = [self.known.get(x, UNKNOWN) for x in node.args]
-        words = all(0 <= self.program.nodes[x].low and self.program.nodes[x].high <= WORD for x in node.args)
+        words = all(self.program.nodes[x].low >= 0 and self.program.nodes[x].high <= WORD for x in node.args)
         if words and UNKNOWN not in factors:
             product = self._product(factors[0], factors[1])
         elif words:

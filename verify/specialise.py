@@ -19,7 +19,7 @@ from spec.program import Op, Program
 from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.forks import implied
-from verify.lanes import Bools, Ints, Lanes, words
+from verify.lanes import Bools, Ints, Lanes, pairs, words
 from verify.state import State
 
 HALF = MODULUS >> 1
@@ -205,16 +205,10 @@ class View:
 
     def _product(self, args: tuple[int, ...], shift: int) -> Ints:
         a, b = (self.words(x) for x in args)
-        low, high = words(self.pool, "mul", a, b), words(self.pool, "mulhu", a, b)
-
-        def by(op: str, column: Ints, k: int) -> Ints:
-            return words(self.pool, op, column, np.full(self.count, k, dtype=np.int64))
-
-        if shift >= 32:
-            return by("srl", high, shift - 32)
-        if shift == 0:
-            return low
-        return words(self.pool, "or", by("srl", low, shift), by("sll", high, 32 - shift))
+        result = np.full(self.count, UNKNOWN, dtype=np.int64)
+        for x, y, rows in pairs(a, b):
+            result[rows] = self.pool.product(x, y, shift)
+        return result
 
     def _chosen(self, first: Ints, yes: Ints, no: Ints) -> Ints:
         """``yes`` where ``first`` is 1, ``no`` where it is 0; where it is not known, what both are if they agree."""
