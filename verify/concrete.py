@@ -82,6 +82,7 @@ class Runner:
                 example[name] = near if rng.random() < 0.5 and low <= near <= high else wide
             if rng.random() < 0.8:
                 late = int(rng.integers(0, 1 << int(rng.integers(1, 23))))
+                late = int(edges[rng.integers(len(edges))]) if rng.random() < 0.3 else late
                 example["event.response_ns"] = (example["event.request_sent_ns"] + late) & U32_MAX
                 example["params.base_rtt_recip_q32"] = 524288
             outcome = self.run(example)

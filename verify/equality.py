@@ -20,6 +20,7 @@ from verify.specialise import Cuts, View
 from verify.state import State
 
 A0 = 10
+ENOUGH = 4  # failures, to stop at
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Returns:
         if bits < 32:
             wanted = words(self.state.pool, "and", wanted, np.full(len(lanes), (1 << bits) - 1))
         for row in np.flatnonzero((column != wanted) | (column == UNKNOWN)):
+            if len(self.failed) >= ENOUGH:
+                return
             word = int(column[row])
             lane = lanes.take(np.array([row]))
             if word != UNKNOWN and self._proved(lane, word, node, bits, f"{what} at {address:#x}"):

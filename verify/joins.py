@@ -91,7 +91,7 @@ class Joiner:
         return kept
 
     def used(self, lanes: Lanes, columns: list[int]) -> dict[int, Bools]:
-        """Atoms in the columns, and the lanes in which they are."""
+        """Atoms in the columns and the facts, and the lanes in which they are."""
         found: dict[int, Bools] = {}
         everywhere = np.ones(len(lanes), dtype=bool)
         for n in columns:
@@ -100,6 +100,11 @@ class Joiner:
             for word in [int(column[0])] if single else np.unique(column[column >= FIRST]):
                 rows = everywhere if single else column == word
                 for atom in self.state.pool.atoms(int(word)):
+                    found[atom] = found[atom] | rows if atom in found else rows
+        for number in np.unique(lanes.facts):
+            rows = lanes.facts == number
+            for condition, _ in self.state.fact_sets[number]:
+                for atom in self.state.pool.atoms(condition):
                     found[atom] = found[atom] | rows if atom in found else rows
         return found
 

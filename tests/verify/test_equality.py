@@ -1,0 +1,82 @@
+"""The linked code of every compiler and level is proved equal; what is wrong is refused by its name, with an input."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import policy_by_hand as hand
+from emulator.compile import find_gcc
+from verify.concrete import Runner
+from verify.costs import cycle_model
+from verify.prove import ENTRY, Limits, Proof, prove
+
+LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
+
+
+def proof_of(
+    source: str, folder: Path, *, compiler: str = "clang", opt: str = "-O2", limits: Limits | None = None
+) -> Proof:
+    image = hand.linked(source, folder, compiler=compiler, opt=opt)
+    return prove(image, hand.program(), hand.layouts(), hand.PROFILE, limits=limits)
+
+
+@pytest.mark.parametrize("opt", LEVELS)
+@pytest.mark.parametrize("compiler", ["clang", "gcc"])
+def test_right_code_is_proved_and_its_worst_case_attained(compiler: str, opt: str, tmp_path: Path) -> None:
+    if compiler == "gcc" and find_gcc() is None:
+        pytest.skip("no RISC-V GCC on this machine")
+    image = hand.linked(hand.SOURCE, tmp_path, compiler=compiler, opt=opt)
+    proof = prove(image, hand.program(), hand.layouts(), hand.PROFILE)
+    assert proof.proved, proof.failures
+    assert proof.worst is not None
+    assert proof.worst.exact is not None
+    assert proof.worst.exact <= proof.worst.bound
+    runner = Runner(image, hand.program(), hand.layouts(), hand.PROFILE, cycle_model(hand.PROFILE), ENTRY)
+    outcome = runner.run(proof.worst.witness)
+    assert outcome.equal
+    assert outcome.cycles == proof.worst.exact
+    assert runner.search(300) is None
+
+
+MUTANTS = {
+    "compare flipped": ("rtt > 5000U) {", "rtt < 5000U) {", "wrong-"),
+    "threshold + 1": ("action > 100", "action > 101", "wrong-"),
+    "threshold - 1": ("rtt > 900U) ? -9", "rtt > 899U) ? -9", None),  # rtt > 5000 there: no input sees it
+    "threshold of a reachable split - 1": ("rtt > 900U) ? 11", "rtt > 899U) ? 11", "wrong-"),
+    "leaf + 1": ("? -1200", "? -1199", "wrong-"),
+    "leaf that no input reaches": (": 300", ": 301", None),
+    "clamp removed": ("(sum < 200) ? sum : 200", "sum", "wrong-"),
+    "rate clamp removed": ("(flow->rate_q30 < 1073741823U) ? flow->rate_q30 : 1073741823U", "flow->rate_q30", "wrong-"),
+    "sign extension dropped": ("int32_t action = flow->action", "int32_t action = (uint16_t)flow->action", "wrong-"),
+    "a tree lost": ("    sum += tree_1(rtt, action);\n", "", "wrong-"),
+    "signed compare of a word": ("static int32_t tree_0(uint32_t rtt", "static int32_t tree_0(int32_t rtt", None),
+    "difference without wrap": (
+        "uint32_t rtt = event->response_ns - event->request_sent_ns",
+        "uint32_t rtt = event->response_ns > event->request_sent_ns ? event->response_ns - event->request_sent_ns : 0U",
+        "wrong-",
+    ),
+    "rounding": ("(rate_new >> 10) + 1U", "(rate_new + 1023U) >> 10", "wrong-result"),
+    "context not written": ("    flow->action = (int16_t)sum;\n", "", "wrong-context"),
+    "wrong field": ("params->high", "params->low", "wrong-"),
+    "store outside": ("flow->rate_q30 = rate_new;", "flow->rate_q30 = rate_new; (&flow->rate_q30)[2] = 0U;", "store-outside"),
+    "store into an input": ("int32_t sum = 10;", "int32_t sum = 10; ((uint32_t *)event)[2] = 1U;", "store-outside"),
+    "load outside": ("int32_t sum = 10;", "int32_t sum = 10 + (int32_t)(0U & event[1].cnp_count); sum += (int32_t)event[1].sent_bytes - (int32_t)event[1].sent_bytes;", None),
+    "loop": ("int32_t sum = 10;", "int32_t sum = 10; for (volatile uint32_t i = 0; i < rate; i++) {}", "loop"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_what_changes_the_decision_is_caught_by_name(name: str, tmp_path: Path) -> None:
+    right, wrong, kind = MUTANTS[name]
+    assert right in hand.SOURCE
+    proof = proof_of(hand.SOURCE.replace(right, wrong, 1), tmp_path, limits=Limits(worst_seconds=1))
+    if kind is None:
+        assert proof.proved, proof.failures
+        return
+    assert not proof.proved
+    assert proof.failures[0].kind.startswith(kind), proof.failures
+    if kind.startswith("wrong"):
+        assert proof.failures[0].shown, "an input shows it"
