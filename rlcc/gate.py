@@ -1,7 +1,8 @@
 """`rlcc gate`: is this firmware inside its budget, equal to the model, and as good as its teacher in the network?
 
 Checks, in order: bit-equality (NumPy meaning = C on the host by every compiler there is, with the undefined-behaviour
-sanitizer = C on the core), object code, cycles against the budget, closed loop against the teacher.
+sanitizer = C on the core), object code, the certificate of the proof,
+cycles against the budget, closed loop against the teacher.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from emulator import EmulationReport, emulate, host_compilers, load_profile, run
 from emulator.compile import check_optimisation, find_compiler
 from emulator.firmware import PROGRAM, tree_inputs
 from rlcc import closed_loop
+from rlcc.certified import beside, certified
 from rlcc.checks import US_PS, as_emitted, budget, coverage, equality, network, object_code
 from rlcc.closed_loop import Entry, Outcome
 from rlcc.policies import by_path
@@ -28,10 +30,18 @@ Progress = Callable[[str], None]
 
 
 def judge(
-    firmware: Path, teacher: Path, engine: EmulateOptions, options: GateOptions, progress: Progress | None = None
+    firmware: Path,
+    teacher: Path,
+    engine: EmulateOptions,
+    options: GateOptions,
+    progress: Progress | None = None,
+    *,
+    certificate: Path | None = None,
 ) -> Verdict:
-    """Run all checks. What is wrong with the firmware is in the verdict; what keeps it from being judged is an
-    InputError (edited folder, another teacher, missing compiler)."""
+    """Run all checks. ``certificate``: of the firmware's proof; by default the one beside it.
+
+    What is wrong with the firmware is in the verdict; what keeps it from being judged is an InputError (edited folder,
+    another teacher, missing compiler)."""
     manifest = opened(firmware, "firmware")
     program = _checked_program(firmware)
     check_engine(engine)
@@ -51,7 +61,10 @@ def judge(
             firmware, profile=engine.profile, compiler=engine.compiler, opt=engine.optimise, progress=progress
         )
         covered = [*as_emitted(differences(firmware)), *coverage(program, tree_inputs(firmware))]
-        checks = [*equality(hosts, report), *covered, *object_code(report), *budget(report, options.budget)]
+        say("certificate")
+        proof = certified(firmware, certificate or beside(firmware), engine, progress)
+        checks = [*equality(hosts, report), *covered, *object_code(report), proof.check]
+        checks += budget(report, options.budget, proof.worst_cycles)
         outcomes: list[Outcome] = []
         if all(check.passed for check in checks if check.group == "equality"):
             with by_path(firmware) as student:
@@ -76,6 +89,8 @@ def judge(
             checks=checks,
             measured={
                 "emulation": report.to_json(),
+                "certificate": proof.certificate.hash if proof.certificate else None,
+                "worst_case_cycles": proof.worst_cycles,
                 "network": [outcome.to_json() for outcome in outcomes],
             },
         )

@@ -120,3 +120,27 @@ def trees_only_cycles(firmware: Path, engine: EmulateOptions) -> tuple[float, in
         opt=engine.optimise,
     )
     return timing.cycles.mean, timing.cycles.max
+
+
+def verify(firmware: Path, engine: EmulateOptions, out: Path, figures: Figures, progress: Progress) -> None:
+    """Prove the machine code for all inputs and write the certificate; where it cannot be proved there is none, which
+    the gate then says."""
+    from emulator.profile import load_profile
+    from verify.certificate import write_certificate
+    from verify.certify import certify
+
+    profile = load_profile(engine.profile)
+    found = certify(firmware, profile, compiler=engine.compiler, opt=engine.optimise, progress=progress)
+    if found.certificate is None:
+        reasons = [f"{failure.kind} at {failure.address:#x}" for failure in found.proof.failures]
+        figures += ["not proved", *(reasons[:1] or [found.problem])]
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_certificate(found.certificate, out, [answer.question.text for answer in found.proof.answers])
+    worst = found.certificate.claims.worst_case
+    figures += [
+        "equal to the program for all inputs, safe",
+        f"worst case {worst.bound} cycles" + (" exactly" if worst.exact == worst.bound else " at most"),
+        f"{found.proof.seconds:.1f} s",
+        f"certificate {found.certificate.hash[:12]}",
+    ]

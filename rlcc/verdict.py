@@ -13,7 +13,7 @@ from spec.manifest import NAME, writing
 KIND = "verdict"
 JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"
 
-Group = Literal["equality", "object code", "budget", "network"]
+Group = Literal["equality", "object code", "proof", "budget", "network"]
 
 
 class Check(BaseModel):

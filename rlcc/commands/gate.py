@@ -23,6 +23,9 @@ from spec.quantity import parse_duration_ps
 @click.option("--budget", callback=quantity(parse_duration_ps), help='What a decision may take, for example "0.9 us".')
 @click.option("--scenario", "scenarios", multiple=True, help="Of the closed loop; repeatable.")
 @click.option("--seed", "seeds", multiple=True, type=click.IntRange(0), help="Of the closed loop; repeatable.")
+@click.option(
+    "--certificate", type=FOLDER, help="Of the proof. [default: certificate/certificate.json beside FIRMWARE]"
+)
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
 def command(
     firmware: Path,
@@ -34,9 +37,10 @@ def command(
     budget: int | None,
     scenarios: tuple[str, ...],
     seeds: tuple[int, ...],
+    certificate: Path | None,
     out: Path | None,
 ) -> int:
-    """Judge FIRMWARE: cycles against the budget, equality with the model, closed loop against its teacher.
+    """Judge FIRMWARE: equality with the model, proof, worst case against the budget, closed loop against its teacher.
 
     Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
@@ -56,7 +60,7 @@ def command(
     given = {"budget": budget, "scenarios": list(scenarios) or None, "seeds": list(seeds) or None}
     options = _limits(limits, {k: v for k, v in given.items() if v is not None}, where)
     with stage("gate") as (figures, progress):
-        found = gate.judge(firmware, teacher, engine, options, progress)
+        found = gate.judge(firmware, teacher, engine, options, progress, certificate=certificate)
         verdict.write(found, folder)
         figures += [f"{len(found.checks)} checks, {len(found.failures())} failed", str(folder / verdict.JSON)]
     print_verdict(found)

@@ -8,6 +8,8 @@ from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named
 from rlcc import gate as gate_stage
 from rlcc import stages, verdict
+from rlcc.certified import beside
+from rlcc.certified import discard as discard_certificate
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER
 from rlcc.recipe import Recipe, load_recipe, teacher_path
@@ -16,7 +18,7 @@ from spec.manifest import check_place, opened
 from spec.student import NAME as STUDENT_NAME
 from spec.student import load_student
 
-STAGES = ("rollout", "distill", "emit", "emulate", "gate")
+STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
 RUNS = Path("runs")
 
 
@@ -32,7 +34,7 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
         opened(student, "student")
         made = load_student(student / STUDENT_NAME).report.get("options")
         wanted = recipe.distill.model_dump(mode="json")
-    elif first in ("emulate", "gate"):
+    elif first in ("emulate", "verify", "gate"):
         place = firmware
         emission = emission_of(firmware)
         made = (emission.target, emission.options, list(emission.fix))
@@ -52,7 +54,7 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
     help="Start here, on the artefacts of an earlier run.",
 )
 def command(recipe_file: Path, out: Path | None, first: str) -> int:
-    """Run every stage of RECIPE: rollout, distill, emit, emulate, gate.
+    """Run every stage of RECIPE: rollout, distill, emit, emulate, verify, gate.
 
     Prints a line a stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
@@ -81,6 +83,11 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     if "emulate" in wanted:
         with stage("emulate") as (figures, progress):
             stages.emulate(firmware, recipe.emulate, figures, progress)
+    if "verify" in wanted:
+        certificate = beside(firmware)
+        discard_certificate(certificate)
+        with stage("verify") as (figures, progress):
+            stages.verify(firmware, recipe.emulate, certificate, figures, progress)
     with stage("gate") as (figures, progress):
         found = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress)
         verdict.write(found, folder / "verdict")

@@ -13,9 +13,10 @@ MAY_IMPORT = {
     "distill": {"spec", "netsim", "teachers"},
     "codegen": {"spec"},
     "emulator": {"spec"},
+    "verify": {"spec", "emulator"},
     "rlcc": {"spec", "netsim", "teachers", "distill", "codegen", "emulator", "verify"},
 }
-OURS = {*MAY_IMPORT, "verify", "bench", "tests"}
+OURS = {*MAY_IMPORT, "bench", "tests"}
 NEVER_IN_SPEC = {"torch", "catboost", "pyarrow", "sklearn", "onnx", "jinja2", "click", "rich"}
 
 
@@ -46,7 +47,7 @@ def test_arrows_point_down_only(package: str) -> None:
 
 def test_every_package_has_its_arrows() -> None:
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "bench"}
-    assert packages - {"verify"} == set(MAY_IMPORT)
+    assert packages == set(MAY_IMPORT)
 
 
 def test_spec_stays_a_vocabulary() -> None:
@@ -54,9 +55,10 @@ def test_spec_stays_a_vocabulary() -> None:
         assert not imports(path) & NEVER_IN_SPEC, path
 
 
-def test_only_distill_knows_catboost_and_only_teachers_know_torch() -> None:
+def test_only_distill_and_one_front_end_know_catboost_and_only_teachers_know_torch() -> None:
     for package in MAY_IMPORT:
         for path in sources(package):
             found = imports(path)
-            assert package == "distill" or "catboost" not in found, path
+            reads_cbm = path.relative_to(ROOT) == Path("codegen/frontends/catboost_binary.py")  # in a function only
+            assert package == "distill" or reads_cbm or "catboost" not in found, path
             assert package == "teachers" or "torch" not in found, path
