@@ -113,7 +113,7 @@ class Pool:
         return found
 
     def product(self, a: int, b: int, shift: int) -> int:
-        """The low word of (a * b) >> shift, of the unsigned 64-bit product. Powers of two in a factor go to the shift."""
+        """The low word of (a * b) >> shift, unsigned, 64 bits wide. Powers of two go from factors to the shift."""
         if UNKNOWN in (a, b):
             return UNKNOWN
         if a < FIRST and b < FIRST:

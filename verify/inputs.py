@@ -1,8 +1,10 @@
-"""From conditions on words back to inputs: a question over the inputs alone, with every definition and product exact."""
+"""From conditions on words back to inputs: a question over inputs alone, every definition and product exact."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from spec.program import Op, Program
+from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, Pool, signed
 from verify.questions import Writer
 from verify.state import State
@@ -36,8 +38,6 @@ def input_writer(state: State, program: Program, words: Iterable[int]) -> Writer
 
 
 def _input(pool: Pool, program: Program, n: int) -> int:
-    from spec.signals import EVENT_NAMES, PARAM_NAMES
-
     node = program.nodes[n]
     if node.op is Op.STATE:
         return pool.atom(f"flow.{program.state[node.imm].name}", node.low, node.high)
@@ -45,8 +45,11 @@ def _input(pool: Pool, program: Program, n: int) -> int:
     return pool.atom(f"{group}.{names[node.imm]}")
 
 
+@dataclass
 class Definitions(Writer):
     """A writer that also spells out the trees."""
+
+    named: set[str] = field(default_factory=set)
 
     def tree(self, k: int) -> str:
         """The leaf of a tree, 64 bits."""
@@ -66,10 +69,6 @@ class Definitions(Writer):
         if name not in self.named:
             self.named.add(self._name(name, 64, leaf(0, 0)))
         return name
-
-    @property
-    def named(self) -> set[str]:
-        return self.__dict__.setdefault("_named", set())
 
     def sum(self, trees: Iterable[int], bias: int) -> str:
         total = f"#x{bias & (1 << 64) - 1:016x}"

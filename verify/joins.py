@@ -69,7 +69,7 @@ class Joiner:
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
         keys = np.stack([*kept, *known, costs])
-        _, first, classes, counts = _classes(keys)
+        first, classes, counts = _classes(keys)
         if len(first) == len(lanes):
             return lanes
         return self._merge(number, lanes, view, names, classes, counts, first)
@@ -263,7 +263,7 @@ def _offset(words: Ints, column: Ints) -> int | None:
     return int(difference[0]) if (difference == difference[0]).all() else None
 
 
-def _classes(keys: Ints) -> tuple[Bools, Ints, Ints, Ints]:
-    """Equal columns of ``keys``: (one of each, its place, the class of each column, how many there are)."""
-    same, first, classes, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
-    return same, first, classes.reshape(-1), counts
+def _classes(keys: Ints) -> tuple[Ints, Ints, Ints]:
+    """Equal columns of ``keys``: (the place of one of each, the class of each column, how many there are)."""
+    _, first, classes, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
+    return first.astype(np.int64), classes.reshape(-1).astype(np.int64), counts.astype(np.int64)

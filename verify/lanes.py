@@ -31,7 +31,7 @@ class Lanes:
     before: Ints
 
     def __len__(self) -> int:
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def take(self, rows: Ints | Bools) -> "Lanes":
         parts = (self.facts, self.trail, self.origin, self.cycles, self.before)
@@ -145,7 +145,8 @@ def constants(op: str, a: Ints, b: Ints) -> Ints:
         case "slt":
             return (x < y).astype(np.int64)
         case "eq":
-            return (a == b).astype(np.int64)
+            equal: Ints = (a == b).astype(np.int64)
+            return equal
         case "mul":
             return ((u * v) & np.uint64(WORD)).astype(np.int64)
         case "mulhu":
@@ -158,4 +159,5 @@ def constants(op: str, a: Ints, b: Ints) -> Ints:
 
 
 def _signed(a: Ints) -> Ints:
-    return a - ((a >> 31) << 32)
+    negative: Ints = a >> 31
+    return a - (negative << 32)

@@ -82,7 +82,7 @@ def _extract(state: State, word: int, shift: int, bits: int, sign: bool) -> int:
 
 
 def read(state: State, lanes: Lanes, region: str, offset: int, size: int, sign: bool, rows: np.ndarray) -> Ints | None:
-    """The value at a place, extended to a word, from columns: the column itself, a part of a wider one, or put together from narrower ones."""
+    """The value at a place as a word: its column, a part of a wider one, or put together from narrower ones."""
     for (kind, at, width), n in state.columns.items():
         if kind != region or not at <= offset or offset + size > at + width or n >= len(lanes.values):
             continue

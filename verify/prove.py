@@ -37,7 +37,7 @@ TRIES = 500  # random inputs, where no solver finds one that the code gets wrong
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up. ``cells``: lanes above which partial sums are joined; ``lanes``: above which there is no proof."""
+    """When to give up. Above ``cells`` lanes partial sums are joined; above ``lanes`` there is no proof."""
 
     cells: int = 20_000
     lanes: int = 400_000

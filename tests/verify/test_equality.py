@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_by_hand as hand
+
 from emulator.compile import find_gcc
 from verify.concrete import Runner
 from verify.costs import cycle_model
@@ -61,9 +62,9 @@ MUTANTS = {
     "rounding": ("(rate_new >> 10) + 1U", "(rate_new + 1023U) >> 10", "wrong-result"),
     "context not written": ("    flow->action = (int16_t)sum;\n", "", "wrong-context"),
     "wrong field": ("params->high", "params->low", "wrong-"),
-    "store outside": ("flow->rate_q30 = rate_new;", "flow->rate_q30 = rate_new; (&flow->rate_q30)[2] = 0U;", "store-outside"),
+    "store outside": ("flow->rate_q30 = rate_new;", "(&flow->rate_q30)[2] = rate_new;", "store-outside"),
     "store into an input": ("int32_t sum = 10;", "int32_t sum = 10; ((uint32_t *)event)[2] = 1U;", "store-outside"),
-    "load outside": ("int32_t sum = 10;", "int32_t sum = 10 + (int32_t)(0U & event[1].cnp_count); sum += (int32_t)event[1].sent_bytes - (int32_t)event[1].sent_bytes;", None),
+    "load outside": ("int32_t sum = 10;", "int32_t sum = (event[1].cnp_count == 7U) ? 11 : 10;", "load-outside"),
     "loop": ("int32_t sum = 10;", "int32_t sum = 10; for (volatile uint32_t i = 0; i < rate; i++) {}", "loop"),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_by_hand as hand
+
 from emulator.objects import Image, LoadedSection
 from verify.concrete import Runner
 from verify.costs import cycle_model

@@ -1,0 +1,67 @@
+"""Expressions keep value and range through every rewriting; intervals say exactly where a comparison holds."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verify.expressions import FIRST, MODULUS, WORD, Pool, fold
+from verify.intervals import truth
+
+OPS = ["add", "sub", "and", "or", "xor", "sll", "srl", "sra", "sltu", "slt", "eq", "mul", "mulhu", "mulh", "mulhsu"]
+RANGES = ((0, WORD), (-(1 << 15), (1 << 15) - 1), (0, 4_000_000), (0, 7))
+CONSTANTS = st.one_of(st.integers(0, 40), st.integers(0, WORD), st.sampled_from([1 << k for k in range(32)]),
+                      st.sampled_from([(1 << k) - 1 for k in range(33)]))  # fmt: skip
+
+
+def value_of(pool: Pool, e: int, inputs: dict[int, int]) -> int:
+    if e < FIRST:
+        return e
+    op = pool.op(e)
+    if op == "atom":
+        return inputs[e]
+    if op == "linear":
+        constant, terms = pool.linear(e)
+        return (constant + sum(k * value_of(pool, w, inputs) for w, k in terms)) & WORD
+    if op == "product":
+        a, b, shift = pool.operands(e)
+        return (value_of(pool, a, inputs) * value_of(pool, b, inputs) >> shift) & WORD
+    a, b = pool.operands(e)
+    return fold(op, value_of(pool, a, inputs), value_of(pool, b, inputs))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_every_form_has_the_value_and_the_range_it_says(data: st.DataObject) -> None:
+    pool, inputs = Pool(), {}
+    for n, (low, high) in enumerate(RANGES):
+        edges = st.sampled_from([low, high, 0, 1])
+        inputs[pool.atom(f"x{n}", low, high)] = data.draw(st.one_of(edges, st.integers(low, high))) & WORD
+    known = [*inputs.items(), *((c, c) for c in data.draw(st.lists(CONSTANTS, min_size=3, max_size=3)))]
+    for _ in range(data.draw(st.integers(1, 8))):
+        op = data.draw(st.sampled_from(OPS))
+        (a, x), (b, y) = data.draw(st.sampled_from(known)), data.draw(st.sampled_from(known))
+        if op in ("sll", "srl", "sra"):
+            b = y = data.draw(st.integers(0, 31))
+        e, expected = pool.make(op, a, b), fold(op, x, y)
+        assert value_of(pool, e, inputs) == expected, f"{op} {pool.text(a)} {pool.text(b)} -> {pool.text(e)}"
+        low, high = pool.range(e)
+        assert any(low <= expected + turn <= high for turn in (-MODULUS, 0, MODULUS))
+        known.append((e, expected))
+    (a, x), (b, y) = known[-1], data.draw(st.sampled_from(known))
+    for op in ("sltu", "slt", "eq"):
+        found = truth(pool, op, a, b)
+        if found is None:
+            continue
+        low, high = pool.range(found.base)
+        integer = next(
+            v for t in (-MODULUS, 0, MODULUS) if low <= (v := value_of(pool, found.base, inputs) + t) <= high
+        )
+        holds = [piece[2] for piece in found.pieces if piece[0] <= integer <= piece[1]]
+        assert holds == [bool(fold(op, x, y))]
+
+
+def test_a_product_is_one_expression_however_its_halves_are_taken() -> None:
+    pool = Pool()
+    a, b = pool.atom("a", 0, WORD), pool.atom("b", 0, (1 << 30) - 1)
+    low, high = pool.make("mul", a, b), pool.make("mulhu", a, b)
+    joined = pool.make("or", pool.make("srl", low, 30), pool.make("sll", high, 2))
+    assert joined == pool.make("mulhu", a, pool.make("sll", b, 2)) == pool.product(b, a, 30)
