@@ -142,7 +142,7 @@ class Joiner:
                     names[n] = self._atom(node)
                     break
             else:
-                part = self._part_of_sum(sample, view, column, rows)
+                part = self._part_of_sum(sample, view, column, rows) if len(lanes) > self.give_up else None
                 if part is not None:
                     names[n] = part
         return names
@@ -264,6 +264,13 @@ def _offset(words: Ints, column: Ints) -> int | None:
 
 
 def _classes(keys: Ints) -> tuple[Ints, Ints, Ints]:
-    """Equal columns of ``keys``: (the place of one of each, the class of each column, how many there are)."""
-    _, first, classes, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
+    """Equal columns of ``keys``: (the place of one of each, the class of each column, how many there are).
+
+    Classes are found by a hash; that their columns are equal is then checked.
+    """
+    factors = np.random.default_rng(0).integers(1, 1 << 62, len(keys)) | 1
+    hashes = (keys * factors[:, None]).sum(axis=0)
+    _, first, classes, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    if (keys != keys[:, first[classes]]).any():
+        _, first, classes, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
     return first.astype(np.int64), classes.reshape(-1).astype(np.int64), counts.astype(np.int64)

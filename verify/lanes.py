@@ -145,8 +145,7 @@ def constants(op: str, a: Ints, b: Ints) -> Ints:
         case "slt":
             return (x < y).astype(np.int64)
         case "eq":
-            equal: Ints = (a == b).astype(np.int64)
-            return equal
+            return np.asarray(a == b, dtype=np.int64)
         case "mul":
             return ((u * v) & np.uint64(WORD)).astype(np.int64)
         case "mulhu":

@@ -9,8 +9,8 @@ evaluated over the lane's box of features, leaf by leaf.
 the lane knows about the words.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -70,6 +70,7 @@ class View:
         self._words: dict[int, Ints] = {}
         self._bounds: dict[int, tuple[Ints, Ints]] = {}
         self._leaves: dict[int, tuple[Ints, Ints]] = {}
+        self._sums: list[tuple[Ints, Ints, Bools]] = []
 
     def words(self, n: int) -> Ints:
         """Expressions of node n; UNKNOWN where none was found."""
@@ -105,17 +106,20 @@ class View:
 
     def sums(self, last: int) -> Ints:
         """Expressions of the sum of trees 0..last, without the bias."""
-        total = np.zeros(self.count, dtype=np.int64)
-        known = np.ones(self.count, dtype=bool)
-        exact = np.zeros(self.count, dtype=np.int64)
-        for k in range(last + 1):
+        return self._sum(last)[0]
+
+    def _sum(self, last: int) -> tuple[Ints, Ints, Bools]:
+        """Expressions of a partial sum; where every leaf is known (the third), its value (the second)."""
+        for k in range(len(self._sums), last + 1):
+            none = np.zeros(self.count, dtype=np.int64)
+            total, exact, known = self._sums[-1] if k else (none, none, np.ones(self.count, dtype=bool))
+            low, high = self._reached(k)
+            exact, known = exact + low, known & (low == high)
             total = words(self.pool, "add", total, self.tree(k))
             if self.cuts.sum(k) in self.used:
                 total = np.where(self.used[self.cuts.sum(k)], self.cuts.sum(k), total)
-            low, high = self._reached(k)
-            known &= low == high
-            exact += low
-        return np.where(known, exact & WORD, total)
+            self._sums.append((np.where(known, exact & WORD, total), exact, known))
+        return self._sums[last]
 
     def _known(self, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """Bounds narrowed by the intervals of the words that stand for the node."""
@@ -242,7 +246,7 @@ class View:
 
     def _ask(self, known: Ints, op: str, a: Ints, b: Ints) -> None:
         """Fill in what the lanes' facts say about a condition."""
-        rows = np.flatnonzero((known < 0) & (a != UNKNOWN) & (b != UNKNOWN))
+        rows = np.flatnonzero((known < 0) & (a != UNKNOWN) & (b != UNKNOWN) & (self.lanes.facts != 0))
         if not rows.size:
             return
         table = np.stack([a[rows], b[rows], self.lanes.facts[rows]])
@@ -335,7 +339,8 @@ class View:
         return next(node.args for node in self.program.nodes if node.op is Op.TREES)
 
 
-def _boxes(splits: Sequence[Split]) -> list[dict[int, tuple[int, int]] | None]:
+@cache
+def _boxes(splits: tuple[Split, ...]) -> list[dict[int, tuple[int, int]] | None]:
     """For each leaf the features bounded from both sides; None where the leaf cannot be reached."""
     result: list[dict[int, tuple[int, int]] | None] = []
     for leaf in range(1 << len(splits)):
