@@ -69,9 +69,10 @@ def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
         click.echo(found.problem)
     if found.certificate is None:
         return 1
-    _table(found)
     if out is not None:
         write_certificate(found.certificate, out, [answer.question.text for answer in found.proof.answers])
+    _table(found)
+    if out is not None:
         click.echo(f"certificate {found.certificate.hash[:12]} in {out}")
     return 0
 

@@ -163,11 +163,10 @@ class Judge:
         return lane.before if costs[0] != costs[1] else None
 
     def _free(self, number: int) -> frozenset[str]:
-        """The values of the program that a cut names."""
+        """The values of the program that a cut's locations hold; all others keep their definitions."""
         if number == START:
             return frozenset()
-        cut = self.cuts[number]
-        return frozenset(n for text in (*cut.holds.values(), *cut.bounds) for n in names_in(text))
+        return frozenset(name for text in self.cuts[number].holds.values() for name in names_in(text))
 
     def _start(self, key: Key) -> Lane:
         number, before = key

@@ -39,7 +39,7 @@ def _parse(tokens: list[str], meaning: Meaning, text: str) -> tuple[Term, list[s
     while rest and rest[0] != ")":
         operand, rest = _parse(rest, meaning, text)
         operands.append(operand)
-    if not rest or len(operands) < 2 or (op != "+" and len(operands) != 2):
+    if not rest or len(operands) < 2 or (op not in ("+", "product") and len(operands) != 2):
         raise _unreadable(text)
     return _apply(op, operands, meaning, text), rest[1:]
 
@@ -58,6 +58,8 @@ def _apply(op: str, operands: list[Term], meaning: Meaning, text: str) -> Term:
     if op == "*" and factor is const(1):
         return make("bvshl", b, const(shift))
     product = meaning.multiply(a, b)
+    if op == "product" and len(operands) == 3 and operands[2].op == "const":  # a word of the product, from a bit on
+        return extract(make("bvlshr", product, const(operands[2].value, 64)), 31, 0)
     high = extract(product, 63, 32)
     match op:
         case "*" | "mul":

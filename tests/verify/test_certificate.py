@@ -1,0 +1,108 @@
+"""`rlcc verify` from firmware to certificate and back: what it prints, writes and returns."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen.emit import emit
+from emulator.profile import PROFILE_FOLDER
+from rlcc.commands.verify import command
+from spec.ensemble import Split, Tree
+from spec.errors import InputError
+from spec.manifest import writing
+
+TREES = (Tree((Split(0, 4376), Split(1, 37_000)), (-1949, 896, 1879, 2476)), Tree((Split(1, 900),), (-700, 431)))
+
+
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two trees over RL-CC's features."""
+    folder = tmp_path_factory.mktemp("small")
+    features = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
+    with writing(folder / "student", "student") as work:
+        make_student(features, ACTIONS[0], TREES).save(work)
+    emit(folder / "student", folder / "firmware", target="generic", seed=0)
+    return folder / "firmware"
+
+
+def verify(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(command, [str(a) for a in arguments], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.return_value, done.output
+
+
+@pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf"])
+def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Path, profile: str) -> None:
+    files = [tmp_path / name / "certificate.json" for name in ("a", "b")]
+    for path in files:
+        code, output = verify(firmware, "--profile", profile, "--out", path)
+        assert code == 0
+        assert "equal for all inputs, worst case exactly" in output
+    assert files[0].read_bytes() == files[1].read_bytes()
+    written = json.loads(files[0].read_text())
+    worst = written["claims"]["worst_case"]
+    assert worst["exact"] == worst["rtl_cycles"] <= worst["bound"]
+    assert written["engine"]["calibration"]["above"] == written["engine"]["calibration"]["below"] == 0
+    assert str(tmp_path) not in files[0].read_text()
+    assert (tmp_path / "a" / "certificate.queries.gz").is_file()
+    code, output = verify(firmware, "--check", files[0])
+    assert code == 0
+    assert f"holds: equal, safe, {written['claims']['stack_bytes']} B stack, {worst['exact']} cycles exactly" in output
+
+
+def test_an_edited_certificate_is_bad_input(firmware: Path, tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    assert verify(firmware, "--out", path)[0] == 0
+    path.write_text(path.read_text().replace('"safety": true', '"safety": true '))
+    assert verify(firmware, "--check", path)[0] == 0  # the same content
+    path.write_text(path.read_text().replace('"stack_bytes": 0', '"stack_bytes": 4'))
+    with pytest.raises(InputError, match="was changed after it was written"):
+        verify(firmware, "--check", path)
+
+
+def test_another_folders_certificate_is_refused(firmware: Path, tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    assert verify(firmware, "--out", path)[0] == 0
+    with writing(tmp_path / "student", "student") as work:
+        make_student([FEATURES["previous_action"], FEATURES["rl_cc_congestion"]], ACTIONS[0], TREES[:1]).save(work)
+    emit(tmp_path / "student", tmp_path / "firmware", target="generic", seed=0)
+    code, output = verify(tmp_path / "firmware", "--check", path)
+    assert code == 1
+    assert "for another firmware" in output
+
+
+def test_a_wrong_policy_is_refuted_with_an_input(firmware: Path, tmp_path: Path) -> None:
+    """The clamp to the least rate lost in the C, behind the manifest's back."""
+    with writing(
+        tmp_path / "wrong", "firmware", details=json.loads((firmware / "manifest.json").read_text())["details"]
+    ) as work:
+        for file in firmware.iterdir():
+            if file.name != "manifest.json":
+                text = file.read_text()
+                if file.name == "rlcc_policy.c":
+                    changed = text.replace("rate_raised_q30 < rate_max_q30", "rate_scaled_q30 < rate_max_q30")
+                    assert changed != text
+                    text = changed
+                (work / file.name).write_text(text)
+    code, output = verify(tmp_path / "wrong", "--out", tmp_path / "certificate.json")
+    assert code == 1
+    assert "refuted" in output
+    assert "input: event." in output or "input: flow." in output
+    assert "core: returns" in output
+    assert "program: returns" in output
+    assert not (tmp_path / "certificate.json").exists()
+
+
+def test_compressed_instructions_are_refused_by_name(firmware: Path, tmp_path: Path) -> None:
+    profile = tmp_path / "engine.toml"
+    profile.write_text((PROFILE_FOLDER / "ibex-small.toml").read_text().replace('isa = "rv32im"', 'isa = "rv32imc"'))
+    with pytest.raises(InputError, match="rv32imc"):
+        verify(firmware, "--profile", profile)
