@@ -81,7 +81,7 @@ def object_code(report: EmulationReport) -> list[Check]:
     return [Check(group="object code", name=name, value=found, limit="none", passed=not report.forbidden)]
 
 
-def budget(report: EmulationReport, budget_ps: int, proved: int | None) -> list[Check]:
+def budget(report: EmulationReport, budget_ps: int, proved: int | None = None) -> list[Check]:
     """The worst case against the budget at the profile's clock: proved for all inputs where there is a certificate, and
     the slowest vector on the core, which must not be slower than what was proved."""
     if report.cycles is None:

@@ -79,6 +79,15 @@ def test_the_maximum_is_judged_not_the_mean_and_the_slowest_vector_is_named() ->
     assert "vector 7 (edge:all)" in check.detail
 
 
+@pytest.mark.parametrize(("slowest", "proved", "passed_checks"), [(134, 135, 2), (135, 135, 2), (136, 135, 1)])
+def test_the_budget_is_held_against_what_was_proved(slowest: int, proved: int, passed_checks: int) -> None:
+    """A vector that is slower than the proved worst case says that the proof is of something else."""
+    found = gate.budget(report(cycles=Cycles(1, 1.0, 1, slowest)), US, proved)
+    assert f"{proved} cycles" in found[0].value
+    assert sum(check.passed for check in found) == passed_checks
+    assert not gate.budget(report(cycles=Cycles(1, 1.0, 1, slowest)), 1, proved)[0].passed
+
+
 def test_firmware_that_did_not_run_meets_no_budget() -> None:
     assert not passed(gate.budget(report(cycles=None, slowest=None), 10**12))
     with pytest.raises(InputError, match="did not run"):

@@ -63,9 +63,9 @@ def test_a_run_prints_one_line_a_stage_then_the_table_then_the_verdict(pipeline:
     code, out, err = rlcc("run", pipeline.recipe, "--out", pipeline.root / "out")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert tuple(line.split()[0] for line in lines[:5]) == STAGES
-    assert all(re.search(r" [0-9]+\.[0-9] s$", line) for line in lines[:5])
-    assert lines[5] == ""
+    assert tuple(line.split()[0] for line in lines[:6]) == STAGES
+    assert all(re.search(r" [0-9]+\.[0-9] s$", line) for line in lines[:6])
+    assert lines[6] == ""
     assert lines[-1].startswith("PASS  hand-made on ibex-small")
 
 
@@ -84,7 +84,7 @@ def test_from_emit_goes_on_with_the_student_that_is_there(pipeline: Any, tmp_pat
     shutil.rmtree(copy.firmware)
     code, out, _ = rlcc("run", copy.recipe, "--out", copy.root / "out", "--from", "emit")
     assert code == 0
-    assert tuple(line.split()[0] for line in out.splitlines()[:3]) == ("emit", "emulate", "gate")
+    assert tuple(line.split()[0] for line in out.splitlines()[:3]) == ("emit", "emulate", "verify")
     assert not copy.rollouts.exists()
     assert opened(copy.firmware, "firmware").hash == opened(pipeline.firmware, "firmware").hash
 
@@ -140,6 +140,10 @@ def test_each_command_alone_gives_the_runs_artefacts(pipeline: Any, tmp_path: Pa
     report = json.loads((tmp_path / "e.json").read_text())
     assert report["mismatches"] == 0
     assert f"{report['cycles']['max']} cycles" in out
+
+    certificate = tmp_path / "certificate/certificate.json"
+    assert rlcc("verify", tmp_path / "f", "--out", certificate)[0] == 0
+    assert certificate.read_bytes() == (pipeline.root / "out/certificate/certificate.json").read_bytes()
 
     options = ("--teacher", pipeline.teacher, "--recipe", pipeline.recipe, "--out", tmp_path / "v")
     assert rlcc("gate", tmp_path / "f", *options)[0] == 0
@@ -233,26 +237,20 @@ def edited(pattern: str, change: Callable[[re.Match[str]], str]) -> Callable[[Pa
     return edit
 
 
-def without_last_tree(folder: Path) -> None:
-    source = folder / "rlcc_policy.c"
-    last = re.findall(r"static int32_t (tree_\d+)\(", source.read_text())[-1]
-    # Still called, so that nothing becomes unused, which the compilers would refuse.
-    edited(rf"    trees \+= ({last}\([^\n]*\n)", lambda m: f"    trees += 0 * {m[1]}")(folder)
-
-
 MUTANTS: dict[str, Callable[[Path], None]] = {
-    "one threshold one more": edited(r"if \((\w+) > (\d+)U\)", lambda m: f"if ({m[1]} > {int(m[2]) + 1}U)"),
-    "one threshold one less": edited(r"if \((\w+) > (\d+)U\)", lambda m: f"if ({m[1]} > {int(m[2]) - 1}U)"),
+    "one threshold one more": edited(r"if \((\w+ >|\w+ <=) (\d+)U\)", lambda m: f"if ({m[1]} {int(m[2]) + 1}U)"),
+    "one threshold one less": edited(r"if \((\w+ >|\w+ <=) (\d+)U\)", lambda m: f"if ({m[1]} {int(m[2]) - 1}U)"),
     "a flipped compare": edited(r"if \((\w+) > ", lambda m: f"if ({m[1]} <= "),
     "a compare that is not strict": edited(r"if \((\w+) > ", lambda m: f"if ({m[1]} >= "),
-    "a dropped tree": without_last_tree,
-    "a leaf one unit off": edited(r"leaf = (\d+);", lambda m: f"leaf = {int(m[1]) + 1};"),
-    "a wrong shift": edited(r">> 30U\)", lambda _: ">> 29U)"),
+    # Still called, so that nothing becomes unused, which the compilers would refuse.
+    "a feature that is not placed": edited(r"place \+= (place_\w+\()", lambda m: f"place += 0U * {m[1]}"),
+    "an entry one unit off": edited(r"(\] = \{\s*)(-?\d+)", lambda m: f"{m[1]}{int(m[2]) + 1}"),
+    "a wrong shift": edited(r"<< 14U", lambda _: "<< 13U"),
     "a forgotten history": edited(r"flow->action_1 = ", lambda _: "flow->action_1 = (int16_t)0 * "),
-    "a wrong lower clamp": edited(r"\? trees : \(-10923\)", lambda _: "? trees : (-10922)"),
+    "a clamp one unit off": edited(r"\? rtt_ns : 4000000U", lambda _: "? rtt_ns : 3999999U"),
     "undefined behaviour with the right result": edited(
-        r"(    int32_t trees = [^\n]*\n)",
-        lambda m: f"{m[1]}    trees += (int32_t)(2147483647 + (int32_t)(rate_q30 & 1U)) * 0;\n",
+        r"(    int32_t decided_q16 = [^\n]*\n)",
+        lambda m: f"{m[1]}    decided_q16 += (int32_t)(2147483647 + (int32_t)(rate_q30 & 1U)) * 0;\n",
     ),
 }
 
@@ -267,7 +265,7 @@ def test_the_gate_fails_a_mutant_whose_hash_is_right(
     content = json.loads((tmp_path / "verdict" / verdict.JSON).read_text())
     failed = [c for c in content["checks"] if not c["passed"]]
     assert failed
-    assert {c["group"] for c in failed} == {"equality"}
+    assert {c["group"] for c in failed} == {"equality", "proof"}  # the certificate is of the code before
     assert all(c["detail"] or "runtime error" in c["value"] or "overflow" in c["value"] for c in failed)
     assert "FAIL" in out.splitlines()[-1]
     # A verdict that does not hold must not look like one whose closed loop was fine.
