@@ -135,13 +135,11 @@ class Pool:
             k = (e & -e).bit_length() - 1 if e else 0
             return e >> k, k
         constant, terms = self.linear(e)
-        if constant or len(terms) != 1:
-            return e, 0
-        word, factor = terms[0]
-        low, high = self.range(word)
-        if factor & (factor - 1) or low < 0 or high * factor > WORD:
-            return e, 0
-        return word, factor.bit_length() - 1
+        numbers = [signed(constant), *(signed(factor) for _, factor in terms)]
+        k = min((n & -n).bit_length() - 1 for n in numbers if n)
+        inner = self.sum(numbers[0] >> k, ((word, n >> k) for (word, _), n in zip(terms, numbers[1:], strict=True)))
+        low, high = self.range(inner)
+        return (inner, k) if k and low >= 0 and high << k <= WORD else (e, 0)
 
     def add(self, a: int, b: int) -> int:
         return self.make("add", a, b)

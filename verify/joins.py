@@ -159,21 +159,24 @@ class Joiner:
         return self.cuts.node(n)
 
     def _part_of_sum(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
-        """A partial sum of the trees plus a constant, or one tree's leaf plus a constant."""
+        """A partial sum of the trees or one tree's leaf, plus what all lanes have in common."""
         pool, trees = self.state.pool, len(self.program.ensemble.trees)
-        if (column >= FIRST).any():
+        parts, back = np.unique(column, return_inverse=True)
+        sums = [pool.linear(int(word)) for word in parts]
+        common = sums[0][1]
+        if any(terms != common for _, terms in sums):
             return None
+        constants = np.array([constant for constant, _ in sums], dtype=np.int64)[back]
         for k in range(trees):
             for few, all_, name in (
                 (sample.sums, view.sums, self.cuts.sum),
                 (sample.tree, view.tree, self.cuts.tree),
             ):
-                offset = _offset(few(k), column[rows])
-                if offset is None:
+                if _offset(few(k), constants[rows]) is None:
                     continue
-                whole = _offset(all_(k), column)
+                whole = _offset(all_(k), constants)
                 if whole is not None:
-                    return pool.add(name(k), whole)
+                    return pool.sum(whole, ((name(k), 1), *common))
         return None
 
     def _trees_done(self, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
