@@ -18,7 +18,7 @@ from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of
 from verify.check.notation import NAME, evaluate, names_in
 from verify.check.solver import Undecided
-from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, var
+from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
 from verify.check.walk import A0, POINTERS, SP, Bytes, Code, Lane, Refused, at_call, pointer, step
 from verify.costs import CycleModel
 from verify.machine import Instruction, decode_image
@@ -191,9 +191,7 @@ class Judge:
             if kind == "x":
                 values[at] = word
             else:
-                (frame if kind == "frame" else flow).update(
-                    {at + k: extract(word, 8 * k + 7, 8 * k) for k in range(size)}
-                )
+                (frame if kind == "frame" else flow).update({at + k: part(word, 8 * k + 7, 8 * k) for k in range(size)})
         written = frozenset(k for k, term in flow.items() if term is not self._flow[k])
         return Lane(cut.pc, tuple(values), frame, flow, known, before, written=written)
 

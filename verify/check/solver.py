@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
-import bitwuzla  # type: ignore[import-not-found]
-import cvc5  # type: ignore[import-untyped]
+import bitwuzla
+import cvc5
 
 from verify.check.terms import Term, text, unshifted
 

@@ -174,6 +174,13 @@ def extract(a: Term, high: int, low: int) -> Term:
     return _term("extract", high - low + 1, (a,), (high, low))
 
 
+def part(a: Term, high: int, low: int) -> Term:
+    """Bits of a word as they are kept in memory: put together again they are the word, however it was made."""
+    if a.op in ("bvshl", "bvlshr") and high - low + 1 < a.width:
+        return _term("extract", high - low + 1, (a,), (high, low))
+    return extract(a, high, low)
+
+
 def extend(a: Term, width: int, sign: bool) -> Term:
     if a.width == width:
         return a
@@ -195,7 +202,7 @@ def concat(upper: Term, lower: Term) -> Term:
     if upper.op == lower.op == "const":
         return const(upper.value << lower.width | lower.value, upper.width + lower.width)
     if upper.op == lower.op == "extract" and upper.args == lower.args and upper.value[1] == lower.value[0] + 1:
-        return extract(upper.args[0], upper.value[0], lower.value[1])
+        return part(upper.args[0], upper.value[0], lower.value[1])
     return _term("concat", upper.width + lower.width, (upper, lower))
 
 

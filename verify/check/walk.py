@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from verify.check.known import Known, Oracle
 from verify.check.meaning import signs
-from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
+from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, part, var
 from verify.costs import CycleModel
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
 
@@ -213,7 +213,7 @@ def _store(code: Code, lane: Lane, i: Instruction) -> Lane:
     address = make("bvadd", _read(lane, i.rs1), const(i.imm))
     region, offset = _place(address) or ("", 0)
     value = _read(lane, i.rs2)
-    written = {offset + k: extract(value, 8 * k + 7, 8 * k) for k in range(size)}
+    written = {offset + k: part(value, 8 * k + 7, 8 * k) for k in range(size)}
     if offset % size:
         raise Refused(f"the store at {lane.pc:#x} is misaligned: offset {offset} of {region}")
     if region == "frame" and -code.stack_bytes <= offset <= -size:
