@@ -21,6 +21,7 @@ from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection, read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
+from spec.errors import InputError
 from verify.calibrate_programs import WORDS, random_program
 from verify.costs import CycleModel, cycle_model
 from verify.execute import Simulator
@@ -84,7 +85,7 @@ def calibrate(
         blocks = [Block("out", 4 * WORDS, writable=True), Block("in", 4 * WORDS, writable=False)]
         run = run_on_core(image, ENTRY, profile, [(blocks[0], out), (blocks[1], given)])
         if run.fault is not None:
-            raise AssertionError(f"random program {n} of seed {seed}: {run.fault.text}")
+            raise InputError(f"profile {profile.name} does not run random program {n} of seed {seed}: {run.fault.text}")
         simulator = Simulator(image, ENTRY, profile, blocks, model)
         for k in range(calls):
             ours = simulator.call([out[k].tobytes(), given[k].tobytes()])
