@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verify.certify import Verification
 
 DEFAULT = EmulateOptions()
-SOLVERS = ("cvc5", "bitwuzla")
+SOLVERS = ("bitwuzla", "cvc5")
 
 
 @click.command()

@@ -38,7 +38,7 @@ def _meet(b: Bounds) -> Bounds:
 class Oracle:
     """A solver, asked each question once. ``asked`` counts the questions."""
 
-    solver: str = "cvc5"
+    solver: str = "bitwuzla"
     asked: int = 0
     _answers: dict[object, bool] = field(default_factory=dict)
 

@@ -33,7 +33,7 @@ class Recheck:
 
 
 def recheck(
-    certificate: Certificate, built: Built, *, solver: str = "cvc5", progress: Progress | None = None
+    certificate: Certificate, built: Built, *, solver: str = "bitwuzla", progress: Progress | None = None
 ) -> Recheck:
     """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to."""
     engine = built.engine
