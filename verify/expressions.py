@@ -135,11 +135,14 @@ class Pool:
             k = (e & -e).bit_length() - 1 if e else 0
             return e >> k, k
         constant, terms = self.linear(e)
-        numbers = [signed(constant), *(signed(factor) for _, factor in terms)]
-        k = min((n & -n).bit_length() - 1 for n in numbers if n)
-        inner = self.sum(numbers[0] >> k, ((word, n >> k) for (word, _), n in zip(terms, numbers[1:], strict=True)))
-        low, high = self.range(inner)
-        return (inner, k) if k and low >= 0 and high << k <= WORD else (e, 0)
+        factors = [signed(factor) for _, factor in terms]
+        k = min((n & -n).bit_length() - 1 for n in (constant, *factors) if n)
+        for first in (constant, signed(constant)) if k else ():
+            inner = self.sum(first >> k, ((word, n >> k) for (word, _), n in zip(terms, factors, strict=True)))
+            low, high = self.range(inner)
+            if low >= 0 and high << k <= WORD:
+                return inner, k
+        return e, 0
 
     def add(self, a: int, b: int) -> int:
         return self.make("add", a, b)

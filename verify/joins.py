@@ -21,7 +21,7 @@ from verify.expressions import FIRST, UNKNOWN, WORD
 from verify.graph import Graph
 from verify.lanes import Bools, Ints, Lanes
 from verify.specialise import Cuts, View
-from verify.state import Column, State
+from verify.state import Column, Fact, State
 
 SAMPLE = 3
 
@@ -56,6 +56,8 @@ class Joiner:
         self.thresholds = program.ensemble.thresholds()
         self.features = next((n.args for n in program.nodes if n.op is Op.TREES), ())
         self.after_trees = _dependents(program)
+        inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
+        self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
         self.gave_up = False
 
     def __call__(self, number: int, lanes: Lanes) -> Lanes:
@@ -104,7 +106,8 @@ class Joiner:
         for number in np.unique(lanes.facts):
             rows = lanes.facts == number
             for condition, _ in self.state.fact_sets[number]:
-                for atom in self.state.pool.atoms(condition):
+                _, word = self.state.definitions.get(condition, (0, condition))
+                for atom in self.state.pool.atoms(word):
                     found[atom] = found[atom] | rows if atom in found else rows
         return found
 
@@ -217,6 +220,11 @@ class Joiner:
                 merged.values[n, at] = name
             sets = [self.state.fact_sets[f] for f in np.unique(lanes.facts[rows])]
             merged.facts[at] = self.state.facts(frozenset.intersection(*sets))
+        self._keep_words(view, merged, classes, counts, first)
+        for at, rows in enumerate(groups):
+            if len(rows) == 1:
+                continue
+            renamed = {n: name for n, name in names.items() if _mixed(lanes.values[n, rows])}
             meeting = Meeting(
                 number,
                 lanes.origin[rows],
@@ -235,15 +243,33 @@ class Joiner:
         """Put what the lanes know of cuts and features into words that outlive the joining."""
         by_name = {self.cuts.node(n): n for n in range(len(self.program.nodes)) if self.cuts.narrow(n)}
         nodes = {by_name[name] for name in names.values() if name in by_name} | set(self.features)
-        for n in sorted(nodes):
-            if self.program.nodes[n].op in (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST):
-                continue
+        for n in self.computed:
             low, high = view.bounds(n)
+            if n not in nodes and not (low == high).any():
+                continue
             row = self.state.base(self.cuts.node(n))
             self.state.widen(lanes)
             fine = low <= high
             lanes.low[row] = np.where(fine, np.maximum(lanes.low[row], low), lanes.low[row])
             lanes.high[row] = np.where(fine, np.minimum(lanes.high[row], high), lanes.high[row])
+
+    def _keep_words(self, view: View, merged: Lanes, classes: Ints, counts: Ints, first: Ints) -> None:
+        """Note which node is which word, where all joined lanes say so and what is left of them no longer does."""
+        everything = list(range(len(merged.values)))
+        after = View(self.state, self.cuts, merged, self.used(merged, everything))
+        found: list[set[Fact]] = [set() for _ in counts]
+        for n in self.computed:
+            before = view.words(n)
+            word = before[first]
+            same = np.bincount(classes, before == word[classes], len(counts)) == counts
+            lost = same & (counts > 1) & (word >= FIRST) & (word != self.cuts.node(n)) & (after.words(n) != word)
+            if lost.any():
+                after.learn(n, np.where(lost, word, after.words(n)))
+                for at in np.flatnonzero(lost):
+                    found[at].add(self.state.definition(n, self.cuts.node(n), int(word[at])))
+        for at, facts in enumerate(found):
+            if facts:
+                merged.facts[at] = self.state.facts(self.state.fact_sets[merged.facts[at]] | facts)
 
 
 def _dependents(program: Program) -> list[int]:

@@ -71,6 +71,20 @@ class View:
         self._bounds: dict[int, tuple[Ints, Ints]] = {}
         self._leaves: dict[int, tuple[Ints, Ints]] = {}
         self._sums: list[tuple[Ints, Ints, Bools]] = []
+        self._definitions = self._defined_by_facts()
+
+    def _defined_by_facts(self) -> dict[int, Ints]:
+        """Words of the nodes that the lanes' facts define; UNKNOWN where they do not."""
+        found: dict[int, Ints] = {}
+        for number in np.unique(self.lanes.facts):
+            defined = [
+                self.state.definitions[c] for c, _ in self.state.fact_sets[number] if c in self.state.definitions
+            ]
+            rows = self.lanes.facts == number if defined else None
+            for n, word in defined:
+                column = found.setdefault(n, np.full(self.count, UNKNOWN, dtype=np.int64))
+                column[rows] = word
+        return found
 
     def words(self, n: int) -> Ints:
         """Expressions of node n; UNKNOWN where none was found."""
@@ -82,6 +96,10 @@ class View:
                 found = np.where(low == high, low & WORD, found)
             self._words[n] = found
         return found
+
+    def learn(self, n: int, column: Ints) -> None:
+        """Take as known what node n is."""
+        self._raw[n] = self._words[n] = column
 
     def bounds(self, n: int) -> tuple[Ints, Ints]:
         found = self._bounds.get(n)
@@ -145,6 +163,9 @@ class View:
             found, atom = self._defined(n), self.cuts.node(n)
             if atom in self.used:
                 found = np.where(self.used[atom], atom, found)
+            if n in self._definitions:
+                word = self._definitions[n]
+                found = np.where(word == UNKNOWN, found, word)
             if atom in self.cuts.declared:
                 found = np.where(found == UNKNOWN, atom, found)
             self._raw[n] = found

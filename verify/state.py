@@ -38,7 +38,10 @@ class Structure:
 
 @dataclass
 class State:
-    """See the module's docstring. ``structures`` are the arguments a0, a1, a2: flow, event, params."""
+    """See the module's docstring. ``structures`` are the arguments a0, a1, a2: flow, event, params.
+
+    ``definitions``: facts of the form "node n is this word", known by their conditions.
+    """
 
     structures: tuple[Structure, ...]
     constants: tuple[int, bytes]
@@ -48,6 +51,7 @@ class State:
     words: list[int] = field(default_factory=list)
     ranges: list[tuple[int, int]] = field(default_factory=list)
     fact_sets: list[frozenset[Fact]] = field(default_factory=lambda: [frozenset()])
+    definitions: dict[int, tuple[int, int]] = field(default_factory=dict)
     trails: Trails = field(default_factory=Trails.empty)
     _fact_numbers: dict[frozenset[Fact], int] = field(default_factory=lambda: {frozenset(): 0})
 
@@ -68,6 +72,12 @@ class State:
         if found == len(self.fact_sets):
             self.fact_sets.append(known)
         return found
+
+    def definition(self, node: int, atom: int, word: int) -> Fact:
+        """The fact that a node of the program, whose name is ``atom``, is a word."""
+        condition = self.pool.make("eq", atom, word)
+        self.definitions[condition] = (node, word)
+        return condition, True
 
     def widen(self, lanes: Lanes) -> None:
         lanes.widen(len(self.columns), self.ranges)
