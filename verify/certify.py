@@ -20,8 +20,7 @@ from verify.costs import CycleModel, cycle_model
 from verify.expressions import UNKNOWN
 from verify.failures import Failure
 from verify.joins import Meeting
-from verify.prove import Limits, Proof
-from verify.prove import _Run as Run
+from verify.prove import Limits, Proof, Run, attempt
 from verify.worst import Worst
 
 SOLVERS = ("z3-solver", "bitwuzla")
@@ -86,10 +85,9 @@ def certify(
 def _prove(built: Built, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:
     """The proof, and the cuts that the checker needs: where all, or nearly all, paths become one."""
     start = time.monotonic()
-    run = Run(built.image, built.program, built.firmware.layouts, built.engine, model, Limits())
-    failures = run.execute()
+    run, failures = attempt(built.image, built.program, built.firmware.layouts, built.engine, model, Limits())
     worst = None if failures else run.worst()
-    proof = run.proof([run.shown(f) for f in failures], worst, time.monotonic() - start)
+    proof = run.proof(failures, worst, time.monotonic() - start)
     meetings = run.joiner.meetings[1:] if run.joiner and not failures else []
     joins = Counter(m.number for m in meetings)
     return proof, tuple(_cut(run, m) for m in meetings if joins[m.number] <= MOST_JOINS)

@@ -21,6 +21,7 @@ from verify.state import State
 
 A0 = 10
 ENOUGH = 4  # failures, to stop at
+ADVICE = "try another compiler, -O1 or -Os, or emit with --form branches"
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,11 @@ class Returns:
             lane = lanes.take(np.array([row]))
             if word != UNKNOWN and self._proved(lane, word, node, bits, f"{what} at {address:#x}"):
                 continue
-            kind = "wrong-result" if bits == 32 and what.startswith("the return") else "wrong-context"
-            text = f"{what} at the return at {address:#x} is {self.state.pool.text(word)[:200]}"
-            wrong = self.program.nodes[node].name or f"node {node}"
-            self.failed.append(Difference(Failure(kind, address, f"{text}, not {wrong}"), lane, word, node, bits))
+            name = f"{self.program.nodes[node].name} (node {node})".strip()
+            text = (
+                f"{what} at the return at {address:#x}, {self.state.pool.text(word)[:200]}, was not shown to be {name}"
+            )
+            self.failed.append(Difference(Failure("not-proved", address, f"{text}; {ADVICE}"), lane, word, node, bits))
 
     def _proved(self, lane: Lanes, word: int, node: int, bits: int, about: str) -> bool:
         return self.solvers.prove(difference(self.state, self.cuts, lane, word, node, bits), about)

@@ -123,6 +123,8 @@ class Pool:
             a, b, shift = x, y, shift - i - j
         if 0 in (a, b):
             return 0
+        if shift > 32:
+            return self.make("srl", self.product(a, b, 32), shift - 32)
         (la, ha), (lb, hb) = self.range(a), self.range(b)
         if shift == 0 or (min(la, lb) >= 0 and ha * hb <= WORD):
             return self.make("srl", self.make("mul", a, b), shift) if shift < 32 else 0
@@ -134,15 +136,20 @@ class Pool:
         if e < FIRST:
             k = (e & -e).bit_length() - 1 if e else 0
             return e >> k, k
-        constant, terms = self.linear(e)
-        factors = [signed(factor) for _, factor in terms]
-        k = min((n & -n).bit_length() - 1 for n in (constant, *factors) if n)
-        for first in (constant, signed(constant)) if k else ():
-            inner = self.sum(first >> k, ((word, n >> k) for (word, _), n in zip(terms, factors, strict=True)))
+        for inner, k in self.halved(e):
             low, high = self.range(inner)
             if low >= 0 and high << k <= WORD:
                 return inner, k
         return e, 0
+
+    def halved(self, e: int) -> list[tuple[int, int]]:
+        """Words that times a power of two (its exponent) are this word, mod 2^32."""
+        constant, terms = self.linear(e)
+        factors = [signed(factor) for _, factor in terms]
+        k = min((n & -n).bit_length() - 1 for n in (constant, *factors) if n)
+        constants = sorted({constant, signed(constant)}, reverse=True) if k else []
+        parts = [(word, n >> k) for (word, _), n in zip(terms, factors, strict=True)]
+        return [(self.sum(first >> k, parts), k) for first in constants]
 
     def add(self, a: int, b: int) -> int:
         return self.make("add", a, b)
@@ -289,6 +296,8 @@ class Pool:
         if op == "xor" and b == MODULUS >> 1:
             return self.sum(b, ((a, 1),))
         low, high = self.range(a)
+        if op == "xor" and b == 1 and low >= 0 and high <= 1:
+            return self.sum(1, ((a, -1),))
         if op == "and" and b & (b + 1) == 0 and low >= 0 and high <= b:
             return a
         if op == "and" and self.op(a) == "or":

@@ -24,6 +24,7 @@ from verify.specialise import Cuts, View
 from verify.state import Column, Fact, State
 
 SAMPLE = 3
+MOST_CAREFUL = 4000
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,20 @@ class Meeting:
 
 
 class Joiner:
-    """Joins lanes; ``meetings[n]`` is origin n. Origin 0 is the call."""
+    """Joins lanes; ``meetings[n]`` is origin n. Origin 0 is the call.
+
+    ``careful``: where lanes are few, join only those that say the same of every value of the program.
+    """
 
     def __init__(
-        self, state: State, graph: Graph, program: Program, cuts: Cuts, model: CycleModel, give_up: int
+        self,
+        state: State,
+        graph: Graph,
+        program: Program,
+        cuts: Cuts,
+        model: CycleModel,
+        give_up: int,
+        careful: bool = False,
     ) -> None:
         self.state, self.graph, self.program, self.cuts = state, graph, program, cuts
         self.model, self.give_up = model, give_up
@@ -59,6 +70,7 @@ class Joiner:
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
         self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
         self.gave_up = False
+        self.careful = careful
 
     def __call__(self, number: int, lanes: Lanes) -> Lanes:
         columns = self._forget(number, lanes)
@@ -70,6 +82,9 @@ class Joiner:
         if self._trees_done(lanes, columns, live, names) or (len(lanes) > self.give_up and self._part(names)):
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
+        if self.careful and len(lanes) <= MOST_CAREFUL:
+            named = set(names.values())
+            known += [view.words(n) for n in self.computed if self.cuts.node(n) not in named]
         keys = np.stack([*kept, *known, costs])
         first, classes, counts = _classes(keys)
         if len(first) == len(lanes):
@@ -265,11 +280,11 @@ class Joiner:
             lost = same & (counts > 1) & (word >= FIRST) & (word != self.cuts.node(n)) & (after.words(n) != word)
             if lost.any():
                 after.learn(n, np.where(lost, word, after.words(n)))
-                for at in np.flatnonzero(lost):
+                for at in np.flatnonzero(lost).tolist():
                     found[at].add(self.state.definition(n, self.cuts.node(n), int(word[at])))
-        for at, facts in enumerate(found):
-            if facts:
-                merged.facts[at] = self.state.facts(self.state.fact_sets[merged.facts[at]] | facts)
+        for at, added in enumerate(found):
+            if added:
+                merged.facts[at] = self.state.facts(self.state.fact_sets[merged.facts[at]] | added)
 
 
 def _dependents(program: Program) -> list[int]:

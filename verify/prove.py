@@ -86,13 +86,41 @@ def prove(
 ) -> Proof:
     """Prove equality, safety and the worst case of ``rlcc_decide`` in a linked program."""
     limits, start = limits or Limits(), time.monotonic()
-    run = _Run(image, program, layouts, profile, model or cycle_model(profile), limits)
-    failures = run.execute()
+    run, failures = attempt(image, program, layouts, profile, model or cycle_model(profile), limits)
     worst = None if failures else run.worst()
-    return run.proof([run.shown(failures[0]), *failures[1:]] if failures else [], worst, time.monotonic() - start)
+    return run.proof(failures, worst, time.monotonic() - start)
 
 
-class _Run:
+def attempt(
+    image: Image,
+    program: Program,
+    layouts: Mapping[str, Layout],
+    profile: Profile,
+    model: CycleModel,
+    limits: Limits,
+) -> tuple["Run", list[Failure]]:
+    """Equality and safety: first with lanes joined freely, then carefully, where the first leaves open what holds."""
+    run = Run(image, program, layouts, profile, model, limits)
+    failures = run.execute()
+    if failures:
+        failures[0] = run.run_randomly(failures[0])
+    if not failures or failures[0].example or not run.returns.failed:
+        return run, failures
+    again = Run(image, program, layouts, profile, model, limits, careful=True)
+    if not again.execute():
+        return again, []
+    return run, [run.solved(failures[0]), *failures[1:]]
+
+
+def refuted(failure: Failure, example: Example, text: str) -> Failure:
+    """A failure with an input that shows it; what was only not proved is wrong then."""
+    kind = failure.kind
+    if kind == "not-proved":
+        kind = "wrong-result" if text.startswith("return ") else "wrong-context"
+    return replace(failure, kind=kind, example=example, shown=text)
+
+
+class Run:
     """One proof from beginning to end."""
 
     def __init__(
@@ -103,7 +131,10 @@ class _Run:
         profile: Profile,
         model: CycleModel,
         limits: Limits,
+        *,
+        careful: bool = False,
     ) -> None:
+        self.careful = careful
         self.image, self.program, self.layouts, self.profile = image, program, layouts, profile
         self.model, self.limits = model, limits
         self.state = State(structures(program, layouts), _constants(image))
@@ -118,7 +149,9 @@ class _Run:
     def execute(self) -> list[Failure]:
         try:
             graph = self.graph = build_graph(decode_image(self.image), self.image.symbols[ENTRY])
-            joiner = self.joiner = Joiner(self.state, graph, self.program, self.cuts, self.model, self.limits.cells)
+            joiner = self.joiner = Joiner(
+                self.state, graph, self.program, self.cuts, self.model, self.limits.cells, self.careful
+            )
 
             def done(number: int, lanes: Lanes) -> None:
                 view = View(self.state, self.cuts, lanes, joiner.used(lanes, list(range(len(lanes.values)))))
@@ -151,21 +184,22 @@ class _Run:
     def runner(self) -> Runner:
         return Runner(self.image, self.program, self.layouts, self.profile, self.model, ENTRY)
 
-    def shown(self, failure: Failure) -> Failure:
-        """The failure with an input for which the code goes wrong, if one is found."""
+    def run_randomly(self, failure: Failure) -> Failure:
+        """The failure with an input for which the code goes wrong, if a random one does."""
         try:
-            runner = self.runner()
+            found = self.runner().search(TRIES)
         except IllegalInstruction:
             return failure
-        found = runner.search(TRIES)
-        if found:
-            return replace(failure, example=found[0], shown=found[1])
+        return refuted(failure, *found) if found else failure
+
+    def solved(self, failure: Failure) -> Failure:
+        """The failure with an input that a solver finds and the code gets wrong, if there is one."""
         for difference in sorted(self.returns.failed, key=lambda d: d.bits):  # those without a product first
             example = self._input(difference)
             if example is not None:
-                outcome = runner.run(example)
+                outcome = self.runner().run(example)
                 if not outcome.equal:
-                    return replace(failure, example=example, shown=outcome.text)
+                    return refuted(failure, example, outcome.text)
         return failure
 
     def _input(self, d: Difference) -> Example | None:

@@ -17,6 +17,7 @@ from verify.graph import KEPT, RA, SP, Graph
 from verify.lanes import Bools, Ints, Lanes, joined, words
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
 from verify.memory import load, store
+from verify.spans import Spans, products
 from verify.state import State
 
 PLAIN = ("add", "sub", "and", "or", "xor", "sll", "srl", "sra", "mul", "mulh", "mulhu", "mulhsu")
@@ -104,7 +105,9 @@ def _step(
     def constant(word: int) -> Ints:
         return np.full(count, word & WORD, dtype=np.int64)
 
-    if i.name in PLAIN:
+    if i.name == "mulhu":
+        value = products(Spans(state, lanes), a, b, 32)
+    elif i.name in PLAIN:
         value = words(state.pool, i.name, a, b)
     elif i.name in ("slt", "sltu", "slti", "sltiu"):
         op = WITH_IMMEDIATE.get(i.name, i.name)

@@ -19,7 +19,8 @@ from spec.program import Op, Program
 from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.forks import implied
-from verify.lanes import Bools, Ints, Lanes, pairs, words
+from verify.lanes import Bools, Ints, Lanes, words
+from verify.spans import Spans, products
 from verify.state import State
 
 HALF = MODULUS >> 1
@@ -66,6 +67,7 @@ class View:
     def __init__(self, state: State, cuts: Cuts, lanes: Lanes, used: dict[int, Bools]) -> None:
         self.state, self.cuts, self.lanes, self.used = state, cuts, lanes, used
         self.program, self.pool, self.count = cuts.program, state.pool, len(lanes)
+        self.spans = Spans(state, lanes)
         self._raw: dict[int, Ints] = {}
         self._words: dict[int, Ints] = {}
         self._bounds: dict[int, tuple[Ints, Ints]] = {}
@@ -142,11 +144,10 @@ class View:
     def _known(self, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """Bounds narrowed by the intervals of the words that stand for the node."""
         for word in np.unique(column):
-            row = self.state.bases.get(int(word))
-            if row is None or row >= len(self.lanes.low):
+            if word < FIRST:
                 continue
             at = column == word
-            first, last = self.lanes.low[row, at], self.lanes.high[row, at]
+            first, last = (end[at] for end in self.spans.of(int(word)))
             below, above = high[at] + 1, low[at] - 1
             for turn in (-MODULUS, 0, MODULUS):
                 a, b = np.maximum(first + turn, low[at]), np.minimum(last + turn, high[at])
@@ -217,7 +218,7 @@ class View:
             case Op.SELECT:
                 low, high = self.bounds(node.args[0])
                 decided = np.where(low == high, low, -1)
-                return self._chosen(decided, self.words(node.args[1]), self.words(node.args[2]))
+                return self._step(n, self._chosen(decided, self.words(node.args[1]), self.words(node.args[2])))
             case Op.TABLE:
                 low, high = self.bounds(node.args[0])
                 table = np.array(self.program.tables[node.imm], dtype=np.int64)
@@ -229,16 +230,25 @@ class View:
         return nothing
 
     def _product(self, args: tuple[int, ...], shift: int) -> Ints:
-        a, b = (self.words(x) for x in args)
-        result = np.full(self.count, UNKNOWN, dtype=np.int64)
-        for x, y, rows in pairs(a, b):
-            result[rows] = self.pool.product(x, y, shift)
-        return result
+        return products(self.spans, self.words(args[0]), self.words(args[1]), shift)
 
     def _chosen(self, first: Ints, yes: Ints, no: Ints) -> Ints:
         """``yes`` where ``first`` is 1, ``no`` where it is 0; where it is not known, what both are if they agree."""
         either = np.where(yes == no, yes, UNKNOWN)
         return np.where(first == 1, yes, np.where(first == 0, no, either))
+
+    def _step(self, n: int, found: Ints) -> Ints:
+        """Where a choice is not decided, but its two sides differ by a constant k: the second + k * the condition."""
+        args = self.program.nodes[n].args
+        if not self.cuts.narrow(n) or not (found == UNKNOWN).any():
+            return found
+        condition, yes, no = (self.words(x) for x in args)
+        difference = words(self.pool, "sub", yes, no)
+        fine = (found == UNKNOWN) & (condition != UNKNOWN) & (difference >= 0) & (difference < FIRST)
+        if not fine.any():
+            return found
+        sums = words(self.pool, "add", no, words(self.pool, "mul", difference, condition))
+        return np.where(fine, sums, found)
 
     def _greater(self, x: int, y: int) -> Ints:
         """1 where node x > node y, 0 where not, -1 where the lane does not say."""
@@ -261,7 +271,9 @@ class View:
     def _equal(self, x: int, y: int) -> Ints:
         (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
         known = np.where((la == ha) & (lb == hb) & (la == lb), 1, np.where((la > hb) | (lb > ha), 0, -1))
-        if self.cuts.narrow(x) and self.cuts.narrow(y):
+        nodes = [self.program.nodes[n] for n in (x, y)]
+        low, high = min(n.low for n in nodes), max(n.high for n in nodes)
+        if (low >= 0 and high <= WORD) or (low >= -HALF and high < HALF):  # else -1 and 2^32 - 1 are one word
             self._ask(known, "eq", self.words(x), self.words(y))
         return known
 

@@ -1,0 +1,124 @@
+"""Ranges of words in the lanes: what a lane's intervals say about everything that is computed from the compared words.
+
+A range low..high is one of integers that the word is congruent to mod 2^32, as ``Pool.range``, but for each lane.
+"""
+
+import numpy as np
+
+from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD
+from verify.lanes import Bools, Ints, Lanes, pairs
+from verify.state import State
+
+HALF = MODULUS >> 1
+FITS = 1 << 62
+Span = tuple[Ints, Ints]
+
+
+class Spans:
+    """Ranges of words in some lanes, each computed once."""
+
+    def __init__(self, state: State, lanes: Lanes) -> None:
+        self.state, self.pool, self.lanes = state, state.pool, lanes
+        self._known: dict[int, Span] = {}
+        self._masked: dict[int, list[tuple[int, int]]] = {}
+        for word, row in state.bases.items():
+            if state.pool.op(word) == "and" and row < len(lanes.low):
+                mask, rest = sorted(state.pool.operands(word))
+                if mask < FIRST and mask & (mask + 1) == 0:
+                    self._masked.setdefault(rest, []).append((mask, row))
+
+    def of(self, word: int) -> Span:
+        """Bounds, one a lane."""
+        found = self._known.get(word)
+        if found is None:
+            low, high = self._computed(word)
+            row = self.state.bases.get(word)
+            if row is not None and row < len(self.lanes.low):
+                first, last = self.lanes.low[row], self.lanes.high[row]
+                a, b = np.maximum(low, first), np.minimum(high, last)
+                low, high = np.where(a <= b, a, first), np.where(a <= b, b, last)
+            for mask, masked in self._masked.get(word, ()):  # a mask that drops nothing: what is known of the rest
+                fine = (low >= 0) & (high <= mask)
+                first, last = self.lanes.low[masked], self.lanes.high[masked]
+                a, b = np.maximum(low, first), np.minimum(high, last)
+                low, high = np.where(fine & (a <= b), a, low), np.where(fine & (a <= b), b, high)
+            found = self._known[word] = (low, high)
+        return found
+
+    def _computed(self, word: int) -> Span:
+        """From the ranges of the operands, where they say more than ``Pool.range``."""
+        pool, count = self.pool, len(self.lanes)
+        bounds = pool.range(word)
+        whole = (np.full(count, bounds[0], dtype=np.int64), np.full(count, bounds[1], dtype=np.int64))
+        op, args = pool.op(word), pool.operands(word)
+        found: Span | None = None
+        if op == "linear":
+            found = self._sum(word)
+        elif op in ("srl", "sra") and args[1] < FIRST:
+            low, high = self.of(args[0])
+            least = 0 if op == "srl" else -HALF
+            if (low >= least).all() and (high < (MODULUS if op == "srl" else HALF)).all():
+                found = (low >> args[1], high >> args[1])
+        elif op == "and" and min(args) < FIRST:
+            low, high = self.of(max(args))
+            fine = (low >= 0) & (high <= min(args)) & (min(args) & (min(args) + 1) == 0)
+            found = (np.where(fine, low, whole[0]), np.where(fine, high, whole[1]))
+        elif op in ("product", "mul"):
+            found = self._product(args[0], args[1], args[2] if op == "product" else 0)
+        if found is None:
+            return whole
+        fine = (whole[0] <= found[0]) & (found[0] <= found[1]) & (found[1] <= whole[1])
+        return np.where(fine, found[0], whole[0]), np.where(fine, found[1], whole[1])
+
+    def _sum(self, word: int) -> Span | None:
+        constant, terms = self.pool.linear(word)
+        constant = constant - MODULUS if constant >= HALF else constant
+        factors = [f - MODULUS if f >= HALF else f for _, f in terms]
+        ranges = [self.pool.range(w) for w, _ in terms]
+        if sum(abs(f) * max(abs(a), abs(b)) for f, (a, b) in zip(factors, ranges, strict=True)) >= FITS:
+            return None
+        low = high = np.full(len(self.lanes), constant, dtype=np.int64)
+        for (part, _), factor in zip(terms, factors, strict=True):
+            a, b = self.of(part)
+            low, high = low + np.minimum(a * factor, b * factor), high + np.maximum(a * factor, b * factor)
+        first, last = self.pool.range(word)
+        turn = np.where(low < first, MODULUS, np.where(high > last, -MODULUS, 0))
+        return low + turn, high + turn
+
+    def _product(self, x: int, y: int, shift: int) -> Span | None:
+        (a, b), (c, d) = self.of(x), self.of(y)
+        if (a < 0).any() or (c < 0).any() or (b > WORD).any() or (d > WORD).any():
+            return None
+        ends = [(p.astype(np.uint64) * q.astype(np.uint64)) >> np.uint64(shift) for p, q in ((a, c), (b, d))]
+        fine = ends[1] <= np.uint64(WORD)
+        return tuple(np.where(fine, e, np.uint64(w)).astype(np.int64) for e, w in zip(ends, (0, WORD), strict=True))  # type: ignore[return-value]
+
+
+def products(spans: Spans, a: Ints, b: Ints, shift: int) -> Ints:
+    """The low words of (a * b) >> shift, as ``Pool.product``; powers of two are also taken out where only the lane
+    says that a factor has not overflowed."""
+    pool = spans.pool
+    result = np.full(len(a), UNKNOWN, dtype=np.int64)
+    for x, y, rows in pairs(a, b):
+        if UNKNOWN in (x, y):
+            continue
+        for p, i, some in _factors(spans, x, rows):
+            for q, j, both in _factors(spans, y, rows[some]):
+                at = rows[some][both]
+                if at.size:
+                    taken = i + j <= shift
+                    result[at] = pool.product(p, q, shift - i - j) if taken else pool.product(x, y, shift)
+    return result
+
+
+def _factors(spans: Spans, word: int, rows: Ints) -> list[tuple[int, int, Bools]]:
+    """A factor without its power of two in the lanes where that is exact, as it is in the others."""
+    everywhere = np.ones(len(rows), dtype=bool)
+    if word < FIRST or spans.pool.stripped(word)[1]:
+        return [(word, 0, everywhere)]
+    for inner, k in spans.pool.halved(word):
+        low, high = spans.of(inner)
+        fine = (low[rows] >= 0) & (high[rows] <= WORD >> k)
+        if fine.any():
+            return [(inner, k, fine), (word, 0, ~fine)]
+    return [(word, 0, everywhere)]
