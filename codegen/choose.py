@@ -153,7 +153,7 @@ def _label(candidate: Lowered) -> str:
 
 def _too_tight(candidates: list[Lowered], limits: Limits, engine: Engine) -> str:
     if not candidates:
-        return "no tree fits the form asked for; choose --form auto"
+        return "no tree takes the form asked for within the limits; raise --max-table or choose --form auto"
     least = {
         "code": min(c.code_bytes for c in candidates),
         "table": min(c.table_bytes for c in candidates),

@@ -66,6 +66,8 @@ def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choice
 def options_for(target: str, options: Options) -> Options:
     """The options with the form that the target asks for, if it does; InputError where another was asked for."""
     form = None if target == ALL else target_named(target).form
+    if form is not None and options.one_function:
+        raise InputError(f"the target {target} wants a function a tree; leave out --one-function")
     if form is None or options.form == form:
         return options
     if options.form != "auto":

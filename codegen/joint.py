@@ -99,7 +99,8 @@ def packed(forest: Forest, groups: Sequence[Group]) -> tuple[Group, ...] | None:
     """The groups with their fields and offsets, widest last; None where a word cannot hold the fields.
 
     The widest is last, so that behind each narrower table follow (or are padded) as many entries as its field can name:
-    no word whatsoever leads its look-up out of the array. The topmost field needs no mask.
+    no word whatsoever leads its look-up out of the array. The topmost field needs no mask: no sum of words leads it
+    out.
 
     The bias goes into the table of a sum's last group; where a sum has only one group and no other tree, so do its
     limits: its entries are then the clamped sums themselves.

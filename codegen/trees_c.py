@@ -67,12 +67,15 @@ class TreePrinter:
         lines = _array("leaves", self.lowered.array) if self.lowered.groups else []
         for place in self.lowered.indexed:
             tree = self.lowered.tree(place)
-            lines += _array(f"leaves_{_number(place)}", table_of(tree, questions_of(tree)))
+            if questions_of(tree):
+                lines += _array(f"leaves_{_number(place)}", table_of(tree, questions_of(tree)))
         return lines
 
     def statements(self, names: Sequence[str], value: Callable[[int, str], str]) -> list[Statement]:
         """Statements after which ``names[i]`` holds sum i. ``value(feature, type)`` is a feature as an operand."""
         lines: list[Statement] = []
+        if self.lowered.groups and not self.lowered.searches:  # trees that cancel each other: one entry, no question
+            lines.append(Statement("const uint32_t place = 0U;"))
         for position, search in enumerate(self.lowered.searches):
             function = self._search(search)
             call = f"{function.name}({value(search.placing.feature, self.types[search.placing.feature])})"
@@ -122,10 +125,13 @@ class TreePrinter:
     def _indexed(self, place: tuple[int, int], name: str, value: Callable[[int, str], str]) -> list[Statement]:
         tree = self.lowered.tree(place)
         questions = questions_of(tree)
+        if isinstance(tree, Leaf):
+            return [Statement(f"{name} += {literal(tree.value, I32)};")]
         index = f"index_{_number(place)}"
         lines = []
-        for bit, (feature, threshold) in enumerate(questions):
+        for bit, (feature, asked_for) in enumerate(questions):
             ctype = self.types[feature]
+            threshold = self._threshold(feature, asked_for)
             asked = f"({value(feature, ctype)} > {literal(threshold, ctype)}) ? (uint32_t){1 << bit}U : 0U"
             lines.append(
                 Statement(
@@ -195,10 +201,7 @@ class TreePrinter:
     ) -> list[str]:
         """An if-else whose first side is what lies above the threshold, or below it."""
         ctype = self.types[feature]
-        low, high = RANGES[ctype]
-        if threshold < low:
-            raise InputError(f"the threshold {threshold} of {name} lies below its type; leave the pass prune in")
-        threshold = min(threshold, high)  # above the type: never true, as it should be
+        threshold = self._threshold(feature, threshold)
         meaning = self._meaning(feature, threshold)
         comment = (f" /* {meaning} */" if above else f" /* not {meaning} */") if meaning else ""
         sign = ">" if above else "<="
@@ -209,6 +212,14 @@ class TreePrinter:
             *second,
             f"{pad}}}",
         ]
+
+    def _threshold(self, feature: int, threshold: int) -> int:
+        """The threshold as the feature's type can say it."""
+        low, high = RANGES[self.types[feature]]
+        if threshold < low:
+            name = self.lowered.forest.features[feature].name
+            raise InputError(f"the threshold {threshold} of {name} lies below its type; leave the pass prune in")
+        return min(threshold, high)  # above the type: never true, as it should be
 
     def _meaning(self, feature: int, threshold: int) -> str:
         return self.physical(feature, threshold) if self.physical else ""

@@ -8,7 +8,7 @@ from rlcc.recipe import EmulateOptions
 from rlcc.verdict import Check
 from spec.errors import InputError
 from verify.certificate import Certificate, read_certificate
-from verify.check.recheck import Progress, rebuilt, recheck
+from verify.check.recheck import Progress, calibrated_again, rebuilt, recheck
 from verify.check.walk import Refused
 
 NAME = "certificate.json"
@@ -44,7 +44,8 @@ def discard(path: Path) -> None:
 
 def certified(firmware: Path, path: Path, engine: EmulateOptions, progress: Progress | None = None) -> Certified:
     """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL."""
-    how = f"rlcc verify {firmware} --profile {engine.profile} --out {path}"
+    made = f"--profile {engine.profile} --compiler {engine.compiler} --optimise {engine.optimise}"
+    how = f"rlcc verify {firmware} {made} --out {path}"
     if not path.is_file():
         return Certified(_check("there is none", passed=False, detail=f"prove the firmware: {how}"), None)
     try:
@@ -52,7 +53,9 @@ def certified(firmware: Path, path: Path, engine: EmulateOptions, progress: Prog
         wrong = _of_another(certificate, engine)
         if wrong:
             return Certified(_check(wrong, passed=False, detail=f"prove the firmware again: {how}"), None)
-        recheck(certificate, rebuilt(certificate, firmware), progress=progress)
+        built = rebuilt(certificate, firmware)
+        recheck(certificate, built, progress=progress)
+        calibrated_again(certificate, built, progress)
     except (Refused, InputError) as error:
         return Certified(_check(str(error), passed=False, detail=f"prove the firmware again: {how}"), None)
     return Certified(_check(f"{certificate.hash[:12]} holds", passed=True), certificate)

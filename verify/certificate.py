@@ -10,9 +10,9 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.compile import C_FLAGS, Compiler, compile_policy, link_program
 from emulator.firmware import ENTRY, PROGRAM, Firmware, read_firmware
@@ -51,7 +51,7 @@ class Subject(_Part):
     entry: str
     compiler: str
     compiler_version: str
-    flags: list[str]
+    flags: Annotated[list[str], Field(min_length=1)]
 
 
 class Engine(_Part):
@@ -85,7 +85,7 @@ class CutClaim(_Part):
 
     pc: int
     holds: dict[str, str]
-    bounds: dict[str, list[int]]
+    bounds: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]]
 
 
 class Query(_Part):
@@ -133,9 +133,11 @@ class Built:
             layout = self.firmware.layouts[block.name]
             try:
                 columns = {f: [witness[f"{block.name}.{f}"]] for f in layout.fields}
+                found.append(layout.pack(columns, 1).tobytes())  # type: ignore[arg-type]
             except KeyError as error:
                 raise InputError(f"the certificate's witness lacks {error}; {AGAIN}") from None
-            found.append(layout.pack(columns, 1).tobytes())  # type: ignore[arg-type]
+            except OverflowError:
+                raise InputError(f"the certificate's witness does not fit {block.name}; {AGAIN}") from None
         return found
 
 

@@ -11,6 +11,7 @@ from codegen.lower import Dump, Options, check, lower
 from codegen.passes.fix import fixed
 from codegen.passes.highword import high_words
 from codegen.passes.idle import without_idle_clamps
+from spec.errors import InputError
 from spec.program import Op, Program
 
 
@@ -51,7 +52,10 @@ def lower_program(
     if "high-word" not in options.without:
         program = high_words(program)
         dumps.append(Dump("high-word", text_of(program)))
-    trees = next((number for number, node in enumerate(program.nodes) if node.op is Op.TREES), None)
+    sums = [number for number, node in enumerate(program.nodes) if node.op is Op.TREES]
+    if len(sums) > 1:
+        raise InputError("a decision program with two sums of trees is not compiled; ask for them once")
+    trees = sums[0] if sums else None
     if trees is None:
         return LoweredProgram(program, None, (), -1, frozenset(), options.one_function, tuple(dumps))
     chain, low, high = _clamps(program, trees)
@@ -75,7 +79,7 @@ def _clamps(program: Program, trees: int) -> tuple[list[int], int, int]:
         if node is None or node.op not in (Op.MIN, Op.MAX):
             break
         bound = program.nodes[next((a for a in node.args if a != chain[-1]), chain[-1])]
-        if bound.op is not Op.CONST:
+        if bound.op is not Op.CONST or not -(2**31) <= bound.imm < 2**31:
             break
         # A later clamp clamps the earlier one's bounds too.
         low, high = (

@@ -47,6 +47,8 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
                 raise InputError("--target and --fix are for students; the C of a model fits any target")
             _emit_model(source, grid, options, seed, out, figures, dumps)
         else:
+            if not source.exists():
+                raise InputError(f"there is no {source}; give the folder of a student, or a model file")
             if grid is not None:
                 raise InputError("--grid is for model files; a student brings its grid along")
             stages.emit(source, options, seed, out, figures, dumps)

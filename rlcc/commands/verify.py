@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 from rich.markup import escape
 from rich.table import Table
 
@@ -13,6 +14,7 @@ from rlcc.console import Figures, Progress, console, stage
 from rlcc.options import FOLDER
 from rlcc.recipe import EmulateOptions
 from spec.documents import validate
+from spec.errors import InputError
 
 if TYPE_CHECKING:
     from verify.certify import Verification
@@ -29,7 +31,9 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--out", type=FOLDER, help="Write the certificate to this file (and the questions beside it).")
 @click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
+@click.pass_context
 def command(
+    context: click.Context,
     firmware: Path,
     profile: str,
     compiler: str,
@@ -43,11 +47,27 @@ def command(
 
     Exit code 0: proved (or the certificate holds); 1: refuted or not proved; 2: could not run.
     """
+    said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if certificate is not None:
+        if said & {"profile", "compiler", "optimise", "out"}:
+            raise InputError("--check takes engine and compiler from the certificate; leave out all but --solver")
         with stage("verify") as (figures, progress):
             return _check(certificate, firmware, solver, figures, progress)
+    if "solver" in said:
+        raise InputError("--solver is for --check; the proof asks bitwuzla and z3")
+    _writable(out, firmware)
     given = {"profile": profile, "compiler": compiler, "optimise": optimise}
     return _prove(firmware, validate(EmulateOptions, given, "options of rlcc verify"), out)
+
+
+def _writable(out: Path | None, firmware: Path) -> None:
+    """The certificate goes neither into the firmware's folder, whose manifest would fail it, nor over a folder."""
+    if out is None:
+        return
+    if firmware.resolve() in out.resolve().parents:
+        raise InputError(f"{out} is in the folder of the firmware, which holds nothing else; choose another place")
+    if out.is_dir():
+        raise InputError(f"{out} is a folder; give the name of a file, for example {out / 'certificate.json'}")
 
 
 def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
@@ -115,13 +135,14 @@ def _outcome(returned: int, flow: dict[str, int]) -> str:
 
 def _check(path: Path, firmware: Path, solver: str, figures: Figures, progress: Progress) -> int:
     from verify.certificate import read_certificate
-    from verify.check.recheck import rebuilt, recheck
+    from verify.check.recheck import calibrated_again, rebuilt, recheck
     from verify.check.walk import Refused
 
     certificate = read_certificate(path)
     built = rebuilt(certificate, firmware)
     try:
         found = recheck(certificate, built, solver=solver, progress=progress)
+        calibrated_again(certificate, built, progress)
     except Refused as error:
         figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
         return 1

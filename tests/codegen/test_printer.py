@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from codegen.choose import FORMS, OBJECTIVES, Limits
 from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
-from codegen.kernel import head
+from codegen.kernel import head, kernel
 from codegen.layout import flow_layout
 from codegen.lower import PASSES, Options
 from codegen.passes.program import lower_program
@@ -104,7 +104,7 @@ def test_any_program_means_the_same_in_c_whatever_the_passes_and_the_form(progra
     try:
         source = printed(program, options)
     except InputError as error:  # sums beyond 32 bits and limits that no form keeps are refused, in words
-        refusals = ("32 bits cannot hold", "no form of these trees", "no tree fits the form")
+        refusals = ("32 bits cannot hold", "no form of these trees", "no tree takes the form", "two sums of trees")
         assume(not any(text in str(error) for text in refusals))
         raise
     with tempfile.TemporaryDirectory() as folder:
@@ -138,6 +138,60 @@ def test_a_shift_by_32_or_more_is_done_in_64_bits(op, value, places):
     b.state_out("rate_q30", b.add(Op.MIN, (node, b.const(5))))
     text = "\n".join(s.code for s in printer_of(b.finish(small)).statements())
     assert "shifted" not in text or "(uint64_t)" in text
+
+
+def kernel_values(ensemble, ranges, options, rows, folder, host_compiler, run):
+    """A kernel's value of each row of features."""
+    library = folder / "kernel.so"
+    library.with_suffix(".c").write_text(kernel(ensemble, ranges, options).c_source())
+    built = run(*host_compiler, *STRICT, *UBSAN, "-fPIC", "-shared", library.with_suffix(".c"), "-o", library)
+    assert built.returncode == 0, built.stderr
+    function = ctypes.CDLL(str(library)).rlcc_trees
+    return [function((ctypes.c_int32 * len(row))(*row)) for row in rows]
+
+
+CANCELLING = Ensemble(
+    ("f0", "f1"),
+    (
+        Tree((Split(0, 5), Split(1, 3)), (3, 0, 1, 2)),
+        Tree((Split(1, 3), Split(0, 5)), (-3, -1, 0, -2)),
+        Tree((), (4,)),
+    ),
+    7,
+    16,
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("without", [(), ("merge",), ("prune", "merge", "limits")])
+def test_trees_that_cancel_each_other_and_constant_trees_compile_in_every_form(
+    form, without, tmp_path, host_compiler, run
+):
+    rows = [[a, b] for a in (0, 5, 6, 9) for b in (0, 3, 4, 9)]
+    options = Options(form=form, without=without)
+    values = kernel_values(CANCELLING, [(0, 9)] * 2, options, rows, tmp_path, host_compiler, run)
+    assert values == [11] * len(rows)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "auto"])
+def test_a_threshold_below_the_type_is_refused_in_every_form_where_nothing_prunes_it(form):
+    """-5 as a uint32_t would be the greatest of thresholds, not the least."""
+    b = ProgramBuilder(Ensemble(("f0",), (Tree((Split(0, -5),), (1, 2)),), 0, 16))
+    rate = b.state_in("rate_q30", "uint32")
+    b.state_out("rate_q30", rate)
+    program = b.finish(b.add(Op.MAX, (b.add(Op.TREES, (rate,)), b.const(0))))
+    with pytest.raises(InputError, match="below its type"):
+        printed(program, Options(form=form, without=("prune",)))
+    assert "-5" not in printed(program, Options(form=form))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_clamp_beyond_32_bits_is_not_the_trees_own(form):
+    b = ProgramBuilder(Ensemble(("f0",), (Tree((Split(0, 5),), (1, 2)),), 0, 16))
+    rate = b.state_in("rate_q30", "uint32")
+    clamped = b.add(Op.MAX, (b.add(Op.TREES, (rate,)), b.const(1 << 40)))
+    b.state_out("rate_q30", b.add(Op.SHR, (clamped,), 20))
+    printed(b.finish(rate), Options(form=form, without=("idle",)))
 
 
 def test_a_product_shifted_by_32_is_done_in_64_bits():

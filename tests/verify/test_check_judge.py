@@ -163,6 +163,23 @@ def test_nothing_rests_on_a_wrong_cut(what: str) -> None:
     assert found.met == set()
 
 
+@pytest.mark.parametrize(
+    "span", [(1 << 32, 1 << 33), (-(1 << 40), -(1 << 31) - 1), (5, 4), (-1, 1 << 31), (-(1 << 40), 1 << 40)]
+)
+def test_a_bound_that_is_no_range_of_a_word_is_refused(span: tuple[int, int]) -> None:
+    """Cut to 32 bits the comparisons with it hold of every word; believed behind the cut, they hold of none."""
+    with pytest.raises(Refused, match="no range of a word"):
+        judge(None, replace(CUT, bounds={"event.response_ns": span}))
+
+
+def test_two_bounds_that_no_word_keeps_prove_nothing() -> None:
+    """They would make every path behind the cut impossible, and any worst case true."""
+    span = (-(1 << 40), -(1 << 31) - 1)
+    nowhere = Cut(BASE + 4, {}, {"event.response_ns": span, f"(xor event.response_ns {1 << 31})": span})
+    with pytest.raises(Refused):
+        judge(None, nowhere).bound()
+
+
 def test_a_cut_is_met_and_may_lie_behind_the_write() -> None:
     whole = Cut(AT["half"], {**KEPT, "x5": f"node.{LEAST}", "flow+0:4": f"node.{LEAST}"}, {})
     bounded = replace(CUT, bounds={f"node.{LEAST}": (0, (1 << 32) - 1), "params.rate_max_q30": (0, (1 << 32) - 1)})
@@ -184,7 +201,30 @@ def test_a_place_that_is_none_is_refused(place: str) -> None:
         judge(None, changed(**{place: "7"})).bound()
 
 
-@pytest.mark.parametrize("text", ["", "(+ 1", "node.9999", "(frobnicate 1 2)", "(+ 1)", "1 2", "event.", "(and 1 2 3)"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "(+ 1", "node.9999", "(frobnicate 1 2)", "(+ 1)", "1 2", "event.", "(and 1 2 3)", "--5", "²", "(+ 1 " * 3000],
+)
 def test_an_expression_that_cannot_be_read_is_one_sentence(text: str) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         judge(None, changed(x5=text)).bound()
+
+
+def test_a_narrow_field_of_one_program_is_forgotten_for_the_next() -> None:
+    """Sign extension of a half-word is idle where the field is an int16_t, and only there."""
+    code = {"load": encode("lh", A0, A0), "return": encode("jalr", 0, RA)}
+    words = list(code.values())
+    data = struct.pack(f"<{len(words)}I", *words)
+    image = Image((LoadedSection(".text", BASE, data),), {}, (BASE, BASE + len(data)), (0, 0), 0)
+
+    def judged(storage: str, kind: str) -> int:
+        b = ProgramBuilder(Ensemble((), (), 0, 16))
+        field = b.state_in("a", storage)
+        b.state_out("a", field)
+        flow = Layout("flow", np.dtype({"names": ["a"], "formats": [kind], "offsets": [0], "itemsize": 4}))
+        model = cycle_model(load_profile("ibex-small"))
+        return Judge(image, BASE, b.finish(field), {**LAYOUTS, "flow": flow}, (), model, 64, Oracle()).bound()
+
+    assert judged("int16", "<i2") > 0
+    with pytest.raises(Refused, match="another value"):
+        judged("int32", "<i4")

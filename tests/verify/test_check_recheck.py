@@ -1,6 +1,7 @@
 """Certificates of a small emitted firmware: one that holds, and every way of tampering with it."""
 
 import copy
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -200,6 +201,25 @@ def test_a_lie_is_refused_by_its_name(built: Built, content: dict[str, Any], wha
     path, change, why = LIES[what]
     with pytest.raises(Refused, match=why):
         recheck(certificate(put(content, path, change)), built)
+
+
+MALFORMED: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
+    "no flags": (("subject", "flags"), lambda _: []),
+    "a bound of three": (("cuts",), lambda _: [{"pc": 0, "holds": {}, "bounds": {"event.response_ns": [0, 1, 2]}}]),
+    "an input beyond its field": (("claims", "worst_case", "witness", "event.cnp_count"), lambda _: 1 << 40),
+    "an input below its field": (("claims", "worst_case", "witness", "event.cnp_count"), lambda _: -1),
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_a_malformed_certificate_is_refused_in_a_sentence(
+    built: Built, content: dict[str, Any], what: str, tmp_path: Path
+) -> None:
+    data = put(content, *MALFORMED[what])
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps({**data, "hash": content_hash(data)}))
+    with pytest.raises((Refused, InputError)):
+        recheck(read_certificate(path), built)
 
 
 def test_a_bound_below_the_truth_is_refused(built: Built, content: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from emulator.vectors import Layout
 from spec.program import Program
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of
-from verify.check.notation import NAME, evaluate, names_in
+from verify.check.notation import NAME, NUMBER, evaluate, names_in
 from verify.check.solver import Undecided
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
 from verify.check.walk import A0, POINTERS, SP, Bytes, Code, Lane, Refused, at_call, pointer, step
@@ -28,6 +28,10 @@ MOST_CHAINS = 20_000
 START = -1
 Key = tuple[int, Instruction | None]
 """A cut's number (START: the call) and the instruction before it, where that matters for the cycles."""
+
+
+MOST_PATHS = 50_000
+"""A certificate without enough cuts would keep the checker for ever."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,10 @@ class Judge:
         self._flow = structures["flow"]
         for number, cut in enumerate(self.cuts):
             self._at.setdefault(cut.pc, []).append(number)
+            for text, (low, high) in cut.bounds.items():
+                # Beyond a word the comparison on arrival would wrap and hold of everything: a bound that nobody checks.
+                if not (low <= high and fits(low, high)):
+                    raise Refused(f"the cut at {cut.pc:#x} bounds {text} by {low}..{high}, which is no range of a word")
 
     def bound(self, key: Key = (START, None)) -> int:
         """Cycles from a cut to the return, at most."""
@@ -154,6 +162,8 @@ class Judge:
                         raise
                 continue
             self.walked += 1
+            if self.walked > MOST_PATHS:
+                raise Refused(f"more than {MOST_PATHS} paths lie between the cuts; this certificate cannot be followed")
             self.deepest = max(self.deepest, lane.deepest)
 
     def _matters(self, lane: Lane) -> Instruction | None:
@@ -199,7 +209,7 @@ class Judge:
         """The cut a lane has come to: at its pc, all it says being so. A lane that is at none goes on by itself."""
         for number in self._at.get(lane.pc, ()):
             cut = self.cuts[number]
-            fixed = ((place(at), const(int(text))) for at, text in cut.holds.items() if text.lstrip("-").isdigit())
+            fixed = ((place(at), const(int(text))) for at, text in cut.holds.items() if NUMBER.fullmatch(text))
             if all(_location(lane, *where) is word for where, word in fixed) and self._holds(lane, free, cut):
                 self.met.add(number)
                 return number

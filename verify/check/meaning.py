@@ -34,6 +34,8 @@ def input_word(name: str, low: int, high: int) -> Term:
     bits = (high - low).bit_length()
     if bits < 32:
         NARROW[word] = (bits, low < 0)
+    else:  # another program in this process may have had a narrow one of this name
+        NARROW.pop(word, None)
     return word
 
 

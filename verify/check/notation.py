@@ -7,7 +7,8 @@ from verify.check.meaning import Meaning, signs
 from verify.check.terms import Term, const, extract, ite, make, unshifted, var
 
 TOKEN = re.compile(r"\(|\)|[^\s()]+")
-NAME = re.compile(r"(node|tree|sum)\.(\d+)")
+NUMBER = re.compile(r"-?[0-9]+")
+NAME = re.compile(r"(node|tree|sum)\.([0-9]+)")
 INPUT = re.compile(r"(event|params|flow|register|pointer)\.\w+")
 OPERATIONS = {"and": "bvand", "or": "bvor", "xor": "bvxor", "srl": "bvlshr", "sra": "bvashr", "sll": "bvshl"}
 QUESTIONS = {"sltu": "bvult", "slt": "bvslt", "eq": "="}
@@ -21,7 +22,10 @@ def names_in(text: str) -> set[str]:
 def evaluate(text: str, meaning: Meaning) -> Term:
     """The word that an expression stands for."""
     tokens = TOKEN.findall(text)
-    word, rest = _parse(tokens, meaning, text)
+    try:
+        word, rest = _parse(tokens, meaning, text)
+    except RecursionError:
+        raise _unreadable(text[:80]) from None
     if rest:
         raise _unreadable(text)
     return word
@@ -74,7 +78,7 @@ def _apply(op: str, operands: list[Term], meaning: Meaning, text: str) -> Term:
 
 
 def _atom(name: str, meaning: Meaning, text: str) -> Term:
-    if re.fullmatch(r"-?\d+", name):
+    if NUMBER.fullmatch(name):
         return const(int(name))
     if INPUT.fullmatch(name):
         return var(name)

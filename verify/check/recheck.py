@@ -9,7 +9,7 @@ import numpy as np
 from emulator.profile import Profile
 from spec.documents import validate
 from spec.interpret import evaluate
-from verify.calibrate import core_version
+from verify.calibrate import calibrate, core_version
 from verify.certificate import ASSUMPTIONS, Built, Certificate, build
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
@@ -68,6 +68,13 @@ def recheck(
         if next(judge.dearer_chains(limit - model.overhead), None) is not None:
             raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
     return Recheck(bound, worst.exact is not None, judge.deepest, judge.walked, oracle.asked, solver)
+
+
+def calibrated_again(certificate: Certificate, built: Built, progress: Progress | None = None) -> None:
+    """Measure the cost model on the core once more; ``Refused`` where the certificate says anything else."""
+    found = calibrate(built.engine, progress=progress)
+    if found.to_json() != certificate.engine.calibration:
+        raise Refused("the cost model measured on the core is not what the certificate says of it")
 
 
 def rebuilt(certificate: Certificate, folder: Path) -> Built:

@@ -55,7 +55,8 @@ typedef struct {
 typedef char rlcc_flow_fits_the_context[(sizeof(rlcc_flow) <= RLCC_CONTEXT_LIMIT) ? 1 : -1];
 typedef char rlcc_flow_is_as_vectors_say[(sizeof(rlcc_flow) == 12U) ? 1 : -1];
 
-/* Decide: the flow's new rate as a Q0.20 fraction of line rate, 1..1048576. Updates *flow; reads the others. */
+/* Decide: the flow's new rate as a Q0.20 fraction of line rate, 1..1048576 for parameters in
+ * their ranges. Updates *flow; reads the others. */
 uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params);
 
 #ifdef __cplusplus
