@@ -11,6 +11,7 @@ from verify.failures import Refused
 from verify.intervals import Truth, preimage, simple, truth
 from verify.lanes import Bools, Ints, Lanes, constants, pairs
 from verify.memory import address_of
+from verify.spans import Spans
 from verify.state import State
 
 MOST_ENTRIES = 4096
@@ -85,7 +86,7 @@ def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> b
 def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints) -> list[_Part]:
     row = state.base(known.base)
     state.widen(lanes)
-    low, high = lanes.low[row, rows], lanes.high[row, rows]
+    low, high = (end[rows] for end in Spans(state, lanes).of(known.base))
     parts = []
     for first, last, holds in known.pieces:
         a, b = np.maximum(low, first), np.minimum(high, last)

@@ -78,9 +78,14 @@ class Spans:
         if sum(abs(f) * max(abs(a), abs(b)) for f, (a, b) in zip(factors, ranges, strict=True)) >= FITS:
             return None
         low = high = np.full(len(self.lanes), constant, dtype=np.int64)
-        for (part, _), factor in zip(terms, factors, strict=True):
-            a, b = self.of(part)
-            low, high = low + np.minimum(a * factor, b * factor), high + np.maximum(a * factor, b * factor)
+        rest = self.pool.sum(0, terms)
+        if constant and rest in self.state.bases:  # what was compared is the sum without its constant
+            a, b = self.of(rest)
+            low, high = low + a, high + b
+        else:
+            for (part, _), factor in zip(terms, factors, strict=True):
+                a, b = self.of(part)
+                low, high = low + np.minimum(a * factor, b * factor), high + np.maximum(a * factor, b * factor)
         first, last = self.pool.range(word)
         turn = np.where(low < first, MODULUS, np.where(high > last, -MODULUS, 0))
         return low + turn, high + turn

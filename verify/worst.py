@@ -18,8 +18,24 @@ from verify.concrete import Example, Runner
 from verify.inputs import Condition, example_of, input_writer
 from verify.joins import Meeting
 from verify.lanes import Ints
+from verify.questions import Question
 from verify.solve import Verdict
 from verify.state import State
+
+RECIP, RATE = "params.base_rtt_recip_q32", "flow.rate_q30"
+TURNS: tuple[tuple[float, dict[str, int]], ...] = (
+    (0.5, {}),
+    *((0.5, {RECIP: 1 << 19, RATE: rate}) for rate in ((1 << 30) - 1, 1 << 29, 1 << 26)),
+    (0.5, {RATE: 1 << 29}),
+    (0.5, {RECIP: 1 << 19}),
+    (4.0, {}),
+)
+"""Seconds for a path, and inputs that are fixed at first: what is hard is to invert products, and these factors make
+shifts of them. Only the turns that fix nothing can say that there is no input."""
+
+
+FEW_TURNS = 3
+"""Once a path stays open the maximum is hardly exact any more: then only a slow witness is looked for, with these."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +106,7 @@ class _Search:
         self.state, self.graph, self.runner, self.overhead = state, graph, runner, overhead
         self.excluded: list[list[Condition]] = []
         self.tried = 0
+        self.unsure = False
 
     def run(self, until: float) -> tuple[int | None, int | None, Example]:
         """(exact maximum, most cycles that an input took, that input)."""
@@ -153,19 +170,34 @@ class _Search:
             span = f"(bvule (bvsub {text} #x{low & 0xFFFF_FFFF:08x}) #x{high - low:08x})"
             writer.lines.append(f"(declare-const c{n} Bool)\n(assert (= c{n} {span}))")
         question = writer.question()
+        declared = {name: f"|{name}|" for name, _ in question.atoms}
+        for seconds, hint in TURNS[:FEW_TURNS] if self.unsure else TURNS:
+            left = until - time.monotonic()
+            if left <= 0 or not set(hint) <= set(declared):
+                continue
+            fixed = [f"(= {declared[name]} #x{value:08x})" for name, value in hint.items()]
+            verdict, example, core = self._solved(writer.question(*fixed), names, min(seconds, left))
+            if verdict == "sat":
+                return verdict, example
+            if verdict == "unsat" and not hint:
+                self.excluded.append([c for c, name in zip(conditions, names, strict=True) if name in core])
+                return verdict, {}
+        self.unsure = True
+        return "unknown", {}
+
+    def _solved(self, question: Question, names: list[str], seconds: float) -> tuple[Verdict, Example, set[str]]:
+        """The solver's verdict, an input, or the names of the assumptions that exclude each other."""
         terms, options = bitwuzla.TermManager(), bitwuzla.Options()
         options.set(bitwuzla.Option.PRODUCE_MODELS, True)
         options.set(bitwuzla.Option.PRODUCE_UNSAT_ASSUMPTIONS, True)
-        options.set(bitwuzla.Option.TIME_LIMIT_PER, max(1, int(1000 * min(10.0, until - time.monotonic()))))
+        options.set(bitwuzla.Option.TIME_LIMIT_PER, max(1, int(1000 * seconds)))
         parser = bitwuzla.Parser(terms, options)
         parser.parse(question.text, True, False)
         solver, symbols = parser.bitwuzla(), {t.symbol().strip("|"): t for t in parser.get_declared_funs()}
         verdict = str(solver.check_sat(*(symbols[name] for name in names)))
         if verdict == "sat":
             model = {e: int(solver.get_value(symbols[name]).value(10)) for name, e in question.atoms}
-            return "sat", example_of(self.state.pool, model)
+            return "sat", example_of(self.state.pool, model), set()
         if verdict == "unsat":
-            core = {t.symbol().strip("|") for t in solver.get_unsat_assumptions()}
-            self.excluded.append([c for c, name in zip(conditions, names, strict=True) if name in core])
-            return "unsat", {}
-        return "unknown", {}
+            return "unsat", {}, {t.symbol().strip("|") for t in solver.get_unsat_assumptions()}
+        return "unknown", {}, set()
