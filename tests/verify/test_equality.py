@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import policy_by_hand as hand
 
 from emulator.compile import find_gcc
+from spec.ensemble import Ensemble
+from spec.program import Op, Program, ProgramBuilder
 from verify.concrete import Runner
 from verify.costs import cycle_model
 from verify.prove import ENTRY, Limits, Proof, prove
@@ -81,3 +83,38 @@ def test_what_changes_the_decision_is_caught_by_name(name: str, tmp_path: Path) 
     assert proof.failures[0].kind.startswith(kind), proof.failures
     if kind.startswith("wrong"):
         assert proof.failures[0].shown, "an input shows it"
+    assert all(f.example for f in proof.failures if f.kind.startswith("wrong"))
+
+
+def same_word_program() -> Program:
+    """Whether a difference with and without its sign is one number; behind a comparison, which is a fact."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b.state_in("rate_q30", "uint32")
+    action = b.state_in("action", "int16")
+    x, y = (b.add(Op.SHR, (b.event(name),), 1) for name in ("response_ns", "request_sent_ns"))
+    same = b.add(Op.EQ, (b.add(Op.WRAP_SUB, (x, y)), b.add(Op.SUB, (x, y))))
+    cnps, nacks = b.event("cnp_count"), b.event("nack_count")
+    b.state_out("rate_q30", b.add(Op.MAX, (cnps, nacks)))
+    b.state_out("action", action)
+    more = b.add(Op.ADD, (same, b.const(70_000)))
+    return b.finish(b.add(Op.SELECT, (b.add(Op.GT, (cnps, nacks)), same, more)))
+
+
+@pytest.mark.parametrize("opt", ["-O0", "-O2"])
+def test_minus_1_and_the_greatest_word_are_not_the_same_number(opt: str, tmp_path: Path) -> None:
+    head = hand.SOURCE[: hand.SOURCE.index("static int32_t tree_0")]
+    source = (
+        head
+        + """
+uint32_t rlcc_decide(flow_t *flow, const event_t *event, const params_t *params)
+{
+    (void)params;
+    flow->rate_q30 = (event->cnp_count > event->nack_count) ? event->cnp_count : event->nack_count;
+    return (event->cnp_count > event->nack_count) ? 1U : 70001U;
+}
+"""
+    )
+    image = hand.linked(source, tmp_path, opt=opt)
+    proof = prove(image, same_word_program(), hand.layouts(), hand.PROFILE, limits=Limits(worst_seconds=1))
+    assert not proof.proved
+    assert proof.failures[0].shown

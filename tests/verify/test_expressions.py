@@ -65,3 +65,18 @@ def test_a_product_is_one_expression_however_its_halves_are_taken() -> None:
     low, high = pool.make("mul", a, b), pool.make("mulhu", a, b)
     joined = pool.make("or", pool.make("srl", low, 30), pool.make("sll", high, 2))
     assert joined == pool.make("mulhu", a, pool.make("sll", b, 2)) == pool.product(b, a, 30)
+
+
+def test_a_factor_loses_its_power_of_two_whatever_the_sign_of_its_constant() -> None:
+    pool = Pool()
+    x, y = pool.atom("x", -7680, 13107), pool.atom("y", 0, (1 << 30) - 1)
+    scaled = pool.sum(1 << 31, ((x, 1 << 15),))
+    assert pool.product(scaled, y, 31) == pool.product(pool.sum(65536, ((x, 1),)), y, 16)
+    assert pool.product(x, y, 34) == pool.make("srl", pool.product(x, y, 32), 2)
+
+
+def test_not_of_a_bit_is_a_difference() -> None:
+    pool = Pool()
+    bit, word = pool.atom("bit", 0, 1), pool.atom("word")
+    assert pool.make("xor", bit, 1) == pool.sum(1, ((bit, -1),))
+    assert pool.op(pool.make("xor", word, 1)) == "xor"
