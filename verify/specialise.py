@@ -24,6 +24,7 @@ from verify.spans import Spans, products
 from verify.state import State
 
 HALF = MODULUS >> 1
+MOST_WORDS = 256
 
 
 @dataclass
@@ -142,8 +143,12 @@ class View:
         return self._sums[last]
 
     def _known(self, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """Bounds narrowed by the intervals of the words that stand for the node."""
-        for word in np.unique(column):
+        """Bounds narrowed by the intervals of the words that stand for the node. Where nearly every lane has a word of
+        its own that would cost lanes times words, and say little."""
+        different = np.unique(column)
+        if len(different) > MOST_WORDS:
+            return low, high
+        for word in different:
             if word < FIRST:
                 continue
             at = column == word
