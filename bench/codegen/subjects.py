@@ -120,7 +120,9 @@ def distilled(folder: Path) -> Subject:
     student = load_student(folder / "student.json")
     program = student.program()
     node = next(n for n in program.nodes if n.op is Op.TREES)
-    bounds = [(program.nodes[a].low, program.nodes[a].high) for a in node.args]
+    used = dict(zip(program.ensemble.features, (program.nodes[a] for a in node.args), strict=True))
+    # A feature that no tree looks at is not in the program; its values do not matter.
+    bounds = [(used[n].low, used[n].high) if n in used else (0, 1) for n in student.ensemble.features]
     ranges = tuple((max(low, -FEATURE_LIMIT), min(high, FEATURE_LIMIT - 1)) for low, high in bounds)
     model = CatBoostRegressor()
     model.load_model(str(folder / "student.cbm"))
