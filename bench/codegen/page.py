@@ -47,7 +47,8 @@ def _head(found: Found, seed: int) -> str:
 
     python -m bench.codegen --seed {seed}
 
-writes this page. Do not edit it. `make bench-codegen` brings the peers; one that is not installed is left out, and said so. The trees alone are compared, as that is what the peers export: the whole decision is timed by
+writes this page. Do not edit it. `make bench-codegen` brings the peers; one that is not installed is left out, and said
+so. The trees alone are compared, as that is what the peers export: the whole decision is timed by
 [`rlcc emulate`](emulate.md).
 
 ## What is compared
