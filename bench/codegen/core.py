@@ -60,7 +60,12 @@ def build(source: Source, compiler: Compiler, profile: Profile, folder: Path) ->
     compiled = []
     for path in (main, *(folder / name for name in source.units)):
         compiled.append(str(path.with_suffix(".o")))
-        run_tool([*_command(compiler, source), "-c", str(path), "-o", compiled[-1]], f"{path.name} does not compile")
+        try:
+            run_tool(
+                [*_command(compiler, source), "-c", str(path), "-o", compiled[-1]], f"{path.name} does not compile"
+            )
+        except InputError as error:
+            raise InputError(str(error).replace(f"{folder}/", "")) from None  # no path of a machine on the page
     around = [_assembled(compiler, profile, path, folder) for path in (RUNNER_FOLDER / "runner.S", TRAMPOLINE)]
     elf = folder / "program.elf"
     script = ["-T", str(RUNNER_FOLDER / "link.ld"), "-Wl,--gc-sections" if compiler.name == "gcc" else "--gc-sections"]
