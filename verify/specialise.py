@@ -24,7 +24,7 @@ from verify.spans import Spans, products
 from verify.state import State
 
 HALF = MODULUS >> 1
-MOST_WORDS = 256
+MOST_WORK = 4_000_000
 
 
 @dataclass
@@ -146,7 +146,7 @@ class View:
         """Bounds narrowed by the intervals of the words that stand for the node. Where nearly every lane has a word of
         its own that would cost lanes times words, and say little."""
         different = np.unique(column)
-        if len(different) > MOST_WORDS:
+        if len(different) * self.count > MOST_WORK:
             return low, high
         for word in different:
             if word < FIRST:
