@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.ctypes99 import literal
+from codegen.edges import trees_node
 from codegen.forest import Forest, Histogram, of_ensemble
 from codegen.layout import LaidOut, flow_layout, manifest_layouts
 from codegen.lower import Options
@@ -24,7 +25,7 @@ from spec.documents import dump_json, write_atomically
 from spec.ensemble import integer
 from spec.errors import InputError
 from spec.manifest import opened, writing
-from spec.program import Op, Program
+from spec.program import Program
 from spec.signals import EVENT, PARAMS
 from spec.student import NAME as STUDENT_NAME
 from spec.student import Student, load_student
@@ -130,6 +131,13 @@ def lowered_student(student: Student, emission: Emission) -> LoweredProgram:
     return lower_program(program_of(student, emission.fix), emission.options, _visits(student))
 
 
+def _lowered_for(target: Target, student: Student, lowered: LoweredProgram, emission: Emission) -> LoweredProgram:
+    """``lowered``, or in its place the program in the one form that the target takes."""
+    if target.form is None or target.form == emission.options.form:
+        return lowered
+    return lowered_student(student, replace(emission, options=replace(emission.options, form=target.form)))
+
+
 def _visits(student: Student) -> dict[str, Histogram]:
     """The frequencies that the distillation measured; InputError where they are not such."""
     try:
@@ -154,9 +162,9 @@ def fill(
     source = Source(student, student_hash, lowered, _as_they_came(program), emission.fix)
     render(source, targets, emission.target, folder)
     for target in targets:
-        if target.form not in (None, emission.options.form):
-            own = replace(emission, options=replace(emission.options, form=str(target.form)))
-            render_core(replace(source, lowered=lowered_student(student, own)), target, folder / target.name)
+        own = _lowered_for(target, student, lowered, emission)
+        if own is not lowered:
+            render_core(replace(source, lowered=own), target, folder / target.name)
     write_atomically(folder / "vectors.csv", vectors.to_csv())
     write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
     write_atomically(folder / "program.json", dump_json(program.to_json()))
@@ -186,10 +194,7 @@ def _fitting(
     """The targets to write; of ``all`` those are left out, with the reason, that cannot hold the policy."""
 
     def reason(target: Target) -> str | None:
-        own = lowered
-        if target.form not in (None, emission.options.form):
-            own = lowered_student(student, replace(emission, options=replace(emission.options, form=str(target.form))))
-        printer = Printer(own, lambda feature, threshold: "")
+        printer = Printer(_lowered_for(target, student, lowered, emission), lambda feature, threshold: "")
         widest = max((len(f.parameters) for f in printer.functions()), default=0)
         size = flow_layout(lowered.program)[1]
         return misfit(target, signals=printer.signals(), flow_bytes=size, arguments=widest)
@@ -203,10 +208,11 @@ def _fitting(
 
 
 def _as_they_came(program: Program) -> Forest | None:
-    trees = next((node for node in program.nodes if node.op is Op.TREES), None)
+    trees = trees_node(program)
     if trees is None:
         return None
-    return of_ensemble(program.ensemble, [(program.nodes[a].low, program.nodes[a].high) for a in trees.args])
+    args = program.nodes[trees].args
+    return of_ensemble(program.ensemble, [(program.nodes[a].low, program.nodes[a].high) for a in args])
 
 
 def _groups(lowered: LoweredProgram) -> tuple[Any, ...]:

@@ -57,10 +57,6 @@ class Lowered:
         """Whether the sum is still to be clamped: not where a table holds the clamped sums."""
         return not any(g.total == total and len(g.trees) == len(self.forest.sums[total].trees) for g in self.groups)
 
-    def starts_at(self, total: int) -> int:
-        """What the sum starts with: the bias, where no table holds it."""
-        return 0 if any(g.total == total for g in self.groups) else self.forest.sums[total].bias
-
     def tree(self, place: tuple[int, int]) -> Node:
         return self.forest.sums[place[0]].trees[place[1]]
 

@@ -10,19 +10,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from codegen.ctypes99 import I32, literal
 from codegen.frontends import load
 from codegen.lower import Options
 from codegen.model_print import PrintedTrees, comment_text, field_names, physical_value, print_trees, shown_name
 from codegen.model_vectors import make
+from codegen.templates import environment
 from spec.documents import read_bytes, write_atomically
 from spec.manifest import check_place, sha256, writing
 from spec.model import Model
 
 KIND = "model-firmware"
-TEMPLATES = Path(__file__).resolve().parent.parent / "firmware_templates"
 FILES = ("rlcc_model.h", "rlcc_model.c", "rlcc_model.mk", "rlcc_model_selftest.c")
 MODEL_NAME = "model.json"
 
@@ -85,9 +83,7 @@ def emit_model(
 
 def render(model: Model, printed: PrintedTrees, name: str, model_hash: str) -> dict[str, str]:
     """The C, the header, the Makefile fragment and the self-test, by file name."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-    )
+    templates = environment()
     names = field_names(model.features)
     context = {
         "rlcc_version": metadata.version("rlcc"),
@@ -110,7 +106,7 @@ def render(model: Model, printed: PrintedTrees, name: str, model_hash: str) -> d
         "error": at_most(max(model.error, default=0.0)),
         "margin": at_most(model.margin),
     }
-    return {file: environment.get_template(f"model/{file}.j2").render(**context) for file in FILES}
+    return {file: templates.get_template(f"model/{file}.j2").render(**context) for file in FILES}
 
 
 def at_most(value: float) -> str:

@@ -5,8 +5,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from codegen.forest import Forest
 from codegen.kernel import kernel_of
 from codegen.layout import flow_layout
@@ -14,6 +12,7 @@ from codegen.lower import Options
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.targets import ALL, Target, counters_kept
+from codegen.templates import environment
 from codegen.trees_c import Physical
 from spec.decision import feature_name
 from spec.documents import write_atomically
@@ -21,7 +20,6 @@ from spec.program import Program
 from spec.signals import EVENT, LINE_RATE_Q30, PARAMS
 from spec.student import Student
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "firmware_templates"
 COMMON = ("rlcc_policy.h", "rlcc_policy.c", "rlcc_policy.mk", "rlcc_selftest.c")
 TREES_ONLY = "trees_only.c"
 PARAM_RANGES = {
@@ -47,7 +45,7 @@ class Source:
 
 def render(source: Source, targets: tuple[Target, ...], name: str, folder: Path) -> None:
     """Write the policy and every target's adapter: beside it for one target, in a folder a target for ``all``."""
-    environment = _environment()
+    templates = environment()
     used = Printer(source.lowered, _unexplained).signals()
     common = _common(source, used, min(target.context_bytes for target in targets))
     core = _decision(source) | {
@@ -55,7 +53,7 @@ def render(source: Source, targets: tuple[Target, ...], name: str, folder: Path)
         "adapter_sources": [] if name == ALL else list(targets[0].adapter_sources),
     }
     for file in COMMON:
-        text = environment.get_template(f"common/{file}.j2").render(**common, **core)
+        text = templates.get_template(f"common/{file}.j2").render(**common, **core)
         write_atomically(folder / file, text)
     write_atomically(folder / TREES_ONLY, trees_only(source))
     for target in targets:
@@ -63,7 +61,7 @@ def render(source: Source, targets: tuple[Target, ...], name: str, folder: Path)
         place.mkdir(exist_ok=True)
         own = {"target": target.name, "counters": counters_kept(target, used), "context_limit": target.context_bytes}
         for template in target.templates:
-            text = environment.get_template(template).render(**common | own)
+            text = templates.get_template(template).render(**common | own)
             write_atomically(place / Path(template).name.removesuffix(".j2"), text)
 
 
@@ -71,8 +69,9 @@ def render_core(source: Source, target: Target, folder: Path) -> None:
     """Write a policy of its own for a target that takes another form of the trees than the rest."""
     used = Printer(source.lowered, _unexplained).signals()
     common = _common(source, used, target.context_bytes) | {"target": target.name}
+    templates = environment()
     for file in COMMON[:2]:
-        text = _environment().get_template(f"common/{file}.j2").render(**common, **_decision(source))
+        text = templates.get_template(f"common/{file}.j2").render(**common, **_decision(source))
         write_atomically(folder / file, text)
 
 
@@ -85,12 +84,6 @@ def _decision(source: Source) -> dict[str, Any]:
         "writes": printer.writes(),
         "result": printer.result(),
     }
-
-
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-    )
 
 
 def _unexplained(feature: int, threshold: int) -> str:

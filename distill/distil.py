@@ -61,14 +61,15 @@ def distil(
         _enforce(fitted.student, options)
         driven = _drive(fitted.student, network, number)
         new = label(driven, teacher, observation, rows=options.rows, seed=seed + number + 1)
+        met = join(new)  # the states that the student ran into itself
         students.append(fitted)
-        visited.append(visits(fitted.student, join(new)))
+        visited.append(visits(fitted.student, met))
         rounds.append(
             {
                 "round": number,
                 "decisions": len(data),
                 "fit_rmse": _rmse(fitted.student, data),
-                "rmse": _rmse(fitted.student, join(new)),  # on the states that it ran into itself
+                "rmse": _rmse(fitted.student, met),
                 "mismatch": mismatch(driven, runs),
             }
         )

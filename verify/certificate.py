@@ -72,6 +72,11 @@ class WorstCase(_Part):
     returned: int
     rtl_cycles: int
 
+    @property
+    def cycles(self) -> int:
+        """What no input exceeds, as tight as it is proved."""
+        return self.bound if self.exact is None else self.exact
+
 
 class Claims(_Part):
     equality: Literal[True]

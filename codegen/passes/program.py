@@ -8,7 +8,6 @@ from codegen.choose import Choice
 from codegen.forest import Histogram, of_ensemble
 from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
-from codegen.passes.fix import fixed
 from codegen.passes.highword import high_words
 from codegen.passes.idle import without_idle_clamps
 from spec.errors import InputError
@@ -37,15 +36,10 @@ def lower_program(
     program: Program,
     options: Options,
     visits: Mapping[str, Histogram] | None = None,
-    parameters: Mapping[str, int] | None = None,
 ) -> LoweredProgram:
-    """Run every pass that the options leave in. ``visits``: measured frequencies by feature name; ``parameters``: what
-    is a constant from now on (another meaning: `rlcc emit --fix`)."""
+    """Run every pass that the options leave in. ``visits``: measured frequencies by feature name."""
     check(options)
     dumps = [Dump("program", text_of(program))]
-    if parameters:
-        program = fixed(program, parameters)
-        dumps.append(Dump("fix", text_of(program)))
     if "idle" not in options.without:
         program = without_idle_clamps(program)
         dumps.append(Dump("idle", text_of(program)))

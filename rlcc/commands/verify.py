@@ -102,9 +102,8 @@ def _headline(found: Verification) -> str:
         return "refuted" if found.refuted else "not proved"
     worst = found.certificate.claims.worst_case
     kind = "exactly" if worst.exact is not None else "at most"
-    cycles = worst.bound if worst.exact is None else worst.exact
-    micro = found.built.engine.microseconds(cycles)
-    return f"equal for all inputs, worst case {kind} {cycles} cycles = {micro:.3f} us"
+    micro = found.built.engine.microseconds(worst.cycles)
+    return f"equal for all inputs, worst case {kind} {worst.cycles} cycles = {micro:.3f} us"
 
 
 def _table(found: Verification) -> None:
@@ -147,7 +146,7 @@ def _check(path: Path, firmware: Path, solver: str, figures: Figures, progress: 
         figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
         return 1
     worst = certificate.claims.worst_case
-    cycles = f"{worst.exact} cycles exactly" if worst.exact is not None else f"{worst.bound} cycles at most"
+    cycles = f"{worst.cycles} cycles {'exactly' if worst.exact is not None else 'at most'}"
     figures.append(f"certificate {certificate.hash[:12]} holds: equal, safe, {found.stack_bytes} B stack, {cycles}")
     figures.append(f"{found.paths} paths, {found.questions} questions to {solver}")
     return 0

@@ -61,7 +61,7 @@ def recheck(
         raise Refused(f"no path comes to the cut at {unmet.pc:#x} with what the certificate says is there")
     if judge.deepest > certificate.claims.stack_bytes:
         raise Refused(f"{judge.deepest} bytes of stack are used, the certificate says {certificate.claims.stack_bytes}")
-    limit = worst.bound if worst.exact is None else worst.exact
+    limit = worst.cycles
     if bound > limit:
         if progress:
             progress(f"paths together may take {bound} cycles: looking for one above {limit}")
