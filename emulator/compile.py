@@ -27,7 +27,12 @@ C_FLAGS = (
     *("-ffunction-sections", "-fdata-sections", "-fomit-frame-pointer", "-fno-stack-protector"),
     *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables"),
 )
-CLANG_ISA = {"rv32im": "generic_rv32+m", "rv32imc": "generic_rv32+m+c"}
+CLANG_ISA = {
+    "rv32i": "generic_rv32",
+    "rv32im": "generic_rv32+m",
+    "rv32imc": "generic_rv32+m+c",
+    "rv32im_zba_zbb_zbs": "generic_rv32+m+zba+zbb+zbs",
+}
 
 
 @dataclass(frozen=True)

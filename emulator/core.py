@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 
 from emulator.cache import built_once
-from emulator.profile import Core
+from emulator.profile import Core, IbexCore
 from spec.errors import InputError
 
 HERE = Path(__file__).resolve().parent
@@ -108,6 +108,8 @@ class _Sources:
     """The files of a core, and its parameters as Verilator takes them."""
 
     def __init__(self, core: Core) -> None:
+        if not isinstance(core, IbexCore):
+            raise InputError(f"the core {core.kind} cannot be built yet")
         ibex = package_folder("pythondata_cpu_ibex", "pythondata-cpu-ibex") / "system_verilog"
         vendor = ibex / "vendor" / "lowrisc_ip"
         self.rtl, self.prim = ibex / "rtl", vendor / "ip" / "prim" / "rtl"

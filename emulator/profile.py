@@ -17,27 +17,108 @@ from spec.errors import InputError
 PROFILE_FOLDER = Path(__file__).resolve().parent / "profiles"
 
 MemoryBytes = Annotated[int, Field(ge=1024, le=16 * 1024 * 1024, multiple_of=16)]
+Reason = Annotated[str, Field(min_length=10)]  # why these values, and from which source
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Core(_Table):
+class _Core(_Table):
     """Parameters that change the RTL: another value is another build of the core."""
 
+    isa: str
+    reason: Reason
+
+    @property
+    def has_multiplier(self) -> bool:
+        """Instructions of the M extension."""
+        return "m" in self.isa.split("_")[0].removeprefix("rv32").removeprefix("rv64")
+
+    @property
+    def register_bytes(self) -> int:
+        """Bytes of an integer register: 4 (RV32) or 8 (RV64)."""
+        return 8 if self.isa.startswith("rv64") else 4
+
+
+class IbexCore(_Core):
+    """Ibex: two stages, or three with the write-back stage."""
+
     kind: Literal["ibex"]
-    multiplier: Literal["slow", "fast", "single-cycle"]
+    isa: Literal["rv32i", "rv32im", "rv32imc", "rv32im_zba_zbb_zbs"]
+    multiplier: Literal["none", "slow", "fast", "single-cycle"]
     branch_target_alu: bool
     writeback_stage: bool
+
+    @model_validator(mode="after")
+    def _multiplier_fits(self) -> "IbexCore":
+        _same_multiplier(self, self.multiplier)
+        return self
+
+
+class PicoRv32Core(_Core):
+    """PicoRV32: one instruction at a time over several cycles, one memory port for code and data."""
+
+    kind: Literal["picorv32"]
+    isa: Literal["rv32i", "rv32im", "rv32imc"]
+    multiplier: Literal["none", "slow", "fast"]
+    barrel_shifter: bool
+
+    @model_validator(mode="after")
+    def _multiplier_fits(self) -> "PicoRv32Core":
+        _same_multiplier(self, self.multiplier)
+        return self
+
+
+class VexRiscvCore(_Core):
+    """VexRiscv in one of the variants that its wheel ships."""
+
+    kind: Literal["vexriscv"]
+    isa: Literal["rv32i", "rv32im"]
+    variant: Annotated[str, Field(pattern=r"^[A-Za-z]+$")]
+
+
+class Cv32e40pCore(_Core):
+    """CV32E40P: four stages, single-cycle multiplier."""
+
+    kind: Literal["cv32e40p"]
     isa: Literal["rv32im", "rv32imc"]
+
+
+def _same_multiplier(core: _Core, multiplier: str) -> None:
+    if core.has_multiplier == (multiplier == "none"):
+        raise ValueError(f'isa = "{core.isa}" contradicts multiplier = "{multiplier}"')
+
+
+Core = Annotated[IbexCore | PicoRv32Core | VexRiscvCore | Cv32e40pCore, Field(discriminator="kind")]
 
 
 class Clock(_Table):
     """The engine's clock and where the number comes from."""
 
     mhz: Annotated[float, Field(gt=0, le=10_000, strict=False)]
-    reason: Annotated[str, Field(min_length=10)]
+    reason: Reason
+
+
+class Cache(_Table):
+    """An L1 (or instruction buffer) before a memory: ``bytes`` in lines, least recently used of ``ways`` replaced.
+
+    A hit is answered after one cycle, a miss after 1 + ``miss_cycles``; a store goes through and allocates nothing.
+    """
+
+    bytes: Annotated[int, Field(ge=64, le=1024 * 1024)]
+    line_bytes: Annotated[int, Field(ge=4, le=256)]
+    ways: Annotated[int, Field(ge=1, le=64)]
+    miss_cycles: Annotated[int, Field(ge=1, le=65535)]
+
+    @model_validator(mode="after")
+    def _whole_sets(self) -> "Cache":
+        sets, rest = divmod(self.bytes, self.line_bytes * self.ways)
+        if rest or sets & (sets - 1) or self.line_bytes & (self.line_bytes - 1):
+            raise ValueError(
+                f"{self.bytes} bytes in {self.ways} ways of lines of {self.line_bytes} are no power of two of sets"
+            )
+        return self
 
 
 class Memory(_Table):
@@ -45,19 +126,31 @@ class Memory(_Table):
 
     bytes: MemoryBytes
     wait_states: Annotated[int, Field(ge=0, le=255)]
+    cache: Cache | None = None
+    reason: Reason
+
+    @model_validator(mode="after")
+    def _one_timing(self) -> "Memory":
+        if self.cache is not None and self.wait_states:
+            raise ValueError("a memory behind a cache has wait_states = 0: its time is the cache's miss_cycles")
+        return self
 
 
 class Limits(_Table):
-    """What the engine allows a policy: context bytes a flow, stack bytes."""
+    """What the engine allows a policy: bytes of context a flow, of stack, of code, of constant tables."""
 
     context_bytes: Annotated[int, Field(ge=4, le=65536, multiple_of=4)]
     stack_bytes: Annotated[int, Field(ge=16, le=65536, multiple_of=16)]
+    code_bytes: Annotated[int, Field(ge=64, le=16 * 1024 * 1024)]
+    table_bytes: Annotated[int, Field(ge=0, le=16 * 1024 * 1024)]
+    reason: Reason
 
 
 class Profile(_Table):
-    """An engine."""
+    """An engine. ``proxy_for``: the real device that it stands for without being it; such a name ends in ``-proxy``."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+    proxy_for: str | None = None
     core: Core
     clock: Clock
     instruction_memory: Memory
@@ -65,17 +158,25 @@ class Profile(_Table):
     limits: Limits
 
     @model_validator(mode="after")
-    def _stack_fits(self) -> "Profile":
+    def _fits(self) -> "Profile":
         if self.limits.stack_bytes >= self.data_memory.bytes:
             raise ValueError(
                 f"limits.stack_bytes = {self.limits.stack_bytes} must be below "
                 f"data_memory.bytes = {self.data_memory.bytes}"
             )
+        if self.limits.code_bytes > self.instruction_memory.bytes:
+            raise ValueError(
+                f"limits.code_bytes = {self.limits.code_bytes} must not be above "
+                f"instruction_memory.bytes = {self.instruction_memory.bytes}"
+            )
+        if self.name.endswith("-proxy") != (self.proxy_for is not None):
+            raise ValueError('a profile with proxy_for, and no other, has a name that ends in "-proxy"')
         return self
 
     def hash(self) -> str:
-        """SHA-256 over the profile's meaning (not its comments or its layout)."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """SHA-256 over the profile's meaning (not its reasons, comments or layout)."""
+        reasons = {part: {"reason"} for part in ("core", "clock", "instruction_memory", "data_memory", "limits")}
+        text = json.dumps(self.model_dump(mode="json", exclude=reasons), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def label(self) -> str:

@@ -20,7 +20,7 @@ exact is an upper bound of each step.
 from dataclasses import dataclass
 from typing import Literal
 
-from emulator.profile import Profile
+from emulator.profile import IbexCore, Profile
 from spec.errors import InputError
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
 
@@ -93,10 +93,16 @@ class CycleModel:
 def cycle_model(profile: Profile) -> CycleModel:
     """The model of an engine; one for which there is none (compressed instructions) raises InputError."""
     core = profile.core
-    if core.isa != "rv32im":
+    if not isinstance(core, IbexCore) or core.isa != "rv32im":
         raise InputError(
-            f"profile {profile.name} is for {core.isa}, whose instructions of two bytes the proofs do not read; "
-            'compile for isa = "rv32im"'
+            f"profile {profile.name} is a {core.kind} of {core.isa}, for which there is no model of its cycles; "
+            'the proofs know kind = "ibex" with isa = "rv32im"'
+        )
+    caches = [m.cache for m in (profile.instruction_memory, profile.data_memory) if m.cache is not None]
+    if caches:
+        raise InputError(
+            f"profile {profile.name} has a cache, which the proofs' model of cycles has not; "
+            "prove on a profile of the same core without one"
         )
     product, high_product = MULTIPLIERS[core.multiplier]
     fetch, data = profile.instruction_memory.wait_states, profile.data_memory.wait_states
