@@ -101,14 +101,17 @@ def check_optimisation(opt: str) -> None:
         raise InputError(f"{opt!r} is not an optimisation level; give -O0, -O1, -O2, -O3, -Os or -Oz")
 
 
-def compile_policy(source: Path, profile: Profile, *, compiler: str, opt: str, folder: Path) -> PolicyObject:
-    """Compile one C file for the profile's core into ``folder``."""
+def compile_policy(
+    source: Path, profile: Profile, *, compiler: str, opt: str, folder: Path, lines: bool = False
+) -> PolicyObject:
+    """Compile one C file for the profile's core into ``folder``; ``lines``: with line information (emulator.lines)."""
     check_optimisation(opt)
     if not source.is_file():
         raise InputError(f"there is no C file {source}; give a firmware folder written by `rlcc emit`")
     tool = find_compiler(compiler, profile.core.isa)
     target = folder / "policy.o"
-    command = [*tool.compile, *C_FLAGS, opt, f"-I{source.parent}", "-c", str(source), "-o", str(target)]
+    flags = [*C_FLAGS, opt, *(["-gdwarf-4"] if lines else [])]  # line information changes no instruction
+    command = [*tool.compile, *flags, f"-I{source.parent}", "-c", str(source), "-o", str(target)]
     run_tool(command, f"{source} does not compile")
     return PolicyObject(source, target, tool)
 
