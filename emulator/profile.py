@@ -7,7 +7,7 @@ there are no defaults, so that a profile's hash says all about the engine.
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -173,15 +173,19 @@ class Profile(_Table):
             raise ValueError('a profile with proxy_for, and no other, has a name that ends in "-proxy"')
         return self
 
+    def meaning(self) -> dict[str, Any]:
+        """What the profile says, as plain data without its reasons: two with the same meaning are the same engine."""
+        reasons = {part: {"reason"} for part in ("core", "clock", "instruction_memory", "data_memory", "limits")}
+        return self.model_dump(mode="json", exclude=reasons)
+
     def hash(self) -> str:
         """SHA-256 over the profile's meaning (not its reasons, comments or layout)."""
-        reasons = {part: {"reason"} for part in ("core", "clock", "instruction_memory", "data_memory", "limits")}
-        text = json.dumps(self.model_dump(mode="json", exclude=reasons), sort_keys=True, separators=(",", ":"))
+        text = json.dumps(self.meaning(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def label(self) -> str:
         """The name, with the hash where this is not the profile of that name that comes with rlcc."""
-        shipped = self.name in profile_names() and load_profile(self.name) == self
+        shipped = self.name in profile_names() and load_profile(self.name).meaning() == self.meaning()
         return self.name if shipped else f"{self.name} ({self.hash()[:8]})"
 
     def microseconds(self, cycles: float) -> float:

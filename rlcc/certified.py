@@ -60,7 +60,7 @@ def certified(firmware: Path, path: Path, engine: EmulateOptions, progress: Prog
 
 def _of_another(certificate: Certificate, engine: EmulateOptions) -> str:
     subject = certificate.subject
-    if certificate.engine.profile != load_profile(engine.profile).model_dump(mode="json"):
+    if certificate.engine.profile != load_profile(engine.profile).meaning():
         return f"it is of the engine {certificate.engine.profile.get('name')}, not of {engine.profile}"
     if (subject.compiler, subject.flags[-1:]) != (engine.compiler, [engine.optimise]):
         return f"it is of {subject.compiler} {' '.join(subject.flags[-1:])}, not of {engine.compiler} {engine.optimise}"

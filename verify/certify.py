@@ -173,7 +173,7 @@ def _certificate(
             "format": FORMAT,
             "subject": built.subject.model_dump(),
             "engine": {
-                "profile": built.engine.model_dump(mode="json"),
+                "profile": built.engine.meaning(),
                 "core": calibration.core,
                 "model": calibration.model,
                 "calibration": calibration.to_json(),

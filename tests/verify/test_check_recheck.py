@@ -61,7 +61,7 @@ def content(built: Built) -> dict[str, Any]:
         "format": 1,
         "subject": built.subject.model_dump(),
         "engine": {
-            "profile": built.engine.model_dump(mode="json"),
+            "profile": built.engine.meaning(),
             "core": "pythondata-cpu-ibex 0.0.post2937",
             "model": "exact",
             "calibration": calibrate(built.engine, programs=2, calls=2).to_json(),
