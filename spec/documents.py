@@ -1,17 +1,24 @@
-"""Reading TOML and JSON documents into checked models, with errors a person can act on; writing files atomically."""
+"""Reading TOML and JSON documents into checked models, with errors a person can act on; writing files atomically.
+
+What is read is not trusted: size, depth and numbers are bounded, special files are refused, and whatever is wrong is an
+InputError.
+"""
 
 import json
 import os
 import tempfile
 import tomllib
+from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from spec.errors import InputError
 
 MAX_DOCUMENT_BYTES = 64 * 2**20
+MAX_DEPTH = 64
+"""Lists and tables within each other; rlcc writes at most nine."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -20,20 +27,54 @@ def load_toml(model: type[M], path: Path) -> M:
     """The TOML file as a checked ``model``; InputError names the file, the key and what is wrong with it."""
     try:
         data = tomllib.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python reads
+    except (ValueError, RecursionError, KeyError, AttributeError, TypeError) as error:
+        # ValueError: also an integer of more digits than Python reads; the others: tomllib's own on odd input.
         raise InputError(f"{path} is not valid TOML: {error}") from None
+    _shallow(data, path)
     return validate(model, data, str(path))
 
 
 def load_json(path: Path) -> Any:
     """The JSON file's content; InputError where it is not JSON."""
     try:
-        return json.loads(read_text(path), parse_constant=_no_number)
+        data = json.loads(
+            read_text(path), parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_without_duplicates
+        )
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid JSON ({error}); make it again with rlcc") from None
+    _shallow(data, path)
+    return data
 
 
-def _no_number(name: str) -> None:
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _no_number(text)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values of one key readers choose differently: what was checked would not be what is used."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _shallow(data: Any, path: Path) -> None:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise InputError(f"{path} is nested deeper than {MAX_DEPTH} levels, more than any file rlcc writes")
+
+
+def _no_number(name: str) -> NoReturn:
     raise InputError(f"{name} is not a number that JSON has; make the file again with rlcc")
 
 
@@ -64,15 +105,17 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's bytes; InputError where it is not there, not a file or over the size limit."""
+    """The file's bytes; InputError where it is not there, not a plain file or over the size limit."""
     try:
         if not path.is_file():
             raise InputError(f"there is no file {path}")
-        if path.stat().st_size > MAX_DOCUMENT_BYTES:
-            raise InputError(f"{path} is over {MAX_DOCUMENT_BYTES // 2**20} MiB, more than any file rlcc writes")
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_DOCUMENT_BYTES + 1)  # its size may be another than it was, or is not told (/proc)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise InputError(f"{path} is over {MAX_DOCUMENT_BYTES // 2**20} MiB, more than any file rlcc writes")
+    return content
 
 
 def dump_json(data: Any) -> str:

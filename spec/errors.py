@@ -1,8 +1,15 @@
 """The one error a user may see: bad input, told in one sentence."""
 
+LONGEST = 2000
+
 
 class InputError(Exception):
     """Bad input. The message is one sentence: what is wrong, where, and how to mend it.
 
-    The command line prints it and exits with 2; nothing half-written is left behind.
+    The command line prints it and exits with 2; nothing half-written is left behind. What a file made it say stays in
+    one line of printable characters: a CI job's log is read by programs, too.
     """
+
+    def __init__(self, message: str) -> None:
+        shown = "".join(c if c.isprintable() else " " for c in message)
+        super().__init__(shown if len(shown) <= LONGEST else shown[: LONGEST - 4] + " ...")

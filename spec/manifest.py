@@ -5,6 +5,7 @@ file against the manifest before it believes one.
 """
 
 import hashlib
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,9 @@ from spec.errors import InputError
 
 FORMAT = 1
 NAME = "manifest.json"
+MAX_FILES, MAX_FOLDER_BYTES = 256, 512 * 2**20
+FILE_NAME = re.compile(r"(?!\.{1,2}(/|$))[\w.+-]{1,100}(/(?!\.{1,2}(/|$))[\w.+-]{1,100}){0,8}", re.ASCII)
+"""Names of files in artefacts: plain, and down the folder only."""
 
 
 @dataclass(frozen=True)
@@ -82,31 +86,67 @@ def writing(
 def opened(folder: Path, kind: str) -> Manifest:
     """Read and verify the artefact in ``folder``.
 
-    InputError where it is missing, of another kind or format, or where a file differs from what was written.
+    InputError where it is missing, of another kind or format, or where a file differs from what was written. Nothing
+    outside the folder is read: links, special files and names that lead out are refused, and so is what is too large.
     """
+    _check_folder(folder, kind)
+    manifest = _manifest(folder, kind, load_json(folder / NAME))
+    total = 0
+    for name, expected in manifest.files.items():
+        path = folder / name
+        content = read_bytes(path)
+        total += len(content)
+        if total > MAX_FOLDER_BYTES:
+            raise InputError(f"{folder} is over {MAX_FOLDER_BYTES // 2**20} MiB, more than any {kind} that rlcc writes")
+        if sha256(content) != expected:
+            raise InputError(f"{path} was changed after rlcc wrote it (its hash differs); make the {kind} again")
+    _refuse_strangers(folder, manifest.files)
+    known = artefact_hash(kind, manifest.files, manifest.parents, manifest.details, manifest.seed)
+    if known != manifest.hash:
+        raise InputError(f"{folder / NAME} was changed after rlcc wrote it (its hash differs); make the {kind} again")
+    return manifest
+
+
+def _check_folder(folder: Path, kind: str) -> None:
+    if folder.is_symlink():
+        raise InputError(f"{folder} is a link; give the folder of the {kind} itself")
+    if folder.is_file():
+        raise InputError(f"{folder} is a file; give the folder of the {kind} (an archive has to be unpacked first)")
     if not (folder / NAME).is_file():
         raise InputError(f"{folder} is not a {kind} of rlcc: it has no {NAME}")
-    data = load_json(folder / NAME)
+    if (folder / NAME).is_symlink():
+        raise InputError(f"{folder / NAME} is a link, not a file of the folder; make the {kind} again")
+
+
+def _manifest(folder: Path, kind: str, data: Any) -> Manifest:
+    """The content of ``manifest.json``, its types checked."""
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{folder} has manifest format {data['format']!r}, not {FORMAT}; make it again")
         if data["kind"] != kind:
             raise InputError(f"{folder} is a {data['kind']}, not a {kind}")
-        files, parents = dict(data["files"]), dict(data["parents"])
-        tools, details = dict(data["tools"]), dict(data["details"])
-        manifest = Manifest(kind, data["hash"], files, parents, tools, data["seed"], details)
+        files, parents, tools = (_texts(data[key]) for key in ("files", "parents", "tools"))
+        seed, details = data["seed"], dict(data["details"])
+        if not isinstance(data["hash"], str) or not (seed is None or type(seed) is int):
+            raise TypeError("hash or seed is of another type")
+        manifest = Manifest(kind, data["hash"], files, parents, tools, seed, details)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder / NAME} is not readable ({error!r}); make the {kind} again") from None
-    for name, expected in files.items():
-        path = folder / name
-        if Path(name).is_absolute() or ".." in Path(name).parts or path.resolve() != folder.resolve() / name:
+    if len(files) > MAX_FILES:
+        raise InputError(f"{folder / NAME} names {len(files)} files, more than the {MAX_FILES} of any {kind}")
+    for name in files:
+        inside = FILE_NAME.fullmatch(name) and (folder / name).resolve() == folder.resolve() / name
+        if not inside:
             raise InputError(f"{folder / NAME} names {name!r}, which is outside the folder or a link")
-        if sha256(read_bytes(path)) != expected:
-            raise InputError(f"{path} was changed after rlcc wrote it (its hash differs); make the {kind} again")
-    _refuse_strangers(folder, files)
-    if artefact_hash(kind, files, parents, manifest.details, manifest.seed) != manifest.hash:
-        raise InputError(f"{folder / NAME} was changed after rlcc wrote it (its hash differs); make the {kind} again")
     return manifest
+
+
+def _texts(data: Any) -> dict[str, str]:
+    if not isinstance(data, dict) or not all(
+        isinstance(v, str) and v.isascii() and k.isascii() for k, v in data.items()
+    ):
+        raise TypeError("a table of texts is of another type")
+    return data
 
 
 def artefact_hash(
@@ -120,10 +160,15 @@ def artefact_hash(
 
 def _refuse_strangers(folder: Path, files: Mapping[str, str]) -> None:
     """A file that the manifest does not name would be trusted unseen: a compiler finds headers beside the C."""
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        if not path.is_dir() and name != NAME and name not in files:
-            raise InputError(f"{path} is not in the folder's {NAME}; take it out, or make the artefact again")
+    within = {folder / parent for name in files for parent in Path(name).parents}
+    known = {folder / name for name in files} | {folder / NAME}
+    waiting = [folder]
+    while waiting:
+        for path in sorted(waiting.pop().iterdir()):
+            if path in within and path.is_dir() and not path.is_symlink():
+                waiting.append(path)
+            elif path not in known:
+                raise InputError(f"{path} is not in the folder's {NAME}; take it out, or make the artefact again")
 
 
 def sha256(data: bytes) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,62 @@ def test_a_link_out_of_the_folder_is_refused(linked, tmp_path):
     (folder / linked).rename(tmp_path / linked)
     (folder / linked).symlink_to(tmp_path / linked)
     with pytest.raises(InputError, match="which is outside the folder or a link"):
+        opened(folder, "student")
+
+
+@pytest.mark.parametrize(
+    "name", ["a\0b", "a\nb", "", ".", "..", "deep/..", "deep//b.txt", "a" * 300, "deep/./b.txt", "\ud800", "é"]
+)
+def test_a_name_that_rlcc_never_writes_is_refused(name, tmp_path):
+    folder = artefact(tmp_path / "s")
+    change(folder, files={name: "0" * 64})
+    with pytest.raises(InputError, match=r"outside the folder or a link|is not readable") as caught:
+        opened(folder, "student")
+    assert str(caught.value).isprintable()
+
+
+def odd_folder(folder):
+    (folder / "more").mkdir()
+    (folder / "more/rlcc_policy.h").write_text("")
+
+
+@pytest.mark.parametrize(
+    ("add", "says"),
+    [
+        (lambda f: (f / "b").symlink_to("/etc"), "b is not in the folder's manifest"),
+        (lambda f: (f / "b").symlink_to("a.txt"), "b is not in the folder's manifest"),
+        (lambda f: os.mkfifo(f / "b"), "b is not in the folder's manifest"),
+        (lambda f: (f / "empty").mkdir(), "empty is not in the folder's manifest"),
+        (lambda f: odd_folder(f), "more is not in the folder's manifest"),
+        (lambda f: (f / "deep/c").write_text(""), "deep/c is not in the folder's manifest"),
+        (lambda f: ((f / "a.txt").unlink(), os.mkfifo(f / "a.txt")), "there is no file"),
+        (lambda f: ((f / NAME).rename(f / "m"), (f / NAME).symlink_to("m")), "manifest.json is a link"),
+        (lambda f: change(f, files={f"f{n}": "0" * 64 for n in range(300)}), "names 300 files"),
+        (lambda f: change(f, seed=1.5), "is not readable"),
+        (lambda f: change(f, hash=5), "is not readable"),
+    ],
+)
+def test_what_does_not_belong_into_an_artefact_is_refused(add, says, tmp_path):
+    folder = artefact(tmp_path / "s")
+    add(folder)
+    with pytest.raises(InputError, match=says):
+        opened(folder, "student")
+
+
+def test_a_link_to_an_artefact_and_an_archive_of_it_are_refused(tmp_path):
+    folder = artefact(tmp_path / "s")
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(InputError, match="is a link"):
+        opened(tmp_path / "link", "student")
+    archive = shutil.make_archive(str(tmp_path / "s"), "zip", folder)
+    with pytest.raises(InputError, match="an archive has to be unpacked first"):
+        opened(Path(archive), "student")
+
+
+def test_a_folder_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    folder = artefact(tmp_path / "s")
+    monkeypatch.setattr("spec.manifest.MAX_FOLDER_BYTES", 8)
+    with pytest.raises(InputError, match="is over 0 MiB"):
         opened(folder, "student")
 
 
