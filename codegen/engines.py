@@ -1,7 +1,9 @@
 """What instructions cost on an engine, for choosing between forms. A guess at what a compiler makes, in its cycles:
 the proof and the core decide what is true (`rlcc verify`, `rlcc emulate`).
 
-Sources: the instruction timing table of Ibex's documentation; verify/costs.py holds the model that is checked.
+Sources: the tables of instruction timings in the documentation of Ibex, PicoRV32 (README, "Cycles per Instruction
+Performance", dual-port registers) and CV32E40P (user manual, "Pipeline Details"); verify/costs.py holds the model that
+is checked.
 """
 
 from dataclasses import dataclass
@@ -36,6 +38,8 @@ class Engine:
 ENGINES = {
     "ibex-small": Engine("ibex-small"),
     "ibex-maxperf": Engine("ibex-maxperf", load=2, taken=2),
+    "picorv32": Engine("picorv32", alu=3, load=5, jump=3, taken=5, not_taken=3),
+    "cv32e40p": Engine("cv32e40p", load=2, jump=2, taken=3),
 }
 
 

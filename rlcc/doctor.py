@@ -66,6 +66,8 @@ def examine() -> Iterator[Finding]:
     yield ibex_rtl()
     yield zig()
     yield core_cache()
+    for name in ("picorv32", "cv32e40p", "vexriscv"):
+        yield package(f"pythondata-cpu-{name}", f"the engine profile {name}")
     yield package("torch", "train, and reading .pt and TorchScript teachers")
     yield riscv_gcc()
     if IN_CHECKOUT:

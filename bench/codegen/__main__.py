@@ -22,7 +22,7 @@ from spec.documents import write_atomically
 from spec.errors import InputError
 
 ROOT = Path(__file__).parents[2]
-PROFILES = ("ibex-small", "ibex-maxperf")
+PROFILES = ("ibex-small", "ibex-maxperf", "picorv32", "cv32e40p")
 
 FLOORS = (
     Contender("if-else", "floor", floors.if_else),

