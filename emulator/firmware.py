@@ -1,5 +1,7 @@
 """A firmware folder as the emulator and the host runner need it: verified, its layouts, its vectors, its C."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.vectors import Layout, Vectors, read_layouts, read_vectors
-from spec.documents import load_json
+from spec.documents import load_json, read_text
 from spec.errors import InputError
 from spec.interpret import evaluate, trace
 from spec.manifest import NAME, opened
@@ -18,6 +20,11 @@ SOURCE = "rlcc_policy.c"
 HEADER = "rlcc_policy.h"
 VECTORS = "vectors.csv"
 PROGRAM = "program.json"
+DIRECTIVE = re.compile(
+    r'\s*#\s*(include\s+("\w+\.(c|h|inc)"|<\w+\.h>)'
+    r"|(define|undef|ifn?def|else|elif|endif|error|pragma GCC visibility)\b)[^#]*"
+)
+ODD = re.compile(r"\b(__)?asm(__)?\b|\b_Pragma\b|%:|\?\?|\bincbin\b|__has_")
 
 
 @dataclass(frozen=True)
@@ -41,13 +48,33 @@ class Firmware:
 
 
 def read_firmware(folder: Path) -> Firmware:
-    """Read a firmware folder; a file changed after emission, or vectors that contradict the program, are errors."""
+    """Read a firmware folder; a file changed after emission, C that reaches out of the folder, or vectors that
+    contradict the program, are errors."""
     manifest = opened(folder, "firmware")
+    check_sources(folder, manifest.files)
     layouts = read_layouts(manifest.details, str(folder / NAME))
     vectors = read_vectors(folder / VECTORS, layouts)
     if (folder / PROGRAM).is_file():
         check_against_program(vectors, Program.from_json(load_json(folder / PROGRAM)), folder)
     return Firmware(folder, manifest.hash, layouts, vectors)
+
+
+def check_sources(folder: Path, names: Iterable[str]) -> None:
+    """A compiler reads what C names: InputError where that may be a file outside the folder, or code that is not C.
+
+    Emitted C includes files by their names, of the folder or of the standard or device library; what could spell
+    another way to a file (assembly with .incbin, pasted tokens, digraphs, a name from a macro) it does not use.
+    """
+    for name in names:
+        if not name.endswith((".c", ".h", ".inc")):
+            continue
+        text = re.sub(r"\\\s*?\n", "", read_text(folder / name))
+        # Comments count as code: whoever tells them apart otherwise than the compiler could be deceived.
+        strange = [line for line in text.splitlines() if "#" in line and not DIRECTIVE.fullmatch(line)]
+        strange += [found[0] for found in ODD.finditer(text)]
+        if strange:
+            shown = strange[0].strip()[:80]
+            raise InputError(f"{folder / name} has {shown!r}, which rlcc never emits; emit the firmware again")
 
 
 def tree_inputs(folder: Path) -> NDArray[np.int64]:

@@ -5,16 +5,24 @@ data, a loop, recursion, an indirect jump, a stack that cannot be bounded. Measu
 and of stack.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section, SymbolTableSection
 
 from emulator.riscv import Instruction, Kind, decode
+from spec.documents import MAX_DOCUMENT_BYTES, read_bytes
+from spec.errors import InputError
 
+MAX_SECTIONS = 4096
 WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4  # section flags (SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR)
 REFUSED = {
     Kind.FLOAT: "float instruction",
@@ -59,8 +67,7 @@ class CodeFacts:
 
 def undefined_and_static(policy_object: Path) -> tuple[list[str], list[str]]:
     """What the policy's object calls but does not define, and the writable static data that it has."""
-    with policy_object.open("rb") as file:
-        elf = ELFFile(file)
+    with _elf(policy_object) as elf:
         calls = [f"call of {s.name}" for s in _symbols(elf) if s["st_shndx"] == "SHN_UNDEF" and s.name]
         writable = [
             f"writable static data: {s['sh_size']} bytes in {s.name}"
@@ -72,8 +79,7 @@ def undefined_and_static(policy_object: Path) -> tuple[list[str], list[str]]:
 
 def read_image(elf_file: Path) -> Image:
     """Load a linked program."""
-    with elf_file.open("rb") as file:
-        elf = ELFFile(file)
+    with _elf(elf_file) as elf:
         found = {s.name: s for s in elf.iter_sections() if s["sh_flags"] & ALLOCATED and s["sh_size"]}
         sections = tuple(
             LoadedSection(name, s["sh_addr"], s.data() if s["sh_type"] != "SHT_NOBITS" else bytes(s["sh_size"]))
@@ -86,8 +92,7 @@ def read_image(elf_file: Path) -> Image:
 
 def check_code(elf_file: Path, entry: str) -> CodeFacts:
     """Decode every function that the linked program kept and apply the rules."""
-    with elf_file.open("rb") as file:
-        elf = ELFFile(file)
+    with _elf(elf_file) as elf:
         text: Any = elf.get_section_by_name(".text")
         rodata: Any = elf.get_section_by_name(".rodata")
         base, code = text["sh_addr"], text.data()
@@ -180,6 +185,22 @@ def stack_bound(functions: dict[int, list[Instruction]], entry: int) -> tuple[in
     bound = depth(entry)
     unknown = any(i.kind is Kind.STACK_UNKNOWN for instructions in functions.values() for i in instructions)
     return (None if recursive or unknown else bound), (recursive[0] if recursive else None)
+
+
+@contextmanager
+def _elf(path: Path) -> Iterator[ELFFile]:
+    """An object or program, of which everything wrong is an InputError, also what is met while it is read."""
+    try:
+        elf = ELFFile(BytesIO(read_bytes(path)))
+        if elf.num_sections() > MAX_SECTIONS:
+            raise ELFError(f"{elf.num_sections()} sections")
+        for section in elf.iter_sections():
+            in_file = section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL")
+            if section["sh_size"] > MAX_DOCUMENT_BYTES or (in_file and section.compressed):
+                raise ELFError(f"section {section.name!r} is compressed or of {section['sh_size']} bytes")
+        yield elf
+    except (ELFError, ConstructError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        raise InputError(f"{path} is not a program that the compiler wrote ({error}); compile it again") from None
 
 
 def _symbols(elf: ELFFile) -> list[Any]:

@@ -5,6 +5,8 @@ vectors.csv     kind, event.<field>, params.<field>, flow.<field>, expect.return
 """
 
 import csv
+import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spec.documents import read_text
+from spec.ensemble import integer
 from spec.errors import InputError
 
+MAX_VECTORS, MAX_COLUMNS, MAX_STRUCT_BYTES = 200_000, 256, 1024
+IDENTIFIER, DECIMAL, KIND = (
+    re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII),
+    re.compile(r"-?[0-9]{1,19}"),
+    re.compile(r"[ -~]{0,120}"),
+)
 CTYPES = {"uint32_t": "<u4", "int32_t": "<i4", "uint16_t": "<u2", "int16_t": "<i2", "uint8_t": "u1", "int8_t": "i1"}
 Columns = dict[str, NDArray[np.int64]]
 STRUCTS = ("event", "params", "flow")
@@ -80,16 +90,22 @@ def read_layouts(details: Mapping[str, Any], where: str) -> dict[str, Layout]:
 
 
 def _layout(name: str, struct: Mapping[str, Any], where: str) -> Layout:
-    fields = struct["fields"]
-    unknown = next((f["ctype"] for f in fields if f["ctype"] not in CTYPES), None)
+    fields, size = list(struct["fields"]), integer(struct["size"])
+    unknown = next((f["ctype"] for f in fields if not isinstance(f["ctype"], str) or f["ctype"] not in CTYPES), None)
     if unknown is not None:
         raise InputError(f"{where}: structure {name} has a field of type {unknown!r}; known are {', '.join(CTYPES)}")
+    if not 0 < size <= MAX_STRUCT_BYTES or not all(IDENTIFIER.fullmatch(f["name"]) for f in fields):
+        raise ValueError(f"structure {name} has {size} bytes, or fields whose names are none in C")
+    spans = sorted((integer(f["offset"]), np.dtype(CTYPES[f["ctype"]]).itemsize) for f in fields)
+    ends = [offset + length for offset, length in spans]
+    if any(begin < end for (begin, _), end in zip(spans, [0, *ends], strict=False)) or ends[-1:] > [size]:
+        raise ValueError(f"the fields of structure {name} overlap or do not fit its {size} bytes")
     dtype = np.dtype(
         {
             "names": [f["name"] for f in fields],
             "formats": [CTYPES[f["ctype"]] for f in fields],
             "offsets": [f["offset"] for f in fields],
-            "itemsize": struct["size"],
+            "itemsize": size,
         }
     )
     return Layout(name, dtype)
@@ -97,13 +113,7 @@ def _layout(name: str, struct: Mapping[str, Any], where: str) -> Layout:
 
 def read_vectors(path: Path, layouts: Mapping[str, Layout]) -> Vectors:
     """Read ``vectors.csv``; a missing column or a value that its field cannot hold is an error."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = csv.reader(file)
-            header = next(rows, [])
-            table = list(rows)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read {path}: {error}; emit the firmware again") from None
+    header, table = _table(path)
     if not table:
         raise InputError(f"{path} has no vectors; emit the firmware again")
     bad = next((n for n, row in enumerate(table) if len(row) != len(header)), None)
@@ -120,16 +130,41 @@ def read_vectors(path: Path, layouts: Mapping[str, Layout]) -> Vectors:
 
     if "kind" not in columns:
         raise InputError(f"{path} has no column 'kind'; emit the firmware again")
+    kinds = columns["kind"]
+    if not all(map(KIND.fullmatch, kinds)):
+        raise InputError(f"{path}, column 'kind': a value is not plain text; emit the firmware again")
     returned = _integers(path, columns, "expect.return", np.dtype("<u4")).astype(np.uint32)
     event, params, flow = (record(struct, struct) for struct in STRUCTS)
-    return Vectors(tuple(columns["kind"]), event, params, flow, returned, record("flow", "expect"))
+    return Vectors(tuple(kinds), event, params, flow, returned, record("flow", "expect"))
+
+
+def _table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows, bounded in number."""
+    table: list[list[str]] = []
+    try:
+        rows = csv.reader(io.StringIO(read_text(path), newline=""))
+        header = next(rows, [])
+        for row in rows:
+            table.append(row)
+            if len(table) > MAX_VECTORS:
+                raise InputError(
+                    f"{path} has over {MAX_VECTORS} vectors, more than rlcc writes; emit the firmware again"
+                )
+    except csv.Error as error:
+        raise InputError(f"cannot read {path}: {error}; emit the firmware again") from None
+    if len(header) > MAX_COLUMNS or len(set(header)) != len(header):
+        raise InputError(f"{path} has a column twice, or over {MAX_COLUMNS}; emit the firmware again")
+    return header, table
 
 
 def _integers(path: Path, columns: Mapping[str, tuple[str, ...]], name: str, dtype: np.dtype[Any]) -> NDArray[np.int64]:
     if name not in columns:
         raise InputError(f"{path} has no column {name!r}; emit the firmware again")
+    words = columns[name]
     try:
-        values = np.array([int(word) for word in columns[name]], dtype=np.int64)
+        if not all(map(DECIMAL.fullmatch, words)):
+            raise ValueError
+        values = np.array([int(word) for word in words], dtype=np.int64)
     except (ValueError, OverflowError):
         raise InputError(
             f"{path}, column {name!r}: a value is not a decimal integer; emit the firmware again"

@@ -58,3 +58,15 @@ def test_layout_that_the_compiler_does_not_share_is_refused(firmware_folder: Mak
 def test_unknown_compiler_is_one_sentence(firmware_folder: Maker) -> None:
     with pytest.raises(InputError, match="no host compiler 'msvc'"):
         run_on_host(firmware_folder(), compiler="msvc")
+
+
+def test_c_that_does_not_end_is_stopped(
+    firmware_folder: Callable[..., Path], policy_source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulator.host.TIMEOUT_S", 0.5)
+    endless = policy_source.replace(
+        "  return", "  while (flow->seen != event->response_ns) { flow->seen ^= 1U; }\n  return"
+    )
+    report = run_on_host(firmware_folder(policy=endless), compiler="clang")
+    assert not report.passed
+    assert "not done after 0.5 s" in (report.fault or "")
