@@ -1,9 +1,9 @@
-"""The Verilated core: Ibex from its wheel with our top and test bench, built by Verilator and the host's C++ compiler.
+"""The Verilated core: RTL from a wheel with our top and test bench, built by Verilator and the host's C++ compiler.
 
-The result, one executable, is kept in the cache under the hash of all that went into it: RTL, stubs, test bench,
-parameters, Verilator, compiler, flags. Neither perl nor make is used: ``verilator_bin`` is called directly (its usual
-wrapper is a perl script) and the few C++ files that it writes are compiled here (its makefile carries paths of the
-machine that built the wheel).
+The result, a program and a shared library, is kept in the cache under the hash of all that went into it: RTL, stubs,
+test bench, parameters, Verilator, compiler, flags. Neither perl nor make is used: ``verilator_bin`` is called directly
+(its usual wrapper is a perl script) and the few C++ files that it writes are compiled here (its makefile carries paths
+of the machine that built the wheel).
 """
 
 import hashlib
@@ -14,19 +14,20 @@ import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 
 from emulator.cache import built_once
-from emulator.profile import Core, IbexCore
+from emulator.cores import rtl_of
+from emulator.cores.rtl import Rtl, package_folder
+from emulator.profile import Core
 from spec.errors import InputError
 
 HERE = Path(__file__).resolve().parent
-TOP = "rlcc_ibex"
-EXECUTABLE = "ibex_bench"
-MULTIPLIERS = {"slow": 1, "fast": 2, "single-cycle": 3}  # ibex_pkg::rv32m_e
+SEAM = HERE.parent / "spec" / "include" / "rlcc_decider.h"
+PREFIX = "Vrlcc_core"  # of the C++ class that Verilator makes, whatever the core
+EXECUTABLE, LIBRARY = "core_bench", "libcore.so"  # of emulator/bench: stream.cpp, decider.cpp
 
 VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-assert", "--no-timing", "-j", "2"),
@@ -37,19 +38,12 @@ VERILATOR_FLAGS = (
     ),  # the warnings are about the core's sources, which are not ours to change
 )
 CXX_FLAGS = ("-std=c++20", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
-CXX_FAST = ("-O2", "-fno-plt")  # evaluated every cycle
-CXX_SLOW = ("-O0",)  # run once: initialisation
-PACKAGES = ("util", "ram_1p", "secded", "mubi", "cipher", "count")  # of prim, in the order of their use
+CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated every cycle
+CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation
+
+__all__ = ["Progress", "built_core", "cxx", "package_folder", "verilator", "version_line"]
 
 Progress = Callable[[str], None]
-
-
-def package_folder(module: str, distribution: str) -> Path:
-    """Where an installed wheel keeps its files."""
-    found = find_spec(module)
-    if found is None or not found.submodule_search_locations:
-        raise InputError(f"the Python package {distribution} is not installed; run: pip install {distribution}")
-    return Path(next(iter(found.submodule_search_locations)))
 
 
 def cxx() -> str:
@@ -84,76 +78,53 @@ def verilator() -> tuple[list[str], dict[str, str]]:
 
 
 def built_core(core: Core, progress: Progress | None = None) -> Path:
-    """The executable test bench for this core, from the cache or built now (about half a minute)."""
-    sources = _Sources(core)
-    flags = [*VERILATOR_FLAGS, *CXX_FLAGS, *CXX_FAST, *CXX_SLOW]
+    """The folder with ``EXECUTABLE`` and ``LIBRARY`` of this core, from the cache or built now (half a minute)."""
+    rtl = rtl_of(core)
+    flags = [*VERILATOR_FLAGS, *rtl.flags, *CXX_FLAGS, *CXX_FAST, *CXX_SLOW, rtl.bench]
     command, env = verilator()
-    parts = [sources.parameters, flags, version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
-    digest = hashlib.sha256(json.dumps(parts).encode())
-    for path in sources.hashed:
+    versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
+    digest = hashlib.sha256(json.dumps([rtl.top, rtl.parameters, flags, versions]).encode())
+    ours = [*(HERE / "rtl" / name for name in rtl.ours), *sorted((HERE / "bench").glob("*.[ch]pp")), SEAM]
+    for path in [*rtl.hashed(), *ours]:
         digest.update(f"\0{path.name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
 
     def build(folder: Path) -> None:
-        message = "building the Ibex core (about half a minute, once: it is cached)"
+        message = f"building the {rtl.name} core (about half a minute, once: it is cached)"
         console = Console(stderr=True)
         with console.status(message) if progress is None and console.is_terminal else nullcontext():
             if progress:
                 progress(message)
-            _build(sources, folder)
+            _build(rtl, folder)
 
-    return built_once("cores", digest.hexdigest()[:32], build) / EXECUTABLE
-
-
-class _Sources:
-    """The files of a core, and its parameters as Verilator takes them."""
-
-    def __init__(self, core: Core) -> None:
-        if not isinstance(core, IbexCore):
-            raise InputError(f"the core {core.kind} cannot be built yet")
-        ibex = package_folder("pythondata_cpu_ibex", "pythondata-cpu-ibex") / "system_verilog"
-        vendor = ibex / "vendor" / "lowrisc_ip"
-        self.rtl, self.prim = ibex / "rtl", vendor / "ip" / "prim" / "rtl"
-        self.includes = vendor / "dv" / "sv" / "dv_utils"
-        packages = [self.prim / f"prim_{name}_pkg.sv" for name in PACKAGES] + [self.rtl / "ibex_pkg.sv"]
-        ours = sorted((HERE / "rtl").glob("*.sv"))
-        self.verilog = [*packages, *ours]
-        self.bench = HERE / "bench" / f"{EXECUTABLE}.cpp"
-        found = [p for folder in (self.rtl, self.prim, self.includes) for p in sorted(folder.glob("*.sv*"))]
-        self.hashed = [*found, *ours, *sorted((HERE / "bench").glob("*.[ch]pp"))]
-        for path in packages:
-            if not path.is_file():
-                raise InputError(
-                    f"the RTL of Ibex is incomplete ({path.name} is missing); "
-                    "reinstall it: pip install --force-reinstall pythondata-cpu-ibex"
-                )
-        self.parameters = [
-            f"-GRV32M={MULTIPLIERS[core.multiplier]}",
-            f"-GBranchTargetALU={int(core.branch_target_alu)}",
-            f"-GWritebackStage={int(core.writeback_stage)}",
-        ]
+    return built_once("cores", digest.hexdigest()[:32], build)
 
 
-def _build(sources: _Sources, folder: Path) -> None:
+def _build(rtl: Rtl, folder: Path) -> None:
     command, env = verilator()
     model = folder / "model"
     _run(
         [
             *command,
             *VERILATOR_FLAGS,
-            *("--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", str(model)),
-            *(f"-I{path}" for path in (sources.includes, sources.prim)),
-            *sources.parameters,
-            *map(str, sources.verilog),
-            *("-y", str(sources.rtl), "-y", str(sources.prim)),
+            *rtl.flags,
+            *("--top-module", rtl.top, "--prefix", PREFIX, "--Mdir", str(model)),
+            *(f"-I{path}" for path in rtl.includes),
+            *rtl.parameters,
+            *map(str, rtl.sources),
+            *(str(HERE / "rtl" / name) for name in rtl.ours),
+            *(part for path in rtl.libraries for part in ("-y", str(path))),
         ],
         env,
         "Verilator",
     )
     root = Path(env["VERILATOR_ROOT"]) / "include"
+    bench = HERE / "bench"
+    programs = {EXECUTABLE: bench / "stream.cpp", LIBRARY: bench / "decider.cpp"}
     runtime = [root / "verilated.cpp", root / "verilated_threads.cpp"]
     # The largest files first, two at a time: their compilation is the build's time.
-    files = sorted([*model.glob("*.cpp"), *runtime, sources.bench], key=lambda path: -path.stat().st_size)
-    flags = [*CXX_FLAGS, f"-I{model}", f"-I{root}", f"-I{root / 'vltstd'}", f"-I{HERE / 'bench'}"]
+    files = sorted([*model.glob("*.cpp"), *runtime, *programs.values()], key=lambda path: -path.stat().st_size)
+    includes = [f"-I{path}" for path in (model, root, root / "vltstd", bench, SEAM.parent)]
+    flags = [*CXX_FLAGS, *includes, f'-DRLCC_ENGINE="{rtl.bench}"']
 
     def compile_one(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
@@ -162,9 +133,12 @@ def _build(sources: _Sources, folder: Path) -> None:
         return target
 
     with ThreadPoolExecutor(max_workers=2) as pool:
-        objects = list(pool.map(compile_one, files))
-    _run([cxx(), *map(str, objects), "-pthread", "-o", str(folder / EXECUTABLE)], env, "the linker")
-    for path in objects:
+        objects = dict(zip(files, pool.map(compile_one, files), strict=True))
+    shared = [str(path) for source, path in objects.items() if source not in programs.values()]
+    for name, source in programs.items():
+        kind = ["-shared"] if name == LIBRARY else []
+        _run([cxx(), *kind, str(objects[source]), *shared, "-pthread", "-o", str(folder / name)], env, "the linker")
+    for path in objects.values():
         path.unlink()
     shutil.rmtree(model)
 

@@ -1,32 +1,46 @@
-"""One streamed run of the Verilated core: a function called once a record, its cycles and results."""
+"""A streamed run of the Verilated core: a function called once a record, its cycles and results.
 
+The records are shared out among processes in portions (emulator/bench/stream.cpp), each of which starts the core anew:
+what comes out does not depend on how many processes there were.
+"""
+
+import os
 import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emulator import memory_map
-from emulator.core import Progress, built_core
+from emulator.core import EXECUTABLE, Progress, built_core
+from emulator.job import CYCLE_LIMIT, PORTION, State, write_job
 from emulator.memory_map import Block
 from emulator.objects import Image
 from emulator.profile import Profile
 from spec.errors import InputError
 
-CYCLE_LIMIT = 1_000_000
 CAUSES = {  # mcause, RISC-V privileged specification
     0: "a misaligned instruction address",
     1: "an instruction fetch outside the memory",
     2: "an illegal instruction",
     3: "a breakpoint",
+    4: "a misaligned load",
     5: "a load that the bus refused",
+    6: "a misaligned store",
     7: "a store that the bus refused",
     11: "an environment call",
+    0xFFFFFFFF: "an illegal instruction or a misaligned access",  # a core without exceptions says no more
 }
+CALLED = [  # the fields of Called in emulator/bench/engine.hpp
+    *(("cycles", "<u8"), ("returned", "<u4"), ("stack_low", "<u4")),
+    *(("between", "<u4"), ("instruction_misses", "<u4"), ("data_misses", "<u4")),
+]
 
 
 @dataclass(frozen=True)
@@ -39,13 +53,22 @@ class RtlFault:
 
 @dataclass(frozen=True)
 class RtlRun:
-    """What the core did. The arrays are as long as the number of calls that returned."""
+    """What the core did. The arrays are as long as the number of calls that returned.
+
+    ``between``: the cycles before each call since the one before it returned: the runner's own. ``instruction_misses``,
+    ``data_misses``: in the profile's caches during the call. ``by_address``: cycles of all calls by the instruction's
+    address, where asked for; they add up to the cycles.
+    """
 
     cycles: NDArray[np.uint64]
     returned: NDArray[np.uint32]
     stack_bytes: int
     written: dict[str, NDArray[np.void]]  # the writable structures after each call
     fault: RtlFault | None
+    between: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    instruction_misses: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    data_misses: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    by_address: dict[int, int] | None = None
 
 
 def run_on_core(
@@ -54,28 +77,46 @@ def run_on_core(
     profile: Profile,
     blocks: Sequence[tuple[Block, NDArray[np.void]]],
     progress: Progress | None = None,
+    *,
+    state: State = "hot",
+    by_address: bool = False,
+    processes: int | None = None,
 ) -> RtlRun:
-    """Call ``entry`` once for each record; the structures' addresses are its arguments, in the order given."""
-    bench = built_core(profile.core, progress)
+    """Call ``entry`` once for each record; the structures' addresses are its arguments, in the order given.
+
+    ``state``: what the caches hold at the entry. ``processes``: at most so many, as many as there are processors for
+    None.
+    """
+    bench = built_core(profile.core, progress) / EXECUTABLE
     records = [np.ascontiguousarray(data) for _, data in blocks]
     count = len(records[0])
     stride = [block.size for block, _ in blocks]
     stream = np.concatenate([r.view(np.uint8).reshape(count, n) for r, n in zip(records, stride, strict=True)], axis=1)
     written = [(block, data.dtype) for block, data in blocks if block.writable]
-    output_type = np.dtype(
-        [("cycles", "<u8"), ("returned", "<u4"), ("stack_low", "<u4"), *((b.name, dtype) for b, dtype in written)]
-    )
+    output_type = np.dtype([*CALLED, *((block.name, dtype) for block, dtype in written)])
+    shares = _shares(count, processes or len(os.sched_getaffinity(0)))
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
-        job = _job(image, entry, profile, [block for block, _ in blocks], count, folder)
-        (folder / "job").write_text(job)
+        job = write_job(
+            image, entry, profile, [block for block, _ in blocks], folder, state=state, by_address=by_address
+        )
         stream.tofile(folder / "input")
-        command = [str(bench), str(folder / "job"), str(folder / "input"), str(folder / "output")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode not in (0, 3):
-            raise InputError(f"the emulated core stopped: {done.stderr.strip() or f'exit code {done.returncode}'}")
-        result = np.fromfile(folder / "output", dtype=output_type)
-    fault = _fault(done.stdout, image) if done.returncode == 3 else None
+        outputs = [folder / f"output{n}" for n in range(len(shares))]
+
+        def run_share(n: int) -> subprocess.CompletedProcess[str]:
+            command = [str(bench), str(job), str(folder / "input"), str(outputs[n]), *map(str, shares[n])]
+            return subprocess.run(command, capture_output=True, text=True, check=False)
+
+        with ThreadPoolExecutor(max_workers=len(shares)) as pool:
+            ended = list(pool.map(run_share, range(len(shares))))
+        for done in ended:
+            if done.returncode not in (0, 3):
+                raise InputError(f"the emulated core stopped: {done.stderr.strip() or f'exit code {done.returncode}'}")
+        first = next((n for n, done in enumerate(ended) if done.returncode == 3), None)
+        ran = len(shares) if first is None else first + 1
+        result = np.concatenate([np.fromfile(path, dtype=output_type) for path in outputs[:ran]])
+        profiles = [np.fromfile(f"{path}.by_address", dtype="<u8") for path in outputs[:ran]] if by_address else []
+    fault = None if first is None else _fault(ended[first].stdout, image)
     top = memory_map.stack_top(profile.data_memory.bytes)
     return RtlRun(
         cycles=result["cycles"],
@@ -83,53 +124,31 @@ def run_on_core(
         stack_bytes=int(top - result["stack_low"].min()) if len(result) else 0,
         written={block.name: result[block.name] for block, _ in written},
         fault=fault,
+        between=result["between"],
+        instruction_misses=result["instruction_misses"],
+        data_misses=result["data_misses"],
+        by_address=_by_address(profiles, image) if by_address else None,
     )
 
 
-def _job(image: Image, entry: str, profile: Profile, blocks: Sequence[Block], count: int, folder: Path) -> str:
-    """The job file of emulator/bench/job.hpp."""
-    _check_code_fits(image, profile)
-    top = memory_map.stack_top(profile.data_memory.bytes)
-    stack_low = top - profile.limits.stack_bytes
-    addresses = memory_map.place_blocks(blocks, max(image.data_end, memory_map.CONSTANTS_BASE), stack_low)
-    lines = [
-        f"instruction {memory_map.INSTRUCTION_BASE} {memory_map.INSTRUCTION_BASE + profile.instruction_memory.bytes}",
-        f"data {memory_map.DATA_BASE} {memory_map.DATA_BASE + profile.data_memory.bytes}",
-        f"text {image.text[0]} {image.text[1]}",
-        f"constants {image.constants[0]} {image.constants[1]}",
-        f"stack {stack_low} {top}",
-        *(f"block {a} {a + b.size} {int(b.writable)}" for a, b in zip(addresses, blocks, strict=True)),
-        f"arguments {memory_map.DATA_BASE}",
-        f"mailbox {memory_map.MAILBOX}",
-        f"trap {memory_map.TRAP}",
-        f"entry {image.symbols[entry]}",
-        f"back {image.symbols['rlcc_back']}",
-        f"instruction_wait {profile.instruction_memory.wait_states}",
-        f"data_wait {profile.data_memory.wait_states}",
-        f"cycle_limit {CYCLE_LIMIT}",
-        f"count {count}",
-    ]
-    for n, section in enumerate(image.sections):
-        path = folder / f"section{n}"
-        path.write_bytes(section.data)
-        lines.append(f"image {section.address} {path}")
-    return "\n".join(lines) + "\n"
+def _shares(count: int, processes: int) -> list[tuple[int, int]]:
+    """First record and number of records of each process: whole portions, as even as they go."""
+    portions = max(1, -(-count // PORTION))
+    processes = min(processes, portions)
+    edges = [min(count, portions * n // processes * PORTION) for n in range(processes + 1)]
+    return [(low, high - low) for low, high in pairwise(edges)]
 
 
-def _check_code_fits(image: Image, profile: Profile) -> None:
-    code_end = image.text[1] - memory_map.INSTRUCTION_BASE
-    if code_end > profile.instruction_memory.bytes:
-        raise InputError(
-            f"the code ends at {code_end} bytes and profile {profile.name} has {profile.instruction_memory.bytes} "
-            "bytes of instruction memory; shrink the policy or enlarge [instruction_memory] bytes"
-        )
+def _by_address(profiles: Sequence[NDArray[np.uint64]], image: Image) -> dict[int, int]:
+    total = np.sum(profiles, axis=0)
+    return {image.text[0] + 2 * int(n): int(total[n]) for n in np.flatnonzero(total)}
 
 
 def _fault(line: str, image: Image) -> RtlFault:
-    match = re.search(r"fault (\S+) (\d+) (\d+) (\d+) (\d+)", line)
+    match = re.search(r"fault (\d+) (\S+) (\d+) (\d+) (\d+)", line)
     if match is None:
         raise InputError(f"the emulated core stopped with an unreadable message: {line.strip()!r}")
-    kind, index, pc, address, cause = match[1], *(int(match[n]) for n in range(2, 6))
+    kind, index, pc, address, cause = match[2], *(int(match[n]) for n in (1, 3, 4, 5))
     where = _where(pc, image)
     text = {
         "trap": f"the core trapped at {where}: {CAUSES.get(cause, f'cause {cause}')}",

@@ -1,5 +1,4 @@
-// What one run is told: a text file of "key value ..." lines, written by emulator/rtl_run.py. An unknown key ends the
-// run.
+// What one run is told: a text file of "key value ..." lines, written by emulator/job.py. An unknown key ends the run.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "cache.hpp"
 
 struct Region {
   uint32_t low = 0;
@@ -26,6 +27,13 @@ struct Block { // an argument structure; its bytes come from the input stream
   uint32_t size() const { return region.high - region.low; }
 };
 
+// What the caches hold when a call begins.
+enum class State {
+  hot,       // what the calls before have left
+  cold,      // nothing, and the core was reset (which empties caches of its own)
+  other_flow // what the calls before have left, but of the writable structures nothing
+};
+
 struct Job {
   std::vector<Image> images;
   Region instruction, data, text, constants, stack;
@@ -35,9 +43,22 @@ struct Job {
   uint32_t trap = 0;      // ... and mcause here when it has not
   uint32_t entry = 0, back = 0;
   uint32_t instruction_wait = 0, data_wait = 0;
+  CacheShape instruction_cache, data_cache;
+  State state = State::hot;
+  uint64_t portion = 0;     // records after which the engine starts anew
   uint64_t cycle_limit = 0; // of one call
-  uint64_t count = 0;       // records in the input
+  bool by_address = false;  // also count cycles by instruction
 };
+
+inline State read_state(const std::string &name) {
+  if (name == "hot")
+    return State::hot;
+  if (name == "cold")
+    return State::cold;
+  if (name == "other-flow")
+    return State::other_flow;
+  throw std::runtime_error("unknown state " + name);
+}
 
 inline Job read_job(const std::string &path) {
   Job job;
@@ -49,6 +70,7 @@ inline Job read_job(const std::string &path) {
     std::string key;
     in >> key;
     auto region = [&in](Region &r) { in >> r.low >> r.high; };
+    auto cache = [&in](CacheShape &c) { in >> c.bytes >> c.line_bytes >> c.ways >> c.miss_cycles; };
     if (key == "image") {
       Image image;
       in >> image.address;
@@ -84,10 +106,20 @@ inline Job read_job(const std::string &path) {
       in >> job.instruction_wait;
     else if (key == "data_wait")
       in >> job.data_wait;
+    else if (key == "instruction_cache")
+      cache(job.instruction_cache);
+    else if (key == "data_cache")
+      cache(job.data_cache);
+    else if (key == "state") {
+      std::string name;
+      in >> name;
+      job.state = read_state(name);
+    } else if (key == "portion")
+      in >> job.portion;
     else if (key == "cycle_limit")
       in >> job.cycle_limit;
-    else if (key == "count")
-      in >> job.count;
+    else if (key == "by_address")
+      in >> job.by_address;
     else
       throw std::runtime_error("unknown key " + key);
     if (!in)

@@ -1,6 +1,7 @@
 // The bytes of one memory. Its timing is in RTL (emulator/rtl/rlcc_memory_port.sv).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -13,16 +14,17 @@ public:
     return address >= base_ && uint64_t(address) - base_ + size <= bytes_.size();
   }
   uint8_t *at(uint32_t address) { return bytes_.data() + (address - base_); }
-  uint32_t word(uint32_t address) const {
-    uint32_t value;
+  template <typename Word> Word word(uint32_t address) const {
+    Word value;
     std::memcpy(&value, bytes_.data() + (address - base_), sizeof value);
     return value;
   }
-  void write(uint32_t address, uint32_t value, uint32_t byte_enable) {
-    for (uint32_t i = 0; i < 4; ++i)
+  template <typename Word> void write(uint32_t address, Word value, uint32_t byte_enable) {
+    for (uint32_t i = 0; i < sizeof value; ++i)
       if (byte_enable >> i & 1)
         bytes_[address - base_ + i] = uint8_t(value >> (8 * i));
   }
+  void clear() { std::fill(bytes_.begin(), bytes_.end(), uint8_t{0}); }
 
 private:
   uint32_t base_;

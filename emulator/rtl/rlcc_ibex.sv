@@ -11,13 +11,13 @@ module rlcc_ibex #(
   input  logic        clk_i,
   input  logic        rst_ni,
 
-  input  logic [7:0]  instr_wait_i,  // wait states
+  input  logic [15:0] instr_wait_i,  // wait states of the fetch that is granted in this cycle
   output logic        instr_gnt_o,   // a fetch is granted in this cycle: the bench gives the word
   output logic [31:0] instr_addr_o,
   input  logic [31:0] instr_word_i,
   input  logic        instr_fault_i,
 
-  input  logic [7:0]  data_wait_i,
+  input  logic [15:0] data_wait_i,
   output logic        data_gnt_o,    // a data access is granted in this cycle: the bench does it
   output logic        data_we_o,
   output logic [3:0]  data_be_o,
@@ -26,7 +26,8 @@ module rlcc_ibex #(
   input  logic [31:0] data_word_i,
 
   output logic        id_valid_o,  // an instruction is in ID/EX ...
-  output logic [31:0] id_pc_o      // ... and this is its address
+  output logic [31:0] id_pc_o,     // ... and this is its address
+  output logic        trap_o       // the core has stopped for good (a core without exceptions)
 );
   logic [6:0]            unused_intg;
   logic                  unused_scramble_req, unused_double_fault, unused_sleep;
@@ -99,4 +100,5 @@ module rlcc_ibex #(
 
   assign id_valid_o = u_top.u_ibex_core.instr_valid_id;
   assign id_pc_o    = u_top.u_ibex_core.pc_id;
+  assign trap_o     = 1'b0;
 endmodule

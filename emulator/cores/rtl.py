@@ -1,0 +1,59 @@
+"""What a core is made of, as Verilator takes it; each kind of core has a file here that says so."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from spec.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rtl:
+    """A core's RTL and our top around it. Every top has the ports of emulator/rtl/rlcc_ibex.sv.
+
+    ``sources`` are given to Verilator in this order, before our own files; what they instantiate is found in
+    ``libraries``, what they include in ``includes``. ``own_cache``: the core keeps instructions or data in a cache of
+    its own, which only a reset empties.
+    """
+
+    name: str
+    top: str
+    ours: tuple[str, ...]  # files of emulator/rtl
+    sources: tuple[Path, ...]
+    libraries: tuple[Path, ...] = ()
+    includes: tuple[Path, ...] = ()
+    parameters: tuple[str, ...] = ()  # of the top, as -GNAME=VALUE
+    flags: tuple[str, ...] = ()  # more options of Verilator
+    bench: str = "engine.hpp"  # of emulator/bench: the class Engine
+    own_cache: bool = False
+
+    def hashed(self) -> list[Path]:
+        """All files of others that may go into the model."""
+        folders = (*self.libraries, *self.includes)
+        found = [path for folder in folders for path in sorted(folder.glob("*.*v*")) if path.is_file()]
+        return [*self.sources, *found]
+
+
+def package_folder(module: str, distribution: str, install: str | None = None) -> Path:
+    """Where an installed wheel keeps its files; InputError says what to ``install`` where it is not there."""
+    found = find_spec(module)
+    if found is None or not found.submodule_search_locations:
+        what = f"'{install}'" if install else distribution
+        raise InputError(f"the Python package {distribution} is not installed; run: pip install {what}")
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def core_folder(kind: str) -> Path:
+    """The wheel pythondata-cpu-KIND, which comes with the extra ``cores``."""
+    return package_folder(f"pythondata_cpu_{kind}", f"pythondata-cpu-{kind}", "rlcc[cores]")
+
+
+def complete(name: str, distribution: str, files: tuple[Path, ...]) -> tuple[Path, ...]:
+    """``files``, all of which must be there."""
+    for path in files:
+        if not path.is_file():
+            raise InputError(
+                f"the RTL of {name} is incomplete ({path.name} is missing); "
+                f"reinstall it: pip install --force-reinstall {distribution}"
+            )
+    return files
