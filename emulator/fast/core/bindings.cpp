@@ -1,0 +1,125 @@
+// emulator._fast: the instruction-set simulator as Python sees it. Runs release the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <tuple>
+
+#include "batch.hpp"
+#include "decider.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace rlcc {
+
+namespace {
+
+using Bytes = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Span = std::pair<u32, u32>;
+
+template <typename T> using Column = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Region region(const Span &span) { return {span.first, span.second}; }
+
+std::vector<std::uint8_t> vector_of(const nb::bytes &bytes) {
+  const auto *data = static_cast<const std::uint8_t *>(bytes.data());
+  return {data, data + bytes.size()};
+}
+
+// Where the program's parts lie; regions outside the data memory are refused.
+Layout layout_of(const Span &data, const Span &constants, const Span &stack,
+                 const std::vector<std::tuple<u32, u32, bool>> &blocks,
+                 const std::vector<std::pair<u32, nb::bytes>> &sections) {
+  Layout layout;
+  layout.data = region(data);
+  layout.bytes.resize(layout.data.size());
+  layout.permissions.resize(layout.data.size());
+  const auto allow = [&layout](const Region &part, unsigned bits) {
+    if (part.low > part.high || (part.size() != 0 && (part.low < layout.data.low || part.high > layout.data.high)))
+      throw std::invalid_argument("a region that is not in the data memory");
+    layout.allow(part, bits);
+  };
+  layout.constants = region(constants);
+  layout.stack = region(stack);
+  allow(layout.constants, may_load);
+  allow(layout.stack, may_load | may_store | in_stack);
+  for (const auto &[low, high, writable] : blocks) {
+    layout.blocks.push_back({{low, high}, writable});
+    allow({low, high}, writable ? may_load | may_store : may_load);
+  }
+  for (const auto &[address, bytes] : sections) {
+    if (address < layout.data.low || bytes.size() > layout.data.high - address)
+      throw std::invalid_argument("a section that is not in the data memory");
+    std::memcpy(layout.bytes.data() + (address - layout.data.low), bytes.data(), bytes.size());
+  }
+  return layout;
+}
+
+std::tuple<std::size_t, u32, u64, std::string> run_all(const Program &program, const std::vector<Bytes> &blocks,
+                                                       const Column<u64> &cycles, const Column<u32> &returned,
+                                                       unsigned threads) {
+  const std::vector<Block> &expected = program.image().layout.blocks;
+  Records records;
+  records.count = cycles.size();
+  bool fits = blocks.size() == expected.size() && returned.size() == records.count;
+  for (std::size_t n = 0; fits && n < blocks.size(); ++n) {
+    fits = blocks[n].shape(0) == records.count && blocks[n].shape(1) == expected[n].region.size();
+    records.blocks.push_back(blocks[n].data());
+  }
+  if (!fits)
+    throw std::invalid_argument("records of another shape than the program's blocks");
+  const nb::gil_scoped_release release;
+  const Summary summary = run(program, records, {cycles.data(), returned.data()}, threads);
+  return {summary.done, summary.stack_low, summary.instructions, summary.fault};
+}
+
+} // namespace
+
+NB_MODULE(_fast, m) {
+  nb::class_<Timing>(m, "Timing")
+      .def(nb::init<>())
+      .def_rw("branch_taken", &Timing::branch_taken)
+      .def_rw("jump", &Timing::jump)
+      .def_rw("product", &Timing::product)
+      .def_rw("high_product", &Timing::high_product)
+      .def_rw("rotation", &Timing::rotation)
+      .def_rw("access", &Timing::access)
+      .def_rw("data_wait", &Timing::data_wait)
+      .def_rw("load_use", &Timing::load_use)
+      .def_rw("split_target", &Timing::split_target)
+      .def_rw("early_jump", &Timing::early_jump);
+
+  nb::class_<Program>(m, "Program")
+      .def(
+          "__init__",
+          [](Program *self, const Timing &timing, bool products, bool bits, u32 text, const nb::bytes &code, u32 entry,
+             u32 back, const Span &data, const Span &constants, const Span &stack,
+             const std::vector<std::tuple<u32, u32, bool>> &blocks,
+             const std::vector<std::pair<u32, nb::bytes>> &sections,
+             const std::vector<std::pair<u32, std::string>> &symbols, u32 cycle_limit) {
+            Image image{.text = text,
+                        .code = vector_of(code),
+                        .entry = entry,
+                        .back = back,
+                        .layout = layout_of(data, constants, stack, blocks, sections),
+                        .symbols = symbols,
+                        .extensions = {.products = products, .bits = bits}};
+            new (self) Program(std::move(image), timing, cycle_limit);
+          },
+          nb::kw_only(), "timing"_a, "products"_a, "bits"_a, "text"_a, "code"_a, "entry"_a, "back"_a, "data"_a,
+          "constants"_a, "stack"_a, "blocks"_a, "sections"_a, "symbols"_a, "cycle_limit"_a)
+      .def("run", &run_all, "blocks"_a, "cycles"_a, "returned"_a, "threads"_a);
+
+  nb::class_<Decider>(m, "Decider")
+      .def(nb::init<std::shared_ptr<const Program>>(), "program"_a)
+      .def_prop_ro("address", [](const Decider &d) { return reinterpret_cast<std::uintptr_t>(d.seam()); })
+      .def_prop_ro("context_bytes", [](const Decider &d) { return d.seam()->context_bytes; });
+}
+
+} // namespace rlcc

@@ -1,0 +1,77 @@
+"""Engines for the network simulator: an emitted decision behind the seam of spec/include/rlcc_decider.h."""
+
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from emulator import _fast
+from emulator.compile import compile_policy, link_program
+from emulator.fast.run import program_of
+from emulator.firmware import ENTRY, read_firmware
+from emulator.memory_map import Block
+from emulator.objects import read_image, undefined_and_static
+from emulator.profile import Profile, load_profile
+from spec.errors import InputError
+from spec.signals import EVENT, PARAMS
+
+WORD = 4
+
+
+class FastDecider:
+    """One engine with a memory of its own. Used by one thread at a time; any number may exist."""
+
+    def __init__(self, program: _fast.Program, profile: Profile) -> None:
+        self._program = program
+        self._native: _fast.Decider | None = _fast.Decider(program)
+        self._context_bytes = self._native.context_bytes
+        self.profile = profile
+
+    @property
+    def address(self) -> int:
+        """Of its ``rlcc_decider``, which lives as long as this object and until its context is left."""
+        if self._native is None:
+            raise InputError("the decider was closed; make another one")
+        return self._native.address
+
+    @property
+    def context_bytes(self) -> int:
+        """Size of a flow's context, all zero for a new flow."""
+        return self._context_bytes
+
+    @property
+    def clock_mhz(self) -> float:
+        """The engine's clock: a decision of n cycles takes n / clock_mhz microseconds."""
+        return self.profile.clock.mhz
+
+    def another(self) -> "FastDecider":
+        """One more engine of the same kind, for another thread or simulation; nothing is compiled again."""
+        return FastDecider(self._program, self.profile)
+
+    def __enter__(self) -> "FastDecider":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._native = None
+
+
+def decider(
+    firmware_dir: str | Path, profile: str | Path | Profile, *, compiler: str = "clang", opt: str = "-O2"
+) -> FastDecider:
+    """Compile a firmware folder's decision for an engine and make it ready to be called by the network simulator."""
+    engine = profile if isinstance(profile, Profile) else load_profile(profile)
+    firmware = read_firmware(Path(firmware_dir))
+    sizes = {name: layout.dtype.itemsize for name, layout in firmware.layouts.items()}
+    for name, signals in (("event", EVENT), ("params", PARAMS)):
+        if sizes[name] != WORD * len(signals):
+            raise InputError(
+                f"{firmware.folder} takes another {name} structure than the device gives; "
+                "emit it again with `rlcc emit`"
+            )
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as folder:
+        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=Path(folder))
+        calls, _ = undefined_and_static(policy.path)
+        if calls:
+            raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
+        image = read_image(link_program(policy, ENTRY, engine, Path(folder)))
+    blocks = [Block(name, sizes[name], writable=name == "flow") for name in ("flow", "event", "params")]
+    return FastDecider(program_of(image, ENTRY, engine, blocks), engine)
