@@ -37,7 +37,7 @@ CAUSES = {  # mcause, RISC-V privileged specification
     11: "an environment call",
     0xFFFFFFFF: "an illegal instruction or a misaligned access",  # a core without exceptions says no more
 }
-CALLED = [  # the fields of Called in emulator/bench/engine.hpp
+CALLED = [  # the fields of Called in emulator/bench/called.hpp
     *(("cycles", "<u8"), ("returned", "<u4"), ("stack_low", "<u4")),
     *(("between", "<u4"), ("instruction_misses", "<u4"), ("data_misses", "<u4")),
 ]

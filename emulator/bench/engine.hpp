@@ -12,20 +12,11 @@
 #include <utility>
 
 #include "Vrlcc_core.h"
+#include "called.hpp"
 #include "fault.hpp"
 #include "job.hpp"
 #include "memory.hpp"
 #include "verilated.h"
-
-// What one call did.
-struct Called {
-  uint64_t cycles = 0;
-  uint32_t result = 0;
-  uint32_t stack_low = 0;          // the lowest stack address written
-  uint32_t between = 0;            // cycles from the return of the call before to the entry of this one: the runner's
-  uint32_t instruction_misses = 0; // in the profile's caches, while the function ran
-  uint32_t data_misses = 0;
-};
 
 class Engine {
 public:

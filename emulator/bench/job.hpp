@@ -29,9 +29,10 @@ struct Block { // an argument structure; its bytes come from the input stream
 
 // What the caches hold when a call begins.
 enum class State {
-  hot,       // what the calls before have left
-  cold,      // nothing, and the core was reset (which empties caches of its own)
-  other_flow // what the calls before have left, but of the writable structures nothing
+  hot,         // what the calls before have left
+  cold,        // nothing, and the core was reset (which empties caches of its own)
+  other_flow,  // what the calls before have left, but of the writable structures nothing
+  back_to_back // hot, and right before it another decision, whose stores may not have ended (CVA6; else as hot)
 };
 
 struct Job {
@@ -43,6 +44,7 @@ struct Job {
   uint32_t trap = 0;      // ... and mcause here when it has not
   uint32_t entry = 0, back = 0;
   uint32_t instruction_wait = 0, data_wait = 0;
+  uint32_t instruction_first_wait = 0, data_first_wait = 0; // behind a core's own caches: of a line never read before
   CacheShape instruction_cache, data_cache;
   State state = State::hot;
   uint64_t portion = 0;     // records after which the engine starts anew
@@ -57,6 +59,8 @@ inline State read_state(const std::string &name) {
     return State::cold;
   if (name == "other-flow")
     return State::other_flow;
+  if (name == "back-to-back")
+    return State::back_to_back;
   throw std::runtime_error("unknown state " + name);
 }
 
@@ -106,6 +110,10 @@ inline Job read_job(const std::string &path) {
       in >> job.instruction_wait;
     else if (key == "data_wait")
       in >> job.data_wait;
+    else if (key == "instruction_first_wait")
+      in >> job.instruction_first_wait;
+    else if (key == "data_first_wait")
+      in >> job.data_first_wait;
     else if (key == "instruction_cache")
       cache(job.instruction_cache);
     else if (key == "data_cache")
