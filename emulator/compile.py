@@ -2,7 +2,7 @@
 
 Two compilers: ``clang`` is the pinned one inside the ziglang wheel (the same cycles on every machine); ``gcc`` is a
 bare-metal RISC-V GCC where one is installed. No library is linked: a call of libgcc or libc stays undefined and is
-reported.
+reported. Only the multiplication that a core without a multiplier needs comes along (runner/multiply.S).
 """
 
 import os
@@ -15,7 +15,8 @@ from pathlib import Path
 from emulator import memory_map
 from emulator.cache import cache_folder
 from emulator.core import package_folder, version_line
-from emulator.profile import Profile
+from emulator.objects import undefined_and_static
+from emulator.profile import Cva6Core, Profile
 from spec.errors import InputError
 
 RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
@@ -32,7 +33,11 @@ CLANG_ISA = {
     "rv32im": "generic_rv32+m",
     "rv32imc": "generic_rv32+m+c",
     "rv32im_zba_zbb_zbs": "generic_rv32+m+zba+zbb+zbs",
+    "rv64imac": "generic_rv64+m+a+c",
+    "rv64imac_zbb_zbs": "generic_rv64+m+a+c+zbb+zbs",
 }
+ABI = {"rv32": ("-mabi=ilp32",), "rv64": ("-mabi=lp64", "-mcmodel=medany")}  # soft float; DOCA's samples say medany
+MULTIPLICATION = ("__mulsi3", "__muldi3")  # what runner/multiply.S defines
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,12 @@ class Compiler:
 
 @dataclass(frozen=True)
 class PolicyObject:
-    """A compiled C file, not linked yet."""
+    """A compiled C file, not linked yet. ``runtime``: assembly that is linked with it."""
 
     source: Path
     path: Path
     compiler: Compiler
+    runtime: tuple[Path, ...] = ()
 
 
 def zig_command() -> str:
@@ -82,13 +88,14 @@ def find_compiler(name: str, isa: str) -> Compiler:
             raise InputError(
                 "the clang of the ziglang package does not run; reinstall it: pip install --force-reinstall ziglang"
             )
-        target = ("-target", "riscv32-freestanding-none", f"-mcpu={CLANG_ISA[isa]}", "-fno-sanitize=all")
+        machine = f"riscv{isa[2:4]}-freestanding-none"
+        target = ("-target", machine, f"-mcpu={CLANG_ISA[isa]}", *ABI[isa[:4]], "-fno-sanitize=all")
         return Compiler(name, version, (zig, "cc", *target), (zig, "ld.lld"))
     if name == "gcc":
         gcc = find_gcc()
         if gcc is None:
             raise InputError(f"no RISC-V GCC found ({GCC_NAMES[0]}); install it: apt install gcc-riscv64-unknown-elf")
-        arch = (f"-march={isa}", "-mabi=ilp32")
+        arch = (f"-march={isa}", *ABI[isa[:4]])
         return Compiler(
             name, version_line([gcc, "--version"]), (gcc, *arch), (gcc, *arch, "-nostdlib", "-nostartfiles")
         )
@@ -113,7 +120,14 @@ def compile_policy(
     flags = [*C_FLAGS, opt, *(["-gdwarf-4"] if lines else [])]  # line information changes no instruction
     command = [*tool.compile, *flags, f"-I{source.parent}", "-c", str(source), "-o", str(target)]
     run_tool(command, f"{source} does not compile")
-    return PolicyObject(source, target, tool)
+    return PolicyObject(source, target, tool, () if profile.core.has_multiplier else (RUNNER_FOLDER / "multiply.S",))
+
+
+def missing_calls(policy: PolicyObject) -> list[str]:
+    """What the policy calls and nothing defines, as ``call of NAME``."""
+    provided = {f"call of {name}" for name in MULTIPLICATION} if policy.runtime else set()
+    calls, _ = undefined_and_static(policy.path)
+    return [call for call in calls if call not in provided]
 
 
 def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Path) -> Path:
@@ -125,13 +139,20 @@ def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Pa
     definitions = {
         "RLCC_ENTRY": symbol,
         "RLCC_DATA": hex(memory_map.DATA_BASE),
+        "RLCC_SHARED": hex(memory_map.SHARED_BASE),
         "RLCC_STACK_TOP": hex(memory_map.stack_top(profile.data_memory.bytes)),
     }
     defines = [f"-D{key}={value}" for key, value in definitions.items()]
-    command = [*tool.compile, *defines, "-c", str(RUNNER_FOLDER / "runner.S"), "-o", str(runner)]
+    name = "cva6" if isinstance(profile.core, Cva6Core) else "runner"
+    script = RUNNER_FOLDER / ("cva6.ld" if name == "cva6" else "link.ld")
+    command = [*tool.compile, *defines, "-c", str(RUNNER_FOLDER / f"{name}.S"), "-o", str(runner)]
     run_tool(command, "the runner does not assemble")
     collect = "-Wl,--gc-sections" if tool.name == "gcc" else "--gc-sections"
-    command = [*tool.link, "-T", str(RUNNER_FOLDER / "link.ld"), collect, str(runner), str(policy.path), "-o", str(elf)]
+    objects = [str(runner), str(policy.path)]
+    for source in policy.runtime:
+        objects.append(str(folder / f"{source.stem}.o"))
+        run_tool([*tool.compile, "-c", str(source), "-o", objects[-1]], f"{source.name} does not assemble")
+    command = [*tool.link, "-T", str(script), collect, *objects, "-o", str(elf)]
     run_tool(command, f"{policy.source} does not link")
     return elf
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.compare import Comparison, compare
-from emulator.compile import PolicyObject, compile_policy, link_program
+from emulator.compile import PolicyObject, compile_policy, link_program, missing_calls
 from emulator.core import Progress
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.memory_map import Block
@@ -36,7 +36,7 @@ def emulate(
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
         policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=folder)
-        calls, static = undefined_and_static(policy.path)
+        calls, (_, static) = missing_calls(policy), undefined_and_static(policy.path)
         if calls:  # it cannot be linked, so it cannot run
             return _report(firmware, engine, policy, opt, None, None, [*calls, *static])
         elf = link_program(policy, ENTRY, engine, folder)

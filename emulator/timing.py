@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, missing_calls
 from emulator.core import Progress
 from emulator.memory_map import Block
-from emulator.objects import CodeFacts, check_code, read_image, undefined_and_static
+from emulator.objects import CodeFacts, check_code, read_image
 from emulator.profile import load_profile
 from emulator.report import Cycles
 from emulator.rtl_run import run_on_core
@@ -59,8 +59,7 @@ def time_function(
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
         policy = compile_policy(Path(c_file), engine, compiler=compiler, opt=opt, folder=folder)
-        calls, _ = undefined_and_static(policy.path)
-        if calls:
+        if calls := missing_calls(policy):
             raise InputError(f"{c_file} needs what the engine has not: {', '.join(calls)}")
         elf = link_program(policy, symbol, engine, folder)
         facts = check_code(elf, symbol)

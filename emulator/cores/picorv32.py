@@ -1,0 +1,25 @@
+"""PicoRV32, of Claire Wolf: one instruction at a time over several cycles, one memory interface for code and data.
+
+Cycles of a call: from the cycle in which the instruction at the entry begins (launch_next_insn) to the cycle in which
+the instruction after the call begins.
+"""
+
+from emulator.cores.rtl import Rtl, complete, core_folder
+from emulator.profile import PicoRv32Core
+
+
+def rtl(core: PicoRv32Core) -> Rtl:
+    """The wheel's picorv32, without interrupts and counters; with M it has its divider too."""
+    source = core_folder("picorv32") / "verilog" / "picorv32.v"
+    return Rtl(
+        name="PicoRV32",
+        top="rlcc_picorv32",
+        ours=("rlcc_picorv32.sv", "rlcc_memory_port.sv"),
+        sources=complete("PicoRV32", "pythondata-cpu-picorv32", (source,)),
+        parameters=(
+            f"-GCompressed={int('c' in core.isa)}",
+            f"-GSlowMul={int(core.multiplier == 'slow')}",
+            f"-GFastMul={int(core.multiplier == 'fast')}",
+            f"-GBarrelShifter={int(core.barrel_shifter)}",
+        ),
+    )
