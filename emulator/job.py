@@ -16,7 +16,7 @@ from spec.errors import InputError
 CYCLE_LIMIT = 1_000_000  # of one call
 PORTION = 2048  # records between restarts of the core: what one process takes at a time
 
-State = Literal["hot", "cold", "other-flow"]
+State = Literal["hot", "cold", "other-flow", "back-to-back"]
 
 
 def write_job(
@@ -64,6 +64,8 @@ def write_job(
 
 def _timing(name: str, memory: Memory) -> list[str]:
     lines = [f"{name}_wait {memory.wait_states}"]
+    if memory.first_wait_states is not None:
+        lines.append(f"{name}_first_wait {memory.first_wait_states}")
     if (cache := memory.cache) is not None:
         lines.append(f"{name}_cache {cache.bytes} {cache.line_bytes} {cache.ways} {cache.miss_cycles}")
     return lines

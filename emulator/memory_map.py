@@ -17,6 +17,7 @@ DATA_BASE = 0x1000_0000
 MAILBOX = DATA_BASE + 32
 TRAP = DATA_BASE + 36
 CONSTANTS_BASE = DATA_BASE + 64
+SHARED_BASE = 0x2000_0000  # where the runner of a core with caches of its own meets the bench, past them
 GAP = 64
 ALIGNMENT = 16
 

@@ -100,7 +100,7 @@ def check_code(elf_file: Path, entry: str) -> CodeFacts:
         names = {address: s.name for address, s in kept.items()}
         sizes = {address: s["st_size"] for address, s in kept.items() if base <= address < base + len(code)}
     functions = {
-        start: resolve_far_calls(decode(code[start - base : start - base + size], start))
+        start: resolve_far_calls(decode(code[start - base : start - base + size], start, elf.elfclass))
         for start, size in sizes.items()
     }
     forbidden = []

@@ -75,7 +75,7 @@ class VexRiscvCore(_Core):
 
     kind: Literal["vexriscv"]
     isa: Literal["rv32i", "rv32im"]
-    variant: Annotated[str, Field(pattern=r"^[A-Za-z]+$")]
+    variant: Literal["Min", "Lite"]
 
 
 class Cv32e40pCore(_Core):
@@ -85,12 +85,38 @@ class Cv32e40pCore(_Core):
     isa: Literal["rv32im", "rv32imc"]
 
 
+class OwnCache(_Table):
+    """An L1 inside a core's RTL: lines in ways, one of which is replaced at random."""
+
+    bytes: Annotated[int, Field(ge=512, le=4096)]
+    line_bytes: Literal[16, 32, 64]
+    ways: Literal[4, 8]
+
+    @model_validator(mode="after")
+    def _whole_sets(self) -> "OwnCache":
+        sets, rest = divmod(self.bytes, self.line_bytes * self.ways)
+        if rest or sets < 2 or sets & (sets - 1):
+            raise ValueError(
+                f"{self.bytes} bytes in {self.ways} ways of lines of {self.line_bytes} are no power of two of sets"
+            )
+        return self
+
+
+class Cva6Core(_Core):
+    """CVA6: RV64, six stages, one instruction issued in order, branch prediction, caches of its own."""
+
+    kind: Literal["cva6"]
+    isa: Literal["rv64imac", "rv64imac_zbb_zbs"]
+    instruction_cache: OwnCache
+    data_cache: OwnCache
+
+
 def _same_multiplier(core: _Core, multiplier: str) -> None:
     if core.has_multiplier == (multiplier == "none"):
         raise ValueError(f'isa = "{core.isa}" contradicts multiplier = "{multiplier}"')
 
 
-Core = Annotated[IbexCore | PicoRv32Core | VexRiscvCore | Cv32e40pCore, Field(discriminator="kind")]
+Core = Annotated[IbexCore | PicoRv32Core | VexRiscvCore | Cv32e40pCore | Cva6Core, Field(discriminator="kind")]
 
 
 class Clock(_Table):
@@ -122,10 +148,15 @@ class Cache(_Table):
 
 
 class Memory(_Table):
-    """A single-ported memory: an access is answered 1 + wait_states cycles after it was granted, one at a time."""
+    """A single-ported memory: an access is answered 1 + wait_states cycles after it was granted, one at a time.
+
+    Behind a core with caches of its own only their misses come here, as to a next level of caches; a line that was not
+    read since all were emptied is answered after 1 + ``first_wait_states`` cycles, as from DRAM.
+    """
 
     bytes: MemoryBytes
     wait_states: Annotated[int, Field(ge=0, le=255)]
+    first_wait_states: Annotated[int, Field(ge=0, le=65535)] | None = None
     cache: Cache | None = None
     reason: Reason
 
@@ -169,6 +200,12 @@ class Profile(_Table):
                 f"limits.code_bytes = {self.limits.code_bytes} must not be above "
                 f"instruction_memory.bytes = {self.instruction_memory.bytes}"
             )
+        own = isinstance(self.core, Cva6Core)
+        for name, memory in (("instruction_memory", self.instruction_memory), ("data_memory", self.data_memory)):
+            if own and memory.cache is not None:
+                raise ValueError(f"a {self.core.kind} has caches of its own: {name} has none before it")
+            if own != (memory.first_wait_states is not None):
+                raise ValueError(f"{name}.first_wait_states is for a core with caches of its own, which needs it")
         if self.name.endswith("-proxy") != (self.proxy_for is not None):
             raise ValueError('a profile with proxy_for, and no other, has a name that ends in "-proxy"')
         return self
@@ -176,7 +213,7 @@ class Profile(_Table):
     def meaning(self) -> dict[str, Any]:
         """What the profile says, as plain data without its reasons: two with the same meaning are the same engine."""
         reasons = {part: {"reason"} for part in ("core", "clock", "instruction_memory", "data_memory", "limits")}
-        return self.model_dump(mode="json", exclude=reasons)
+        return self.model_dump(mode="json", exclude=reasons, exclude_none=True)
 
     def hash(self) -> str:
         """SHA-256 over the profile's meaning (not its reasons, comments or layout)."""

@@ -289,7 +289,7 @@ private:
 
   void retire() {
     if (core_->trap_o)
-      throw Fault("trap", uint32_t(core_->trap_pc_o), uint32_t(core_->trap_value_o), uint32_t(core_->cause_o));
+      throw Fault("trap", uint32_t(core_->trap_pc_o), uint32_t(core_->trap_value_o), uint32_t(core_->trap_cause_o));
     for (uint32_t port = 0; port < 2; ++port)
       if (core_->retired_o >> port & 1)
         follow(core_->pc_o[2 * port] | uint64_t(core_->pc_o[2 * port + 1]) << 32, port);

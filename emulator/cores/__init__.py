@@ -1,5 +1,7 @@
-"""The kinds of cores that are Verilated: KIND.py has ``rtl(core)``. A new kind: its parameters in emulator/profile.py, its
-file here, its top in emulator/rtl/."""
+"""The kinds of cores that are Verilated: KIND.py has ``rtl(core)``.
+
+A new kind: its parameters in emulator/profile.py, its file here, its top in emulator/rtl/.
+"""
 
 from importlib import import_module
 from typing import cast
