@@ -29,6 +29,7 @@ COMMANDS = {
     "distill": "Distil a teacher into depth-limited integer trees.",
     "emit": "Write integer-only C, its adapter and its vectors.",
     "emulate": "Run every vector on the cycle-accurate core.",
+    "cycles": "Tell every cycle to the part, tree and line that costs it.",
     "verify": "Prove the machine code for all inputs; write a certificate.",
     "evaluate": "Set policies side by side in the network.",
     "gate": "Judge a firmware folder: PASS (0), FAIL (1), could not run (2).",

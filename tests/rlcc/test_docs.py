@@ -10,7 +10,7 @@ import pytest
 from rlcc import cli
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ["run", "rollout", "distill", "evaluate", "gate", "doctor"]
+PAGES = ["run", "rollout", "distill", "evaluate", "gate", "doctor", "cycles"]
 
 
 @pytest.mark.parametrize("name", PAGES)

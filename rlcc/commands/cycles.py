@@ -1,0 +1,100 @@
+"""`rlcc cycles FIRMWARE`: which part, tree and line of the emitted C costs what on the core."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from rlcc.console import console, stage
+from rlcc.cycles.flame import flame
+from rlcc.cycles.measure import PathCosts, measure
+from rlcc.options import FOLDER
+from rlcc.recipe import EmulateOptions
+from spec.documents import dump_json, validate, write_atomically
+
+DEFAULT = EmulateOptions()
+
+
+@click.command()
+@click.argument("firmware", type=FOLDER)
+@click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
+@click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
+@click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
+@click.option("--lines", default=12, show_default=True, type=click.IntRange(0), help="Lines of C shown, dearest first.")
+@click.option("--out", type=FOLDER, help="Folder for a picture of each path and cycles.json.")
+def command(firmware: Path, profile: str, compiler: str, optimise: str, lines: int, out: Path | None) -> None:
+    """Tell every cycle of FIRMWARE's decision to the line of C that costs it: on the worst path, and on average.
+
+    The worst path is the witness of the certificate beside FIRMWARE, if it is of this engine; else the slowest vector.
+    Exit code 0; 2: could not run.
+    """
+    given = {"profile": profile, "compiler": compiler, "optimise": optimise}
+    engine = validate(EmulateOptions, given, "options of rlcc cycles")
+    with stage("cycles") as (figures, progress):
+        used, paths = measure(firmware, engine, progress)
+        figures += [
+            f"{used.label()}, {compiler} {optimise}",
+            *(f"{path.name} {path.cycles:.4g} = {used.microseconds(path.cycles):.3f} us" for path in paths),
+        ]
+        if out is not None:
+            figures.append(f"pictures in {out}")
+            _write(out, paths, f"{firmware.name} on {used.label()}, {compiler} {optimise}")
+    for path in paths:
+        click.echo(f"{path.name}: {path.of}")
+    _print_parts(paths)
+    _print_lines(paths, lines)
+
+
+def _print_parts(paths: list[PathCosts]) -> None:
+    table = _table("part", paths)
+    names = dict.fromkeys(part for path in paths for part in path.by_part())
+    for name in names:
+        _row(table, [name], [(path.by_part().get(name, 0.0), path.cycles) for path in paths])
+    console().print(table)
+
+
+def _print_lines(paths: list[PathCosts], count: int) -> None:
+    known: dict[tuple[str, int], list[float]] = {}
+    texts: dict[tuple[str, int], str] = {}
+    for n, path in enumerate(paths):
+        for cost in path.lines:
+            key = (cost.function, cost.line)
+            known.setdefault(key, [0.0] * len(paths))[n] += cost.cycles
+            texts[key] = cost.text or cost.function
+    dearest = sorted(known, key=lambda key: (-known[key][0], -known[key][-1], key))[:count]
+    if not dearest:
+        return
+    table = _table("line", paths, "the C")
+    for key in dearest:
+        shares = [(cycles, path.cycles) for cycles, path in zip(known[key], paths, strict=True)]
+        _row(table, [str(key[1] or "-")], shares, [texts[key][:80]])
+    console().print(table)
+
+
+def _table(first: str, paths: list[PathCosts], *more: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(first)
+    for path in paths:
+        table.add_column(path.name, justify="right")
+        table.add_column("", justify="right")
+    for name in more:
+        table.add_column(name, no_wrap=True)
+    return table
+
+
+def _row(table: Table, first: list[str], shares: list[tuple[float, float]], last: list[str] | None = None) -> None:
+    cells = [cell for cycles, total in shares for cell in (f"{cycles:.1f}", f"{cycles / total:.0%}")]
+    table.add_row(*map(escape, [*first, *cells, *(last or [])]))
+
+
+def _write(out: Path, paths: list[PathCosts], title: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        write_atomically(out / f"{path.name}.svg", flame(path, f"{title}: {path.name}, {path.of}"))
+    document: dict[str, Any] = {
+        path.name: {"of": path.of, "cycles": path.cycles, "lines": [vars(cost) for cost in path.lines]}
+        for path in paths
+    }
+    write_atomically(out / "cycles.json", dump_json(document))

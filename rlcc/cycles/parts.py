@@ -1,0 +1,63 @@
+"""The parts of an emitted decision, read off its C: which lines are features, which trees, which the rate.
+
+The emitted C is laid out alike for every form of the trees (firmware_templates/common/rlcc_policy.c.j2): in rlcc_decide
+first the nodes before the trees, one ``const`` a line, then the trees, then the nodes behind them, then the stores into
+the flow's context. What the trees need of functions stands before.
+"""
+
+import re
+from collections.abc import Sequence
+
+DECIDE = "rlcc_decide"
+FEATURES, SUM, RATE, CONTEXT, OTHER = "features", "sum of the trees", "rate", "context", "call and return"
+STAGES = ("features", "trees", "rate", "context", "call and return")
+TREE = re.compile(r"\b(?:tree|index|leaves|rank|word)_(\d+)\b")
+IF_ELSE = re.compile(r"(?:\} else )?if \(|\} else \{|\}")
+
+
+def stage_of(part: str) -> str:
+    """The stage of the decision that a part belongs to, one of ``STAGES``."""
+    return part if part in (FEATURES, RATE, CONTEXT, OTHER) else "trees"
+
+
+def part_of_function(name: str) -> str:
+    """The part that a whole function is: ``tree_03`` is tree 3, ``place_delta`` the search of a feature's place."""
+    tree = re.fullmatch(r"tree_(\d+)", name)
+    if tree:
+        return f"tree {int(tree[1])}"
+    return name.replace("place_", "place of ", 1) if name.startswith("place_") else name
+
+
+def parts_of_decide(lines: Sequence[str]) -> dict[int, str]:
+    """Line number (from 1) -> part, for the lines of rlcc_decide."""
+    begin = next((n for n, line in enumerate(lines) if re.match(rf"\S.*\b{DECIDE}\(", line)), None)
+    if begin is None:
+        return {}
+    end = next((n for n in range(begin, len(lines)) if lines[n].startswith("}")), len(lines))
+    found, part, block = {begin + 1: OTHER}, FEATURES, -1
+    for n in range(begin + 1, end + 1):
+        line = lines[n] if n < len(lines) else ""
+        text = line.strip()
+        if line.startswith("    static const"):
+            found[n + 1] = SUM
+            continue
+        if re.match(r"    \S", line) and not text.startswith("}"):  # a statement of the function's own level
+            if text.startswith("const ") and not TREE.search(text):
+                part = FEATURES if part in (FEATURES, OTHER) else RATE
+            elif text.startswith("flow->"):
+                part = CONTEXT
+            elif text.startswith("return"):
+                part = RATE
+            elif text.startswith("if ("):
+                block += 1
+                part = f"if-else {block}"
+            else:
+                part = _of_trees(text)
+        found[n + 1] = part
+    found[end + 1] = OTHER
+    return found
+
+
+def _of_trees(text: str) -> str:
+    tree = TREE.search(text)
+    return f"tree {int(tree[1])}" if tree else SUM

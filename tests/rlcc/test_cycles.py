@@ -1,0 +1,98 @@
+"""Cycles told to stages, parts and lines of the emitted C, for each form of the trees."""
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen.emit import emit
+from codegen.lower import Options
+from rlcc.cycles.flame import flame
+from rlcc.cycles.measure import measure
+from rlcc.cycles.parts import CONTEXT, OTHER, RATE, STAGES, SUM, parts_of_decide, stage_of
+from rlcc.cycles.parts import FEATURES as FEATURE_PART
+from rlcc.recipe import EmulateOptions
+from spec.ensemble import Split, Tree
+from spec.manifest import writing
+
+TREES = (
+    Tree((Split(0, 100), Split(1, 5000)), (-3000, -100, 40, 2000)),
+    Tree((Split(1, 700), Split(1, 90000)), (1, 20, 300, 4000)),
+    Tree((Split(1, 12000),), (-7, 900)),
+)
+FORMS = {
+    "branches": ({"tree 0", "tree 1", "tree 2"}, {SUM}),
+    "one function": ({"if-else 0", "if-else 1", "if-else 2"}, {SUM}),
+    "index": ({"tree 0", "tree 1", "tree 2"}, {SUM}),
+    "joint": ({"place of congestion_q20"}, {SUM}),
+}
+
+
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("cycles")
+    student = make_student([FEATURES["previous_action"], FEATURES["rl_cc_congestion"]], ACTIONS[0], TREES)
+    with writing(folder / "student", "student") as work:
+        student.save(work)
+    for form in FORMS:
+        options = Options(form="branches", one_function=True) if form == "one function" else Options(form=form)
+        emit(folder / "student", folder / form, target="generic", options=options)
+    return {form: folder / form for form in FORMS}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_line_of_the_decision_is_of_a_part(firmware: dict[str, Path], form: str) -> None:
+    lines = (firmware[form] / "rlcc_policy.c").read_text().splitlines()
+    found = parts_of_decide(lines)
+    first = next(n for n, line in enumerate(lines, 1) if line.startswith("uint32_t rlcc_decide("))
+    last = next(n for n, line in enumerate(lines, 1) if n > first and line == "}")
+    assert set(found) == set(range(first, last + 1)) | {last + 1} or set(found) == set(range(first, last + 1))
+    for n in range(first, last + 1):
+        text = lines[n - 1].strip()
+        if text.startswith("const uint32_t rtt_ns"):
+            assert found[n] == FEATURE_PART
+        if text.startswith("flow->"):
+            assert found[n] == CONTEXT
+        if text.startswith(("const uint32_t rate_new_q30", "return")):
+            assert found[n] == RATE
+    if form in ("one function", "index"):
+        assert FORMS[form][0] <= set(found.values())
+    assert {stage_of(part) for part in found.values()} == set(STAGES)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_cycles_are_told(firmware: dict[str, Path], form: str) -> None:
+    engine, paths = measure(firmware[form], EmulateOptions())
+    assert engine.name == "ibex-small"
+    assert [path.name for path in paths] == ["worst", "mean"]
+    for path in paths:
+        assert sum(cost.cycles for cost in path.lines) == pytest.approx(path.cycles)
+        assert sum(path.by_part().values()) == pytest.approx(path.cycles)
+        parts = path.by_part()
+        assert parts[FEATURE_PART] > 10  # two products, at least, and loads
+        assert parts[CONTEXT] == 2 * 2  # two stores of two cycles
+        assert parts.get(OTHER, 0) <= 12
+        stages = [stage_of(part) for part in parts]
+        assert stages == sorted(stages, key=STAGES.index)
+    worst, mean = paths
+    assert worst.cycles > mean.cycles
+    assert "slowest vector" in worst.of  # there is no certificate
+    assert FORMS[form][0] & set(mean.by_part())
+
+
+def test_the_picture_is_as_wide_as_the_cycles(firmware: dict[str, Path]) -> None:
+    _, paths = measure(firmware["branches"], EmulateOptions())
+    root = ElementTree.fromstring(flame(paths[0], "a & b < c"))
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = [(g.find(f"{space}title").text, g.find(f"{space}rect").attrib) for g in root.iter(f"{space}g")]
+    whole = float(boxes[0][1]["width"])
+    lines = [rect for title, rect in boxes if title.startswith("line ")]
+    assert len(lines) == sum(1 for cost in paths[0].lines if cost.line)
+    assert sum(float(rect["width"]) + 1 for rect in lines) <= whole + 2
+    ends = [float(rect["x"]) + float(rect["width"]) for _, rect in boxes]
+    assert max(ends) <= 1200
