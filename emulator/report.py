@@ -1,6 +1,6 @@
 """What an emulation found: cycles of one decision, equality with the model, and facts about the object code."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,24 @@ class SlowestVector:
 
 
 @dataclass(frozen=True)
+class StateCost:
+    """Cycles of a decision in one state of the caches; its misses in the profile's caches, means over the vectors."""
+
+    cycles: Cycles
+    microseconds: dict[str, float]
+    instruction_misses: float
+    data_misses: float
+
+
+@dataclass(frozen=True)
 class EmulationReport:
-    """The result of ``emulate``. ``cycles`` and ``slowest`` are None when no call returned."""
+    """The result of ``emulate``. ``cycles`` and ``slowest`` are None when no call returned.
+
+    ``states``: ``hot`` (the vectors one after another; the same as ``cycles``), ``cold`` (all caches empty before each
+    decision), ``other-flow`` (after another flow's decision: its context is not in the data cache) and
+    ``back-to-back`` (from one decision's entry to the next one's). An engine without caches has ``hot`` and
+    ``back-to-back`` alone. ``runner_cycles``: the part of the latter that is not the decision's, a mean.
+    """
 
     profile: str
     profile_hash: str
@@ -57,6 +73,8 @@ class EmulationReport:
     context_bytes: int
     context_limit_bytes: int
     forbidden: tuple[str, ...]
+    states: dict[str, StateCost] = field(default_factory=dict)
+    runner_cycles: float | None = None
 
     @property
     def passed(self) -> bool:

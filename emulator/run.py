@@ -11,11 +11,13 @@ from emulator.compare import Comparison, compare
 from emulator.compile import PolicyObject, compile_policy, link_program, missing_calls
 from emulator.core import Progress
 from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import CodeFacts, check_code, read_image, undefined_and_static
 from emulator.profile import Profile, load_profile
-from emulator.report import Cycles, EmulationReport, SlowestVector
+from emulator.report import Cycles, EmulationReport, SlowestVector, StateCost
 from emulator.rtl_run import RtlRun, run_on_core
+from emulator.states import measured_states
 
 
 def emulate(
@@ -38,16 +40,21 @@ def emulate(
         policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=folder)
         calls, (_, static) = missing_calls(policy), undefined_and_static(policy.path)
         if calls:  # it cannot be linked, so it cannot run
-            return _report(firmware, engine, policy, opt, None, None, [*calls, *static])
+            return _report(firmware, engine, policy, opt, None, None, {}, [*calls, *static])
         elf = link_program(policy, ENTRY, engine, folder)
         facts = check_code(elf, ENTRY)
         if progress:
             progress(f"running {len(firmware.vectors)} vectors on {engine.name}")
-        run = run_on_core(read_image(elf), ENTRY, engine, _blocks(firmware), progress)
-        return _report(firmware, engine, policy, opt, facts, run, static)
+
+        def run(state: State) -> RtlRun:
+            return run_on_core(read_image(elf), ENTRY, engine, blocks(firmware), progress, state=state)
+
+        hot = run("hot")
+        states = {} if hot.fault else measured_states(engine, hot, run)
+        return _report(firmware, engine, policy, opt, facts, hot, states, static)
 
 
-def _blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
+def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
     """The arguments of rlcc_decide in their order."""
     v, size = firmware.vectors, {name: layout.dtype.itemsize for name, layout in firmware.layouts.items()}
     return [
@@ -64,6 +71,7 @@ def _report(
     opt: str,
     facts: CodeFacts | None,
     run: RtlRun | None,
+    states: dict[str, StateCost],
     forbidden: Sequence[str],
 ) -> EmulationReport:
     vectors = firmware.vectors
@@ -100,14 +108,17 @@ def _report(
         context_bytes=firmware.context_bytes,
         context_limit_bytes=engine.limits.context_bytes,
         forbidden=(*forbidden, *(facts.forbidden if facts else ()), *over),
+        states=states,
+        runner_cycles=round(float(run.between.mean()), 3) if run is not None and states else None,
     )
 
 
 def _limits(firmware: Firmware, engine: Profile, facts: CodeFacts | None) -> list[str]:
     """What the engine cannot hold."""
-    over = []
-    if firmware.context_bytes > engine.limits.context_bytes:
-        over.append(f"flow context of {firmware.context_bytes} bytes, {engine.name} has {engine.limits.context_bytes}")
-    if facts and facts.stack_bytes is not None and facts.stack_bytes > engine.limits.stack_bytes:
-        over.append(f"stack of {facts.stack_bytes} bytes, {engine.name} has {engine.limits.stack_bytes}")
-    return over
+    limits = engine.limits
+    needs = [("flow context", firmware.context_bytes, limits.context_bytes)]
+    if facts:
+        needs.append(("code", facts.code_bytes, limits.code_bytes))
+        needs.append(("constant tables", facts.table_bytes, limits.table_bytes))
+        needs.append(("stack", facts.stack_bytes or 0, limits.stack_bytes))
+    return [f"{what} of {need} bytes, {engine.name} has {limit}" for what, need, limit in needs if need > limit]

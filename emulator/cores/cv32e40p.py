@@ -11,7 +11,10 @@ PACKAGES = ("cv32e40p_apu_core_pkg", "cv32e40p_fpu_pkg", "cv32e40p_pkg")
 
 
 def rtl(core: Cv32e40pCore) -> Rtl:
-    """The wheel's cv32e40p_core (its cv32e40p_top adds but the FPU); it always decodes compressed instructions, whether the code has some or not."""
+    """The wheel's cv32e40p_core (its cv32e40p_top adds only the FPU).
+
+    It always decodes compressed instructions, whether the code has some or not.
+    """
     del core
     folder = core_folder("cv32e40p") / "system_verilog" / "rtl"
     packages = tuple(folder / "include" / f"{name}.sv" for name in PACKAGES)

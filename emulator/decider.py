@@ -1,0 +1,78 @@
+"""The core in the loop: a firmware on its own Verilated core, to be called one decision at a time through a C pointer.
+
+What it is called through is spec/include/rlcc_decider.h. The flow's context, the event and the parameters are copied
+into the engine's data memory before each decision and the context back after it; a context at another address than the
+call before is another flow's, which the data cache does not hold.
+"""
+
+import ctypes
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from emulator.compile import compile_policy, link_program, missing_calls
+from emulator.core import LIBRARY, Progress, built_core
+from emulator.firmware import ENTRY, read_firmware
+from emulator.job import write_job
+from emulator.objects import check_code, read_image
+from emulator.profile import load_profile
+from emulator.run import blocks
+from spec.errors import InputError
+
+
+class RtlDecider:
+    """An ``rlcc_decider`` at ``address`` until it is closed. One thread at a time may use it; there may be many."""
+
+    def __init__(self, library: Path, job: Path, context_bytes: int, clock_mhz: float) -> None:
+        self._library = ctypes.CDLL(str(library))
+        self._library.rlcc_core_open.restype = ctypes.c_void_p
+        self._library.rlcc_core_error.restype = ctypes.c_char_p
+        self._library.rlcc_core_close.argtypes = [ctypes.c_void_p]
+        self._library.rlcc_core_close.restype = None
+        address = self._library.rlcc_core_open(str(job).encode())
+        if not address:
+            raise InputError(f"the emulated core does not start: {self._library.rlcc_core_error().decode()}")
+        self.address: int = address
+        self.context_bytes = context_bytes
+        self.clock_mhz = clock_mhz
+
+    def close(self) -> None:
+        """End the core; its address must no longer be used."""
+        if self.address:
+            self._library.rlcc_core_close(self.address)
+            self.address = 0
+
+    def __enter__(self) -> "RtlDecider":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def rtl_decider(
+    firmware_dir: Path,
+    profile: str | Path,
+    *,
+    compiler: str = "clang",
+    opt: str = "-O2",
+    progress: Progress | None = None,
+) -> RtlDecider:
+    """The firmware compiled for the profile's engine and loaded into a core of its own.
+
+    Code that would not pass ``emulate`` for what is in it (a call of a library, a float) raises InputError.
+    """
+    engine = load_profile(profile)
+    firmware = read_firmware(Path(firmware_dir))
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        folder = Path(name)
+        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=folder)
+        if wrong := missing_calls(policy):
+            raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
+        elf = link_program(policy, ENTRY, engine, folder)
+        if wrong := list(check_code(elf, ENTRY).forbidden):
+            raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
+        job = write_job(read_image(elf), ENTRY, engine, [block for block, _ in blocks(firmware)], folder)
+        library = built_core(engine.core, progress) / LIBRARY
+        return RtlDecider(library, job, firmware.context_bytes, engine.clock.mhz)

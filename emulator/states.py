@@ -1,0 +1,38 @@
+"""What a decision costs by what the caches hold: hot, cold, after another flow's decision, one right after another."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.cores import rtl_of
+from emulator.job import State
+from emulator.profile import Profile
+from emulator.report import Cycles, StateCost
+from emulator.rtl_run import RtlRun
+
+CACHED: tuple[State, ...] = ("cold", "other-flow", "back-to-back")
+
+
+def has_cache(profile: Profile) -> bool:
+    """Whether time may depend on what ran before: a cache of the profile's, or one inside the core."""
+    memories = (profile.instruction_memory, profile.data_memory)
+    return any(memory.cache is not None for memory in memories) or rtl_of(profile.core).own_cache
+
+
+def measured_states(profile: Profile, hot: RtlRun, run: Callable[[State], RtlRun]) -> dict[str, StateCost]:
+    """The cost in each state, given the ``hot`` run; ``run`` does another. Without caches there is no other."""
+    runs = {state: run(state) for state in CACHED} if has_cache(profile) else {"back-to-back": hot}
+    costs = {"hot": _cost(profile, hot, hot.cycles)}
+    for name, done in runs.items():
+        if done.fault is None and len(done.cycles):
+            between = done.between.astype(np.uint64) if name == "back-to-back" else np.uint64(0)
+            costs[name] = _cost(profile, done, done.cycles + between)
+    return costs
+
+
+def _cost(profile: Profile, run: RtlRun, cycles: NDArray[np.uint64]) -> StateCost:
+    statistics = Cycles.of(cycles)
+    micro = {name: round(profile.microseconds(value), 6) for name, value in vars(statistics).items()}
+    means = (round(float(misses.mean()), 3) for misses in (run.instruction_misses, run.data_misses))
+    return StateCost(statistics, micro, *means)
