@@ -6,7 +6,7 @@ from typing import Any
 from spec.program import Program
 from spec.signals import EVENT, PARAMS
 
-SIZES = {"uint32": 4, "int32": 4, "uint16": 2, "int16": 2}
+SIZES = {"uint32": 4, "int32": 4, "uint16": 2, "int16": 2, "int8": 1}
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class LaidOut:
 
 
 def flow_layout(program: Program) -> tuple[tuple[LaidOut, ...], int]:
-    """The flow context: 4-byte fields first, so that nothing is padded in between; size rounded up to 4."""
+    """The flow context: wide fields first, so that nothing is padded in between; size rounded up to 4."""
     fields, offset = [], 0
     for s in sorted(program.state, key=lambda s: -SIZES[s.storage]):
         fields.append(LaidOut(s.name, f"{s.storage}_t", offset, s.note))

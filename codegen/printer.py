@@ -39,12 +39,7 @@ class Printer:
             node = self.program.nodes[number]
             if node.op in INLINE or _fixed(node) or number in self.lowered.clamped:
                 continue
-            if number == self.lowered.sum:
-                lines += self._trees(number)
-            else:
-                self._before = []
-                code = f"const {type_of(node)} {self.names[number]} = {self._expression(number)};"
-                lines += [*self._before, Statement(code, node.note)]
+            lines += self._statement(number)
         return lines
 
     def writes(self) -> list[Statement]:
@@ -75,6 +70,15 @@ class Printer:
     def tables(self) -> list[str]:
         """Constant tables, lines of C at the top of the decision's block."""
         return self.trees.tables() if self.trees else []
+
+    def _statement(self, number: int) -> list[Statement]:
+        """What gives the node its name."""
+        if number == self.lowered.sum:
+            return self._trees(number)
+        self._before = []
+        node = self.program.nodes[number]
+        code = f"const {type_of(node)} {self.names[number]} = {self._expression(number)};"
+        return [*self._before, Statement(code, node.note)]
 
     def _trees(self, number: int) -> list[Statement]:
         assert self.trees is not None
@@ -194,8 +198,8 @@ class Printer:
 
 
 def _fixed(node: Node) -> bool:
-    """Whether the range leaves one value: then that is printed. (The trees are printed whatever they add up to.)
+    """Whether the range leaves one value: then that is printed. (Trees and networks are printed whatever they give.)
 
     So no shift by a type's whole width, which C leaves undefined, is ever printed: its result would be fixed at 0.
     """
-    return node.low == node.high and node.op is not Op.TREES
+    return node.low == node.high and node.op not in (Op.TREES, Op.NETWORK)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from codegen.forest import Forest
 from codegen.kernel import kernel_of
@@ -16,6 +16,7 @@ from codegen.templates import environment
 from codegen.trees_c import Physical
 from spec.decision import feature_name
 from spec.documents import write_atomically
+from spec.policy import Observation
 from spec.program import Program
 from spec.signals import EVENT, LINE_RATE_Q30, PARAMS
 from spec.student import Student
@@ -29,6 +30,22 @@ PARAM_RANGES = {
     "rate_initial_q30": (1, LINE_RATE_Q30),
 }
 """What an operator may set: base RTT from 256 ns to 4.2 ms, rates up to line rate."""
+
+
+class Described(Protocol):
+    """What every policy tells of itself, whatever decides in it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def teacher(self) -> str:
+        """Hash of the teacher."""
+
+    @property
+    def observation(self) -> Observation: ...
+
+    def params(self) -> dict[str, int]: ...
 
 
 @dataclass(frozen=True)
@@ -124,24 +141,34 @@ def physical_comments(student: Student) -> Physical:
 
 
 def _common(source: Source, used: set[str], limit: int) -> dict[str, Any]:
-    """What every template may name."""
+    """What every template of trees may name."""
     program, student = source.lowered.program, source.student
-    fields, size = flow_layout(program)
-    defaults = student.params()
-    return {
-        "rlcc_version": metadata.version("rlcc"),
-        "teacher_name": student.name,
-        "teacher_hash": student.teacher,
-        "student_hash": source.student_hash,
+    return interface(student, program, source.student_hash, used, limit, source.fixed) | {
+        "made": "distilled",
         "trees": len(program.ensemble.trees),
         "depth": program.ensemble.depth,
         "thresholds": sum(len(t) for t in program.ensemble.thresholds().values()),
-        "context_bytes": size,
         "table_bytes": source.lowered.forest.table_bytes if source.lowered.forest else 0,
         "form": source.lowered.forest.form if source.lowered.forest else "none",
+        "meanings": _meanings(program, student),
+    }
+
+
+def interface(
+    policy: Described, program: Program, policy_hash: str, used: set[str], limit: int, fixed: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """What every template may name, whatever decides: the three structures and where the policy comes from."""
+    fields, size = flow_layout(program)
+    defaults = policy.params()
+    return {
+        "rlcc_version": metadata.version("rlcc"),
+        "teacher_name": policy.name,
+        "teacher_hash": policy.teacher,
+        "student_hash": policy_hash,
+        "context_bytes": size,
         "context_limit": limit,
-        "algo_id": f"0x{int(source.student_hash[:8], 16):08X}",
-        "line_rate_bytes": student.observation.line_rate // 8,
+        "algo_id": f"0x{int(policy_hash[:8], 16):08X}",
+        "line_rate_bytes": policy.observation.line_rate // 8,
         "event": [{"name": s.name, "unit": s.unit, "meaning": s.meaning, "used": s.name in used} for s in EVENT],
         "params": [
             {
@@ -150,13 +177,12 @@ def _common(source: Source, used: set[str], limit: int) -> dict[str, Any]:
                 "meaning": s.meaning,
                 "low": PARAM_RANGES[s.name][0],
                 "high": PARAM_RANGES[s.name][1],
-                "initializer": _initial_parameter(s.name, defaults, student),
-                "fixed": s.name in source.fixed,
+                "initializer": _initial_parameter(s.name, defaults, policy),
+                "fixed": s.name in fixed,
             }
             for s in PARAMS
         ],
         "state": fields,
-        "meanings": _meanings(program, student),
     }
 
 
@@ -171,7 +197,7 @@ def _meanings(program: Program, student: Student) -> list[str]:
     ]
 
 
-def _initial_parameter(name: str, defaults: dict[str, int], student: Student) -> str:
+def _initial_parameter(name: str, defaults: dict[str, int], policy: Described) -> str:
     if name == "base_rtt_recip_q32":
-        return f"RLCC_BASE_RTT_RECIP_Q32({student.observation.base_rtt}U)"
+        return f"RLCC_BASE_RTT_RECIP_Q32({policy.observation.base_rtt}U)"
     return f"{defaults[name]}U"

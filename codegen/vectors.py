@@ -57,14 +57,16 @@ def make(
     seed: int,
     random_rows: int = 1024,
     groups: Sequence[Group] = (),
+    more: Sequence[tuple[str, Row]] = (),
 ) -> tuple[Vectors, Edges]:
     """Vectors for ``program`` and the operator's default parameters; the same seed gives the same ones. ``groups``:
-    joint tables of the emitted C, each entry of which gets a row."""
+    joint tables of the emitted C, each entry of which gets a row; ``more``: labelled rows of the caller's."""
     rng = np.random.default_rng(seed)
     rows: list[tuple[str, Row]] = []
     rows += [("random", plausible(program, defaults, rng)) for _ in range(random_rows)]
     rows += [("random:any", anything(program, rng)) for _ in range(random_rows // 2)]
     rows += _extremes(program, defaults, rng) + clamp_rows(program, defaults, rng)
+    rows += more
     edges = Edges(0, 0)
     if trees_node(program) is not None:
         pool = make_pool(program, defaults, rng)

@@ -35,17 +35,24 @@ def build(observation: Observation, action: AnyAction, ensemble: Ensemble) -> Pr
     compact, used = _only_used(ensemble)
     b = ProgramBuilder(compact)
 
+    rate = rate_in_force(b)
+    values, writes = _observe(b, observation, action.storage, used, rate)
+    trees = b.add(Op.TREES, tuple(values[name] for name in compact.features), name="trees", note="sum of the trees")
+    return finish(b, rate, action.integer(b, trees), writes)
+
+
+def rate_in_force(b: ProgramBuilder) -> int:
+    """The rate before the decision, Q0.30, below line rate; a new flow's is the operator's."""
     stored = b.state_in("rate_q30", "uint32", "rate, fraction of line rate; 0 = new flow")
     is_new = b.add(Op.EQ, (stored, b.const(0)), name="is_new_flow")
     known = b.add(Op.SELECT, (is_new, b.param("rate_initial_q30"), stored), name="rate_known_q30")
     # Whatever the context holds: four times the rate then fits 32 bits, so a product with it is one high word.
     line_rate = b.const(LINE_RATE_Q30)
-    rate = b.add(Op.MIN, (known, line_rate), name="rate_now_q30", note="rate in force")
+    return b.add(Op.MIN, (known, line_rate), name="rate_now_q30", note="rate in force")
 
-    values, writes = _observe(b, observation, action.storage, used, rate)
-    trees = b.add(Op.TREES, tuple(values[name] for name in compact.features), name="trees", note="sum of the trees")
-    decided = action.integer(b, trees)
 
+def finish(b: ProgramBuilder, rate: int, decided: int, writes: dict[str, int | None]) -> Program:
+    """From the action (Q16) to the new rate, its clamps and the new context; ``writes`` None: the new action."""
     one = b.const(1 << ACTION_BITS)
     multiplier = b.add(Op.ADD, (decided, one), name="multiplier_q16")
     scaled = b.add(Op.MUL_SHR, (rate, multiplier), ACTION_BITS, "rate_scaled_q30", "rate * multiplier")
@@ -95,13 +102,13 @@ def _observe(
         for lag in range(first_stored, max(lags) + 1):
             name = feature_name(feature, lag)
             storage = action_storage if isinstance(feature, PreviousAction) else feature.storage
-            values[name] = b.state_in(name, storage, _history_note(feature, lag))
+            values[name] = b.state_in(name, storage, history_note(feature, lag))
             writes[name] = newest
             newest = values[name]
     return values, writes
 
 
-def _history_note(feature: AnyFeature, lag: int) -> str:
+def history_note(feature: AnyFeature, lag: int) -> str:
     back = lag + 1 if isinstance(feature, PreviousAction) else lag
     what = "multiplier - 1, Q16" if isinstance(feature, PreviousAction) else feature.name
     return f"{what}, {back} decision{'s' if back > 1 else ''} ago"

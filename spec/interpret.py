@@ -51,6 +51,7 @@ def trace(
     shape = inputs[Op.EVENT][0].shape
 
     values: list[Integers] = []
+    networks: dict[tuple[int, ...], Integers] = {}
     for number, node in enumerate(program.nodes):
         if forced and number in forced:
             values.append(np.broadcast_to(forced[number], shape))
@@ -92,6 +93,12 @@ def trace(
                 for column, x in enumerate(a):
                     rows[:, column] = x.reshape(-1)
                 v = program.ensemble.evaluate(rows).reshape(shape)
+            case Op.NETWORK:
+                assert program.network is not None
+                if node.args not in networks:
+                    operands = np.stack([x.reshape(-1) for x in a], axis=1)
+                    networks[node.args] = program.network.evaluate(operands)
+                v = networks[node.args][:, node.imm].reshape(shape)
         values.append(v)
     return values
 

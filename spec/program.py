@@ -18,6 +18,8 @@ from typing import Any
 
 from spec.ensemble import Ensemble, integer
 from spec.errors import InputError
+from spec.network import Network
+from spec.network_json import network_from_json, network_to_json
 from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -29,6 +31,7 @@ STORAGE_RANGE = {
     "int32": (-(2**31), 2**31 - 1),
     "uint16": (0, 2**16 - 1),
     "int16": (-(2**15), 2**15 - 1),
+    "int8": (-(2**7), 2**7 - 1),
 }
 """What a field of the flow context can hold, by its storage type."""
 
@@ -54,6 +57,7 @@ class Op(IntEnum):
     SELECT = 15  # a ? b : c
     TABLE = 16  # tables[imm][a]
     TREES = 17  # ensemble over args
+    NETWORK = 18  # result imm of the network over args
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class Program:
     result: int
     ensemble: Ensemble
     tables: tuple[tuple[int, ...], ...] = ()
+    network: Network | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A readable form: one object a node, ranges included."""
@@ -102,7 +107,7 @@ class Program:
             "result": self.result,
             "ensemble": self.ensemble.to_json(),
             "tables": [list(table) for table in self.tables],
-        }
+        } | ({} if self.network is None else {"network": network_to_json(self.network)})
 
     @staticmethod
     def from_json(data: Any) -> "Program":
@@ -110,7 +115,8 @@ class Program:
         try:
             if data["format"] != 1:
                 raise InputError(f"the decision program has format {data['format']!r}, not 1; emit it again")
-            builder = ProgramBuilder(Ensemble.from_json(data["ensemble"]))
+            network = network_from_json(data["network"]) if "network" in data else None
+            builder = ProgramBuilder(Ensemble.from_json(data["ensemble"]), network=network)
             builder.tables = [tuple(integer(v) for v in table) for table in data["tables"]]
             builder.state = [StateField(s["name"], s["storage"], integer(s["node"]), s["note"]) for s in data["state"]]
             for i, n in enumerate(data["nodes"]):
@@ -125,7 +131,12 @@ class Program:
             raise InputError(f"the decision program is not readable: {error!r}; emit it again") from None
 
     def flatten(self) -> dict[str, Any]:
-        """Plain integer lists for an interpreter in another language: nodes, state, trees (see Op for meanings)."""
+        """Plain integer lists for an interpreter in another language: nodes, state, trees (see Op for meanings).
+
+        InputError for a program with a network, which such interpreters do not know.
+        """
+        if self.network is not None:
+            raise InputError("a network runs in the simulator as the C of its firmware folder; name that folder")
         trees = self.ensemble.trees
         return {
             "ops": [int(n.op) for n in self.nodes],
@@ -151,6 +162,7 @@ class ProgramBuilder:
     nodes: list[Node] = field(default_factory=list)
     state: list[StateField] = field(default_factory=list)
     tables: list[tuple[int, ...]] = field(default_factory=list)
+    network: Network | None = None
     _known: dict[tuple[Op, tuple[int, ...], int], int] = field(default_factory=dict)
 
     def add(self, op: Op, args: tuple[int, ...] = (), imm: int = 0, name: str = "", note: str = "") -> int:
@@ -202,11 +214,13 @@ class ProgramBuilder:
                 raise InputError(f"{s.name} can reach {node.low}..{node.high}, which {s.storage} cannot hold")
         if not 0 <= result < len(self.nodes):
             raise InputError("the decision program has no result")
-        return Program(tuple(self.nodes), tuple(self.state), result, self.ensemble, tuple(self.tables))
+        state, tables = tuple(self.state), tuple(self.tables)
+        return Program(tuple(self.nodes), state, result, self.ensemble, tables, self.network)
 
     def _range(self, op: Op, args: tuple[int, ...], imm: int, name: str) -> tuple[int, int]:
-        if len(args) != _ARITY.get(op, len(self.ensemble.features)):
-            raise InputError(f"{op.name.lower()} takes {_ARITY.get(op, len(self.ensemble.features))} operands")
+        arity = self._arity(op)
+        if len(args) != arity:
+            raise InputError(f"{op.name.lower()} takes {arity} operands")
         r = [(self.nodes[a].low, self.nodes[a].high) for a in args]
         match op:
             case Op.CONST:
@@ -242,8 +256,17 @@ class ProgramBuilder:
                 return min(self.tables[imm]), max(self.tables[imm])
             case Op.TREES:
                 return self.ensemble.range()
+            case Op.NETWORK if self.network is not None and 0 <= imm < self.network.results:
+                allowed = [self.network.operand_range(k) for k in range(len(r))]
+                if all(a[0] <= low and high <= a[1] for (low, high), a in zip(r, allowed, strict=True)):
+                    return self.network.result_range(imm)
         what = name or op.name.lower()
         raise InputError(f"{what} is not defined for operands in {r} with the immediate {imm}")
+
+    def _arity(self, op: Op) -> int:
+        if op is Op.NETWORK and self.network is not None:
+            return self.network.operands
+        return _ARITY.get(op, len(self.ensemble.features))
 
 
 _ARITY = {

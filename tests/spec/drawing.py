@@ -112,7 +112,7 @@ def drawn_programs(draw: st.DrawFn, *, nodes: int = 40) -> Program:
     inputs = [b.event(name) for name in EVENT_NAMES] + [b.param(name) for name in PARAM_NAMES]
     values = [*inputs, *range(4)]
     for _ in range(draw(st.integers(1, nodes))):
-        op = draw(st.sampled_from([op for op in Op if op not in (Op.EVENT, Op.PARAM, Op.STATE)]))
+        op = draw(st.sampled_from([op for op in Op if op not in (Op.EVENT, Op.PARAM, Op.STATE, Op.NETWORK)]))
         # Mostly the newest values, so that programs grow deep.
         operand = st.one_of(st.sampled_from(values[-6:]), st.sampled_from(values))
         args = tuple(draw(operand) for _ in range(_ARITY[op]))

@@ -207,10 +207,11 @@ def test_at_most_4096_nodes():
 
 def test_flatten_numbers_are_the_wire_format():
     """netsim's interpreter knows these numbers: changing one breaks stored programs."""
-    assert [op.value for op in Op] == list(range(18))
+    assert [op.value for op in Op] == list(range(19))
     assert [op.name for op in Op][:4] == ["CONST", "EVENT", "PARAM", "STATE"]
     assert Op.MUL_SHR == 10
     assert Op.TREES == 17
+    assert Op.NETWORK == 18
 
 
 @pytest.mark.parametrize(

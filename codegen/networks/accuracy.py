@@ -1,0 +1,48 @@
+"""The integer network beside its teacher on recorded decisions: by how much the action is off.
+
+Both see the recorded past; what each would do instead is not applied. An LSTM's state is each one's own, so an error
+of its state adds up along a flow as it would on the card.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codegen.networks.floats import Weights, actions, activations, in_step
+from codegen.networks.recorded import Integers, Recorded, integer_rows
+from spec.network import Network
+from spec.network_decision import Input
+from spec.policy import Policy
+from spec.signals import ACTION_BITS
+
+
+def integer_actions(network: Network, rows: Integers, starts: Integers) -> Integers:
+    """Actions [N] in Q16 for inputs [N, inputs], along runs that begin at ``starts``."""
+    if not network.units:
+        return network.evaluate(rows)[:, 0]
+    results = np.zeros((len(rows), network.results), dtype=np.int64)
+    for now, before in in_step(len(rows), starts):
+        state = results[before, 1:] if len(before) else np.zeros((len(now), network.results - 1), dtype=np.int64)
+        results[now] = network.evaluate(np.concatenate([rows[now], state], axis=1))
+    return results[:, 0]
+
+
+def errors(
+    policy: Policy, weights: Weights, inputs: tuple[Input, ...], network: Network, data: Recorded
+) -> NDArray[np.float64]:
+    """The action minus the teacher's, of the decisions whose whole history is on record."""
+    wanted = actions(policy, activations(policy, weights, data)["output"])
+    got = integer_actions(network, integer_rows(policy, inputs, data), data.starts) / 2**ACTION_BITS
+    return np.asarray((got - wanted)[data.valid], dtype=np.float64)
+
+
+def told(error: NDArray[np.float64]) -> dict[str, Any]:
+    """Root mean square, 99th percentile and greatest error of the multiplier, and of how many decisions."""
+    size = np.abs(error) if error.size else np.zeros(1)
+    return {
+        "decisions": int(error.size),
+        "rmse": round(float(np.sqrt(np.mean(size**2))), 8),
+        "p99": round(float(np.quantile(size, 0.99)), 8),
+        "max": round(float(size.max()), 8),
+    }

@@ -1,0 +1,58 @@
+"""What a teacher computes on recorded decisions, layer by layer, in doubles: ranges to calibrate on, and its actions.
+
+fc0, fc1, ..    after ReLU [N, units]
+hidden, cell    of the LSTM after each decision [N, units]
+output          before tanh [N]
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codegen.networks.recorded import Recorded
+from spec.policy import Policy
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Weights = Mapping[str, NDArray[np.floating]]
+
+
+def activations(policy: Policy, weights: Weights, data: Recorded, rows: Floats | None = None) -> dict[str, Floats]:
+    """Every layer's values on the recorded rows, or on ``rows`` in their place."""
+    w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
+    x = data.rows if rows is None else rows
+    found: dict[str, Floats] = {}
+    for index in range(len(policy.architecture.hidden)):
+        x = np.maximum(x @ w[f"fc{index}.weight"].T + w.get(f"fc{index}.bias", 0.0), 0.0)
+        found[f"fc{index}"] = x
+    if policy.architecture.lstm is not None:
+        found["hidden"], found["cell"] = _lstm(w, x, data.starts)
+        x = found["hidden"]
+    found["output"] = (x @ w["out.weight"].T + w.get("out.bias", 0.0))[:, 0]
+    return found
+
+
+def actions(policy: Policy, output: Floats) -> Floats:
+    """Multipliers of the rate minus 1 [N], of outputs before tanh."""
+    return policy.action.multiplier(np.tanh(output)) - 1.0
+
+
+def _lstm(w: Mapping[str, Floats], x: Floats, starts: Rows) -> tuple[Floats, Floats]:
+    units = w["lstm.weight_hh"].shape[1]
+    inputs = x @ w["lstm.weight_ih"].T + w["lstm.bias_ih"] + w["lstm.bias_hh"]
+    hidden, cell = np.zeros((len(x), units)), np.zeros((len(x), units))
+    for now, before in in_step(len(x), starts):
+        z = inputs[now] + hidden[before] @ w["lstm.weight_hh"].T if len(before) else inputs[now]
+        i, f, o = ((1.0 + np.tanh(z[:, k * units : (k + 1) * units] / 2)) / 2 for k in (0, 1, 3))
+        cell[now] = f * (cell[before] if len(before) else 0.0) + i * np.tanh(z[:, 2 * units : 3 * units])
+        hidden[now] = o * np.tanh(cell[now])
+    return hidden, cell
+
+
+def in_step(count: int, starts: Rows) -> Iterator[tuple[Rows, Rows]]:
+    """All runs side by side: for each step the rows that are decided then, and the rows before them (none at first)."""
+    lengths = np.diff(np.append(starts, count))
+    for step in range(int(lengths.max(initial=0))):
+        now = starts[lengths > step] + step
+        yield now, now - 1 if step else now[:0]

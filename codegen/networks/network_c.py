@@ -1,0 +1,132 @@
+"""The C of an integer network: constant tables, and what the template's loops run over.
+
+static const int8_t fc0_weights[12][4] = { .. };    static const int32_t fc0_bias[12] = { .. };
+static const uint32_t fc0_scale[12] = { .. };       static const int16_t tanh_q15[257] = { .. };
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from codegen.ctypes99 import I32, literal
+from spec.network import TANH_Q15, Matrix, Network
+
+WIDTH = 116
+"""Columns of a table's lines."""
+BYTES = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "uint32_t": 4}
+
+
+@dataclass(frozen=True)
+class Array:
+    """A constant table: ``text`` is its whole definition."""
+
+    text: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """A matrix as the template sees it: its name, sizes, what a sum is multiplied by before its scale (2^lift)."""
+
+    name: str
+    rows: int
+    columns: int
+    factor: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """A layer: its product, the types of what it takes and gives, the greatest value it gives."""
+
+    product: Product
+    takes: str
+    gives: str
+    high: int
+
+
+def width_type(high: int) -> str:
+    """int8_t or int16_t, as values up to ``high`` need."""
+    return "int8_t" if high <= 127 else "int16_t"
+
+
+def arrays(network: Network) -> list[Array]:
+    """All constant tables in the order of their use."""
+    found = []
+    for name, matrix in named_matrices(network):
+        found.append(_matrix(f"{name}_weights", matrix))
+        if any(matrix.bias):
+            found.append(_vector("int32_t", f"{name}_bias", matrix.bias))
+        found.append(_vector("uint32_t", f"{name}_scale", matrix.scale))
+    if network.lstm is not None:
+        found.append(_vector("int16_t", "tanh_q15", TANH_Q15))
+    fits = -(2**15) <= network.action[0] and network.action[-1] < 2**15
+    found.append(_vector("int16_t" if fits else "int32_t", "action_q16", network.action))
+    return found
+
+
+def named_matrices(network: Network) -> list[tuple[str, Matrix]]:
+    found = [(f"fc{k}", layer.matrix) for k, layer in enumerate(network.layers)]
+    if network.lstm is not None:
+        found += [("input", network.lstm.input), ("recurrent", network.lstm.recurrent)]
+    return [*found, ("output", network.output)]
+
+
+def described(network: Network) -> dict[str, Any]:
+    """What the template names of a network."""
+    steps, takes = [], "int16_t"
+    for k, layer in enumerate(network.layers):
+        gives = width_type(layer.high)
+        steps.append(Step(product(f"fc{k}", layer.matrix), takes, gives, layer.high))
+        takes = gives
+    found: dict[str, Any] = {"inputs": network.inputs, "steps": steps, "lstm": None}
+    if network.lstm is not None:
+        lstm = network.lstm
+        found["lstm"] = {
+            "input": product("input", lstm.input),
+            "recurrent": product("recurrent", lstm.recurrent),
+            "units": lstm.units,
+            "takes": takes,
+            "hidden": width_type(lstm.hidden_max),
+            "hidden_max": lstm.hidden_max,
+            "hidden_bits": lstm.hidden_bits,
+            "cell_bits": lstm.cell_bits,
+        }
+        takes = width_type(lstm.hidden_max)
+    return found | {"output": product("output", network.output), "output_takes": takes}
+
+
+def product(name: str, matrix: Matrix) -> Product:
+    return Product(name, *matrix.shape, 1 << matrix.lift)
+
+
+def _vector(ctype: str, name: str, values: Sequence[int]) -> Array:
+    body = _lines([_literal(v, ctype) for v in values], "    ")
+    return Array(f"static const {ctype} {name}[{len(values)}] = {{\n{body}\n}};", BYTES[ctype] * len(values))
+
+
+def _matrix(name: str, matrix: Matrix) -> Array:
+    rows, columns = matrix.shape
+    lines = ",\n".join(_row(row) for row in matrix.weights)
+    return Array(f"static const int8_t {name}[{rows}][{columns}] = {{\n{lines}\n}};", rows * columns)
+
+
+def _row(weights: Sequence[int]) -> str:
+    line = "    {" + ", ".join(map(str, weights)) + "}"
+    return line if len(line) <= WIDTH else "    {\n" + _lines([str(w) for w in weights], "        ") + "\n    }"
+
+
+def _lines(words: Sequence[str], pad: str) -> str:
+    lines, line = [], pad
+    for word in words:
+        if len(line) + len(word) + 2 > WIDTH and line != pad:
+            lines.append(line.rstrip())
+            line = pad
+        line += f"{word}, "
+    lines.append(line.rstrip(", "))
+    return "\n".join(lines)
+
+
+def _literal(value: int, ctype: str) -> str:
+    if ctype == "uint32_t":
+        return f"{value}U"
+    return literal(value, I32) if value == -(2**31) else str(value)

@@ -1,0 +1,98 @@
+"""Recorded decisions as rows of a network's inputs: the teacher's float ones and the firmware's int16 ones.
+
+Runs of several networks are put behind each other. What the decision before did is taken from the record, so both see
+the same past; an LSTM's state is each one's own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spec.errors import InputError
+from spec.interpret import trace
+from spec.network_decision import Input, build_inputs
+from spec.policy import Policy
+from spec.records import Trajectories
+from spec.signals import EVENT_NAMES
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """``rows`` [N, inputs]: what the teacher sees; ``starts``: first rows of unbroken runs of one flow's decisions;
+    ``valid`` [N]: the whole history is on record."""
+
+    parts: tuple[Trajectories, ...]
+    rows: Floats
+    starts: Integers
+    valid: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def recorded(policy: Policy, parts: Iterable[Trajectories]) -> Recorded:
+    """Rows of all parts. InputError where there are none."""
+    kept = tuple(part for part in parts if len(part))
+    if not kept:
+        raise InputError("there is no recorded decision to calibrate on; make rollouts with rlcc rollout")
+    rows, starts, valid, before = [], [], [], 0
+    for part in kept:
+        seen, known = part.float_rows(policy.observation)
+        begins = part.starts()
+        if policy.architecture.lstm is not None:
+            whole = part.columns["step"][begins] == 0
+            known = np.repeat(whole, np.diff(np.append(begins, len(part))))
+        rows.append(seen)
+        starts.append(begins + before)
+        valid.append(known)
+        before += len(part)
+    return Recorded(kept, np.concatenate(rows), np.concatenate(starts), np.concatenate(valid))
+
+
+def split(parts: Iterable[Trajectories], *, every: int, most: int) -> tuple[list[Trajectories], list[Trajectories]]:
+    """Decisions to calibrate on and decisions held out: of every network each ``every``-th flow is held out. Of large
+    networks only some flows are taken, so that neither has more than ``most`` decisions a network."""
+    calibration: list[Trajectories] = []
+    held_out: list[Trajectories] = []
+    for part in parts:
+        flows = np.unique(part.columns["flow"])
+        stride = max(1, -(-len(part) // most))
+        taken = flows[::stride] if len(flows) > stride else flows
+        out = taken[every - 1 :: every] if len(taken) >= every else taken[len(taken) // 2 :]
+        kept = np.setdiff1d(taken, out)
+        for flows_of, group in ((kept, calibration), (out, held_out)):
+            mask = np.isin(part.columns["flow"], flows_of)
+            if mask.any():
+                group.append(Trajectories.of({name: column[mask] for name, column in part.columns.items()}))
+    return calibration, held_out
+
+
+def integer_rows(policy: Policy, inputs: tuple[Input, ...], data: Recorded) -> Integers:
+    """What the firmware's network sees [N, inputs], newest decision first."""
+    return np.concatenate([_integer_rows(policy, inputs, part) for part in data.parts])
+
+
+def _integer_rows(policy: Policy, inputs: tuple[Input, ...], part: Trajectories) -> Integers:
+    observation = policy.observation
+    program, nodes = build_inputs(observation, policy.action, inputs)
+    applied = part.columns["action_q16"].astype(np.int64)
+    state = {"rate_q30": part.columns["rate_q30"].astype(np.int64)}
+    if len(program.state) > 1:
+        state["action_1"] = _lagged(applied, part, 1)
+    event = {name: part.columns[name].astype(np.int64) for name in EVENT_NAMES}
+    values = trace(program, event, policy.params(), state)
+    columns = [_lagged(values[node], part, lag) for lag in range(observation.window) for node in nodes]
+    return np.stack(columns, axis=1)
+
+
+def _lagged(values: Integers, part: Trajectories, lag: int) -> Integers:
+    """``values`` ``lag`` decisions earlier in the same run; 0 before its first."""
+    if lag == 0:
+        return values
+    shifted = np.concatenate([np.zeros(min(lag, len(values)), dtype=np.int64), values[:-lag]])
+    return np.where(part.position >= lag, shifted, 0)

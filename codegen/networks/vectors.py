@@ -1,0 +1,177 @@
+"""Vectors of a network's firmware: beside those of every decision, inputs on both sides of whatever a network can do.
+
+Each layer's unit at 0, between and saturated, each gate likewise, each entry of the tables, sums as large as weights
+and states make them, cells and hidden values at their extremes, and walks: decisions one after the other from a new
+flow. Of many candidates the first that does something new is kept.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codegen.inputs import Columns, Row, anything, columns_of, keys, plausible, split
+from codegen.networks.printer import inputs_of
+from codegen.vectors import Vectors
+from codegen.vectors import make as make_common
+from spec.interpret import evaluate, trace
+from spec.network import ACTION_STEP_BITS, GATE_BITS, GATE_MAX, TANH_STEP_BITS, Integers, Lstm, Network
+from spec.program import Op, Program
+
+CANDIDATES = 4096
+WALKS, STEPS = 8, 24
+
+
+@dataclass(frozen=True)
+class Entries:
+    """How many entries of the two tables there are, and how many the vectors look up."""
+
+    wanted: int
+    hit: int
+
+
+def make(program: Program, defaults: dict[str, int], *, seed: int) -> tuple[Vectors, Entries]:
+    """Vectors for a program with a network; the same seed gives the same ones."""
+    network = program.network
+    assert network is not None
+    rng = np.random.default_rng([seed, 1])
+    rows = [*_walks(program, defaults, rng), *_largest_sums(program, network, defaults, rng)]
+    candidates = [("network:case", plausible(program, defaults, rng)) for _ in range(CANDIDATES // 2)]
+    candidates += [("network:case", anything(program, rng)) for _ in range(CANDIDATES // 4)]
+    candidates += [("network:case", _near_rest(program, defaults, rng)) for _ in range(CANDIDATES // 4)]
+    rows += [candidates[index] for index in new_cases(_cases_of(program, [row for _, row in candidates]))]
+    vectors, _ = make_common(program, defaults, seed=seed, more=rows)
+    return vectors, _entries(network, _operands(program, {key: vectors.columns[key] for key in keys(program)}))
+
+
+def new_cases(cases: NDArray[np.int64]) -> list[int]:
+    """Rows that show a value of some column [N, columns] first, ascending."""
+    first: set[int] = set()
+    for column in cases.T:
+        first |= set(np.unique(column, return_index=True)[1].tolist())
+    return sorted(first)
+
+
+def cases(network: Network, operands: Integers) -> Integers:
+    """What each row of operands makes the network do, one column a place: units at 0, between, saturated; which entry
+    of which table."""
+    found: list[Integers] = []
+    x = operands[:, : network.inputs]
+    for layer in network.layers:
+        x = layer.matrix(x)
+        found.append((x > 0).astype(np.int64) + (x > layer.high))
+        x = np.clip(x, 0, layer.high)
+    if network.lstm is not None:
+        more, x = _lstm_cases(network.lstm, x, operands[:, network.inputs :])
+        found += more
+    z = network.output(x)
+    return np.concatenate([*found, _side(z), _action_place(z)], axis=1)
+
+
+def _lstm_cases(lstm: Lstm, x: Integers, state: Integers) -> tuple[list[Integers], Integers]:
+    hidden, cell = state[:, : lstm.units], state[:, lstm.units :]
+    z = lstm.input(x) + lstm.recurrent(hidden)
+    new_hidden, new_cell = lstm(x, hidden, cell)
+    spread = new_cell << (GATE_BITS - lstm.cell_bits)
+    # Which entry a gate looks up: for all gates together, else there would be as many rows as entries times gates.
+    entry = np.sort(_tanh_place(z), axis=1)[:, [0, lstm.units, -1]]
+    sides = [_side(z), _side(spread), (np.abs(new_cell) == GATE_MAX).astype(np.int64)]
+    ends = (np.abs(new_hidden) == lstm.hidden_max).astype(np.int64) * np.sign(new_hidden)
+    return [*sides, ends, entry, _tanh_place(spread)[:, :1]], new_hidden
+
+
+def _side(z: Integers) -> Integers:
+    return np.asarray(np.sign(z) * (1 + (np.abs(z) > GATE_MAX)), dtype=np.int64)
+
+
+def _tanh_place(z: Integers) -> Integers:
+    return np.asarray(np.minimum(np.abs(z), GATE_MAX) >> TANH_STEP_BITS, dtype=np.int64)
+
+
+def _action_place(z: Integers) -> Integers:
+    return np.asarray((np.clip(z, -GATE_MAX, GATE_MAX) + 2**15) >> ACTION_STEP_BITS, dtype=np.int64)
+
+
+def _operands(program: Program, columns: Columns) -> Integers:
+    values = trace(program, *split(program, columns))
+    return np.stack([values[a] for a in inputs_of(program)], axis=1)
+
+
+def _cases_of(program: Program, rows: list[Row]) -> Integers:
+    assert program.network is not None
+    return cases(program.network, _operands(program, columns_of(program, rows)))
+
+
+def _entries(network: Network, operands: Integers) -> Entries:
+    """Entries that some row looks up, of both tables."""
+    x = operands[:, : network.inputs]
+    for layer in network.layers:
+        x = layer(x)
+    hit, wanted = 0, len(network.action) - 1
+    if network.lstm is not None:
+        state = operands[:, network.inputs :]
+        hidden, cell = state[:, : network.units], state[:, network.units :]
+        z = network.lstm.input(x) + network.lstm.recurrent(hidden)
+        x, new = network.lstm(x, hidden, cell)
+        places = np.concatenate([_tanh_place(z), _tanh_place(new << (GATE_BITS - network.lstm.cell_bits))], axis=1)
+        hit, wanted = hit + np.unique(places).size, wanted + 256
+    return Entries(wanted, hit + np.unique(_action_place(network.output(x))).size)
+
+
+def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[tuple[str, Row]]:
+    """Decisions one after the other from a new flow: states as they come about."""
+    found = []
+    state = {s.name: np.zeros(WALKS, dtype=np.int64) for s in program.state}
+    for step in range(STEPS):
+        rows = [
+            _near_rest(program, defaults, rng) if walk % 2 else plausible(program, defaults, rng)
+            for walk in range(WALKS)
+        ]
+        for walk, row in enumerate(rows):
+            row |= {f"flow.{name}": int(values[walk]) for name, values in state.items()}
+            found.append((f"network:walk {walk}, decision {step}", row))
+        _, state = evaluate(program, *split(program, columns_of(program, rows)))
+    return found
+
+
+def _near_rest(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
+    """A decision near the fixed point: little congestion, small actions, small states."""
+    row = plausible(program, defaults, rng)
+    base = 2**32 // max(1, defaults["base_rtt_recip_q32"])
+    row["event.response_ns"] = (row["event.request_sent_ns"] + int(base * rng.uniform(1.0, 4.0))) & (2**32 - 1)
+    row["flow.rate_q30"] = int(2**30 / rng.uniform(1, 200))
+    for s in program.state:
+        if s.name != "rate_q30":
+            reach = 60 if s.storage == "int8" else int(2 ** rng.uniform(2, 14))
+            row[f"flow.{s.name}"] = int(rng.integers(-reach, reach + 1)) if s.storage != "uint16" else 0
+    return row
+
+
+def _largest_sums(
+    program: Program, network: Network, defaults: dict[str, int], rng: np.random.Generator
+) -> list[tuple[str, Row]]:
+    """Every operand that stands in the context at the end where a row's weights make the sum largest, and smallest."""
+    args = inputs_of(program)
+    rows: list[tuple[str, Row]] = []
+    if network.layers:
+        weights = [(f"fc0[{k}]", w, 0) for k, w in enumerate(network.layers[0].matrix.weights)]
+    else:
+        weights = []
+    if network.lstm is not None:
+        lstm = network.lstm
+        weights += [(f"recurrent[{k}]", w, network.inputs) for k, w in enumerate(lstm.recurrent.weights)]
+    for name, row_weights, offset in weights:
+        for sign in (1, -1):
+            row = plausible(program, defaults, rng)
+            for k, weight in enumerate(row_weights):
+                node = program.nodes[args[offset + k]]
+                if node.op is Op.STATE:
+                    field = program.state[node.imm].name
+                    low, high = network.operand_range(offset + k)
+                    row[f"flow.{field}"] = high if weight * sign > 0 else low
+            rows.append((f"network:{name} {'largest' if sign > 0 else 'smallest'}", row))
+    for end in (-GATE_MAX - 1, GATE_MAX):
+        cells = {f"flow.{s.name}": end for s in program.state if s.name.startswith("cell_")}
+        if cells:
+            rows += [(f"network:cells {end}", plausible(program, defaults, rng) | cells) for _ in range(8)]
+    return rows
