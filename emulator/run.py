@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +51,9 @@ def emulate(
             return run_on_core(read_image(elf), ENTRY, engine, blocks(firmware), progress, state=state)
 
         hot = run("hot")
-        states = {} if hot.fault else measured_states(engine, hot, run)
-        return _report(firmware, engine, policy, opt, facts, hot, states, static)
+        states, runner = ({}, None) if hot.fault else measured_states(engine, hot, run)
+        report = _report(firmware, engine, policy, opt, facts, hot, states, static)
+        return replace(report, runner_cycles=runner)
 
 
 def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
@@ -109,7 +111,6 @@ def _report(
         context_limit_bytes=engine.limits.context_bytes,
         forbidden=(*forbidden, *(facts.forbidden if facts else ()), *over),
         states=states,
-        runner_cycles=round(float(run.between.mean()), 3) if run is not None and states else None,
     )
 
 

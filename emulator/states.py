@@ -20,15 +20,21 @@ def has_cache(profile: Profile) -> bool:
     return any(memory.cache is not None for memory in memories) or rtl_of(profile.core).own_cache
 
 
-def measured_states(profile: Profile, hot: RtlRun, run: Callable[[State], RtlRun]) -> dict[str, StateCost]:
-    """The cost in each state, given the ``hot`` run; ``run`` does another. Without caches there is no other."""
+def measured_states(
+    profile: Profile, hot: RtlRun, run: Callable[[State], RtlRun]
+) -> tuple[dict[str, StateCost], float | None]:
+    """The cost in each state, given the ``hot`` run; ``run`` does another. Without caches there is no other.
+
+    Beside it what of a back-to-back period is the runner's, a mean in cycles.
+    """
     runs = {state: run(state) for state in CACHED} if has_cache(profile) else {"back-to-back": hot}
     costs = {"hot": _cost(profile, hot, hot.cycles)}
     for name, done in runs.items():
         if done.fault is None and len(done.cycles):
             between = done.between.astype(np.uint64) if name == "back-to-back" else np.uint64(0)
             costs[name] = _cost(profile, done, done.cycles + between)
-    return costs
+    runner = runs["back-to-back"].between
+    return costs, round(float(runner.mean()), 3) if len(runner) else None
 
 
 def _cost(profile: Profile, run: RtlRun, cycles: NDArray[np.uint64]) -> StateCost:
