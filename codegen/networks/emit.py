@@ -214,8 +214,9 @@ def _misfit(
         lstm = policy.network.lstm
         state = f"{2 * lstm.units} state values of the LSTM in " if lstm else ""
         return (
-            f"{state}the flow context of {policy.name}: {size + adapter} bytes, {adapter} of them the adapter's, do not "
-            f"fit into the {limit} that {target.name} keeps a flow; distil it into trees or choose a target that keeps more"
+            f"{state}the flow context of {policy.name}: {size + adapter} bytes, {adapter} of them the adapter's, do "
+            f"not fit into the {limit} that {target.name} keeps a flow; distil it into trees or choose a target that "
+            "keeps more"
         )
     return misfit(target, signals=used, flow_bytes=0, arguments=0)
 
@@ -235,17 +236,16 @@ def _formats(policy: NetworkPolicy) -> list[str]:
         raw = f"{name} * 2^{-how.shift}" if how.shift <= 0 else f"{name} / 2^{how.shift}"
         found.append(f"input {feature.kind}: {'root of ' if how.root else ''}{raw}, int16")
     if network.lstm is not None:
-        found.append(
-            f"state: hidden int{network.lstm.hidden_bits + 1} Q{network.lstm.hidden_bits}, cell int16 Q{network.lstm.cell_bits}"
-        )
+        hidden, cell = network.lstm.hidden_bits, network.lstm.cell_bits
+        found.append(f"state: hidden int{hidden + 1} Q{hidden}, cell int16 Q{cell}")
     return found
 
 
 def _accuracy(policy: NetworkPolicy) -> str:
     held = policy.report["held_out"]
     return (
-        f"the multiplier is off the teacher's by {held['rmse']:.5f} rms, {held['p99']:.5f} in 99 of 100, {held['max']:.5f} at "
-        f"most, on {held['decisions']} recorded decisions"
+        f"the multiplier is off the teacher's by {held['rmse']:.5f} rms, {held['p99']:.5f} in 99 of 100, "
+        f"{held['max']:.5f} at most, on {held['decisions']} recorded decisions"
     )
 
 

@@ -54,12 +54,12 @@ def arrays(network: Network) -> list[Array]:
     found = []
     for name, matrix in named_matrices(network):
         found.append(_matrix(f"{name}_weights", matrix))
-        if any(matrix.bias):
+        if name != "recurrent":
             found.append(_vector("int32_t", f"{name}_bias", matrix.bias))
         found.append(_vector("uint32_t", f"{name}_scale", matrix.scale))
     if network.lstm is not None:
         found.append(_vector("int16_t", "tanh_q15", TANH_Q15))
-    fits = -(2**15) <= network.action[0] and network.action[-1] < 2**15
+    fits = network.action[0] >= -(2**15) and network.action[-1] < 2**15
     found.append(_vector("int16_t" if fits else "int32_t", "action_q16", network.action))
     return found
 

@@ -1,5 +1,5 @@
-"""The decision around a network as C: the nodes one a line, as for trees; the network is one call, which also writes the
-LSTM's state back to the context.
+"""The decision around a network as C: the nodes one a line, as for trees. The network is one call, which also writes
+the LSTM's state back to the context.
 
     const int16_t inputs[2] = {(int16_t)action_input, (int16_t)congestion_input};
     const int32_t network = rlcc_network(inputs, flow->hidden, flow->cell);

@@ -123,10 +123,8 @@ def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator)
     found = []
     state = {s.name: np.zeros(WALKS, dtype=np.int64) for s in program.state}
     for step in range(STEPS):
-        rows = [
-            _near_rest(program, defaults, rng) if walk % 2 else plausible(program, defaults, rng)
-            for walk in range(WALKS)
-        ]
+        kinds = [_near_rest if walk % 2 else plausible for walk in range(WALKS)]
+        rows = [kind(program, defaults, rng) for kind in kinds]
         for walk, row in enumerate(rows):
             row |= {f"flow.{name}": int(values[walk]) for name, values in state.items()}
             found.append((f"network:walk {walk}, decision {step}", row))
@@ -153,13 +151,12 @@ def _largest_sums(
     """Every operand that stands in the context at the end where a row's weights make the sum largest, and smallest."""
     args = inputs_of(program)
     rows: list[tuple[str, Row]] = []
+    weights: list[tuple[str, tuple[int, ...], int]] = []
     if network.layers:
-        weights = [(f"fc0[{k}]", w, 0) for k, w in enumerate(network.layers[0].matrix.weights)]
-    else:
-        weights = []
+        weights += [(f"fc0[{k}]", w, 0) for k, w in enumerate(network.layers[0].matrix.weights)]
     if network.lstm is not None:
-        lstm = network.lstm
-        weights += [(f"recurrent[{k}]", w, network.inputs) for k, w in enumerate(lstm.recurrent.weights)]
+        recurrent = network.lstm.recurrent.weights
+        weights += [(f"recurrent[{k}]", w, network.inputs) for k, w in enumerate(recurrent)]
     for name, row_weights, offset in weights:
         for sign in (1, -1):
             row = plausible(program, defaults, rng)
