@@ -68,7 +68,7 @@ Summary run(const Program &program, const Records &records, const Results &resul
   Summary summary;
   summary.done = done;
   summary.stack_low = program.image().layout.stack.high;
-  for (std::size_t n = 0; n < shards.size() && shards[n].first < done; ++n) {
+  for (std::size_t n = 0; n < shards.size() && shards[n].first <= done; ++n) {
     summary.stack_low = std::min(summary.stack_low, shards[n].stack_low);
     summary.instructions += shards[n].instructions;
     if (done < shards[n].last)

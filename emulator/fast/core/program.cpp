@@ -59,7 +59,7 @@ Slot slot_of(const Instruction &i, u32 address) {
 
 std::string hexadecimal(u32 value) {
   char text[16];
-  std::snprintf(text, sizeof text, "%#x", value);
+  std::snprintf(text, sizeof text, "0x%x", value);
   return text;
 }
 

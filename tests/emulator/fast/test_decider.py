@@ -1,0 +1,103 @@
+"""The seam to the network simulator: what C sees behind the pointer is what the RTL does, call by call."""
+
+import ctypes
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from target_students import STUDENTS
+
+from codegen.emit import emit
+from emulator import emulate, fast
+from emulator.fast import FastDecider
+from emulator.firmware import Firmware, read_firmware
+from spec.errors import InputError
+from spec.manifest import opened, writing
+
+U64, U32P, P = ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_void_p
+
+
+class Seam(ctypes.Structure):
+    """rlcc_decider of spec/include/rlcc_decider.h."""
+
+    _fields_ = [
+        ("version", ctypes.c_uint32),
+        ("context_bytes", ctypes.c_uint32),
+        ("self", P),
+        ("decide", ctypes.CFUNCTYPE(U64, P, P, P, P, U32P)),
+        ("fault", ctypes.CFUNCTYPE(ctypes.c_char_p, P)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("decider")
+    with writing(place / "student", "student") as work:
+        STUDENTS["rl_cc"].save(work)
+    emit(place / "student", place / "firmware", target="generic")
+    return place / "firmware"
+
+
+def decide_all(engine: FastDecider, firmware: Firmware) -> tuple[list[int], list[int], list[bytes]]:
+    """Cycles, rates and contexts of all vectors, one call of the C function each."""
+    seam = Seam.from_address(engine.address)
+    cycles, rates, contexts = [], [], []
+    for flow, event, params in zip(*(getattr(firmware.vectors, n) for n in ("flow", "event", "params")), strict=True):
+        context, rate = ctypes.create_string_buffer(flow.tobytes(), seam.context_bytes), ctypes.c_uint32()
+        cycles.append(seam.decide(seam.self, context, event.tobytes(), params.tobytes(), ctypes.byref(rate)))
+        rates.append(rate.value)
+        contexts.append(context.raw)
+    return cycles, rates, contexts
+
+
+def test_the_seam_decides_as_the_core_does(folder: Path) -> None:
+    firmware = read_firmware(folder)
+    report = emulate(folder, profile="ibex-maxperf")
+    with fast.decider(folder, "ibex-maxperf") as engine:
+        seam = Seam.from_address(engine.address)
+        assert (seam.version, seam.context_bytes) == (1, engine.context_bytes) == (1, firmware.context_bytes)
+        assert engine.clock_mhz == 330
+        assert seam.fault(seam.self) == b""
+        cycles, rates, contexts = decide_all(engine, firmware)
+    assert rates == firmware.vectors.expected_return.tolist()
+    assert b"".join(contexts) == firmware.vectors.expected_flow.tobytes()
+    assert report.cycles is not None
+    assert (max(cycles), np.mean(cycles)) == (report.cycles.max, pytest.approx(report.cycles.mean))
+
+
+def test_many_engines_decide_at_once(folder: Path) -> None:
+    firmware = read_firmware(folder)
+    first = fast.decider(folder, "ibex-small")
+    engines = [first, *(first.another() for _ in range(3))]
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        results = list(pool.map(lambda engine: decide_all(engine, firmware), engines))
+    assert all(result == results[0] for result in results)
+
+
+def test_a_decider_that_was_closed_has_no_address(folder: Path) -> None:
+    with fast.decider(folder, "ibex-small") as engine:
+        pass
+    with pytest.raises(InputError, match="closed"):
+        _ = engine.address
+
+
+def spoilt(folder: Path, where: Path, change: Callable[[str], str]) -> Path:
+    """A copy of the firmware, its C changed, as if it had been emitted so."""
+    with writing(where, "firmware", details=opened(folder, "firmware").details) as work:
+        for path in folder.iterdir():
+            if path.name not in ("manifest.json", "program.json"):
+                text = path.read_text()
+                (work / path.name).write_text(change(text) if path.name == "rlcc_policy.c" else text)
+    return where
+
+
+def test_a_fault_is_a_sentence_and_no_cycles(folder: Path, tmp_path: Path) -> None:
+    body = "uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params)\n{"
+    bad = spoilt(folder, tmp_path / "bad", lambda c: c.replace(body, f"{body}\n((uint32_t *)event)[0] = 1U;"))
+    with fast.decider(bad, "ibex-small") as engine:
+        seam = Seam.from_address(engine.address)
+        context = ctypes.create_string_buffer(seam.context_bytes)
+        assert seam.decide(seam.self, context, bytes(24), bytes(16), ctypes.byref(ctypes.c_uint32())) == 0
+        assert b"store into a const structure" in seam.fault(seam.self)

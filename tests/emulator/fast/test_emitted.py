@@ -1,0 +1,66 @@
+"""Emitted firmware on both machines, all its vectors: whichever form of the C, compiler, optimisation and engine."""
+
+from pathlib import Path
+
+import pytest
+from programs import both, engine
+from target_students import STUDENTS
+
+from codegen.emit import emit
+from codegen.lower import Options
+from emulator.compile import compile_policy, find_gcc, link_program
+from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.memory_map import Block
+from emulator.objects import read_image
+from emulator.profile import Profile
+from spec.manifest import writing
+
+SMALL, MAXPERF = engine("ibex-small"), engine("ibex-maxperf")
+LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
+CASES = [  # student, form, compiler, optimisation, engine
+    ("rl_cc", "joint", "clang", "-O2", SMALL),
+    ("rl_cc", "branches", "clang", "-O0", MAXPERF),
+    ("counting", "index", "gcc", "-O3", SMALL),
+    ("counting", "branches", "gcc", "-Os", MAXPERF),
+    ("table", "auto", "clang", "-O1", SMALL),
+    ("table", "branches", "gcc", "-O0", MAXPERF),
+]
+COMPILERS = [("clang", opt) for opt in LEVELS] + [("gcc", opt) for opt in LEVELS]
+
+
+def emitted(student: str, folder: Path, form: str) -> Firmware:
+    with writing(folder / "student", "student") as work:
+        STUDENTS[student].save(work)
+    emit(folder / "student", folder / "firmware", target="generic", options=Options(form=form))
+    return read_firmware(folder / "firmware")
+
+
+def compare(firmware: Firmware, compiler: str, opt: str, profile: Profile, folder: Path) -> None:
+    policy = compile_policy(firmware.source, profile, compiler=compiler, opt=opt, folder=folder)
+    image = read_image(link_program(policy, ENTRY, profile, folder))
+    vectors = firmware.vectors
+    parts = (("flow", vectors.flow), ("event", vectors.event), ("params", vectors.params))
+    records = [(Block(name, data.dtype.itemsize, writable=name == "flow"), data) for name, data in parts]
+    pair = both(image, profile, records, ENTRY)
+    assert pair.rtl.fault is None
+    assert pair.differences() == []
+    assert (pair.ours.returned == firmware.vectors.expected_return).all()
+
+
+@pytest.mark.parametrize(("student", "form", "compiler", "opt", "profile"), CASES)
+def test_emitted_code_takes_the_same_cycles(
+    tmp_path: Path, student: str, form: str, compiler: str, opt: str, profile: Profile
+) -> None:
+    if compiler == "gcc" and find_gcc() is None:
+        pytest.skip("no RISC-V GCC on this machine")
+    compare(emitted(student, tmp_path, form), compiler, opt, profile, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["branches", "index", "joint"])
+@pytest.mark.parametrize("student", STUDENTS)
+def test_every_compiler_makes_code_of_the_same_cycles(tmp_path: Path, student: str, form: str) -> None:
+    firmware = emitted(student, tmp_path, form)
+    for compiler, opt in COMPILERS if find_gcc() else COMPILERS[: len(LEVELS)]:
+        for profile in (SMALL, MAXPERF):
+            compare(firmware, compiler, opt, profile, tmp_path)

@@ -1,0 +1,111 @@
+"""What a function may not do ends it on both machines at the same call, in the same words."""
+
+import pytest
+from programs import both, engine, inputs, linked
+
+from emulator import fast
+from emulator.profile import Profile
+from emulator.rtl_run import run_on_core
+from spec.errors import InputError
+
+FAULTS = {
+    "sw a0, 4(a1); nop; ret": "store into a const structure",
+    "sb zero, 64(a0); nop; ret": "store out of bounds",
+    "lw a2, 64(a1); nop; ret": "load out of bounds",
+    "lhu a2, -2(a1); nop; ret": "load out of bounds",
+    "lw a2, 0(zero); nop; ret": "load out of bounds",
+    "sw a2, 0(sp); nop; ret": "store out of bounds",  # above the stack
+    "lui a2, 0x10000; lw a3, 0(a2); nop; ret": "load out of bounds",  # the runner's words
+    "lui a2, 0x8; jr a2; nop; ret": "jump out of the code to 0x8000",
+    "j .-64": "jump out of the code to",
+    ".word 0": "an illegal instruction",
+    ".word 0xffffffff": "an illegal instruction",
+    "ebreak": "a breakpoint",
+    "ecall": "an environment call",
+    "nop": "jump out of the code to",  # past the end
+    "lw a2, 0(a1); bgez a2, 1f; sw a2, 0(a1); 1: ret": "store into a const structure",  # some calls return
+}
+
+
+LOOPS = ("j .", "1: addi a2, a2, 1; bnez sp, 1b; ret", "lla a2, .; jr a2")
+
+
+def function(body: str) -> str:
+    return body.replace("; ", "\n")
+
+
+@pytest.mark.parametrize("body", FAULTS)
+def test_both_machines_fault_alike(body: str) -> None:
+    profile = engine("ibex-small")
+    pair = both(linked(function(body), profile), profile, inputs(3, 16))
+    assert pair.rtl.fault is not None
+    assert FAULTS[body] in pair.rtl.fault.text
+    assert pair.differences() == []
+
+
+@pytest.mark.parametrize("body", LOOPS)
+def test_a_loop_without_end_is_ended(body: str) -> None:
+    """The core is stopped at any instruction of the loop, the simulator at the jump that closes it."""
+    profile = engine("ibex-small")
+    run = fast.run(linked(function(body), profile), "f", profile, inputs(3, 1))
+    assert run.fault is not None
+    assert run.fault.text.startswith("no return within 1000000 cycles, last at f+0x")
+    rtl = run_on_core(linked(function(body), profile), "f", profile, inputs(3, 1))
+    assert rtl.fault is not None
+    assert rtl.fault.text.partition(",")[0] == run.fault.text.partition(",")[0]
+
+
+@pytest.mark.parametrize("body", ["lw a2, 2(a1); ret", "lhu a2, 3(a1); ret", "sw zero, 1(a0); ret"])
+def test_misaligned_accesses_are_refused(body: str) -> None:
+    """The core makes two accesses of one; no compiler of ours asks for that."""
+    profile = engine("ibex-small")
+    run = fast.run(linked(function(body), profile), "f", profile, inputs(3, 16))
+    assert run.fault is not None
+    assert (run.fault.index, len(run.cycles)) == (0, 0)
+    assert "misaligned access" in run.fault.text
+
+
+def test_a_jump_into_an_instruction_is_refused() -> None:
+    profile = engine("ibex-small")
+    run = fast.run(linked("lla a2, .\njr 2(a2)\nret", profile), "f", profile, inputs(3, 2))
+    assert run.fault is not None
+    assert "into the middle of an instruction" in run.fault.text
+
+
+def test_the_first_fault_counts_however_many_threads() -> None:
+    profile = engine("ibex-small")
+    image = linked("lw a2, 0(a1)\nlw a3, 4(a1)\nbne a2, a3, 1f\nsw a2, 0(a1)\n1: ret", profile)
+    records = inputs(5, 40_000)
+    words = records[1][1]["words"]
+    words[:, 1] = words[:, 0] + 1
+    words[[9001, 20_000, 33_000], 1] = words[[9001, 20_000, 33_000], 0]
+    for threads in (1, 2, 7):
+        run = fast.run(image, "f", profile, records, threads=threads)
+        assert run.fault is not None
+        assert (run.fault.index, len(run.cycles), len(run.written["out"])) == (9001, 9001, 9001)
+
+
+def test_memory_is_not_passed_on_to_the_next_call() -> None:
+    """The stack of a call is as the one before found it, so that shards can be made in any order."""
+    profile = engine("ibex-small")
+    image = linked("lw a2, -4(sp)\nlw a3, 0(a1)\nsw a3, -4(sp)\nmv a0, a2\nret", profile)
+    assert not fast.run(image, "f", profile, inputs(1, 50), threads=1).returned.any()
+
+
+def test_an_instruction_that_is_not_modelled_is_named() -> None:
+    profile = engine("ibex-small")
+    with pytest.raises(InputError, match=r"does not know the instruction 0x2b54533 at f\+0x4; run it on the RTL"):
+        fast.run(linked("nop\ndiv a0, a0, a1\nret", profile), "f", profile, inputs(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("profile", "why"),
+    [
+        (engine("ibex-small", fetch=1), "an instruction memory with wait states"),
+        (engine("ibex-small", multiplier="slow"), "a slow multiplier"),
+        (engine("ibex-maxperf", data=1, branch_target_alu=False), "without a branch-target ALU"),
+    ],
+)
+def test_an_engine_that_cannot_be_timed_exactly_is_refused(profile: Profile, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        fast.timing(profile)
