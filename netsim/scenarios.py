@@ -1,6 +1,7 @@
 """Who sends what to whom, by name (docs/scenarios.md) or built by hand.
 
 many-to-one:64           64 flows, 64 hosts of one queue pair each, one receiver
+many-to-one:4x16         the same from 4 hosts of 16 queue pairs each
 all-to-all:8             8 hosts, 2 x 8 flows each
 long-short:16            one unlimited flow, 15 short ones that come and go
 incast:32                32 hosts send 500 KB each to one receiver, all at once, again and again; incast:32x1MB
@@ -180,6 +181,7 @@ class Recipe:
     name: str
     traffic: str
     number: int  # flows, hosts or per cent
+    hosts: int | None  # that send, where the name says so
     size_bytes: int  # of an incast's flow
     fabric: str | None  # None: one switch
 
@@ -197,12 +199,15 @@ class Recipe:
             made = incast(self.number, self.size_bytes, network=network, fabric=fabric, seed=seed)
         elif self.traffic == "long-short":
             made = long_short(self.number, payload_bytes=network.payload_bytes, fabric=fabric)
+        elif self.traffic == "many-to-one":
+            made = many_to_one(self.number, fabric, self.hosts)
         else:
-            made = {"many-to-one": many_to_one, "all-to-all": all_to_all}[self.traffic](self.number, fabric)
+            made = all_to_all(self.number, fabric)
         return replace(made, name=self.name)
 
 
 COUNTED = re.compile(r"(many-to-one|all-to-all|long-short):(0|[1-9][0-9]{0,6})")
+BY_HOST = re.compile(r"many-to-one:(0|[1-9][0-9]{0,6})x(0|[1-9][0-9]{0,6})")
 INCAST = re.compile(r"incast:(0|[1-9][0-9]{0,6})(?:x([1-9][0-9]{0,11})(B|KB|MB|GB))?")
 OPEN_LOOP = re.compile(rf"({'|'.join(sorted(workloads.NAMES))}):(0|[1-9][0-9]{{0,3}})%")
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -212,14 +217,17 @@ def read(text: str) -> Recipe:
     """A name of the form TRAFFIC or TRAFFIC@FABRIC, as in the module's docstring."""
     traffic, at, fabric = text.partition("@") if isinstance(text, str) else ("", "", "")
     if match := COUNTED.fullmatch(traffic):
-        recipe = Recipe(text, match[1], int(match[2]), 0, fabric if at else None)
+        recipe = Recipe(text, match[1], int(match[2]), None, 0, fabric if at else None)
+    elif match := BY_HOST.fullmatch(traffic):
+        hosts, pairs = int(match[1]), int(match[2])
+        recipe = Recipe(text, "many-to-one", hosts * pairs, hosts, 0, fabric if at else None)
     elif match := INCAST.fullmatch(traffic):
         size = int(match[2]) * UNITS[match[3]] if match[2] else INCAST_BYTES
-        recipe = Recipe(text, "incast", int(match[1]), size, fabric if at else None)
+        recipe = Recipe(text, "incast", int(match[1]), None, size, fabric if at else None)
     elif match := OPEN_LOOP.fullmatch(traffic):
         if not 1 <= int(match[2]) <= 100:
             raise InputError(f"{traffic}: a load of {match[2]} % is not possible; choose 1 to 100 %")
-        recipe = Recipe(text, match[1], int(match[2]), 0, fabric if at else None)
+        recipe = Recipe(text, match[1], int(match[2]), None, 0, fabric if at else None)
     else:
         raise InputError(
             f"unknown scenario {text!r}; write many-to-one:64, all-to-all:8, long-short:16, incast:32 or websearch:60%"
@@ -238,16 +246,21 @@ def instantiate(text: str, seed: int, duration_ps: int, network: Network) -> Sce
     return read(text).scenario(seed, duration_ps, network)
 
 
-def many_to_one(flows: int, fabric: Topology | None = None) -> Scenario:
+def many_to_one(flows: int, fabric: Topology | None = None, senders: int | None = None) -> Scenario:
     """N flows to one receiver, as even over the senders as it goes.
 
     One switch: hosts as in RL-CC's table; where it has no entry, the most hosts, 64 at the most, that divide N. In a
-    fabric the receiver is machine 0, and all others send.
+    fabric the receiver is machine 0, and all others send. ``senders``: from so many hosts instead.
     """
     _check("many-to-one", flows, 1, MAX_FLOWS)
+    if senders is not None:
+        _check("many-to-one: a number of senders", senders, 1, min(flows, MAX_HOSTS))
     if fabric is not None:
-        _check_fits("many-to-one", 2, fabric)
-        return _placed(f"many-to-one:{flows}", spread(flows, fabric.hosts - 1) + 1, 0, fabric)
+        _check_fits("many-to-one", 1 + (senders or 1), fabric)
+        sending = spread(senders or fabric.hosts - 1, fabric.hosts - 1) + 1
+        return _placed(f"many-to-one:{flows}", sending[spread(flows, sending.size)], 0, fabric)
+    if senders is not None:
+        return Scenario(f"many-to-one:{flows}", senders, 1, Flows(host=spread(flows, senders)))
     hosts = HOSTS_OF_FLOWS.get(flows) or max(h for h in range(1, min(flows, 64) + 1) if flows % h == 0)
     if flows // hosts > 1024:  # few divisors, a prime number of flows perhaps
         hosts = 64

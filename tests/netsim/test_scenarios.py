@@ -349,3 +349,21 @@ def test_the_page_names_scenarios_and_fabrics_that_there_are() -> None:
     workload_rows = re.findall(r"^\| (`.*?) \|.*generator|^\| (`datamining-abm`) \|", page, re.MULTILINE)
     assert set(re.findall(r"`([a-z0-9-]+)`", str(workload_rows))) == set(workloads.NAMES)
     assert all(f"`{preset}`" in page for preset in topology.PRESETS)
+
+
+def test_senders_may_be_said() -> None:
+    """4 hosts of 16 flows; in a fabric they are spread over the machines that do not receive."""
+    one = scenarios.parse("many-to-one:4x16")
+    assert one.hosts == 4
+    assert np.bincount(one.column("host")).tolist() == [16] * 4
+    fabric = scenarios.parse("many-to-one:4x16@rl-cc-cluster")
+    host, flows = np.unique(fabric.column("host"), return_counts=True)
+    assert flows.tolist() == [16] * 4
+    assert host.tolist() == [1, 16, 32, 48]
+    for text, words in (
+        ("many-to-one:0x4", "not possible"),
+        ("many-to-one:64x4@leaf-spine:2x4x1", "needs 65 machines"),
+        ("many-to-one:4x", "unknown scenario"),
+    ):
+        with pytest.raises(InputError, match=words):
+            scenarios.parse(text)
