@@ -7,6 +7,7 @@ simulate("websearch:60%@acc-fabric", baselines.by_name("dcqcn"), seed=1).metrics
 
 from netsim import baselines, policies, scenarios
 from netsim.arrays import ArrayEnv, Batch
+from netsim.engines import Engines
 from netsim.network import Network
 from netsim.scenarios import Flow, Flows, Scenario
 from netsim.simulation import Result, Simulation, simulate
@@ -14,6 +15,7 @@ from netsim.simulation import Result, Simulation, simulate
 __all__ = [
     "ArrayEnv",
     "Batch",
+    "Engines",
     "Flow",
     "Flows",
     "Network",

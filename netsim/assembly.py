@@ -9,6 +9,7 @@ import numpy as np
 
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec
+from netsim.engines import Engines
 from netsim.network import LATEST_PS, MS, Network
 from netsim.policies import PolicySpec, Site
 from netsim.scenarios import Scenario
@@ -38,6 +39,7 @@ def build(
     initial_rate: float,
     seed: int,
     decision_latency_ps: int,
+    engines: Engines | None = None,
 ) -> tuple["_core.Simulator", Any]:
     """A simulator and what decides in it: a ``_core.Policy``, a ``_core.Baseline``, or None for decisions from outside
     and for the ideal allocator."""
@@ -47,10 +49,14 @@ def build(
         raise InputError(f"the decision latency is {decision_latency_ps!r}; give whole picoseconds")
     if not 0 <= decision_latency_ps <= LATEST_PS:
         raise InputError(f"the decision latency is {decision_latency_ps} ps; it must be 0 to 100 s")
+    if engines is not None and (spec is None or isinstance(spec, BaselineSpec)):
+        raise InputError("engines run policies; baselines and decisions from outside wait for none, leave engines out")
     check(scenario, network, spec)
     fabric, net = place(scenario, network)
     net = fitted(net, spec)
     core = network_config(net, fabric, spec, int(decision_latency_ps))
+    if engines is not None:
+        engines.set(core)
     policy: Any = None
     baseline: Any = None
     flows = len(scenario.flows)

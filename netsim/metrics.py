@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.engines import engine_metrics
 from netsim.network import Network
 from netsim.scenarios import Scenario
 
@@ -71,6 +72,8 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
             "completion_normalised_mean": found["slowdown_mean"],
             "completion_normalised_p99": found["slowdown_p99"],
         }
+    if window.get("engines") is not None:
+        found |= engine_metrics(window["engines"], seconds)
     return {name: float(value) for name, value in found.items()}
 
 

@@ -1,10 +1,11 @@
-"""Ways to decide without Python in the loop: a teacher's network, the emitted C, the integer decision program.
+"""Ways to decide without Python in the loop: a teacher's network, the emitted C, the integer decision program, a core.
 
 Each function returns a policy specification, to be used in any number of simulations:
 
     native(policy, weights)     an MLP or LSTM in C++ (float32)
     compiled(path, params)      a shared library with the emitted C
     program(program, params)    the integer decision program, interpreted
+    decider(address, ..)        an emulated core, which also says what each decision takes
 """
 
 from collections.abc import Mapping
@@ -111,6 +112,27 @@ class ProgramPolicy:
         return _on_site(_core.ProgramPolicy(_program_config(self.program), _params(self.params), flows), site)
 
 
+@dataclass(frozen=True)
+class DeciderPolicy:
+    """An emulated core behind ``spec/include/rlcc_decider.h``. ``keep`` is what owns it: it lives as long as this and
+    every simulation of it. One simulation at a time may use a core, which carries its state from one to the next."""
+
+    address: int
+    context_bytes: int
+    clock_mhz: float
+    params: Mapping[str, int]
+    keep: object = field(default=None, repr=False)
+    needs_int: bool = False
+
+    def build(self, flows: int, site: Site | None = None) -> "_core.DeciderPolicy":
+        params = _params(self.params)
+        try:
+            core = _core.DeciderPolicy(self.address, self.context_bytes, self.clock_mhz, params, flows, self.keep)
+        except ValueError as error:
+            raise InputError(f"the core cannot decide here: {error}; build it again with this rlcc") from None
+        return _on_site(core, site)
+
+
 def native(policy: Policy, weights: Weights) -> NativePolicy:
     """A teacher: policy.toml and its weights by their canonical names (``fc0.weight`` .. ``out.weight``)."""
     return NativePolicy(policy, _checked(policy, weights))
@@ -134,7 +156,28 @@ def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
     return ProgramPolicy(program, dict(params))
 
 
-Integer = TypeVar("Integer", _core.CompiledPolicy, _core.ProgramPolicy)
+def decider(
+    address: int,
+    context_bytes: int,
+    clock_mhz: float,
+    params: Mapping[str, int],
+    keep: object = None,
+    needs_int: bool = False,
+) -> DeciderPolicy:
+    """The core behind ``address``, a pointer to an ``rlcc_decider`` that ``keep`` owns. Each decision takes its cycles
+    at ``clock_mhz``; contexts are ``context_bytes`` long and begin with the rate (Q0.30). Where the core faults a run
+    raises InputError with the core's own sentence."""
+    if not isinstance(address, int) or not 0 < address < 2**64:
+        raise InputError(f"{address!r} is no address of a core that decides")
+    if not isinstance(context_bytes, int) or not 4 <= context_bytes <= 65536:
+        raise InputError(f"a context of {context_bytes!r} bytes is not possible; choose 4 to 65536")
+    if not 0 < clock_mhz <= 10_000:
+        raise InputError(f"a clock of {clock_mhz} MHz is not possible; choose up to 10,000")
+    _params(params)
+    return DeciderPolicy(address, context_bytes, float(clock_mhz), dict(params), keep, needs_int)
+
+
+Integer = TypeVar("Integer", _core.CompiledPolicy, _core.ProgramPolicy, _core.DeciderPolicy)
 
 
 def _on_site(policy: Integer, site: Site | None) -> Integer:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim import assembly, scenarios
+from netsim import _core, assembly, scenarios
 from netsim.baselines import BaselineSpec
+from netsim.engines import Engines
 from netsim.metrics import metrics
 from netsim.network import LATEST_PS, MOST_BYTES, MS, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights
@@ -79,6 +80,11 @@ class Measured:
             raise InputError(f"port {port}: 0 <= min_bytes <= max_bytes and a probability of 0 to 1 are needed")
         self._core.set_red(port, int(min_bytes), int(max_bytes), float(max_probability))
 
+    def engine_events(self) -> dict[str, int]:
+        """RTT events since the start: ``events`` = decided + dropped + coalesced + expired + waiting; ``holds`` says
+        whether it is so. Empty where decisions wait for no engine."""
+        return dict(self._core.engine_events() or {})
+
     def conservation(self) -> dict[str, int]:
         """Data packets sent = arrived + dropped + on_uplinks + at_ports; ``holds`` says whether it is so."""
         return dict(self._core.conservation())
@@ -97,14 +103,24 @@ class Simulation(Measured):
         decision_latency_ps: int = DECISION_LATENCY_PS,
         record: bool = False,
         network: Network | None = None,
+        engines: Engines | None = None,
     ) -> None:
-        """``duration_ps`` says for how long a scenario by its name has flows that arrive at random."""
+        """``duration_ps`` says for how long a scenario by its name has flows that arrive at random.
+
+        Without ``engines`` every flow has an engine of its own, and no decision waits.
+        """
         asked = network or Network()
         self.scenario = at_random(scenario, seed, duration_ps, asked)
         self.network = assembly.fitted(assembly.place(self.scenario, asked)[1], policy)
         self.policy = policy
         self._core, self._policy = assembly.build(
-            self.scenario, asked, policy, initial_rate=1.0, seed=seed, decision_latency_ps=decision_latency_ps
+            self.scenario,
+            asked,
+            policy,
+            initial_rate=1.0,
+            seed=seed,
+            decision_latency_ps=decision_latency_ps,
+            engines=engines,
         )
         self._core.recording = record
 
@@ -113,9 +129,15 @@ class Simulation(Measured):
         return int(self._core.now_ps)
 
     def run(self, until_ps: int) -> None:
-        """Go on until ``until_ps`` (time since the start). Ctrl-C interrupts it; the simulation stays usable."""
+        """Go on until ``until_ps`` (time since the start). Ctrl-C interrupts it; the simulation stays usable.
+
+        InputError where an emulated core that decides leaves its bounds: then the simulation is over.
+        """
         check_until(self.now_ps, until_ps)
-        self._core.run(until_ps)
+        try:
+            self._core.run(until_ps)
+        except _core.DeciderFault as fault:
+            raise InputError(f"the core that decides failed after {self.now_ps * 1e-6:.3f} us: {fault}") from None
 
     def set_weights(self, weights: Weights) -> None:
         """Other weights of a native policy from now on; flows keep their history and LSTM memory."""
@@ -154,6 +176,7 @@ def simulate(
     decision_latency_ps: int = DECISION_LATENCY_PS,
     record: bool = False,
     network: Network | None = None,
+    engines: Engines | None = None,
 ) -> Result:
     """One whole run from an empty network; metrics over ``window_ps``."""
     begin, end = window_ps
@@ -167,6 +190,7 @@ def simulate(
         decision_latency_ps=decision_latency_ps,
         record=record,
         network=network,
+        engines=engines,
     )
     run.run(begin)
     run.reset_window()

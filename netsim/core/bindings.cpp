@@ -85,6 +85,63 @@ nb::dict counts(const Counters &now, const Counters &begin) {
   return d;
 }
 
+nb::list quantiles(const Histogram &histogram) {
+  nb::list found;
+  for (const double q : {0.5, 0.99, 0.999})
+    found.append(histogram.quantile(q));
+  return found;
+}
+
+// Of the window; None where decisions wait for no engine.
+nb::object engine_window(const Simulator &sim) {
+  if (sim.engines() == nullptr)
+    return nb::none();
+  const Engines &engines = *sim.engines();
+  const EngineWindow &w = engines.window();
+  const EngineCounters now = engines.totals(sim.now());
+  nb::dict d;
+  const auto add = [&](const char *name, std::uint64_t EngineCounters::*c) { d[name] = now.*c - w.at_begin.*c; };
+  add("events", &EngineCounters::events);
+  add("decided", &EngineCounters::decided);
+  add("dropped", &EngineCounters::dropped);
+  add("coalesced", &EngineCounters::coalesced);
+  add("expired", &EngineCounters::expired);
+  add("applied", &EngineCounters::applied);
+  add("wait_ps", &EngineCounters::wait_ps);
+  add("latency_ps", &EngineCounters::latency_ps);
+  add("service_ps", &EngineCounters::service_ps);
+  add("queue_ps", &EngineCounters::queue_ps);
+  d["wait_quantiles_ps"] = quantiles(w.wait);
+  d["wait_max_ps"] = w.wait_max;
+  d["latency_quantiles_ps"] = quantiles(w.latency);
+  d["latency_max_ps"] = w.latency_max;
+  d["queue_max"] = w.queue_max;
+  std::vector<std::uint64_t> busy, decided;
+  for (std::uint32_t e = 0; e < w.busy_ps.size(); ++e) {
+    busy.push_back(engines.busy(e, sim.now()) - w.busy_ps[e]);
+    decided.push_back(engines.engine(e).decided - w.decided[e]);
+  }
+  d["engine_busy_ps"] = take(std::move(busy));
+  d["engine_decided"] = take(std::move(decided));
+  return d;
+}
+
+// Where every RTT event is, since the start; None where decisions wait for no engine.
+nb::object engine_events(const Simulator &sim) {
+  if (sim.engines() == nullptr)
+    return nb::none();
+  const EngineCounters now = sim.engines()->totals(sim.now());
+  nb::dict d;
+  d["events"] = now.events;
+  d["decided"] = now.decided;
+  d["dropped"] = now.dropped;
+  d["coalesced"] = now.coalesced;
+  d["expired"] = now.expired;
+  d["waiting"] = sim.engines()->waiting();
+  d["holds"] = sim.engines()->holds();
+  return d;
+}
+
 nb::dict window(const Simulator &sim) {
   const Window &w = sim.window();
   nb::dict d;
@@ -118,15 +175,13 @@ nb::dict window(const Simulator &sim) {
   const std::uint64_t latency = sim.counters().latency_ps - w.at_begin.latency_ps;
   const std::uint64_t wait = sim.counters().wait_ps - w.at_begin.wait_ps;
   d["latency_base_ps"] = arrived == 0 ? 0.0 : static_cast<double>(latency - wait) / static_cast<double>(arrived);
-  nb::list quantiles;
-  for (const double q : {0.5, 0.99, 0.999})
-    quantiles.append(w.latency.quantile(q));
-  d["latency_quantiles_ps"] = quantiles;
+  d["latency_quantiles_ps"] = quantiles(w.latency);
   d["completed_flow"] = take(std::vector<std::uint32_t>(w.completions.flow));
   d["completed_start_ps"] = take(std::vector<std::int64_t>(w.completions.start));
   d["completed_finish_ps"] = take(std::vector<std::int64_t>(w.completions.finish));
   d["completed_alone_ps"] = take(std::vector<std::int64_t>(w.completions.alone));
   d["recovery_us"] = take(std::vector<double>(w.recovery_us));
+  d["engines"] = engine_window(sim);
   return d;
 }
 
@@ -247,6 +302,10 @@ NB_MODULE(_core, m) {
   bind_policies(m);
   bind_baselines(m);
 
+  nb::enum_<Overload>(m, "Overload")
+      .value("wait", Overload::wait)
+      .value("drop", Overload::drop)
+      .value("coalesce", Overload::coalesce);
   nb::class_<NetworkConfig>(m, "NetworkConfig")
       .def(nb::init<>())
       .def_rw("ps_per_byte", &NetworkConfig::ps_per_byte)
@@ -274,6 +333,12 @@ NB_MODULE(_core, m) {
       .def_rw("pfc_reserve_bytes", &NetworkConfig::pfc_reserve_bytes)
       .def_rw("pfc_resume_bytes", &NetworkConfig::pfc_resume_bytes)
       .def_rw("scheduled_ports", &NetworkConfig::scheduled_ports)
+      .def(
+          "set_engines",
+          [](NetworkConfig &n, std::uint32_t of_nic, std::uint32_t depth, Overload overload) {
+            n.engines = EngineConfig{of_nic, depth, overload};
+          },
+          "of_nic"_a, "depth"_a, "overload"_a)
       .def("set_red", [](NetworkConfig &n, std::int64_t min, std::int64_t max,
                          double probability) { n.red = RedConfig{min, max, probability}; })
       .def("set_classes", [](NetworkConfig &n, const std::vector<std::uint32_t> &weights) {
@@ -318,6 +383,7 @@ NB_MODULE(_core, m) {
       .def("reset_window", &Simulator::reset_window)
       .def("window", &window)
       .def("conservation", &conservation)
+      .def("engine_events", &engine_events)
       .def("rates", &rates)
       .def("delivered", &delivered)
       .def("ports", &ports)

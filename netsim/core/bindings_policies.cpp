@@ -1,9 +1,10 @@
-// Python's view of the three kinds of policies.
+// Python's view of the kinds of policies.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "policy_compiled.hpp"
+#include "policy_decider.hpp"
 #include "policy_native.hpp"
 #include "policy_program.hpp"
 
@@ -100,6 +101,21 @@ void bind_policies(nb::module_ &m) {
       .def("set_base_rtt_recips",
            [](CompiledPolicy &p, const ReadOnly<std::uint32_t> &q32) { p.set_base_rtt_recips(copy_of(q32)); })
       .def_prop_ro("context_bytes", &CompiledPolicy::context_bytes);
+  nb::exception<DeciderFault>(m, "DeciderFault");
+  nb::class_<DeciderPolicy, Policy>(m, "DeciderPolicy")
+      .def(
+          "__init__",
+          [](DeciderPolicy *self, std::uintptr_t address, std::uint32_t context_bytes, double clock_mhz,
+             const Params &params, std::uint32_t flows, const nb::object &) {
+            new (self) DeciderPolicy(*reinterpret_cast<const rlcc_decider *>(address), context_bytes, clock_mhz, params,
+                                     flows);
+          },
+          "address"_a, "context_bytes"_a, "clock_mhz"_a, "params"_a, "flows"_a, nb::arg("keep").none(),
+          nb::keep_alive<1, 7>())
+      .def("set_base_rtt_recips",
+           [](DeciderPolicy &p, const ReadOnly<std::uint32_t> &q32) { p.set_base_rtt_recips(copy_of(q32)); })
+      .def_prop_ro("cycles", &DeciderPolicy::cycles)
+      .def_prop_ro("cycles_max", &DeciderPolicy::cycles_max);
 
   nb::class_<ProgramNode>(m, "ProgramNode")
       .def("__init__",

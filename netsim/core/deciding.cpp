@@ -13,12 +13,14 @@ void Simulator::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
   const Event event{timestamp(s.probe_sent_at), timestamp(now), s.cnp_count, s.nack_count, s.sent_bytes,
                     s.probe_queue_bytes};
   s.probe_outstanding = false;
+  ++counters_.rtts;
+  counters_.rtt_ns += event.response_ns - event.request_sent_ns;
+  if (engines_ != nullptr)
+    return on_engine_event(now, flow, event);
   s.probe_at = std::numeric_limits<Ps>::max(); // none before the decision has taken effect
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
   const std::uint32_t step = s.step++;
   ++counters_.decisions;
-  ++counters_.rtts;
-  counters_.rtt_ns += event.response_ns - event.request_sent_ns;
 
   if (policy_ == nullptr) {
     batch_.push_back(Asked{now, flow, s.generation});
@@ -46,7 +48,8 @@ void Simulator::answer(const double *rate, const std::int32_t *action_q16) {
       records_.add_event(a.t_ps[i], a.flow[i], a.step[i],
                          Event{a.request_sent_ns[i], a.response_ns[i], a.cnp_count[i], a.nack_count[i], a.sent_bytes[i],
                                a.queue_bytes[i]});
-      records_.add_decision(Decision{rate[i], a.rate_q30[i], action_q16[i], std::numeric_limits<float>::quiet_NaN()});
+      records_.add_decision(
+          Decision{rate[i], a.rate_q30[i], action_q16[i], std::numeric_limits<float>::quiet_NaN(), 0});
     }
     if (net_.decision_latency == 0) {
       apply_rate(asked.time, asked.flow, rate[i]);
@@ -65,6 +68,8 @@ void Simulator::push_pending(const PendingRate &pending) {
 }
 
 void Simulator::on_pending(Ps now) {
+  if (engines_ != nullptr)
+    return on_served(now);
   const PendingRate pending = pending_.front();
   pending_.pop();
   events_.set(kPending, pending_.empty() ? kNever : event_key(pending_.front().due, kPending));

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "time.hpp"
+
 namespace netsim {
 
 // The raw event, the same structure that the firmware gets (spec/signals.py): all uint32, in this order.
@@ -34,13 +36,15 @@ struct Decision {
   std::uint32_t rate_q30;  // rate in force before the decision
   std::int32_t action_q16; // multiplier - 1, before the rate was clamped
   float output;            // network output, NaN where there is no network
+  Ps takes;                // of the engine's time, where the policy is timed
 };
 
 class Policy {
 public:
   virtual ~Policy() = default;
   virtual double initial_rate() const = 0;
-  virtual void reset(std::uint32_t flow) = 0; // the flow is new
+  virtual void reset(std::uint32_t flow) = 0;  // the flow is new
+  virtual bool timed() const { return false; } // its decisions say what they take
   virtual Decision decide(std::uint32_t flow, const Event &event) = 0;
 };
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "contexts.hpp"
 #include "policy.hpp"
 
 namespace netsim {
@@ -17,28 +20,18 @@ public:
   CompiledPolicy(const CompiledPolicy &) = delete;
   CompiledPolicy &operator=(const CompiledPolicy &) = delete;
 
-  double initial_rate() const override { return q30_to_rate(params_.rate_initial_q30); }
-  void reset(std::uint32_t flow) override;
+  double initial_rate() const override { return contexts_->initial_rate(); }
+  void reset(std::uint32_t flow) override { contexts_->reset(flow); }
   Decision decide(std::uint32_t flow, const Event &event) override;
 
-  void set_base_rtt_recips(std::vector<std::uint32_t> q32); // one a flow: an operator's parameter
-  std::uint32_t context_bytes() const { return bytes_; }
-  const std::uint8_t *context(std::uint32_t flow) const { return bytes_of(flow); }
+  void set_base_rtt_recips(std::vector<std::uint32_t> q32) { contexts_->set_base_rtt_recips(std::move(q32)); }
+  std::uint32_t context_bytes() const { return contexts_->bytes(); }
 
 private:
-  const std::uint8_t *bytes_of(std::uint32_t flow) const {
-    return reinterpret_cast<const std::uint8_t *>(contexts_.data()) + std::size_t{flow} * stride_;
-  }
-  std::uint32_t rate_of(const std::uint8_t *context) const;
-
   using Decide = std::uint32_t (*)(void *, const Event *, const Params *);
   void *library_ = nullptr;
   Decide decide_ = nullptr;
-  Params params_;
-  std::vector<std::uint32_t> base_rtt_recip_q32_; // of each flow
-  std::uint32_t bytes_ = 0;
-  std::size_t stride_ = 0;              // a multiple of 8
-  std::vector<std::uint64_t> contexts_; // one zeroed context a flow, one after the other
+  std::optional<Contexts> contexts_; // the library says of how many bytes
 };
 
 } // namespace netsim

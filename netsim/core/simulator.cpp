@@ -51,6 +51,8 @@ Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const
     link_delay_.push_back(port.delay);
   if (net.lossless)
     paused_since_.assign(link_delay_.size() * net.classes.size(), -1);
+  if (policy_ != nullptr && (net.engines.of_nic > 0 || policy_->timed()))
+    engines_ = std::make_unique<Engines>(net.engines, scenario.flows, scenario.hosts);
   reset_window();
 }
 
@@ -114,6 +116,7 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
     }
   }
   check(!kChecked || conservation().holds(), "a packet was lost sight of");
+  check(!kChecked || engines_ == nullptr || engines_->holds(), "an event was lost sight of");
   if (!batch_.empty())
     return Stop::batch;
   now_ = until;
@@ -149,6 +152,8 @@ void Simulator::reset_window() {
   }
   window_.completions = Completions{};
   window_.recovery_us.clear();
+  if (engines_ != nullptr)
+    engines_->reset_window(now_);
 }
 
 } // namespace netsim

@@ -16,6 +16,7 @@
 #include "baseline.hpp"
 #include "check.hpp"
 #include "config.hpp"
+#include "engine.hpp"
 #include "event_tree.hpp"
 #include "fabric.hpp"
 #include "flow.hpp"
@@ -75,6 +76,7 @@ public:
   const Fabric &fabric() const { return fabric_; }
   const Counters &counters() const { return counters_; }
   const Window &window() const { return window_; }
+  const Engines *engines() const { return engines_.get(); } // none: a decision waits for nothing
   const std::vector<Asked> &batch() const { return batch_; }
   Records &records() { return records_; }
   Records &batch_records() { return asked_records_; }
@@ -100,6 +102,10 @@ private:
   void on_ack(Ps now, const Control &ack);
   void on_nack(Ps now, std::uint32_t flow, std::uint32_t psn);
   void on_response(Ps now, std::uint32_t flow, std::uint32_t serial);
+  void on_engine_event(Ps now, std::uint32_t flow, const Event &event);
+  void on_served(Ps now);
+  void serve(Ps now, std::uint32_t flow);
+  void set_served();
   void apply_rate(Ps now, std::uint32_t flow, double rate);
   void steer(std::uint32_t flow, const Pace &pace, bool was_blocked);
   void share_soon(Ps now);
@@ -148,6 +154,7 @@ private:
   Fabric fabric_;
   std::vector<Ring<Control>> control_; // of each way back
   Ring<PendingRate> pending_{64};
+  std::unique_ptr<Engines> engines_;
   std::priority_queue<Pause, std::vector<Pause>, std::greater<Pause>> pauses_;
   std::uint64_t told_pauses_ = 0;
   std::vector<Ps> link_delay_;   // of hosts' uplinks, then of ports
