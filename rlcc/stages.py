@@ -93,11 +93,11 @@ def emulate(firmware: Path, engine: EmulateOptions, figures: Figures, progress: 
     if report.cycles is None:
         figures.append(f"{report.profile}: did not run: {report.fault or '; '.join(report.forbidden)}")
         return report
-    alone = trees_only_cycles(firmware, engine)
+    alone = trees_only_cycles(firmware, engine) if (firmware / "trees_only.c").is_file() else None
     figures += [
         f"{report.profile}: {report.cycles.mean:.0f} cycles mean, {report.cycles.max} max"
         f" = {report.cycles.max / report.clock_mhz:.3f} us at {report.clock_mhz:g} MHz",
-        f"trees alone, naive, {alone[0]:.0f} mean, {alone[1]} max",
+        *([f"trees alone, naive, {alone[0]:.0f} mean, {alone[1]} max"] if alone else []),
         f"{report.vectors - report.mismatches:,} of {report.vectors:,} vectors equal",
         f"{report.code_bytes} B code, {report.table_bytes} B tables, {report.stack_bytes_measured} B stack",
     ]

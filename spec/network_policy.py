@@ -19,6 +19,8 @@ from spec.network_decision import Input, build, wants_root
 from spec.network_json import network_from_json, network_to_json
 from spec.policy import POLICY_NAME, Limits, Observation, default_params
 from spec.program import Program
+from spec.student import NAME as STUDENT_NAME
+from spec.student import Student, load_student
 
 FORMAT = 1
 NAME = "network.json"
@@ -88,3 +90,11 @@ def load_network_policy(path: Path) -> NetworkPolicy:
         raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
     policy.program()
     return policy
+
+
+def load_decider(folder: Path) -> Student | NetworkPolicy:
+    """What decides in a firmware folder: the student or the network that it was emitted from. Both have a name, a
+    program and parameters."""
+    if (folder / NAME).is_file():
+        return load_network_policy(folder / NAME)
+    return load_student(folder / STUDENT_NAME)

@@ -18,8 +18,9 @@ BYTES = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "uint32_t": 4}
 
 @dataclass(frozen=True)
 class Array:
-    """A constant table: ``text`` is its whole definition."""
+    """A constant table in the function that reads it: ``text`` is its whole definition."""
 
+    function: str
     text: str
     bytes: int
 
@@ -53,14 +54,15 @@ def arrays(network: Network) -> list[Array]:
     """All constant tables in the order of their use."""
     found = []
     for name, matrix in named_matrices(network):
-        found.append(_matrix(f"{name}_weights", matrix))
+        function = "lstm" if name in ("input", "recurrent") else name
+        found.append(_matrix(function, f"{name}_weights", matrix))
         if name != "recurrent":
-            found.append(_vector("int32_t", f"{name}_bias", matrix.bias))
-        found.append(_vector("uint32_t", f"{name}_scale", matrix.scale))
+            found.append(_vector(function, "int32_t", f"{name}_bias", matrix.bias))
+        found.append(_vector(function, "uint32_t", f"{name}_scale", matrix.scale))
     if network.lstm is not None:
-        found.append(_vector("int16_t", "tanh_q15", TANH_Q15))
+        found.append(_vector("tanh", "int16_t", "tanh_q15", TANH_Q15))
     fits = network.action[0] >= -(2**15) and network.action[-1] < 2**15
-    found.append(_vector("int16_t" if fits else "int32_t", "action_q16", network.action))
+    found.append(_vector("action", "int16_t" if fits else "int32_t", "action_q16", network.action))
     return found
 
 
@@ -99,20 +101,21 @@ def product(name: str, matrix: Matrix) -> Product:
     return Product(name, *matrix.shape, 1 << matrix.lift)
 
 
-def _vector(ctype: str, name: str, values: Sequence[int]) -> Array:
-    body = _lines([_literal(v, ctype) for v in values], "    ")
-    return Array(f"static const {ctype} {name}[{len(values)}] = {{\n{body}\n}};", BYTES[ctype] * len(values))
+def _vector(function: str, ctype: str, name: str, values: Sequence[int]) -> Array:
+    body = _lines([_literal(v, ctype) for v in values], "        ")
+    text = f"    static const {ctype} {name}[{len(values)}] = {{\n{body}\n    }};"
+    return Array(function, text, BYTES[ctype] * len(values))
 
 
-def _matrix(name: str, matrix: Matrix) -> Array:
+def _matrix(function: str, name: str, matrix: Matrix) -> Array:
     rows, columns = matrix.shape
     lines = ",\n".join(_row(row) for row in matrix.weights)
-    return Array(f"static const int8_t {name}[{rows}][{columns}] = {{\n{lines}\n}};", rows * columns)
+    return Array(function, f"    static const int8_t {name}[{rows}][{columns}] = {{\n{lines}\n    }};", rows * columns)
 
 
 def _row(weights: Sequence[int]) -> str:
-    line = "    {" + ", ".join(map(str, weights)) + "}"
-    return line if len(line) <= WIDTH else "    {\n" + _lines([str(w) for w in weights], "        ") + "\n    }"
+    line = "        {" + ", ".join(map(str, weights)) + "}"
+    return line if len(line) <= WIDTH else "        {\n" + _lines([str(w) for w in weights], " " * 12) + "\n        }"
 
 
 def _lines(words: Sequence[str], pad: str) -> str:

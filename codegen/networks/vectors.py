@@ -127,7 +127,7 @@ def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator)
         rows = [kind(program, defaults, rng) for kind in kinds]
         for walk, row in enumerate(rows):
             row |= {f"flow.{name}": int(values[walk]) for name, values in state.items()}
-            found.append((f"network:walk {walk}, decision {step}", row))
+            found.append((f"network:walk {walk} decision {step}", row))
         _, state = evaluate(program, *split(program, columns_of(program, rows)))
     return found
 

@@ -1,4 +1,5 @@
-"""`rlcc emit SOURCE`: write integer-only C of a distilled student (a folder) or of a model made elsewhere (a file)."""
+"""`rlcc emit SOURCE`: write integer-only C of a distilled student (a folder), of a model made elsewhere (a file), or of
+a teacher's network, quantised."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import click
 from codegen.choose import FORMS, OBJECTIVES
 from codegen.engines import ENGINES
 from codegen.lower import PASSES
+from codegen.networks.emit import FORMS as NETWORK_FORMS
 from codegen.targets import TARGETS
 from rlcc import stages
 from rlcc.console import Figures, stage
@@ -16,15 +18,25 @@ from rlcc.recipe import EmitOptions
 from spec.documents import validate
 from spec.errors import InputError
 
+OF_NETWORKS = ("rollouts", "activation_bits", "hidden_bits", "context_bytes")
+"""Options that only a network's form takes, besides --target."""
+BITS = click.Choice(["8", "16"])
+
 
 @click.command()
 @click.argument("source", type=FOLDER)
 @click.option("--grid", type=FOLDER, help="Of a model file: TOML with the range of each feature.")
-@click.option("--target", help=f"Of a student: {', '.join(TARGETS)}, or all.  [default: {EmitOptions().target}]")
+@click.option("--target", help=f"Of a student or network: {', '.join(TARGETS)}, or all.  [default: connectx6dx]")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the random vectors.")
 @click.option("--engine", type=click.Choice(list(ENGINES)), help="Cost model that chooses.  [default: ibex-small]")
 @click.option("--optimise", type=click.Choice(OBJECTIVES), help="What to keep small.  [default: worst]")
-@click.option("--form", type=click.Choice(FORMS), help="Form of the trees.  [default: auto]")
+@click.option(
+    "--form", type=click.Choice([*FORMS, *NETWORK_FORMS]), help="Of trees, or of a teacher's network.  [default: auto]"
+)
+@click.option("--rollouts", type=FOLDER, help="Of a network: recorded decisions to calibrate on.")
+@click.option("--activation-bits", type=BITS, help="Of a network: values between layers.  [default: 16]")
+@click.option("--hidden-bits", type=BITS, help="Of an LSTM: hidden values in the context.  [default: 8]")
+@click.option("--context-bytes", type=click.IntRange(4), help="Of a network: bytes a flow, if fewer than the target's.")
 @click.option("--max-code", type=click.IntRange(0), help="Bytes of code, predicted.")
 @click.option("--max-table", type=click.IntRange(0), help="Bytes of constant tables.  [default: 2048]")
 @click.option("--max-cycles", type=click.IntRange(0), help="Of the trees, predicted: the smallest form that keeps it.")
@@ -34,24 +46,77 @@ from spec.errors import InputError
 @click.option("--dump-passes", "dumps", type=FOLDER, help="Folder for the decision as text after each pass.")
 @out_option
 def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **given: Any) -> None:
-    """Write the firmware folder OUT of SOURCE: C, header, vectors, manifest; of a student its adapter too.
+    """Write the firmware folder OUT of SOURCE: C, header, vectors, manifest; of a student or a network its adapter too.
 
     SOURCE is the folder of a student, or a model: CatBoost (.cbm, .json), XGBoost (.json), LightGBM (.txt), treelite
-    (.tl).
+    (.tl). With --form mlp-int8 or lstm-int8 it is a teacher, whose network is quantised.
     """
     chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in given.items() if v not in (None, ())}
-    options = validate(EmitOptions, chosen, "options of rlcc emit")
     with stage("emit") as (figures, _):
+        if not source.exists():
+            raise InputError(f"there is no {source}; give the folder of a student or a teacher, or a model file")
+        if chosen.get("form") in NETWORK_FORMS:
+            others = {"grid": grid, "dump-passes": dumps}
+            refused = [name for name in chosen if name not in ("form", "target", *OF_NETWORKS)]
+            refused += [name for name, value in others.items() if value is not None]
+            if refused:
+                raise InputError(f"{_option(refused[0])} is of trees; leave it out with --form {chosen['form']}")
+            _emit_network(source, chosen, seed, out, figures)
+            return
+        refused = [name for name in OF_NETWORKS if name in chosen]
+        if refused:
+            raise InputError(f"{_option(refused[0])} is of networks; give --form {' or '.join(NETWORK_FORMS)} too")
+        options = validate(EmitOptions, chosen, "options of rlcc emit")
         if source.is_file():
             if "target" in chosen or "fix" in chosen:
                 raise InputError("--target and --fix are for students; the C of a model fits any target")
             _emit_model(source, grid, options, seed, out, figures, dumps)
         else:
-            if not source.exists():
-                raise InputError(f"there is no {source}; give the folder of a student, or a model file")
             if grid is not None:
                 raise InputError("--grid is for model files; a student brings its grid along")
             stages.emit(source, options, seed, out, figures, dumps)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, figures: Figures) -> None:
+    from codegen.networks.emit import KIND, NetworkEmission, emit_network, quantised
+    from codegen.networks.quantise import Bits
+    from distill.rollout import KIND as ROLLOUTS
+    from distill.rollout import read
+    from spec.manifest import check_place, opened
+    from teachers.load import load
+
+    if "rollouts" not in chosen:
+        raise InputError(
+            f"--form {chosen['form']} is calibrated on recorded decisions; make them with rlcc rollout and name them with "
+            "--rollouts"
+        )
+    check_place(out, KIND)
+    teacher = load(source)
+    emission = NetworkEmission(
+        chosen["form"],
+        chosen.get("target", EmitOptions().target),
+        seed,
+        Bits(int(chosen.get("activation_bits", 16)), int(chosen.get("hidden_bits", 8))),
+        chosen.get("context_bytes"),
+    )
+    parent = opened(chosen["rollouts"], ROLLOUTS)
+    runs = (run.trajectories for run in read(chosen["rollouts"], teacher))
+    policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, emission)
+    details = emit_network(policy, parent.hash, out, emission)
+    off, entries = policy.report["held_out"], details["table_entries"]
+    figures += [
+        f"{emission.target}, context {details['context_bytes']} of {details['context_limit']} B",
+        f"{emission.form}, {policy.report['multiply_accumulates']} multiply-accumulates, "
+        f"{policy.report['table_lookups']} lookups, {details['table_bytes']} B of tables",
+        *(f"without {name}: {reason}" for name, reason in details["left_out"].items()),
+        f"multiplier off the teacher's by {off['rmse']:.5f} rms, {off['p99']:.5f} p99, {off['max']:.5f} at most on "
+        f"{off['decisions']:,} decisions held out",
+        f"{details['vectors']:,} vectors, {entries['hit']} of {entries['wanted']} entries of its tables looked up",
+    ]
 
 
 def _emit_model(
