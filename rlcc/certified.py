@@ -3,13 +3,19 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from emulator.compile import find_compiler
+from emulator.firmware import SOURCE
 from emulator.profile import load_profile
 from rlcc.recipe import EmulateOptions
+from rlcc.remembered import Remembered
 from rlcc.verdict import Check
+from spec.documents import read_bytes
 from spec.errors import InputError
+from spec.manifest import opened, sha256
 from verify.certificate import Certificate, read_certificate
 from verify.check.recheck import Progress, calibrated_again, rebuilt, recheck
 from verify.check.walk import Refused
+from verify.costs import cycle_model
 
 NAME = "certificate.json"
 FOLDER = "certificate"
@@ -39,8 +45,26 @@ def discard(path: Path) -> None:
         name.unlink(missing_ok=True)
 
 
-def certified(firmware: Path, path: Path, engine: EmulateOptions, progress: Progress | None = None) -> Certified:
-    """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL."""
+def unprovable(engine: EmulateOptions) -> str:
+    """Why nothing can be proved about cycles on an engine; empty where it can."""
+    try:
+        cycle_model(load_profile(engine.profile))
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def certified(
+    firmware: Path,
+    path: Path,
+    engine: EmulateOptions,
+    progress: Progress | None = None,
+    remembered: Remembered | None = None,
+) -> Certified:
+    """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL.
+
+    ``remembered``: where the very same was checked before, it is not checked once more."""
+    before = remembered or Remembered(use=False)
     made = f"--profile {engine.profile} --compiler {engine.compiler} --optimise {engine.optimise}"
     how = f"rlcc verify {firmware} {made} --out {path}"
     if not path.is_file():
@@ -50,18 +74,33 @@ def certified(firmware: Path, path: Path, engine: EmulateOptions, progress: Prog
         wrong = _of_another(certificate, engine)
         if wrong:
             return Certified(_check(wrong, passed=False, detail=f"prove the firmware again: {how}"), None)
-        built = rebuilt(certificate, firmware)
-        recheck(certificate, built, progress=progress)
-        calibrated_again(certificate, built, progress)
+        parts = _deciding(firmware, path, engine)
+        if not before.holds("certificate", parts):
+            built = rebuilt(certificate, firmware)
+            recheck(certificate, built, progress=progress)
+            calibrated_again(certificate, built, progress)
+            before.keep("certificate", parts)
     except (Refused, InputError) as error:
         return Certified(_check(str(error), passed=False, detail=f"prove the firmware again: {how}"), None)
     return Certified(_check(f"{certificate.hash[:12]} holds", passed=True), certificate)
 
 
+def _deciding(firmware: Path, path: Path, engine: EmulateOptions) -> dict[str, object]:
+    """Everything of a job that decides whether its certificate holds; the checker and its tools come to it."""
+    profile = load_profile(engine.profile)
+    return {
+        "certificate": sha256(read_bytes(path)),
+        "firmware": opened(firmware, "firmware").hash,
+        "profile": profile.model_dump(mode="json"),
+        "compiler": find_compiler(engine.compiler, profile.core.isa).version,
+        "engine": engine.model_dump(mode="json"),
+    }
+
+
 def _of_another(certificate: Certificate, engine: EmulateOptions) -> str:
     subject = certificate.subject
     if certificate.engine.profile != load_profile(engine.profile).meaning():
-        return f"it is of the engine {certificate.engine.profile.get('name')}, not of {engine.profile}"
+        return f"it is of the engine {certificate.engine.profile.get('name')}, not of what {engine.profile} is here"
     if (subject.compiler, subject.flags[-1:]) != (engine.compiler, [engine.optimise]):
         return f"it is of {subject.compiler} {' '.join(subject.flags[-1:])}, not of {engine.compiler} {engine.optimise}"
     return ""
@@ -70,5 +109,11 @@ def _of_another(certificate: Certificate, engine: EmulateOptions) -> str:
 def _check(value: str, *, passed: bool, detail: str = "") -> Check:
     limit = "equal to the program for all inputs, safe"
     return Check(
-        group="proof", name="certificate, checked again", value=value, limit=limit, passed=passed, detail=detail
+        group="proof",
+        name="certificate, checked again",
+        value=value,
+        limit=limit,
+        passed=passed,
+        detail=detail,
+        file=SOURCE,
     )

@@ -4,10 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator import EmulationReport, HostReport
+from emulator.firmware import SOURCE, VECTORS
+from emulator.profile import Limits
 from rlcc.closed_loop import Outcome
-from rlcc.recipe import GateOptions, Tolerance
+from rlcc.recipe import GateOptions, Match, Sizes, Tolerance
+from rlcc.teacher_match import Errors
 from rlcc.verdict import Check
 from spec.program import Program
+from spec.student import NAME as STUDENT_NAME
 
 US_PS = 1_000_000
 
@@ -24,6 +28,7 @@ def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
                 limit="0 differ, no undefined behaviour",
                 passed=host.passed,
                 detail=host.first_mismatch or "",
+                file=SOURCE,
             )
         )
     stopped = report.fault or (None if report.cycles else "did not run")
@@ -35,6 +40,7 @@ def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
             limit="0 differ",
             passed=stopped is None and report.mismatches == 0,
             detail=report.first_mismatch or "",
+            file=SOURCE,
         )
     )
     return checks
@@ -42,7 +48,7 @@ def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
 
 def as_emitted(differing: list[str]) -> list[Check]:
     """The folder must be what this rlcc emits for the student in it: also the header's defaults and the adapter, which
-    no vector runs."""
+    no vector runs. Asked before any compiler sees the C."""
     return [
         Check(
             group="equality",
@@ -51,6 +57,7 @@ def as_emitted(differing: list[str]) -> list[Check]:
             limit="all",
             passed=not differing,
             detail="emit the firmware again with this version of rlcc" if differing else "",
+            file=differing[0].partition(":")[0] if differing else "",
         )
     ]
 
@@ -70,6 +77,7 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
             limit="all",
             passed=not missed,
             detail=detail,
+            file=VECTORS,
         )
     ]
 
@@ -78,47 +86,87 @@ def object_code(report: EmulationReport) -> list[Check]:
     """No float, division, library call, static data; context and stack within the engine's limits."""
     found = "; ".join(report.forbidden) or "none"
     name = "nothing forbidden in the object code"
-    return [Check(group="object code", name=name, value=found, limit="none", passed=not report.forbidden)]
+    return [Check(group="object code", name=name, value=found, limit="none", passed=not report.forbidden, file=SOURCE)]
 
 
-def budget(report: EmulationReport, budget_ps: int, proved: int | None = None) -> list[Check]:
-    """The worst case against the budget at the profile's clock: proved for all inputs where there is a certificate, and
-    the slowest vector on the core, which must not be slower than what was proved."""
-    if report.cycles is None:
-        return [Check(group="budget", name="decision time", value="did not run", limit=_us(budget_ps), passed=False)]
-    worst = report.cycles.max if proved is None else proved
-    worst_ps = worst * US_PS / report.clock_mhz
-    slowest = f"slowest: vector {report.slowest.index} ({report.slowest.kind})" if report.slowest else ""
-    of = f"measured maximum over {report.vectors} vectors" if proved is None else "worst case of all inputs, proved"
-    checks = [
-        Check(
-            group="budget",
-            name=f"decision time, {of}",
-            value=f"{worst} cycles at {report.clock_mhz:g} MHz = {_us(worst_ps)}",
-            limit=_us(budget_ps),
-            passed=worst_ps <= budget_ps,
-            detail=slowest if proved is None else "",
-        )
+def sizes(report: EmulationReport, engine: Limits, asked: Sizes) -> list[Check]:
+    """Code, tables, context and stack: what the engine allows, or less where that was asked for."""
+    stack = None if report.stack_bytes is None else max(report.stack_bytes, report.stack_bytes_measured)
+    rows = [
+        ("code", report.code_bytes, engine.code_bytes, asked.code),
+        ("constant tables", report.table_bytes, engine.table_bytes, asked.table),
+        ("context of a flow", report.context_bytes, engine.context_bytes, asked.context),
+        ("stack", stack, engine.stack_bytes, asked.stack),
     ]
-    if proved is not None:
-        checks.append(
-            Check(
-                group="budget",
-                name=f"slowest of {report.vectors} vectors on the core",
-                value=f"{report.cycles.max} cycles",
-                limit=f"{proved} cycles, as proved",
-                passed=report.cycles.max <= proved,
-                detail=slowest,
-            )
+    return [
+        Check(
+            group="size",
+            name=name,
+            value="not known" if found is None else f"{found} B",
+            limit=f"{most if own is None else min(most, own)} B",
+            passed=found is not None and found <= (most if own is None else min(most, own)),
+            file=SOURCE,
         )
-    return checks
+        for name, found, most, own in rows
+    ]
+
+
+def budget(
+    report: EmulationReport, budget_ps: int, proved: int | None = None, *, margin: float = 0.0, line: int = 0
+) -> list[Check]:
+    """The worst case against the budget at the profile's clock: proved for all inputs where there is a certificate, and
+    the slowest vector on the core, which must not be slower than what was proved. Without: that vector and a margin.
+    ``line``: of the C, where most of it is spent."""
+
+    def check(name: str, value: str, limit: str, passed: bool, detail: str = "") -> Check:
+        return Check(
+            group="budget", name=name, value=value, limit=limit, passed=passed, detail=detail, file=SOURCE, line=line
+        )
+
+    if report.cycles is None:
+        return [check("decision time", "did not run", _us(budget_ps), False)]
+    slowest = f"slowest: vector {report.slowest.index} ({report.slowest.kind})" if report.slowest else ""
+    if proved is None:
+        worst_ps = report.cycles.max * (1 + margin) * US_PS / report.clock_mhz
+        added = f" + {margin:.4%}".replace(".0000%", "%") if margin else ""
+        name = f"decision time, measured maximum over {report.vectors} vectors{added and ' and a margin'}, not proved"
+        value = f"{report.cycles.max} cycles{added} at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
+        return [check(name, value, _us(budget_ps), worst_ps <= budget_ps, slowest)]
+    worst_ps = proved * US_PS / report.clock_mhz
+    value = f"{proved} cycles at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
+    name = f"slowest of {report.vectors} vectors on the core"
+    kept = report.cycles.max <= proved
+    return [
+        check("decision time, worst case of all inputs, proved", value, _us(budget_ps), worst_ps <= budget_ps),
+        check(name, f"{report.cycles.max} cycles", f"{proved} cycles, as proved", kept, slowest),
+    ]
+
+
+def teacher(errors: Errors, allowed: Match) -> list[Check]:
+    """The program's actions beside its teacher's. NaN never passes."""
+    rows = [
+        (f"action error, RMS over {errors.decisions:,} decisions, {errors.rollouts}", errors.rmse, allowed.rmse),
+        ("action error, 99th percentile", errors.p99, allowed.p99),
+        ("action error, maximum", errors.maximum, allowed.maximum),
+    ]
+    return [
+        Check(
+            group="teacher", name=name, value=f"{found:.5f}", limit=f"{most:g}", passed=found <= most, file=STUDENT_NAME
+        )
+        for name, found, most in rows
+    ]
 
 
 def network(outcomes: list[Outcome], options: GateOptions) -> list[Check]:
     """The student beside its teacher, scenario by scenario, each seed for itself. NaN never passes."""
     checks: list[Check] = []
     if not outcomes or any(not outcome.metrics for outcome in outcomes):
-        return [Check(group="network", name="closed loop", value="nothing ran", limit="a scenario", passed=False)]
+        nothing = "nothing ran"
+        return [
+            Check(
+                group="network", name="closed loop", value=nothing, limit="a scenario", passed=False, file=STUDENT_NAME
+            )
+        ]
     for teacher, student in zip(outcomes[::2], outcomes[1::2], strict=True):
         checks += _side_by_side(teacher, student, options.tolerance)
     return checks
@@ -128,7 +176,8 @@ def _side_by_side(teacher: Outcome, student: Outcome, allowed: Tolerance) -> lis
     """Shown is the seed that is furthest off: a mean would hide it."""
 
     def check(name: str, value: str, limit: str, passed: bool) -> Check:
-        return Check(group="network", name=f"{teacher.scenario} {name}", value=value, limit=limit, passed=passed)
+        name = f"{teacher.scenario} {name}"
+        return Check(group="network", name=name, value=value, limit=limit, passed=passed, file=STUDENT_NAME)
 
     def pairs(name: str) -> NDArray[np.float64]:
         return np.array([[s[name], s[name] - t[name]] for s, t in zip(student.metrics, teacher.metrics, strict=True)])

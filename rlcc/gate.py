@@ -1,32 +1,69 @@
 """`rlcc gate`: is this firmware inside its budget, equal to the model, and as good as its teacher in the network?
 
-Checks, in order: bit-equality (NumPy meaning = C on the host by every compiler there is, with the undefined-behaviour
-sanitizer = C on the core), object code, the certificate of the proof,
-cycles against the budget, closed loop against the teacher.
+Checks, in order: every file as rlcc emits it (before any compiler reads one), bit-equality on the core, object code
+and sizes, the certificate of the proof, cycles against the budget and a baseline, actions and closed loop against the
+teacher. The closed loop drives the integer program, which the vectors and the proof hold the C to; the C itself runs in
+the emulator only, unless it was asked for on this machine.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from codegen.emit import differences, emission_of, program_of
-from emulator import EmulationReport, emulate, host_compilers, load_profile, run_on_host
+from emulator import EmulationReport, HostReport, emulate, host_compilers, load_profile, run_on_host
 from emulator.compile import check_optimisation, find_compiler
 from emulator.firmware import PROGRAM, tree_inputs
+from netsim.policies import native
+from netsim.policies import program as interpreted
 from rlcc import closed_loop
-from rlcc.certified import beside, certified
-from rlcc.checks import US_PS, as_emitted, budget, coverage, equality, network, object_code
+from rlcc.baseline import Baseline, check_same_engine, regression
+from rlcc.certified import Certified, beside, certified, unprovable
+from rlcc.checks import US_PS, as_emitted, budget, coverage, equality, network, object_code, sizes
+from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, Outcome
-from rlcc.policies import by_path
+from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
-from rlcc.verdict import Verdict
+from rlcc.remembered import Remembered
+from rlcc.teacher_match import Errors, compare, given_rollouts, own_rollouts
+from rlcc.verdict import Check, Verdict, WorstPath
+from rlcc.worst_path import costliest_line, worst_path
 from spec.documents import load_json
 from spec.errors import InputError
 from spec.manifest import opened
 from spec.program import Program
 from spec.student import NAME as STUDENT_NAME
-from spec.student import load_student
+from spec.student import Student, load_student
+from teachers.load import load
+from teachers.teacher import Teacher
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What may come with a firmware folder. ``certificate``: of its proof, by default the one beside it; ``rollouts``:
+    held-out ones of the teacher, by default made here; ``baseline``: the verdict of an earlier firmware."""
+
+    certificate: Path | None = None
+    rollouts: Path | None = None
+    baseline: Baseline | None = None
+    remembered: Remembered = field(default_factory=Remembered)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A firmware folder that is as rlcc emits it, and what it is judged by."""
+
+    firmware: Path
+    student: Student
+    program: Program
+    teacher: Teacher
+    engine: EmulateOptions
+    options: GateOptions
+    evidence: Evidence
+    say: Progress
 
 
 def judge(
@@ -36,64 +73,113 @@ def judge(
     options: GateOptions,
     progress: Progress | None = None,
     *,
-    certificate: Path | None = None,
+    evidence: Evidence | None = None,
 ) -> Verdict:
-    """Run all checks. ``certificate``: of the firmware's proof; by default the one beside it.
+    """Run all checks.
 
     What is wrong with the firmware is in the verdict; what keeps it from being judged is an InputError (edited folder,
-    another teacher, missing compiler)."""
+    another teacher, missing compiler). A folder that is not as rlcc emits it is judged by that alone: its C is neither
+    compiled nor run."""
+    say = progress or (lambda _: None)
     manifest = opened(firmware, "firmware")
-    program = _checked_program(firmware)
+    student, program = _checked_program(firmware)
     check_engine(engine)
-    with by_path(teacher) as master:
-        if master.kind != "teacher":
-            raise InputError(f"{teacher} is a {master.kind}, not the teacher that {firmware} is to be compared with")
-        if manifest.parents.get("teacher") != master.hash:
-            raise InputError(f"{firmware} was distilled from another teacher than {teacher}; give the one it came from")
+    master = _teacher(teacher, firmware, manifest.parents.get("teacher"))
 
-        say = progress or (lambda _: None)
-        hosts = []
-        for compiler in host_compilers():
-            say(f"vectors on the host, {compiler}")
-            hosts.append(run_on_host(firmware, compiler=compiler))
-        say("vectors on the core")
-        report = emulate(
-            firmware, profile=engine.profile, compiler=engine.compiler, opt=engine.optimise, progress=progress
-        )
-        covered = [*as_emitted(differences(firmware)), *coverage(program, tree_inputs(firmware))]
-        say("certificate")
-        proof = certified(firmware, certificate or beside(firmware), engine, progress)
-        checks = [*equality(hosts, report), *covered, *object_code(report), proof.check]
-        checks += budget(report, options.budget, proof.worst_cycles)
-        outcomes: list[Outcome] = []
-        if all(check.passed for check in checks if check.group == "equality"):
-            with by_path(firmware) as student:
-                # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
-                latency = decision_latency_ps(report)
-                entries = [Entry("teacher", master.policy, latency), Entry("student", student.policy, latency)]
-                outcomes = closed_loop.run(
-                    entries,
-                    options.scenarios,
-                    options.seeds,
-                    duration_ps=options.duration,
-                    window_ps=options.window,
-                    progress=progress,
-                )
-            checks += network(outcomes, options)
+    def verdict(checks: list[Check], measured: dict[str, Any], path: WorstPath | None = None) -> Verdict:
         return Verdict(
-            policy=str(manifest.details.get("policy", "")),
+            policy=student.name,
             firmware=manifest.hash,
             student=manifest.parents.get("student", ""),
             teacher=master.hash,
-            profile=report.profile,
+            profile=load_profile(engine.profile).label(),
             checks=checks,
-            measured={
-                "emulation": report.to_json(),
-                "certificate": proof.certificate.hash if proof.certificate else None,
-                "worst_case_cycles": proof.worst_cycles,
-                "network": [outcome.to_json() for outcome in outcomes],
-            },
+            worst_path=path,
+            measured=measured,
         )
+
+    emitted = as_emitted(differences(firmware))
+    if not all(check.passed for check in emitted):
+        return verdict(emitted, {})
+    job = _Job(firmware, student, program, master, engine, options, evidence or Evidence(), say)
+    checks, measured, path = _on_the_core(job, emitted)
+    if all(check.passed for check in checks if check.group == "equality"):
+        errors, outcomes = _beside_the_teacher(job, measured.pop("latency_ps"))
+        checks += [*teacher_checks(errors, options.match), *network(outcomes, options)]
+        measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
+    measured.pop("latency_ps", None)
+    return verdict(checks, measured, path)
+
+
+def _on_the_core(job: _Job, emitted: list[Check]) -> tuple[list[Check], dict[str, Any], WorstPath | None]:
+    """Everything that is about the machine code."""
+    hosts: list[HostReport] = []
+    if job.options.run_on_host:
+        for name in host_compilers():
+            job.say(f"vectors on the host, {name}")
+            hosts.append(run_on_host(job.firmware, compiler=name))
+    job.say("vectors on the core")
+    engine = job.engine
+    report = emulate(
+        job.firmware, profile=engine.profile, compiler=engine.compiler, opt=engine.optimise, progress=job.say
+    )
+    baseline = job.evidence.baseline
+    if baseline is not None:
+        check_same_engine(baseline, report)
+    job.say("certificate")
+    proof = _proof(job)
+    proved = proof.worst_cycles if proof else None
+    job.say("lines of the worst path")
+    path = worst_path(job.firmware, engine, job.say) if report.cycles and not report.fault else None
+    line = costliest_line(path)
+    checks = [*equality(hosts, report), *emitted, *coverage(job.program, tree_inputs(job.firmware))]
+    checks += [*object_code(report), *sizes(report, load_profile(engine.profile).limits, job.options.sizes)]
+    checks += [proof.check] if proof else []
+    checks += budget(report, job.options.budget, proved, margin=job.options.margin, line=line)
+    if baseline is not None:
+        checks += regression(baseline, report, proved, job.options.max_regression, line)
+    measured: dict[str, Any] = {
+        "emulation": report.to_json(),
+        "certificate": proof.certificate.hash if proof and proof.certificate else None,
+        "worst_case_cycles": proved,
+    }
+    if report.cycles is not None:
+        measured["latency_ps"] = decision_latency_ps(report)
+    return checks, measured, path
+
+
+def _proof(job: _Job) -> Certified | None:
+    """The certificate, checked; None where none is asked for or none can be, and the budget is measured."""
+    given = job.evidence.certificate
+    if not job.options.proof or (given is None and unprovable(job.engine)):
+        return None
+    path = given or beside(job.firmware)
+    return certified(job.firmware, path, job.engine, job.say, job.evidence.remembered)
+
+
+def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[Outcome]]:
+    """Actions on held-out rollouts, then both in the same networks."""
+    options, params, match = job.options, job.student.params(), job.options.match
+    job.say("actions beside the teacher's")
+    if job.evidence.rollouts is not None:
+        runs, named = given_rollouts(job.evidence.rollouts, job.teacher), f"rollouts {job.evidence.rollouts.name}"
+    else:
+        runs, named = iter(own_rollouts(job.teacher, options.scenarios, match)), f"rollouts of seed {match.seed}"
+    errors = compare(job.program, job.student.observation, params, job.teacher, runs, named)
+    # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
+    entries = [
+        Entry("teacher", native(job.teacher.policy, job.teacher.weights), latency_ps),
+        Entry("student", interpreted(job.program, params), latency_ps),
+    ]
+    outcomes = closed_loop.run(
+        entries,
+        options.scenarios,
+        options.seeds,
+        duration_ps=options.duration,
+        window_ps=options.window,
+        progress=job.say,
+    )
+    return errors, outcomes
 
 
 def check_engine(engine: EmulateOptions) -> None:
@@ -102,14 +188,30 @@ def check_engine(engine: EmulateOptions) -> None:
     check_optimisation(engine.optimise)
 
 
-def _checked_program(firmware: Path) -> Program:
-    """The program that the vectors are held to; it must be the student's whole decision."""
+def _teacher(path: Path, firmware: Path, expected: str | None) -> Teacher:
+    """The teacher that the firmware was distilled from."""
+    kind = kind_of(path)
+    if kind != "teacher":
+        raise InputError(f"{path} is a {kind}, not the teacher that {firmware} is to be compared with")
+    teacher = load(path)
+    if teacher.hash != expected:
+        raise InputError(f"{firmware} was distilled from another teacher than {path}; give the one it came from")
+    return teacher
+
+
+def _checked_program(firmware: Path) -> tuple[Student, Program]:
+    """The student, and the program that the vectors are held to, which must be the student's whole decision."""
+    if not (firmware / STUDENT_NAME).is_file():
+        raise InputError(
+            f"{firmware} holds no {STUDENT_NAME}; rlcc gate judges trees, rlcc evaluate sets others beside"
+        )
+    student = load_student(firmware / STUDENT_NAME)
     program = Program.from_json(load_json(firmware / PROGRAM))
-    if program != program_of(load_student(firmware / STUDENT_NAME), emission_of(firmware).fix):
+    if program != program_of(student, emission_of(firmware).fix):
         raise InputError(
             f"{firmware / PROGRAM} is not the program of {STUDENT_NAME} beside it; emit the firmware again"
         )
-    return program
+    return student, program
 
 
 def decision_latency_ps(report: EmulationReport) -> int:

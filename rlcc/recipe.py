@@ -11,7 +11,7 @@ from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from spec.documents import load_toml
 from spec.errors import InputError
-from spec.quantity import DurationPs
+from spec.quantity import DurationPs, parse_duration_ps
 
 
 class _Strict(BaseModel):
@@ -81,6 +81,34 @@ class Tolerance(_Strict):
     """Fraction of the packets sent; only more loss fails."""
 
 
+class Match(_Strict):
+    """How far the integer program's actions may be off its teacher's, in states that no training saw.
+
+    An action is the multiplier of the rate - 1. Most of a large error lies in the first decisions of a crowd of flows,
+    where the teacher acts on what the student's window does not hold.
+    """
+
+    rmse: float = Field(default=0.03, ge=0, le=4)
+    p99: float = Field(default=0.1, ge=0, le=4)
+    """What 99 % of the decisions keep."""
+    maximum: float = Field(default=0.4, ge=0, le=4)
+    duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("10 ms")
+    """Of the rollouts that the gate makes where none are given, in each scenario of the closed loop."""
+    seed: int = Field(default=9001, ge=0, lt=2**62)
+    """Of these; no recipe that comes with rlcc distils with it."""
+
+
+class Sizes(_Strict):
+    """Bytes that the firmware may take beside what the engine's profile allows; None: what that allows."""
+
+    code: Positive | None = None
+    table: Positive | None = None
+    """Constant tables."""
+    context: Positive | None = None
+    """Of a flow."""
+    stack: Positive | None = None
+
+
 class GateOptions(_Strict):
     """What a firmware folder must hold to pass."""
 
@@ -90,6 +118,17 @@ class GateOptions(_Strict):
     duration: DurationPs = DURATION_PS
     window: tuple[DurationPs, DurationPs] = WINDOW_PS
     tolerance: Tolerance = Tolerance()
+    match: Match = Match()
+    sizes: Sizes = Sizes()
+    proof: bool = True
+    """The budget is held against the proved worst case; False, or an engine whose cycles have no model: against the
+    slowest vector and ``margin``."""
+    margin: float = Field(default=0.1, ge=0, le=10)
+    """Relative, on the slowest vector where nothing is proved."""
+    max_regression: float = Field(default=0.05, ge=0, le=10)
+    """Relative, of cycles, code, tables and stack over the baseline's."""
+    run_on_host: bool = False
+    """Also compile the C for this machine and run its vectors under the undefined-behaviour sanitizer."""
 
     @field_validator("budget")
     @classmethod

@@ -1,23 +1,29 @@
-"""The verdict on a firmware folder: checks, each with its figure and its limit, in JSON, JUnit XML and Markdown."""
+"""The verdict on a firmware folder: checks, each with its figure and its limit, and the folder that holds it.
+
+verdict.json is for programs (schema in docs/verdict.schema.json); junit.xml and summary.md are for CI systems
+(rlcc/reports). No path of a machine stands in them: the same firmware gives the same bytes.
+"""
 
 import shutil
 from pathlib import Path
 from typing import Any, Literal
-from xml.etree import ElementTree
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from rlcc.reports.junit import junit
+from rlcc.reports.markdown import markdown
 from spec.documents import dump_json, load_json
 from spec.manifest import NAME, writing
 
 KIND = "verdict"
 JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"
 
-Group = Literal["equality", "object code", "proof", "budget", "network"]
+Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "teacher", "network"]
 
 
 class Check(BaseModel):
-    """One thing that must hold. ``value`` and ``limit`` are for people; ``detail`` says what to do or where to look."""
+    """One thing that must hold. ``value`` and ``limit`` are for people; ``detail`` says what to do or where to look.
+    ``file`` of the firmware folder is what the check is about, ``line`` (from 1; 0: none) the place in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     group: Group
@@ -26,6 +32,27 @@ class Check(BaseModel):
     limit: str
     passed: bool
     detail: str = ""
+    file: str = ""
+    line: int = Field(default=0, ge=0)
+
+
+class CostlyLine(BaseModel):
+    """A line of the firmware's C, and the cycles that its instructions take on the worst path."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    function: str
+    line: int = Field(ge=0)
+    text: str
+    cycles: float
+
+
+class WorstPath(BaseModel):
+    """Where the cycles of the slowest known input go, the costliest lines first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    input: str
+    cycles: float
+    lines: list[CostlyLine]
 
 
 class Verdict(BaseModel):
@@ -39,6 +66,7 @@ class Verdict(BaseModel):
     teacher: str
     profile: str
     checks: list[Check]
+    worst_path: WorstPath | None = None
     measured: dict[str, Any]
 
     @property
@@ -75,35 +103,3 @@ def schema() -> dict[str, Any]:
     found["properties"] = {"verdict": {"enum": ["PASS", "FAIL"]}, **found["properties"]}
     found["required"] = ["verdict", *found["required"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
-
-
-def junit(verdict: Verdict) -> str:
-    """One test case a check, as CI systems read it."""
-    failed = len(verdict.failures())
-    suite = ElementTree.Element(
-        "testsuite", name=f"rlcc gate {verdict.policy}", tests=str(len(verdict.checks)), failures=str(failed)
-    )
-    for check in verdict.checks:
-        case = ElementTree.SubElement(suite, "testcase", classname=f"rlcc.{check.group}", name=check.name)
-        if not check.passed:
-            text = f"{check.value}, limit {check.limit}"
-            ElementTree.SubElement(case, "failure", message=text).text = check.detail or text
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def markdown(verdict: Verdict) -> str:
-    """A table for a job summary."""
-    lines = [
-        f"# {'PASS' if verdict.passed else 'FAIL'}: {verdict.policy} on {verdict.profile}",
-        "",
-        f"firmware `{verdict.firmware[:12]}`, student `{verdict.student[:12]}`, teacher `{verdict.teacher[:12]}`",
-        "",
-        "| | check | value | limit | |",
-        "|---|---|---|---|---|",
-    ]
-    for check in verdict.checks:
-        mark = "ok" if check.passed else "**FAIL**"
-        cells = [check.group, check.name, check.value, check.limit, f"{mark} {check.detail}".strip()]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"

@@ -1,16 +1,61 @@
 """`rlcc gate FIRMWARE`: PASS or FAIL for a CI job."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from rlcc import gate, verdict
+from rlcc.baseline import read_baseline
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER, quantity
 from rlcc.recipe import EmulateOptions, GateOptions, load_recipe, teacher_path
-from spec.documents import validate
+from rlcc.remembered import Remembered
+from rlcc.reports import github, sarif
+from spec.documents import dump_json, validate, write_atomically
 from spec.errors import InputError
-from spec.quantity import parse_duration_ps
+from spec.quantity import LINE_FRACTION, parse, parse_duration_ps
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+WHERE = "options of rlcc gate"
+
+
+def _part(text: object) -> float:
+    """A relative amount, "5 %" or "0.05 line"."""
+    return float(parse(text, {"%": LINE_FRACTION["%"]}, "5 %"))
+
+
+def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    try:
+        return None if value is None else _part(value)
+    except InputError as error:
+        raise InputError(f"--{parameter.name}: {error}".replace("_", "-")) from None
+
+
+def _limits(command: Command) -> Command:
+    """What the firmware must hold."""
+    bytes_of = click.IntRange(0, 2**31 - 1)
+    for option in reversed(
+        [
+            click.option(
+                "--budget", callback=quantity(parse_duration_ps), help='What a decision may take, for example "0.9 us".'
+            ),
+            click.option("--no-certificate", is_flag=True, help="Hold the budget against what was measured."),
+            click.option(
+                "--margin", callback=_share, help='On the slowest vector where nothing is proved. [default: "10 %"]'
+            ),
+            click.option("--max-code", type=bytes_of, help="Bytes of code. [default: the profile's]"),
+            click.option("--max-table", type=bytes_of, help="Bytes of constant tables. [default: the profile's]"),
+            click.option("--max-context", type=bytes_of, help="Bytes of a flow's context. [default: the profile's]"),
+            click.option("--max-stack", type=bytes_of, help="Bytes of stack. [default: the profile's]"),
+            click.option("--baseline", type=FOLDER, help="verdict.json of an earlier firmware."),
+            click.option("--max-regression", callback=_share, help='Over the baseline. [default: "5 %"]'),
+        ]
+    ):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -20,58 +65,84 @@ from spec.quantity import parse_duration_ps
 @click.option("--profile", help="Engine profile, name or TOML file. [default: ibex-small]")
 @click.option("--compiler", help="clang or gcc. [default: clang]")
 @click.option("--optimise", help="Optimisation level. [default: -O2]")
-@click.option("--budget", callback=quantity(parse_duration_ps), help='What a decision may take, for example "0.9 us".')
+@_limits
+@click.option(
+    "--rollouts", type=FOLDER, help="Of `rlcc rollout`, held out. [default: made here, with a seed of their own]"
+)
 @click.option("--scenario", "scenarios", multiple=True, help="Of the closed loop; repeatable.")
 @click.option("--seed", "seeds", multiple=True, type=click.IntRange(0), help="Of the closed loop; repeatable.")
 @click.option(
     "--certificate", type=FOLDER, help="Of the proof. [default: certificate/certificate.json beside FIRMWARE]"
 )
+@click.option("--run-on-host", is_flag=True, help="Also run the C on this machine, under the sanitizer.")
+@click.option("--no-cache", is_flag=True, help="Check a certificate again that was checked before.")
+@click.option("--sarif", "sarif_file", type=FOLDER, help="Also write this SARIF file.")
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
-def command(
-    firmware: Path,
-    recipe_file: Path | None,
-    teacher: Path | None,
-    profile: str | None,
-    compiler: str | None,
-    optimise: str | None,
-    budget: int | None,
-    scenarios: tuple[str, ...],
-    seeds: tuple[int, ...],
-    certificate: Path | None,
-    out: Path | None,
-) -> int:
-    """Judge FIRMWARE: equality with the model, proof, worst case against the budget, closed loop against its teacher.
+def command(firmware: Path, out: Path | None, **given: Any) -> int:
+    """Judge FIRMWARE: equality with the model, proof, worst case against the budget, sizes, regression against a
+    baseline, actions and closed loop against its teacher.
 
     Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     folder = out or firmware.resolve().parent / "verdict"
     if firmware.resolve() != folder.resolve():
         verdict.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
-    engine, limits = EmulateOptions(), None
-    if recipe_file is not None:
-        recipe = load_recipe(recipe_file)
-        engine, limits = recipe.emulate, recipe.gate
-        teacher = teacher or teacher_path(recipe, recipe_file)
-    if teacher is None:
-        raise InputError("rlcc gate needs --teacher or a --recipe that names one")
-    where = "options of rlcc gate"
-    chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    engine = validate(EmulateOptions, engine.model_dump() | {k: v for k, v in chosen.items() if v is not None}, where)
-    given = {"budget": budget, "scenarios": list(scenarios) or None, "seeds": list(seeds) or None}
-    options = _limits(limits, {k: v for k, v in given.items() if v is not None}, where)
-    with stage("gate") as (figures, progress):
-        found = gate.judge(firmware, teacher, engine, options, progress, certificate=certificate)
-        verdict.write(found, folder)
-        figures += [f"{len(found.checks)} checks, {len(found.failures())} failed", str(folder / verdict.JSON)]
+    if given["sarif_file"] is not None:
+        sarif.discard(given["sarif_file"], firmware)
+    try:
+        found = _judged(firmware, folder, given)
+    except InputError as error:
+        if github.running_there():
+            click.echo(github.refusal(str(error)))
+        raise
     print_verdict(found)
+    if github.running_there():
+        for line in github.failures(found, firmware):
+            click.echo(line)
+        github.summarise(found, os.environ)
     return 0 if found.passed else 1
 
 
-def _limits(recipe: GateOptions | None, given: dict[str, object], where: str) -> GateOptions:
+def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> verdict.Verdict:
+    engine, options, teacher = EmulateOptions(), None, given["teacher"]
+    if given["recipe_file"] is not None:
+        recipe = load_recipe(given["recipe_file"])
+        engine, options = recipe.emulate, recipe.gate
+        teacher = teacher or teacher_path(recipe, given["recipe_file"])
+    if teacher is None:
+        raise InputError("rlcc gate needs --teacher or a --recipe that names one")
+    chosen = {name: given[name] for name in ("profile", "compiler", "optimise") if given[name] is not None}
+    engine = validate(EmulateOptions, engine.model_dump() | chosen, WHERE)
+    options = _options(options, given)
+    baseline = read_baseline(given["baseline"]) if given["baseline"] is not None else None
+    remembered = Remembered(use=not given["no_cache"])
+    evidence = gate.Evidence(given["certificate"], given["rollouts"], baseline, remembered)
+    with stage("gate") as (figures, progress):
+        found = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
+        verdict.write(found, folder)
+        if given["sarif_file"] is not None:
+            write_atomically(given["sarif_file"], dump_json(sarif.sarif(found, firmware)))
+        figures += [f"{len(found.checks)} checks, {len(found.failures())} failed", str(folder / verdict.JSON)]
+        figures += [f"{name} checked before" for name in remembered.hits]
+    return found
+
+
+def _options(recipe: GateOptions | None, given: dict[str, Any]) -> GateOptions:
     """The recipe's limits with what the command line says instead; without a recipe a budget must be given."""
-    if recipe is None and "budget" not in given:
+    if recipe is None and given["budget"] is None:
         raise InputError("rlcc gate needs --budget or a --recipe that has one")
-    base = recipe.model_dump(mode="json") if recipe is not None else {"scenarios": ["many-to-one:64"]}
-    if "budget" in given:
-        given = given | {"budget": f"{given['budget']} ps"}
-    return validate(GateOptions, base | given, where)
+    base: dict[str, Any] = {"scenarios": ["many-to-one:64"]}
+    if recipe is not None:
+        base = recipe.model_dump(mode="json")
+    said = {
+        "budget": None if given["budget"] is None else f"{given['budget']} ps",
+        "scenarios": list(given["scenarios"]) or None,
+        "seeds": list(given["seeds"]) or None,
+        "margin": given["margin"],
+        "max_regression": given["max_regression"],
+        "proof": False if given["no_certificate"] else None,
+        "run_on_host": True if given["run_on_host"] else None,
+    }
+    sizes = {name: given[f"max_{name}"] for name in ("code", "table", "context", "stack")}
+    base["sizes"] = base.get("sizes", {}) | {name: value for name, value in sizes.items() if value is not None}
+    return validate(GateOptions, base | {name: value for name, value in said.items() if value is not None}, WHERE)

@@ -11,7 +11,11 @@ import pytest
 
 from rlcc import cli
 from spec import manifest
+from spec.decision import feature_names
+from spec.ensemble import Ensemble, Split, Tree
 from spec.policy import Policy
+from spec.student import Student
+from teachers.load import load
 from teachers.save import save
 from teachers.teacher import make_teacher
 
@@ -168,3 +172,46 @@ def resealed() -> Callable[..., Path]:
         return to
 
     return make
+
+
+GATE = """\
+format = 1
+name = "good"
+teacher = "teacher"
+
+[rollout]
+scenarios = ["many-to-one:2"]
+
+[gate]
+budget = "20 us"
+scenarios = ["many-to-one:2"]
+duration = "4 ms"
+window = ["1 ms", "4 ms"]
+tolerance = { goodput = 1, latency = 1, fairness = 1, loss = 1 }
+match = { rmse = 1, p99 = 1, maximum = 1, duration = "2 ms" }
+"""
+
+
+@pytest.fixture(scope="session")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with teacher, student, firmware, certificate and the recipe good.toml whose gate passes; the student is
+    two trees written by hand. Shared: tests that change anything take a copy."""
+    root = tmp_path_factory.mktemp("good")
+    hand_made(root / "teacher")
+    (root / "good.toml").write_text(GATE)
+    teacher = load(root / "teacher")
+    names = feature_names(teacher.policy.observation)
+    at = next(n for n, name in enumerate(names) if name.startswith("congestion"))
+    trees = (
+        Tree((Split(at, 48_173), Split(names.index("action_1"), 200)), (0, -1800, 300, -1500)),
+        Tree((Split(at, 5_134_823),), (0, -4000)),
+    )
+    policy = teacher.policy
+    ensemble = Ensemble(names, trees, 600, policy.action.leaf_bits)
+    made = Student(policy.name, policy.observation, policy.action, policy.limits, ensemble, teacher.hash)
+    with manifest.writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
+        made.save(work)
+    assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
+    proved = ["verify", str(root / "firmware"), "--out", str(root / "certificate/certificate.json")]
+    assert cli.main(proved) == 0
+    return root

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from emulator import Cycles, EmulationReport, HostReport, SlowestVector
+from emulator.profile import Limits
 from rlcc import checks, gate
 from rlcc.closed_loop import Outcome
-from rlcc.recipe import GateOptions
+from rlcc.recipe import GateOptions, Match, Sizes
+from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
 from spec.ensemble import Ensemble, Split, Tree
 from spec.errors import InputError
@@ -88,6 +90,25 @@ def test_the_budget_is_held_against_what_was_proved(slowest: int, proved: int, p
     assert not gate.budget(report(cycles=Cycles(1, 1.0, 1, slowest)), 1, proved)[0].passed
 
 
+@pytest.mark.parametrize(("margin", "holds"), [(0.0, True), (0.05, True), (0.0501, False), (1.0, False)])
+def test_what_is_only_measured_needs_a_margin(margin: float, holds: bool) -> None:
+    (check,) = gate.budget(report(cycles=Cycles(1, 1.0, 1, 300)), 900_000, margin=margin)  # 300 * 1.05 = 315 cycles
+    assert check.passed is holds
+    assert "not proved" in check.name
+    assert ("margin" in check.name) is (margin > 0)
+
+
+def test_a_proof_needs_no_margin() -> None:
+    first, _ = gate.budget(report(cycles=Cycles(1, 1.0, 1, 310)), 900_000, 315, margin=0.5)
+    assert first.passed
+    assert "proved" in first.name
+
+
+def test_the_budget_names_the_costliest_line() -> None:
+    for check in gate.budget(report(), 1, 315, line=42) + gate.budget(report(), 1, line=42):
+        assert (check.file, check.line) == ("rlcc_policy.c", 42)
+
+
 def test_firmware_that_did_not_run_meets_no_budget() -> None:
     assert not passed(gate.budget(report(cycles=None, slowest=None), 10**12))
     with pytest.raises(InputError, match="did not run"):
@@ -122,6 +143,57 @@ def test_anything_forbidden_fails_and_is_shown() -> None:
     (check,) = gate.object_code(report(forbidden=("calls __udivsi3", "static data")))
     assert not check.passed
     assert check.value == "calls __udivsi3; static data"
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+LIMITS = Limits(context_bytes=120, stack_bytes=1024, code_bytes=4096, table_bytes=2048, reason="made up for a test")
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "failing"),
+    [
+        ({}, {}, None),
+        ({"code_bytes": 4096}, {}, None),
+        ({"code_bytes": 4097}, {}, "code"),
+        ({"table_bytes": 2049}, {}, "constant tables"),
+        ({"context_bytes": 124}, {}, "context of a flow"),
+        ({"stack_bytes": 1040}, {}, "stack"),
+        ({"stack_bytes_measured": 1040}, {}, "stack"),
+        ({"stack_bytes": None}, {}, "stack"),
+        ({"code_bytes": None}, {}, "code"),
+        ({}, {"code": 700, "table": 0, "context": 12, "stack": 16}, None),
+        ({}, {"code": 699}, "code"),
+        ({"table_bytes": 1}, {"table": 0}, "constant tables"),
+        ({}, {"context": 11}, "context of a flow"),
+        ({}, {"stack": 15}, "stack"),
+        ({"code_bytes": 4097}, {"code": 9999}, "code"),  # what is asked for is no leave to break the engine's limit
+    ],
+)
+def test_sizes_are_held_against_engine_and_options(
+    change: dict[str, Any], asked: dict[str, int], failing: str | None
+) -> None:
+    found = checks.sizes(report(**change), LIMITS, Sizes(**asked))
+    assert [check.name for check in found if not check.passed] == ([failing] if failing else [])
+
+
+# --- the teacher's actions -------------------------------------------------------------------------------------------
+
+
+def test_action_errors_are_what_they_are_called() -> None:
+    errors = Errors.of(np.array([0.0] * 98 + [0.3, -0.4]), "rollouts of the test")
+    assert (errors.decisions, errors.p99, errors.maximum) == (100, 0.3, 0.4)
+    assert errors.rmse == pytest.approx(0.05)
+    with pytest.raises(InputError, match="no decision"):
+        Errors.of(np.empty(0), "rollouts of the test")
+
+
+@pytest.mark.parametrize("worse", [{"rmse": 0.021}, {"p99": 0.051}, {"maximum": 0.31}, {"rmse": math.nan}])
+def test_each_action_error_has_its_limit(worse: dict[str, float]) -> None:
+    allowed = Match(rmse=0.02, p99=0.05, maximum=0.3)
+    fine = Errors("rollouts of the test", 1000, 0.02, 0.05, 0.3)
+    assert passed(checks.teacher(fine, allowed))
+    assert [check.passed for check in checks.teacher(replace(fine, **worse), allowed)].count(False) == 1
 
 
 # --- the network -----------------------------------------------------------------------------------------------------

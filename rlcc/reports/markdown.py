@@ -1,0 +1,48 @@
+"""Markdown: the table of checks and the costliest lines, for a job summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rlcc.verdict import Verdict
+
+
+def markdown(verdict: Verdict) -> str:
+    lines = [
+        f"# {'PASS' if verdict.passed else 'FAIL'}: {cell(verdict.policy)} on {cell(verdict.profile)}",
+        "",
+        f"firmware `{verdict.firmware[:12]}`, student `{verdict.student[:12]}`, teacher `{verdict.teacher[:12]}`",
+        "",
+        "| | check | value | limit | |",
+        "|---|---|---|---|---|",
+    ]
+    for check in verdict.checks:
+        mark = "ok" if check.passed else "**FAIL**"
+        cells = [check.group, check.name, check.value, check.limit, f"{mark} {check.detail}".strip()]
+        lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    path = verdict.worst_path
+    if path is not None:
+        lines += ["", f"Costliest lines of C, {cell(path.input)}, {path.cycles:g} cycles:", ""]
+        lines += ["| line | function | cycles | |", "|---:|---|---:|---|"]
+        lines += [f"| {c.line or ''} | {cell(c.function)} | {c.cycles:g} | {code(c.text)} |" for c in path.lines]
+    return "\n".join(lines) + "\n"
+
+
+def cell(text: str) -> str:
+    """Text in a table: no mark-up of its own. ``<`` and ``[`` would begin a tag or a link."""
+    plain = printable(text)
+    for mark in ("\\", "|", "<", "[", "`"):
+        plain = plain.replace(mark, f"\\{mark}")
+    return plain
+
+
+def code(text: str) -> str:
+    """Text as code in a table, where only the bar and the quote are read; emitted C has no backslash."""
+    plain = printable(text).replace("`", " ").replace("\\", "/").replace("|", "\\|")
+    return f"`{plain}`" if plain.strip() else ""
+
+
+def printable(text: str) -> str:
+    """In one line, without what a terminal or an XML document would not take."""
+    return "".join(c if c.isprintable() else " " for c in text)

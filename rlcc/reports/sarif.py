@@ -1,0 +1,124 @@
+"""SARIF 2.1.0: a result for each failed check at its place in the firmware, and one for the C line of the worst path.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/: one run; ``rules`` are the groups of checks; a place is a file relative
+to the folder in which the job runs, with ``/`` on every system.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import rlcc
+from spec.documents import load_json
+from spec.errors import InputError
+
+if TYPE_CHECKING:
+    from rlcc.verdict import Check, Verdict, WorstPath
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+NAME = "rlcc gate"
+SOURCE = "rlcc_policy.c"
+WORST = "worst-path"
+MEANING = {
+    "equality": "The firmware is not the model's",
+    "object code": "The object code holds what the engine forbids",
+    "size": "The firmware is larger than it may be",
+    "proof": "There is no proof of this firmware that holds",
+    "budget": "A decision takes longer than it may",
+    "regression": "The firmware got worse than its baseline",
+    "teacher": "The firmware's actions are not its teacher's",
+    "network": "The firmware does not keep up with its teacher in the network",
+    WORST: "The line of C that costs most on the worst path",
+}
+
+
+def sarif(verdict: Verdict, firmware: Path) -> dict[str, Any]:
+    """The document. ``firmware``: the folder; outside the job's folder only its name is told."""
+    base = where(firmware)
+    results = [_failure(check, base, verdict.worst_path) for check in verdict.failures()]
+    if verdict.worst_path is not None and _placed(verdict.worst_path):
+        results.append(_worst(verdict.worst_path, base))
+    driver = {
+        "name": NAME,
+        "semanticVersion": rlcc.__version__,
+        "rules": [{"id": _id(name), "shortDescription": {"text": text}} for name, text in MEANING.items()],
+    }
+    run = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def discard(file: Path, firmware: Path) -> None:
+    """Remove what an earlier run wrote; InputError where ``file`` is something else, or belongs to the firmware."""
+    if firmware.resolve() in file.resolve().parents:
+        raise InputError(f"{file} is in the folder of the firmware, which holds nothing else; choose another place")
+    if not file.exists():
+        return
+    try:
+        found = load_json(file)["runs"][0]["tool"]["driver"]["name"]
+    except (InputError, LookupError, TypeError):
+        found = None
+    if found != NAME:
+        raise InputError(f"{file} is not a SARIF file of {NAME}; choose another place")
+    file.unlink()
+
+
+def where(firmware: Path) -> str:
+    """The firmware folder as a relative URI."""
+    folder, here = firmware.resolve(), Path.cwd().resolve()
+    inside = folder.relative_to(here) if folder.is_relative_to(here) else Path(folder.name)
+    return inside.as_posix()
+
+
+def _failure(check: Check, base: str, path: WorstPath | None) -> dict[str, Any]:
+    text = f"{check.name}: {check.value}, limit {check.limit}" + (f". {check.detail}" if check.detail else "")
+    result = {
+        "ruleId": _id(check.group),
+        "level": "error",
+        "message": {"text": text},
+        "locations": [_location(base, check.file or "manifest.json", check.line)],
+        "partialFingerprints": {"check/v1": f"{check.group}: {check.name}"},
+    }
+    if check.group in ("budget", "regression") and path is not None:
+        result["relatedLocations"] = _related(path, base)
+    return result
+
+
+def _worst(path: WorstPath, base: str) -> dict[str, Any]:
+    first = _placed(path)[0]
+    text = f"{first.cycles:g} of {path.cycles:g} cycles of the worst path ({path.input}) are of this line"
+    return {
+        "ruleId": _id(WORST),
+        "kind": "informational",
+        "level": "none",
+        "message": {"text": text},
+        "locations": [_location(base, SOURCE, first.line)],
+        "relatedLocations": _related(path, base)[1:],
+        "partialFingerprints": {"check/v1": WORST},
+    }
+
+
+def _related(path: WorstPath, base: str) -> list[dict[str, Any]]:
+    return [
+        {"id": n, "message": {"text": f"{cost.cycles:g} cycles"}, **_location(base, SOURCE, cost.line)}
+        for n, cost in enumerate(_placed(path), start=1)
+    ]
+
+
+def _placed(path: WorstPath) -> list[Any]:
+    """The costs that a line of the C can be named for."""
+    return [cost for cost in path.lines if cost.line]
+
+
+def _location(base: str, file: str, line: int) -> dict[str, Any]:
+    uri = f"{base}/{file}" if base != "." else file
+    return {"physicalLocation": {"artifactLocation": {"uri": _quoted(uri)}, "region": {"startLine": max(line, 1)}}}
+
+
+def _quoted(path: str) -> str:
+    return quote(path)
+
+
+def _id(group: str) -> str:
+    return "rlcc/" + group.replace(" ", "-")

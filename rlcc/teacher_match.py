@@ -1,0 +1,101 @@
+"""How far the integer program's actions are off its teacher's, on rollouts that no training saw.
+
+Both look at the same recorded states: the teacher at the real-valued features, the program at the raw integers and at
+the context that the decisions before have left. Compared is the action, the multiplier of the rate - 1.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from distill import rollout
+from distill.options import RolloutOptions
+from rlcc.recipe import Match
+from spec.decision import feature_names
+from spec.errors import InputError
+from spec.interpret import trace
+from spec.policy import Observation
+from spec.program import Program
+from spec.records import Trajectories
+from spec.signals import ACTION_BITS, EVENT_NAMES
+from teachers.inference import decide
+from teachers.teacher import Teacher
+
+MAX_ROWS = 20_000_000
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Of the actions, in multipliers of the rate. ``rollouts`` says which decisions were compared."""
+
+    rollouts: str
+    decisions: int
+    rmse: float
+    p99: float
+    maximum: float
+
+    @staticmethod
+    def of(errors: Floats, rollouts: str) -> "Errors":
+        """InputError where nothing can be compared."""
+        if not errors.size:
+            raise InputError(f"no decision of the {rollouts} has its whole history; give longer rollouts")
+        off = np.abs(errors)
+        p99 = float(np.percentile(off, 99, method="inverted_cdf"))
+        return Errors(rollouts, int(off.size), float(np.sqrt(np.mean(off**2))), p99, float(off.max()))
+
+
+def own_rollouts(teacher: Teacher, scenarios: list[str], match: Match) -> list[Trajectories]:
+    """The teacher in each scenario with a seed of its own."""
+    options = RolloutOptions(scenarios=scenarios, seeds=[match.seed], duration=f"{match.duration} ps")  # type: ignore[arg-type]
+    return [run.trajectories for run in rollout.collect(rollout.teacher_policy(teacher), options)]
+
+
+def given_rollouts(path: Path, teacher: Teacher) -> Iterator[Trajectories]:
+    """Those that `rlcc rollout` wrote: the folder, or the Parquet file in it."""
+    folder = path.parent if path.name == rollout.FILE else path
+    file = folder / rollout.FILE
+    try:
+        rows = pq.read_metadata(file).num_rows if file.is_file() and not file.is_symlink() else 0
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{file} is not readable ({error}); make it again with rlcc rollout") from None
+    if rows > MAX_ROWS:
+        raise InputError(f"{file} has {rows} decisions, more than {MAX_ROWS}; give shorter rollouts")
+    for run in rollout.read(folder, teacher):
+        yield run.trajectories
+
+
+def actions(program: Program, observation: Observation, params: dict[str, int], states: Trajectories) -> Floats:
+    """The program's action in each recorded state [N]. Its history is what the recorded decisions would have left."""
+    rows, _ = states.integer_rows(observation, params)
+    columns = {name: rows[:, n] for n, name in enumerate(feature_names(observation))}
+    context = {f.name: columns[f.name] for f in program.state if f.name != "rate_q30"}
+    context["rate_q30"] = states.columns["rate_q30"].astype(np.int64)
+    event = {name: states.columns[name].astype(np.int64) for name in EVENT_NAMES}
+    values = trace(program, event, params, context)
+    node = next(n for n, node in enumerate(program.nodes) if node.name == "multiplier_q16")
+    multiplier: Floats = np.asarray(values[node], dtype=np.float64) / 2**ACTION_BITS
+    return multiplier - 1.0
+
+
+def compare(
+    program: Program,
+    observation: Observation,
+    params: dict[str, int],
+    teacher: Teacher,
+    runs: Iterable[Trajectories],
+    rollouts: str,
+) -> Errors:
+    """The errors over all decisions whose whole history is on record, for both."""
+    found = []
+    for states in runs:
+        wanted, known = decide(teacher, states)
+        _, seen = states.integer_rows(observation, params)
+        off = actions(program, observation, params, states) - (wanted - 1.0)
+        found.append(off[known & seen])
+    return Errors.of(np.concatenate(found) if found else np.empty(0), rollouts)

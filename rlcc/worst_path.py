@@ -1,0 +1,29 @@
+"""Which line of the C costs most on the worst path: for annotations, which point at a line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from rlcc.cycles.measure import measure
+from rlcc.recipe import EmulateOptions
+from rlcc.verdict import CostlyLine, WorstPath
+from spec.errors import InputError
+
+SHOWN = 8
+
+
+def worst_path(
+    firmware: Path, engine: EmulateOptions, progress: Callable[[str], None] | None = None
+) -> WorstPath | None:
+    """The costliest lines of the slowest known input; None where the engine does not tell cycles by address."""
+    try:
+        _, (worst, *_) = measure(firmware, engine, progress)
+    except InputError:
+        return None
+    dearest = sorted(worst.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]
+    lines = [CostlyLine(function=c.function, line=c.line, text=c.text[:160], cycles=c.cycles) for c in dearest]
+    return WorstPath(input=worst.of, cycles=worst.cycles, lines=lines)
+
+
+def costliest_line(path: WorstPath | None) -> int:
+    """Its number; 0 where no line can be named."""
+    return next((cost.line for cost in path.lines if cost.line), 0) if path is not None else 0

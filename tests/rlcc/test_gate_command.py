@@ -1,0 +1,229 @@
+"""`rlcc gate` on a small firmware folder: what it writes and prints, its baseline, its cache, GitHub's annotations."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcc import cli, gate, verdict
+from rlcc.baseline import read_baseline
+
+Refused = Callable[..., str]
+
+
+def run(good: Path, *more: object, out: Path) -> int:
+    arguments = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", out, *more)
+    return cli.main([str(a) for a in arguments])
+
+
+def checks(folder: Path, group: str) -> list[dict[str, Any]]:
+    content = json.loads((folder / verdict.JSON).read_text())
+    return [check for check in content["checks"] if check["group"] == group]
+
+
+def test_a_good_folder_passes_and_the_worst_path_has_lines(good: Path, tmp_path: Path) -> None:
+    assert run(good, out=tmp_path / "v") == 0
+    content = json.loads((tmp_path / "v" / verdict.JSON).read_text())
+    groups = {check["group"] for check in content["checks"]}
+    assert groups == {"equality", "object code", "size", "proof", "budget", "teacher", "network"}
+    source = (good / "firmware/rlcc_policy.c").read_text().splitlines()
+    path = content["worst_path"]
+    assert path["cycles"] == content["measured"]["worst_case_cycles"]
+    for cost in path["lines"]:
+        assert cost["line"] == 0 or source[cost["line"] - 1].strip()[:160] == cost["text"]
+    costs = [cost["cycles"] for cost in path["lines"]]
+    assert costs == sorted(costs, reverse=True)
+    budget = checks(tmp_path / "v", "budget")[0]
+    assert budget["line"] == next(cost["line"] for cost in path["lines"] if cost["line"])
+
+
+def test_no_certificate_holds_the_budget_against_a_measurement(good: Path, tmp_path: Path) -> None:
+    assert run(good, "--no-certificate", "--margin", "25 %", out=tmp_path / "v") == 0
+    assert checks(tmp_path / "v", "proof") == []
+    (only,) = checks(tmp_path / "v", "budget")
+    assert "not proved" in only["name"]
+    assert "+ 25%" in only["value"]
+
+
+def test_the_c_runs_on_this_machine_only_where_it_is_asked_for(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts: list[str] = []
+
+    def host(folder: Path, compiler: str) -> Any:
+        hosts.append(compiler)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gate, "run_on_host", host)
+    monkeypatch.setattr("emulator.shared.run_tool", host)  # the closed loop does not build the C either
+    assert run(good, "--no-certificate", out=tmp_path / "v") == 0
+    assert hosts == []
+    assert run(good, "--no-certificate", "--run-on-host", out=tmp_path / "w") == 130
+    assert hosts == ["clang"]
+    assert not (tmp_path / "w").exists()
+
+
+def test_the_caches_word_is_taken_for_the_very_same_only(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rlcc.remembered.cache_folder", lambda: tmp_path / "cache")
+    asked: list[str] = []
+    monkeypatch.setattr("rlcc.certified.rebuilt", lambda *_: asked.append("checked"))
+    monkeypatch.setattr("rlcc.certified.recheck", lambda *_, **__: None)
+    monkeypatch.setattr("rlcc.certified.calibrated_again", lambda *_: None)
+
+    def gated(*more: object) -> tuple[int, bool]:
+        asked.clear()
+        capsys.readouterr()
+        assert run(good, *more, out=tmp_path / "v") == 0
+        return len(asked), "certificate checked before" in capsys.readouterr().out
+
+    assert gated() == (1, False)
+    assert gated() == (0, True)
+    assert gated("--no-cache") == (1, False)
+    for name, other in {"checker_hash": lambda: "other", "tools": lambda: {"python": "4"}}.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(f"rlcc.remembered.{name}", other)
+            assert gated() == (1, False)
+    (tmp_path / "x").mkdir()
+    spaced = tmp_path / "x/certificate.json"
+    spaced.write_text((good / "certificate/certificate.json").read_text() + "\n")
+    assert gated("--certificate", spaced) == (1, False)
+    assert gated() == (0, True)
+    for kept in (tmp_path / "cache/checked").iterdir():
+        kept.write_text("{}")
+    assert gated() == (1, False)
+    assert [p for p in (tmp_path / "cache/checked").iterdir() if p.name.startswith(".")] == []
+
+
+# --- baseline --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def passed(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The verdict of the good folder."""
+    folder = tmp_path_factory.mktemp("baseline") / "verdict"
+    assert run(good, out=folder) == 0
+    return folder
+
+
+def changed(passed: Path, to: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    content = json.loads((passed / verdict.JSON).read_text())
+    change(content)
+    to.write_text(json.dumps(content))
+    return to
+
+
+def lower(*path: str, by: int = 1) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        place = content["measured"]
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] -= by
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lower("worst_case_cycles"), "cycles, worst case, proved"),
+        (lower("emulation", "cycles", "max"), "cycles, slowest vector"),
+        (lower("emulation", "code_bytes"), "bytes of code"),
+    ],
+)
+def test_one_more_than_the_baseline_fails_where_nothing_is_allowed(
+    good: Path, passed: Path, tmp_path: Path, change: Any, name: str
+) -> None:
+    better = changed(passed, tmp_path / "better.json", change)
+    quick = ("--baseline", better, "--max-regression")
+    assert run(good, *quick, "0 %", out=tmp_path / "v") == 1
+    failed = [c for c in checks(tmp_path / "v", "regression") if not c["passed"]]
+    assert [c["name"] for c in failed] == [name]
+    assert "the baseline is firmware" in failed[0]["detail"]
+    assert run(good, *quick, "5 %", out=tmp_path / "v") == 0
+
+
+def test_a_firmware_is_no_worse_than_itself(good: Path, passed: Path, tmp_path: Path) -> None:
+    assert run(good, "--baseline", passed, "--max-regression", "0 %", out=tmp_path / "v") == 0
+    assert len(checks(tmp_path / "v", "regression")) == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda c: c["measured"]["emulation"].update(profile_hash="0" * 64), "another engine profile"),
+        (lambda c: c["measured"]["emulation"].update(compiler="gcc"), "another compiler"),
+        (lambda c: c["measured"]["emulation"].update(compiler_version="clang 1"), "another compiler version"),
+        (lambda c: c["measured"]["emulation"].update(opt="-O3"), "another optimisation level"),
+        (lambda c: c.update(verdict="FAIL"), "is the verdict of a FAIL"),
+        (lambda c: c["checks"][0].update(passed=False), "is the verdict of a FAIL"),
+        (lambda c: c["measured"].pop("emulation"), "emulation: is missing"),
+        (lambda c: c["measured"]["emulation"].update(code_bytes="9"), "code_bytes"),
+        (lambda c: c["measured"]["emulation"].update(code_bytes=-1), "code_bytes"),
+        (lambda c: c.update(more=1), "no such key"),
+        (lambda c: c.pop("checks"), "is missing"),
+    ],
+)
+def test_what_is_no_baseline_is_said(
+    good: Path, passed: Path, tmp_path: Path, refused: Refused, change: Any, says: str
+) -> None:
+    other = changed(passed, tmp_path / "other.json", change)
+    options = ("--recipe", good / "good.toml", "--out", tmp_path / "v")
+    assert says in refused("gate", good / "firmware", *options, "--baseline", other)
+    assert not (tmp_path / "v").exists()
+
+
+def test_a_verdict_folder_is_a_baseline_too(passed: Path) -> None:
+    assert read_baseline(passed).figures == read_baseline(passed / verdict.JSON).figures
+
+
+@pytest.mark.parametrize("text", ["5", "five %", "-1 %", "5 ppm", "", "1e99 %", "nan %"])
+def test_a_share_needs_its_unit(good: Path, tmp_path: Path, refused: Refused, text: str) -> None:
+    options = ("--recipe", good / "good.toml", "--out", tmp_path / "v")
+    for option in ("margin", "max-regression"):
+        assert option.replace("-", "_") in refused("gate", good / "firmware", *options, f"--{option}", text).replace(
+            "-", "_"
+        )
+
+
+# --- the teacher's actions and GitHub --------------------------------------------------------------------------------
+
+
+def test_given_rollouts_are_what_is_compared_with(good: Path, tmp_path: Path, refused: Refused) -> None:
+    made = ("--scenario", "many-to-one:3", "--seed", "77", "--duration", "1 ms", "--out", str(tmp_path / "held-out"))
+    assert cli.main(["rollout", str(good / "teacher"), *made]) == 0
+    for place in (tmp_path / "held-out", tmp_path / "held-out/rollouts.parquet"):
+        assert run(good, "--no-certificate", "--rollouts", place, out=tmp_path / "v") == 0
+        assert f"rollouts {place.name}" in checks(tmp_path / "v", "teacher")[0]["name"]
+    options = ("--recipe", good / "good.toml", "--no-certificate", "--out", tmp_path / "v")
+    (tmp_path / "held-out/rollouts.parquet").write_bytes(b"PAR1 no more")
+    assert "is not readable" in refused("gate", good / "firmware", *options, "--rollouts", tmp_path / "held-out")
+
+
+def test_other_actions_than_the_teachers_fail(good: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    recipe = copy / "good.toml"
+    recipe.write_text(recipe.read_text().replace("rmse = 1,", "rmse = 0.0001,"))
+    assert run(copy, "--no-certificate", out=tmp_path / "v") == 1
+    failed = [c for c in json.loads((tmp_path / "v" / verdict.JSON).read_text())["checks"] if not c["passed"]]
+    assert [(c["group"], c["file"]) for c in failed] == [("teacher", "student.json")]
+
+
+def test_on_github_failures_are_annotated_and_summarised(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    monkeypatch.chdir(good)
+    assert run(good, "--no-certificate", "--budget", "1 ns", out=tmp_path / "v") == 1
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("::"))
+    assert line.startswith("::error file=firmware/rlcc_policy.c,line=")
+    assert ",title=rlcc gate%3A budget::decision time, measured maximum" in line
+    assert "10%25" in line
+    assert (tmp_path / "summary").read_text().startswith("# FAIL: hand-made on ibex-small\n")
+    assert run(good, "--no-certificate", "--profile", "nosuch", out=tmp_path / "v") == 2
+    assert "::error title=rlcc gate could not run::there is no engine profile 'nosuch'" in capsys.readouterr().out
