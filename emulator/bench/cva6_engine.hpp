@@ -96,7 +96,7 @@ private:
 
   // Where runner and bench meet: emulator/runner/cva6.S.
   static constexpr uint32_t shared_base = 0x2000'0000, shared_bytes = 4096;
-  static constexpr uint32_t second_call = 32, result_word = 64, done_word = 80, copies = 128;
+  static constexpr uint32_t second_call = 32, result_word = 64, done_word = 80, empty_word = 88, copies = 128;
   static constexpr uint32_t settled = 100; // cycles without a sign of life
   static constexpr uint32_t row = 64;      // places of moved blocks lie on such boundaries
 
@@ -144,7 +144,9 @@ private:
     uint32_t needed = 0;
     for (const Block &block : blocks)
       needed += all || block.writable ? (block.size() + row - 1) / row * row : 0;
-    const uint32_t places = needed && high > low ? (high - low) / needed : 0;
+    if (!needed)
+      return blocks;
+    const uint32_t places = high > low ? (high - low) / needed : 0;
     if (!places)
       throw std::runtime_error("the data memory has no room to move the argument structures");
     uint32_t at = low + place % places * needed;
@@ -173,6 +175,8 @@ private:
     order(blocks_, home_, shared_base + (ahead_ ? second_call : 0), list);
     put(list, 0);
     put(list, 0);
+    uint32_t empty = shared_base + empty_word;
+    put(empty, job_.state == State::cold);
   }
 
   void order(const std::vector<Block> &blocks, const std::vector<Bytes> &contents, uint32_t arguments, uint32_t &list) {
@@ -332,8 +336,10 @@ private:
         throw Fault("execute", uint32_t(last_pc_), uint32_t(pc));
       if (phase_ == Phase::inside)
         count(uint32_t(pc), port);
-    } else
-      at_call_ = last_requests_; // before the call itself retires the front end has run ahead
+    } else {
+      at_call_ = last_requests_; // the front end runs ahead of the call by some cycles
+      fetched_.clear();          // what it asked for in vain before does not count
+    }
     last_pc_ = pc;
     last_time_ = time_;
     last_requests_ = requests_;

@@ -1,12 +1,13 @@
 // rlcc_cva6: a CVA6 core with its L1 caches; its AXI port as plain signals, and for cycle accounting what it retires.
 // The memory behind the caches lives in the C++ test bench (emulator/bench/cva6_engine.hpp), which is always ready. Interrupts and
 // debug are tied off. Cacheable are the policy's code, constants and structures, from CachedCode and CachedData up to
-// where runner and bench meet; the runner is not, so that it takes no line from the policy.
+// where runner and bench meet; the runner is not, so that it takes no line from the policy. (The data cache asks for
+// this by tags alone, so the borders are multiples of 4 KB, the largest way.)
 module rlcc_cva6
   import ariane_pkg::*;
 #(
   parameter logic [63:0] CachedCode = 64'h1000,
-  parameter logic [63:0] CachedData = 64'h1000_0040,
+  parameter logic [63:0] CachedData = 64'h1000_0000,
   parameter logic [63:0] SharedBase = 64'h2000_0000
 ) (
   input  logic             clk_i,
@@ -54,7 +55,7 @@ module rlcc_cva6
     ExecuteRegionLength: {{15{64'h0}}, SharedBase},
     NrCachedRegionRules: 2,
     CachedRegionAddrBase: {{14{64'h0}}, CachedData, CachedCode},
-    CachedRegionLength: {{14{64'h0}}, SharedBase - CachedData, 64'h1000_0000 - CachedCode},
+    CachedRegionLength: {{14{64'h0}}, SharedBase - CachedData, CachedData - CachedCode},
     AxiCompliant: 1'b1,
     SwapEndianess: 1'b0,
     DmBaseAddress: 64'h0,
