@@ -88,10 +88,10 @@ class Match(_Strict):
     where the teacher acts on what the student's window does not hold.
     """
 
-    rmse: float = Field(default=0.03, ge=0, le=4)
-    p99: float = Field(default=0.1, ge=0, le=4)
+    rmse: float = Field(default=0.01, ge=0, le=4)
+    p99: float = Field(default=0.05, ge=0, le=4)
     """What 99 % of the decisions keep."""
-    maximum: float = Field(default=0.4, ge=0, le=4)
+    maximum: float = Field(default=0.35, ge=0, le=4)
     duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("10 ms")
     """Of the rollouts that the gate makes where none are given, in each scenario of the closed loop."""
     seed: int = Field(default=9001, ge=0, lt=2**62)

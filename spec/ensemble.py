@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from spec.errors import InputError
 
+MAX_FEATURES, MAX_LEAVES = 256, 1 << 16
+"""A window of 16 decisions of 16 features; 200 trees of depth 8, with room."""
+
 
 @dataclass(frozen=True)
 class Split:
@@ -48,6 +51,10 @@ class Ensemble:
     leaf_bits: int
 
     def __post_init__(self) -> None:
+        if len(self.features) > MAX_FEATURES or sum(len(tree.leaves) for tree in self.trees) > MAX_LEAVES:
+            raise InputError(
+                f"the tree ensemble has over {MAX_FEATURES} features or {MAX_LEAVES} leaves; distil a smaller student"
+            )
         values = [self.bias, *(leaf for tree in self.trees for leaf in tree.leaves)]
         if any(not -(2**31) <= value < 2**31 for value in values):
             raise InputError("a leaf or the bias of the tree ensemble does not fit 32 bits; use fewer leaf bits")
