@@ -9,6 +9,7 @@ from emulator.shared import shared_library
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.policies import PolicySpec, compiled, native, program, reads_queues
+from rlcc.core_policy import CoreName, CorePolicy
 from spec.documents import load_json
 from spec.errors import InputError
 from spec.manifest import NAME, opened, sha256
@@ -59,6 +60,17 @@ def by_path(path: Path) -> Iterator[Named]:
     else:
         teacher = load(path)
         yield Named(teacher.policy.name, "teacher", teacher.hash, native(teacher.policy, teacher.weights))
+
+
+def on_core(path: Path, core: CoreName) -> Named:
+    """The firmware folder ``path`` on an emulated core."""
+    if (kind := kind_of(path)) != "firmware":
+        raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
+    manifest = opened(path, "firmware")
+    student = load_student(path / STUDENT_NAME)
+    policy = CorePolicy(path.resolve(), manifest.hash, core, student.params(), reads_queues(student.program()))
+    policy.check()
+    return Named(student.name, kind, manifest.hash, policy)
 
 
 def kind_of(path: Path) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from netsim.engines import OVERLOAD, Engines, Overload
 from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
 from netsim.scenarios import instantiate
@@ -36,6 +37,9 @@ UNFOLDED = 1000
 @click.option(
     "--profile", default=EmulateOptions().profile, show_default=True, help="Engine that firmware is timed on."
 )
+@click.option("--engines", type=int, help="Engines of a NIC, for which decisions wait. [default: one a flow]")
+@click.option("--engine-queue", type=int, help="Events that may wait at an engine.")
+@click.option("--overload", type=click.Choice(OVERLOAD), help="What an event does at a busy engine. [default: wait]")
 @click.option("--network", "network_file", type=FOLDER, help="TOML file: the network where it is not the default one.")
 @click.option("--metric", "metrics", multiple=True, help="Column of the table, repeatable. [default: a few]")
 @click.option("--jobs", type=click.IntRange(1), help="Processes at a time. [default: as many as cores]")
@@ -49,6 +53,9 @@ def command(
     duration: int | None,
     decision_latency: int | None,
     profile: str,
+    engines: int | None,
+    engine_queue: int | None,
+    overload: Overload | None,
     network_file: Path | None,
     metrics: tuple[str, ...],
     jobs: int | None,
@@ -59,6 +66,7 @@ def command(
     """Run POLICIES in the same networks with the same seeds; print a table.
 
     POLICY is [LABEL=]WHAT[@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name or TOML file.
+    FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE let the emulated core decide.
     """
     times = _times(DURATION_PS if duration is None else duration)
     names, numbers = tuple(dict.fromkeys(scenarios)), tuple(dict.fromkeys(seeds))
@@ -71,10 +79,11 @@ def command(
         instantiate(name, numbers[0], times.duration_ps, network)
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
+    waited_for = _engines(engines, engine_queue, overload)
     processes = jobs or usable_cores()
     with stage("evaluate") as (figures, progress):
         with contenders.opened(
-            policies, decision_latency_ps=decision_latency, profile=profile, progress=progress
+            policies, decision_latency_ps=decision_latency, profile=profile, engines=waited_for, progress=progress
         ) as competing:
             whole = Grid(tuple(competing), names, numbers, times, network)
             grid.check(whole)
@@ -92,6 +101,14 @@ def command(
     console(UNFOLDED).print(summary.terminal(found, columns))
     if json_file is not None:
         write_atomically(json_file, dump_json(report.outcomes(results)))
+
+
+def _engines(number: int | None, queue: int | None, overload: Overload | None) -> Engines | None:
+    if number is not None:
+        return Engines(number, overload or "wait", queue)
+    if queue is not None or overload is not None:
+        raise InputError("--engine-queue and --overload say what happens at engines; say with --engines how many")
+    return None
 
 
 def _times(duration_ps: int) -> Times:

@@ -1,21 +1,25 @@
-"""Who competes: `[LABEL=]POLICY[@LATENCY]`, with the time that a decision takes.
+"""Who competes: `[LABEL=]POLICY[@LATENCY]` or `[LABEL=]FIRMWARE@CORE`, with the time that a decision takes.
 
 lstm=fixtures/teachers/rl-cc-lstm-small@450us     a label, a path, what a decision takes
 runs/rl-cc/firmware                               by default the firmware's slowest vector on the emulated engine
+runs/rl-cc/firmware@ibex-small                    the core itself decides: each decision takes its own cycles
+runs/rl-cc/firmware@rtl:ibex-small                the same on the Verilated core
 hpcc                                              a baseline by its name; it acts at once, as in a NIC
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from emulator import emulate, load_profile
 from netsim.baselines import BaselineSpec
+from netsim.engines import Engines
 from netsim.policies import PolicySpec
 from netsim.simulation import DECISION_LATENCY_PS
-from rlcc.policies import by_name_or_path
+from rlcc.core_policy import CoreName, core_name
+from rlcc.policies import by_name_or_path, on_core
 from spec.errors import InputError
 from spec.quantity import TIME_PS, parse_duration_ps
 
@@ -26,16 +30,18 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Argument:
-    """One POLICY as it was written. ``decision_latency_ps`` None: not said."""
+    """One POLICY as it was written. ``decision_latency_ps`` and ``core`` None: not said."""
 
     label: str | None
     policy: str
     decision_latency_ps: int | None
+    core: CoreName | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A policy under its label. ``decision_latency_ps`` is 0 for a baseline, which is asked at every ACK instead."""
+    """A policy under its label. ``decision_latency_ps`` is 0 for a baseline, which is asked at every ACK instead, and
+    where a ``core`` decides, which says itself what each decision takes. ``engines`` None: no decision waits."""
 
     label: str
     name: str
@@ -43,39 +49,54 @@ class Contender:
     hash: str
     policy: PolicySpec | BaselineSpec
     decision_latency_ps: int
+    core: CoreName | None = None
+    core_hash: str | None = None
+    engines: Engines | None = None
 
 
 def parse(text: str) -> Argument:
-    """Take the label off the front and the latency off the end; neither where the whole text is a path."""
+    """Take the label off the front, latency or core off the end; neither where the whole text is a path."""
     if Path(text).exists():
         return Argument(None, text, None)
     front, equals, rest = text.partition("=")
     label = front if equals and LABEL.match(front) else None
     policy = rest if label is not None else text
-    latency = None
+    latency = core = None
     if not Path(policy).exists() and "@" in policy:
-        policy, _, time = policy.rpartition("@")
-        try:
-            latency = parse_duration_ps(time)
-        except InputError as error:
-            raise InputError(f"{text}: what follows @ is the time of a decision: {error}") from None
+        policy, _, behind = policy.rpartition("@")
+        core = core_name(behind)
+        if core is None:
+            try:
+                latency = parse_duration_ps(behind)
+            except InputError as error:
+                words = "what follows @ is the time of a decision, an engine profile, or rtl: and one"
+                raise InputError(f"{text}: {words}: {error}") from None
     if not policy:
         raise InputError(f"{text!r} names no policy; write [LABEL=]POLICY[@LATENCY], for example tree=firmware@0.9us")
-    return Argument(label, policy, latency)
+    return Argument(label, policy, latency, core)
 
 
 @contextmanager
 def opened(
-    texts: Sequence[str], *, decision_latency_ps: int | None, profile: str, progress: Progress | None = None
+    texts: Sequence[str],
+    *,
+    decision_latency_ps: int | None,
+    profile: str,
+    engines: Engines | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[list[Contender]]:
     """The contenders, as long as the context lasts. A decision takes what is written behind its policy, else
-    ``decision_latency_ps``, else what the engine ``profile`` takes for a firmware's slowest vector, else 0.9 us."""
+    ``decision_latency_ps``, else what the engine ``profile`` takes for a firmware's slowest vector, else 0.9 us. All
+    but baselines decide on ``engines``."""
     arguments = [parse(text) for text in texts]
     load_profile(profile)
     with ExitStack() as stack:
         contenders = []
         emulated: dict[str, int] = {}
         for argument in arguments:
+            if argument.core is not None:
+                contenders.append(_on_core(argument, argument.core, engines))
+                continue
             named = stack.enter_context(by_name_or_path(argument.policy))
             said = argument.decision_latency_ps
             if named.kind == "baseline":
@@ -91,12 +112,20 @@ def opened(
             else:
                 latency = DECISION_LATENCY_PS
             label = argument.label or _label(named.name, named.kind, said)
-            contenders.append(Contender(label, named.name, named.kind, named.hash, named.policy, latency))
+            found = Contender(label, named.name, named.kind, named.hash, named.policy, latency)
+            contenders.append(found if named.kind == "baseline" else replace(found, engines=engines))
         labels = [c.label for c in contenders]
         for label in labels:
             if labels.count(label) > 1:
                 raise InputError(f"two policies are called {label!r}; tell them apart: one=POLICY other=POLICY")
         yield contenders
+
+
+def _on_core(argument: Argument, core: CoreName, engines: Engines | None) -> Contender:
+    named = on_core(Path(argument.policy), core)
+    label = argument.label or f"{named.name} on {core}"
+    core_hash = load_profile(core.profile).hash()
+    return Contender(label, named.name, named.kind, named.hash, named.policy, 0, core, core_hash, engines)
 
 
 def emulated_latency_ps(firmware: Path, profile: str, progress: Progress | None = None) -> int:
@@ -108,8 +137,18 @@ def emulated_latency_ps(firmware: Path, profile: str, progress: Progress | None 
 
 
 def latency_text(contender: Contender) -> str:
-    """`0.9 us`; a baseline decides nothing once an RTT."""
-    return "-" if contender.kind == "baseline" else f"{contender.decision_latency_ps / 1e6:.4g} us"
+    """`0.9 us`, or the core whose cycles count; a baseline decides nothing once an RTT."""
+    if contender.kind == "baseline":
+        return "-"
+    return f"{contender.decision_latency_ps / 1e6:.4g} us" if contender.core is None else str(contender.core)
+
+
+def engines_text(engines: Engines | None) -> str:
+    """`4, coalesce, queue 16`; `-`: no decision waits for an engine."""
+    if engines is None:
+        return "-"
+    queue = [] if engines.depth is None else [f"queue {engines.depth}"]
+    return ", ".join([str(engines.of_nic), engines.overload, *queue])
 
 
 def _label(name: str, kind: str, said_ps: int | None) -> str:

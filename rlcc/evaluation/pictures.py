@@ -21,6 +21,7 @@ from PIL import Image
 
 from netsim import scenarios, workloads
 from netsim.network import Network
+from rlcc.evaluation.contenders import Contender, engines_text
 from rlcc.evaluation.grid import Results
 from rlcc.evaluation.runs import Finished
 from rlcc.evaluation.summary import Row
@@ -311,7 +312,7 @@ def _legend(figure: Figure, results: Results, *, markers: bool = False, lines: b
     handles = [
         Line2D(
             [], [], color=_colour(i), linestyle=_line(i) if lines else "", marker=_marker(i) if markers else "",
-            markersize=5, linewidth=1.3, label=contender.label,
+            markersize=5, linewidth=1.3, label=_shown(contender),
         )
         for i, contender in enumerate(results.grid.contenders)
     ]  # fmt: skip
@@ -322,6 +323,12 @@ def _legend(figure: Figure, results: Results, *, markers: bool = False, lines: b
         fontsize=8,
         frameon=False,
     )
+
+
+def _shown(contender: Contender) -> str:
+    """The label, and the engines that it decides on."""
+    engines = "" if contender.engines is None else f" (engines: {engines_text(contender.engines)})"
+    return contender.label + engines
 
 
 def _colour(i: int) -> str:

@@ -30,6 +30,7 @@ def write(results: Results, folder: Path, *, metrics: Sequence[str], pictures: b
     details: dict[str, Any] = {
         "policies": [
             {"label": c.label, "name": c.name, "kind": c.kind, "decision_latency_ps": c.decision_latency_ps}
+            | summary.on(c)
             for c in grid.contenders
         ],
         "scenarios": list(grid.scenarios),
@@ -64,6 +65,8 @@ def runs_table(results: Results) -> pa.Table:
     columns["kind"] = [r.contender.kind for r in todo]
     columns["hash"] = [r.contender.hash for r in todo]
     columns["decision_latency_ps"] = [r.contender.decision_latency_ps for r in todo]
+    for name, kind in zip(summary.ON, (pa.string(), pa.uint32(), pa.string(), pa.uint32()), strict=True):
+        columns[name] = pa.array([summary.on(r.contender)[name] for r in todo], kind)
     columns["scenario"] = [r.scenario for r in todo]
     columns["seed"] = [r.seed for r in todo]
     columns["duration_ps"] = [r.times.duration_ps for r in todo]
@@ -108,7 +111,6 @@ def outcomes(results: Results) -> list[dict[str, Any]]:
                 {name: value if isfinite(value) else None for name, value in f.metrics.items()}
                 for f in results.of(c, scenario)
             ]
-            found.append(
-                {"policy": c.label, "scenario": scenario, "seeds": list(results.grid.seeds), "metrics": metrics}
-            )
+            about = {"policy": c.label, "decision_latency_ps": c.decision_latency_ps} | summary.on(c)
+            found.append(about | {"scenario": scenario, "seeds": list(results.grid.seeds), "metrics": metrics})
     return found

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import emulator
 import netsim
 from netsim import scenarios
 from netsim.network import Network
@@ -24,6 +25,9 @@ from spec.manifest import sha256
 
 FORMAT = 1
 """Of the file of a finished run."""
+
+SOURCES = (".py", ".toml", ".csv", ".cpp", ".hpp", ".sv")
+"""Files of a package that what it computes may depend on, beside what was compiled."""
 
 SAMPLES = 400
 """Points of a run's time series."""
@@ -82,6 +86,7 @@ def execute(run: Run) -> Finished:
         seed=run.seed,
         decision_latency_ps=run.contender.decision_latency_ps,
         network=run.network,
+        engines=run.contender.engines,
     )
     number = len(scenario.column("host"))
     shown = np.unique(np.linspace(0, number - 1, min(SHOWN_FLOWS, number)).astype(int)).tolist()
@@ -116,6 +121,8 @@ def key(run: Run) -> str:
                 "simulator": simulator_hash(),
                 "policy": [run.contender.kind, run.contender.hash],
                 "decision_latency_ps": run.contender.decision_latency_ps,
+                "core": _core_key(run.contender),
+                "engines": None if run.contender.engines is None else asdict(run.contender.engines),
                 "scenario": run.scenario,
                 "seed": run.seed,
                 "duration_ps": run.times.duration_ps,
@@ -126,13 +133,29 @@ def key(run: Run) -> str:
     )
 
 
-@cache
+def _core_key(contender: Contender) -> list[str | None] | None:
+    """What the cycles of a core come from."""
+    if contender.core is None:
+        return None
+    return [contender.core.how, contender.core_hash, emulator_hash()]
+
+
 def simulator_hash() -> str:
     """Over the simulator's own files: another build of it may give other results."""
-    folder = Path(netsim.__file__).parent
+    return _hash(Path(netsim.__file__).parent, Path(netsim._core.__file__))
+
+
+def emulator_hash() -> str:
+    """Over the emulator's own files: another build of it may take other cycles."""
+    from emulator import _fast
+
+    return _hash(Path(emulator.__file__).parent, Path(_fast.__file__))
+
+
+@cache
+def _hash(folder: Path, compiled: Path) -> str:
     files = [p for p in sorted(folder.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
-    compiled = Path(netsim._core.__file__)
-    lines = [f"{p.relative_to(folder)} {sha256(p.read_bytes())}" for p in files if p.suffix in (".py", ".toml", ".csv")]
+    lines = [f"{p.relative_to(folder)} {sha256(p.read_bytes())}" for p in files if p.suffix in SOURCES]
     return sha256("\n".join([*lines, sha256(compiled.read_bytes())]).encode())
 
 

@@ -11,9 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from netsim.statistics import confidence
-from rlcc.evaluation.contenders import Contender, latency_text
+from rlcc.evaluation.contenders import Contender, engines_text, latency_text
 from rlcc.evaluation.grid import Results
 from spec.errors import InputError
+
+ON = ("core", "engines", "overload", "engine_queue")
+"""Columns that say what a contender decides on."""
 
 LEVEL = 0.99
 """Of the confidence intervals over seeds."""
@@ -59,6 +62,26 @@ METRICS: dict[str, Column] = {
     "completion_normalised_mean": Column("completion", 2),
     "completion_normalised_p99": Column("completion p99", 2),
 }
+METRICS |= {
+    "engine_utilisation": Column("engine busy", 4),
+    "engine_utilisation_max": Column("busiest engine", 4),
+    "engine_decisions_s": Column("decisions/engine/s", 0),
+    "engine_decisions_s_max": Column("decisions/engine/s max", 0),
+    "engine_service_mean_us": Column("handler us", 3),
+    "engine_wait_mean_us": Column("wait us", 2),
+    "engine_wait_p99_us": Column("wait p99 us", 2),
+    "engine_wait_max_us": Column("wait max us", 2),
+    "engine_queue_mean": Column("waiting", 3),
+    "engine_queue_max": Column("waiting max", 0),
+    "engine_events": Column("events", 0),
+    "engine_dropped": Column("events dropped", 0),
+    "engine_coalesced": Column("events coalesced", 0),
+    "engine_expired": Column("events expired", 0),
+    "decision_latency_mean_us": Column("event to rate us", 2),
+    "decision_latency_p50_us": Column("event to rate p50 us", 2),
+    "decision_latency_p99_us": Column("event to rate p99 us", 2),
+    "decision_latency_max_us": Column("event to rate max us", 2),
+}
 for _flows in ("", "mice_", "medium_", "elephants_"):
     _words = _flows.replace("_", " ")
     METRICS[f"{_flows}completions"] = Column(f"{_words}completions", 0)
@@ -70,6 +93,8 @@ for _flows in ("", "mice_", "medium_", "elephants_"):
 DEFAULT = ("goodput", "latency_mean_us", "latency_p99_us", "fairness_min_max", "loss")
 FINITE = ("completions", "slowdown_mean", "slowdown_p99")
 """Shown beside the defaults where flows end; a slowdown of few completions is that of the lucky ones."""
+ENGINES = ("engine_utilisation", "decision_latency_mean_us", "decision_latency_p99_us")
+"""Shown beside the defaults where decisions wait for engines."""
 
 
 @dataclass(frozen=True)
@@ -110,15 +135,18 @@ def shown_metrics(found: Sequence[Row], wanted: Sequence[str]) -> list[str]:
     """The metrics asked for, or else the defaults and what finite flows add."""
     if wanted:
         return list(wanted)
-    return [*DEFAULT, *(name for name in FINITE if any(name in row.mean for row in found))]
+    return [*DEFAULT, *(name for name in (*FINITE, *ENGINES) if any(name in row.mean for row in found))]
 
 
 def cells(found: Sequence[Row], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Headings and lines of text, as every table shows them."""
-    heading = ["scenario", "policy", "decides in", *(METRICS[name].heading for name in names)]
+    engines = any(row.contender.engines is not None for row in found)
+    heading = ["scenario", "policy", "decides in", *(["engines"] if engines else [])]
+    heading += [METRICS[name].heading for name in names]
     lines = []
     for row in found:
         words = [row.scenario, row.contender.label, latency_text(row.contender)]
+        words += [engines_text(row.contender.engines)] if engines else []
         lines.append([*words, *(figure(row, name) for name in names)])
     return heading, lines
 
@@ -151,6 +179,13 @@ def markdown(found: Sequence[Row], names: Sequence[str]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in [heading, rule, *lines])
 
 
+def on(contender: Contender) -> dict[str, str | int | None]:
+    """What a contender decides on, as columns of its own; None: nothing of that kind."""
+    core, engines = contender.core, contender.engines
+    values = (engines.of_nic, engines.overload, engines.depth) if engines is not None else 3 * (None,)
+    return dict(zip(ON, (None if core is None else str(core), *values), strict=True))
+
+
 def csv_text(found: Sequence[Row]) -> str:
     """Every metric with its half-width, unrounded; empty where nothing was measured."""
     names = [name for name in METRICS if any(name in row.mean for row in found)]
@@ -158,10 +193,12 @@ def csv_text(found: Sequence[Row]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     spread = [f"{name}_half_width" for name in names]
-    writer.writerow(["scenario", "policy", "kind", "hash", "decision_latency_ps", "flows", *names, *spread])
+    writer.writerow(["scenario", "policy", "kind", "hash", "decision_latency_ps", *ON, "flows", *names, *spread])
     for row in found:
         c = row.contender
         figures = [part.get(name, nan) for part in (row.mean, row.half_width) for name in names]
         text = [repr(value) if isfinite(value) else "" for value in figures]
-        writer.writerow([row.scenario, c.label, c.kind, c.hash, c.decision_latency_ps, row.flows, *text])
+        writer.writerow(
+            [row.scenario, c.label, c.kind, c.hash, c.decision_latency_ps, *on(c).values(), row.flows, *text]
+        )
     return buffer.getvalue()

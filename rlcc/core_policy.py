@@ -1,0 +1,92 @@
+"""Firmware that an emulated core runs in the network: `firmware@ibex-small`, `firmware@rtl:ibex-small`.
+
+A simulation has a core of its own, whose cycles are what each decision takes. The fast path serves thousands of flows;
+the Verilated core (rtl:) is there for profiles that it cannot time exactly, and to compare.
+"""
+
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import emulator
+from emulator.profile import Profile, load_profile, profile_names
+from netsim.policies import Site, decider
+from spec.errors import InputError
+
+if TYPE_CHECKING:
+    from emulator.fast import FastDecider
+
+RTL = "rtl:"
+
+
+@dataclass(frozen=True)
+class CoreName:
+    """What stands behind the @: an engine profile, by name or path, and how it is run."""
+
+    profile: str
+    how: Literal["fast", "rtl"] = "fast"
+
+    def __str__(self) -> str:
+        return self.profile if self.how == "fast" else RTL + self.profile
+
+
+def core_name(text: str) -> CoreName | None:
+    """``text`` as the name of a core; None where it is none."""
+    profile = text.removeprefix(RTL)
+    if text.startswith(RTL) or profile in profile_names() or profile.endswith(".toml"):
+        return CoreName(profile, "rtl" if text.startswith(RTL) else "fast")
+    return None
+
+
+@dataclass(frozen=True)
+class CorePolicy:
+    """A PolicySpec. ``hash`` is the firmware's: the folder is read again when a simulation is built."""
+
+    firmware: Path
+    hash: str
+    core: CoreName
+    params: Mapping[str, int] = field(repr=False)
+    needs_int: bool = False
+
+    def build(self, flows: int, site: Site | None = None) -> Any:
+        """A ``_core.DeciderPolicy`` with an engine of its own, which ends with it."""
+        engine = self._engine()
+        spec = decider(engine.address, engine.context_bytes, engine.clock_mhz, self.params, engine, self.needs_int)
+        return spec.build(flows, site)
+
+    def check(self) -> None:
+        """InputError where the core cannot run the firmware, or the fast path cannot tell the core's cycles exactly."""
+        profile = load_profile(self.core.profile)
+        if self.core.how == "fast":
+            from emulator.fast import timing
+
+            try:
+                timing(profile)
+            except InputError as error:
+                raise InputError(f"{error}: @{RTL}{self.core.profile}") from None
+        self._engine()
+
+    def _engine(self) -> Any:
+        profile = load_profile(self.core.profile)
+        if self.core.how == "fast":
+            return _fast(self.firmware, self.hash, profile).another()
+        return _Closing(emulator.rtl_decider(self.firmware, self.core.profile))
+
+
+class _Closing:
+    """An engine that ends with the last one who uses it."""
+
+    def __init__(self, engine: emulator.RtlDecider) -> None:
+        self.address, self.context_bytes, self.clock_mhz = engine.address, engine.context_bytes, engine.clock_mhz
+        weakref.finalize(self, engine.close)
+
+
+@lru_cache(maxsize=8)
+def _fast(firmware: Path, firmware_hash: str, profile: Profile) -> "FastDecider":
+    """Compiled once a process."""
+    from emulator.fast import decider as fast_decider
+
+    return fast_decider(firmware, profile)
