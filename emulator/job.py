@@ -48,6 +48,7 @@ def write_job(
         f"back {image.symbols['rlcc_back']}",
         *_timing("instruction", profile.instruction_memory),
         *_timing("data", profile.data_memory),
+        f"table_wait {(profile.table_memory or profile.data_memory).wait_states}",
         f"state {state}",
         f"portion {PORTION}",
         f"cycle_limit {CYCLE_LIMIT}",

@@ -167,6 +167,14 @@ class Memory(_Table):
         return self
 
 
+class TableMemory(_Table):
+    """A memory of their own for constant tables, as one that engines share: a load from it is answered after
+    1 + ``wait_states`` cycles. Its bytes are limited by ``limits.table_bytes``."""
+
+    wait_states: Annotated[int, Field(ge=0, le=255)]
+    reason: Reason
+
+
 class Limits(_Table):
     """What the engine allows a policy: bytes of context a flow, of stack, of code, of constant tables."""
 
@@ -178,7 +186,10 @@ class Limits(_Table):
 
 
 class Profile(_Table):
-    """An engine. ``proxy_for``: the real device that it stands for without being it; such a name ends in ``-proxy``."""
+    """An engine. ``proxy_for``: the real device that it stands for without being it; such a name ends in ``-proxy``.
+
+    Without a ``table_memory`` constant tables lie in the data memory.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
     proxy_for: str | None = None
@@ -186,6 +197,7 @@ class Profile(_Table):
     clock: Clock
     instruction_memory: Memory
     data_memory: Memory
+    table_memory: TableMemory | None = None
     limits: Limits
 
     @model_validator(mode="after")
@@ -206,13 +218,16 @@ class Profile(_Table):
                 raise ValueError(f"a {self.core.kind} has caches of its own: {name} has none before it")
             if own != (memory.first_wait_states is not None):
                 raise ValueError(f"{name}.first_wait_states is for a core with caches of its own, which needs it")
+        if self.table_memory is not None and (own or self.data_memory.cache is not None):
+            raise ValueError("table_memory is for an engine without a cache before its data")
         if self.name.endswith("-proxy") != (self.proxy_for is not None):
             raise ValueError('a profile with proxy_for, and no other, has a name that ends in "-proxy"')
         return self
 
     def meaning(self) -> dict[str, Any]:
         """What the profile says, as plain data without its reasons: two with the same meaning are the same engine."""
-        reasons = {part: {"reason"} for part in ("core", "clock", "instruction_memory", "data_memory", "limits")}
+        parts = ("core", "clock", "instruction_memory", "data_memory", "table_memory", "limits")
+        reasons = {part: {"reason"} for part in parts}
         return self.model_dump(mode="json", exclude=reasons, exclude_none=True)
 
     def hash(self) -> str:

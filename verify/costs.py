@@ -104,6 +104,11 @@ def cycle_model(profile: Profile) -> CycleModel:
             f"profile {profile.name} has a cache, which the proofs' model of cycles has not; "
             "prove on a profile of the same core without one"
         )
+    if profile.table_memory is not None:
+        raise InputError(
+            f"profile {profile.name} has a memory for tables, which the proofs' model of cycles has not; "
+            "prove on a profile of the same core without one"
+        )
     product, high_product = MULTIPLIERS[core.multiplier]
     fetch, data = profile.instruction_memory.wait_states, profile.data_memory.wait_states
     data_exact = data == 0 or core.branch_target_alu or not core.writeback_stage

@@ -187,6 +187,8 @@ private:
       throw Fault("bus", pc_, first);
     if (data_cache_)
       core_->data_wait_i = core_->data_we_o ? 0 : load_wait(address);
+    else if (job_.table_wait != job_.data_wait)
+      core_->data_wait_i = uint16_t(job_.constants.covers(first, size) ? job_.table_wait : job_.data_wait);
     if (!core_->data_we_o) {
       core_->data_word_i = data_.word<DataWord>(address);
       return;

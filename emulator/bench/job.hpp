@@ -44,6 +44,7 @@ struct Job {
   uint32_t trap = 0;      // ... and mcause here when it has not
   uint32_t entry = 0, back = 0;
   uint32_t instruction_wait = 0, data_wait = 0;
+  uint32_t table_wait = 0;                                  // of constants
   uint32_t instruction_first_wait = 0, data_first_wait = 0; // behind a core's own caches: of a line never read before
   CacheShape instruction_cache, data_cache;
   State state = State::hot;
@@ -110,6 +111,8 @@ inline Job read_job(const std::string &path) {
       in >> job.instruction_wait;
     else if (key == "data_wait")
       in >> job.data_wait;
+    else if (key == "table_wait")
+      in >> job.table_wait;
     else if (key == "instruction_first_wait")
       in >> job.instruction_first_wait;
     else if (key == "data_first_wait")
