@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator import memory_map
 from emulator.compile import compile_policy, link_program
 from emulator.core import Progress
 from emulator.memory_map import Block
@@ -76,11 +77,14 @@ def calibrate(
     model = model or cycle_model(profile)
     rng = np.random.default_rng(seed)
     stub = _stub(profile)
+    table = None
+    if profile.table_memory is not None:
+        stub, table = _with_constants(stub), memory_map.CONSTANTS_BASE
     above = below = wrong = instructions = 0
     for n in range(programs):
         if progress:
             progress(f"random program {n + 1} of {programs} on {profile.name}")
-        image = with_code(stub, random_program(rng))
+        image = with_code(stub, random_program(rng, table))
         out, given = (_records(rng, calls) for _ in range(2))
         blocks = [Block("out", 4 * WORDS, writable=True), Block("in", 4 * WORDS, writable=False)]
         run = run_on_core(image, ENTRY, profile, [(blocks[0], out), (blocks[1], given)])
@@ -116,6 +120,16 @@ def with_code(image: Image, words: list[int]) -> Image:
     text = LoadedSection(".text", low, data)
     symbols = {**image.symbols, ENTRY: low}
     return replace(image, sections=(*others, text), symbols=symbols, text=(low, low + len(data)))
+
+
+def _with_constants(image: Image) -> Image:
+    """A linked program with constants, ``WORDS`` of them."""
+    low = memory_map.CONSTANTS_BASE
+    data = np.arange(1, WORDS + 1, dtype="<u4") * np.uint32(0x9E3779B9)
+    section = LoadedSection(".rodata", low, data.astype("<u4").tobytes())
+    return replace(
+        image, sections=(*image.sections, section), constants=(low, low + 4 * WORDS), data_end=low + 4 * WORDS
+    )
 
 
 def _stub(profile: Profile) -> Image:

@@ -5,7 +5,8 @@
           add a0; drop the frame; lw ra; ret
     leaf: fewer random instructions; ret
 
-Registers a0 and a1 keep the addresses of the two blocks, sp and ra what the convention says; the others are free.
+Registers a0 and a1 keep the addresses of the two blocks, a4 that of the constants if there are some, sp and ra what the
+convention says; the others are free.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from verify.machine import BRANCHES, ENCODINGS, LOADS, STORES
 
 WORDS = 16  # of each block
 FRAME, SLOTS = 32, 7  # bytes of stack, and words of it that the body uses
-A0, A1, SP, RA = 10, 11, 2, 1
+A0, A1, A4, SP, RA = 10, 11, 14, 2, 1
 FREE = (5, 6, 7, 12, 13)  # few, so that neighbours meet in a register
 COMPUTE = tuple(n for n in ENCODINGS if n not in (*LOADS, *STORES, *BRANCHES, "jal", "jalr"))
 KINDS, WEIGHTS = (
@@ -48,22 +49,27 @@ def encode(name: str, rd: int = 0, rs1: int = 0, rs2: int = 0, imm: int = 0) -> 
     return word | fields
 
 
-def random_program(rng: np.random.Generator) -> list[int]:
-    """The words of a function and its leaf; the function stands first."""
+def random_program(rng: np.random.Generator, table: int | None = None) -> list[int]:
+    """The words of a function and its leaf; the function stands first. ``table``: the address of ``WORDS`` constants,
+    which are then loaded as well."""
+    bases: tuple[int, ...] = (A0, A1, SP)
     length = int(rng.integers(4, 120))
     prologue = [encode("addi", SP, SP, imm=-FRAME), encode("sw", rs1=SP, rs2=RA, imm=FRAME - 4)]
     prologue += [encode("sw", rs1=SP, rs2=0, imm=4 * n) for n in range(SLOTS)]
     prologue += [encode("lw", r, A1, imm=4 * n) for n, r in enumerate(FREE)]
+    if table is not None:
+        prologue += [encode("lui", A4, imm=table + 0x800), encode("addi", A4, A4, imm=table)]
+        bases = (*bases, A4, A4)
     epilogue = [
         encode("add", A0, FREE[0], FREE[1]),
         encode("addi", SP, SP, imm=FRAME),
         encode("lw", RA, SP, imm=-4),  # just before its use
         encode("jalr", 0, RA),
     ]
-    body = [_unit(rng, leaf=False) for _ in range(length)]
+    body = [_unit(rng, bases, leaf=False) for _ in range(length)]
     words = sum(map(len, body))
     leaf = 4 * (len(prologue) + words + len(epilogue))
-    inner = [_unit(rng, leaf=True) for _ in range(LEAF_UNITS)]
+    inner = [_unit(rng, bases, leaf=True) for _ in range(LEAF_UNITS)]
     return [
         *prologue,
         *_placed(rng, body, leaf - 4 * len(prologue)),
@@ -77,13 +83,13 @@ Unit = list[tuple[str, int, int, int, int]]
 """Instructions that stay together (name, rd, rs1, rs2, imm); only the last may jump, to where ``_placed`` says."""
 
 
-def _unit(rng: np.random.Generator, leaf: bool) -> Unit:
-    """One random instruction, or the two of an indirect jump."""
+def _unit(rng: np.random.Generator, bases: tuple[int, ...], leaf: bool) -> Unit:
+    """One random instruction, or the two of an indirect jump. ``bases``: registers that loads start from."""
     rd, rs1, rs2 = (int(rng.choice(FREE)) for _ in range(3))
     match rng.choice(KINDS, p=WEIGHTS):
         case "load":
             name = str(rng.choice(list(LOADS)))
-            return [(name, rd if rng.integers(8) else 0, *_address(rng, LOADS[name], (A0, A1, SP)))]
+            return [(name, rd if rng.integers(8) else 0, *_address(rng, LOADS[name], bases))]
         case "store":
             name = str(rng.choice(list(STORES)))
             base, _, offset = _address(rng, STORES[name], (A0, SP))

@@ -31,7 +31,8 @@ JUMPS = ("jal", "jalr")
 
 @dataclass(frozen=True)
 class CycleModel:
-    """What each instruction costs on one engine. ``overhead`` is the constant of the measuring window.
+    """What each instruction costs on one engine. ``overhead`` is the constant of the measuring window, ``table_wait``
+    what a load from the constants takes more than ``step`` says.
 
     ``exact``: equal to the RTL, as far as tested; otherwise each step is an upper bound, and so is their sum.
     """
@@ -45,6 +46,7 @@ class CycleModel:
     data_wait: int
     exact: bool
     overhead: int = 0
+    table_wait: int = 0
 
     @property
     def kind(self) -> Literal["exact", "bounded"]:
@@ -104,13 +106,14 @@ def cycle_model(profile: Profile) -> CycleModel:
             f"profile {profile.name} has a cache, which the proofs' model of cycles has not; "
             "prove on a profile of the same core without one"
         )
-    if profile.table_memory is not None:
-        raise InputError(
-            f"profile {profile.name} has a memory for tables, which the proofs' model of cycles has not; "
-            "prove on a profile of the same core without one"
-        )
     product, high_product = MULTIPLIERS[core.multiplier]
     fetch, data = profile.instruction_memory.wait_states, profile.data_memory.wait_states
+    tables = data if profile.table_memory is None else profile.table_memory.wait_states
+    if tables != data and core.writeback_stage:
+        raise InputError(
+            f"profile {profile.name} has a memory for tables behind a write-back stage, for which there is no model "
+            "of its cycles; prove on a profile without that memory"
+        )
     data_exact = data == 0 or core.branch_target_alu or not core.writeback_stage
     return CycleModel(
         profile=profile.name,
@@ -120,5 +123,6 @@ def cycle_model(profile: Profile) -> CycleModel:
         writeback_stage=core.writeback_stage,
         instruction_wait=fetch,
         data_wait=data,
+        table_wait=tables - data,
         exact=core.multiplier != "slow" and fetch == 0 and data_exact,
     )

@@ -109,6 +109,8 @@ class Simulator:
             if instruction.rd:
                 registers[instruction.rd] = value
             cycles += self.model.step(instruction, taken, before)
+            if name in LOADS and self._constant(a + instruction.imm & WORD):
+                cycles += self.model.table_wait
             before, pc = instruction, following
         raise ExecutionFault(f"no return within {STEP_LIMIT} instructions, last at {pc:#x}")
 
@@ -139,6 +141,9 @@ class Simulator:
         at = address - memory_map.DATA_BASE
         signed = instruction.name in ("lb", "lh")
         return int.from_bytes(data[at : at + size], "little", signed=signed) & WORD
+
+    def _constant(self, address: int) -> bool:
+        return self._regions[-1].low <= address < self._regions[-1].high
 
     def _store(self, data: bytearray, instruction: Instruction, address: int, value: int) -> None:
         size = STORES[instruction.name]

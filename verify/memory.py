@@ -8,7 +8,7 @@ import numpy as np
 
 from verify.expressions import FIRST, UNKNOWN, WORD, signed
 from verify.failures import Refused
-from verify.lanes import Ints, Lanes, words
+from verify.lanes import Bools, Ints, Lanes, words
 from verify.machine import LOADS, STORES, Instruction
 from verify.state import State
 
@@ -24,6 +24,11 @@ def address_of(state: State, word: int) -> Address | None:
     if len(terms) == 1 and terms[0][1] == 1 and terms[0][0] in state.pointers:
         return state.pointers[terms[0][0]], signed(constant)
     return None
+
+
+def from_constants(address: Ints) -> Bools:
+    """Which of the addresses of a load are of the constants."""
+    return (address >= 0) & (address < FIRST)
 
 
 def load(state: State, lanes: Lanes, i: Instruction, address: Ints) -> Ints:

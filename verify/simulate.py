@@ -16,7 +16,7 @@ from verify.forks import compare, split_addresses
 from verify.graph import KEPT, RA, SP, Graph
 from verify.lanes import Bools, Ints, Lanes, joined, words
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
-from verify.memory import load, store
+from verify.memory import from_constants, load, store
 from verify.spans import Spans, products
 from verify.state import State
 
@@ -71,7 +71,7 @@ def walk(
             raise Refused("too-large", i.address, f"more than {most_lanes} cells at {i.address:#x}")
         before = len(lanes)
         try:
-            lanes, taken, bytes_below = _step(state, lanes, i, position.following, graph, stack_limit)
+            lanes, taken, bytes_below = _step(state, lanes, i, position.following, graph, model, stack_limit)
         except Refused as error:
             raise Refused(error.failure.kind, error.failure.address or i.address, error.failure.text) from None
         result.stack_bytes = max(result.stack_bytes, bytes_below)
@@ -93,7 +93,13 @@ def walk(
 
 
 def _step(
-    state: State, lanes: Lanes, i: Instruction, following: list[int], graph: Graph, stack_limit: int
+    state: State,
+    lanes: Lanes,
+    i: Instruction,
+    following: list[int],
+    graph: Graph,
+    model: CycleModel,
+    stack_limit: int,
 ) -> tuple[Lanes, Bools, int]:
     """Execute one instruction: the lanes after it (more where a comparison split some), branches taken, stack bytes."""
     taken = np.zeros(len(lanes), dtype=bool)
@@ -122,6 +128,8 @@ def _step(
     elif i.name in LOADS:
         lanes, address = split_addresses(state, lanes, words(state.pool, "add", a, constant(i.imm)), LOADS[i.name])
         value = load(state, lanes, i, address)
+        if model.table_wait:
+            lanes.cycles = lanes.cycles + model.table_wait * from_constants(address)
     elif i.name in STORES:
         below = store(state, lanes, i, words(state.pool, "add", a, constant(i.imm)), b, stack_limit)
     elif i.name in BRANCHES:

@@ -84,7 +84,7 @@ def test_a_model_says_whether_it_is_exact(
     assert cycle_model(profile_with(tmp_path, name, fetch, data, **core)).exact is exact
 
 
-@pytest.mark.parametrize("name", ["ibex-small", "ibex-maxperf"])
+@pytest.mark.parametrize("name", ["ibex-small", "ibex-maxperf", "connectx6dx-proxy"])
 def test_the_shipped_engines_take_exactly_what_the_model_says(name: str) -> None:
     found = calibrate(load_profile(name), programs=12, calls=12)
     assert (found.model, found.above, found.below, found.wrong) == ("exact", 0, 0, 0)
@@ -109,11 +109,21 @@ def test_wait_states_are_exact_or_bounded(tmp_path: Path, name: str, fetch: int,
         ("ibex-small", {"overhead": -1}),
         ("ibex-maxperf", {"writeback_stage": False}),
         ("ibex-maxperf", {"high_product": 1}),
+        ("connectx6dx-proxy", {"table_wait": 53}),
+        ("connectx6dx-proxy", {"table_wait": 55}),
     ],
 )
 def test_a_wrong_figure_is_found(name: str, figure: dict[str, int]) -> None:
     model: CycleModel = replace(cycle_model(load_profile(name)), **figure)  # type: ignore[arg-type]
     assert not calibrate(load_profile(name), programs=3, calls=4, model=model).holds
+
+
+def test_tables_behind_a_write_back_stage_have_no_model(tmp_path: Path) -> None:
+    path = tmp_path / "tables.toml"
+    tables = '[table_memory]\nwait_states = 3\nreason = "a test of waits"\n'
+    path.write_text((PROFILE_FOLDER / "ibex-maxperf.toml").read_text() + tables)
+    with pytest.raises(InputError, match="memory for tables behind a write-back stage"):
+        cycle_model(load_profile(path))
 
 
 def test_the_same_seed_makes_the_same_calibration() -> None:

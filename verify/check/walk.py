@@ -92,7 +92,9 @@ def step(code: Code, lane: Lane) -> Iterator[Lane]:
             yield _after(code, after, i, ite(side, const(1), const(0)), lane.pc + 4)
     elif i.name in LOADS:
         for after, region, offset in _places(code, lane, i):
-            yield _after(code, after, i, _load(code, after, i, region, offset), lane.pc + 4)
+            wait = code.model.table_wait if region == "constants" else 0
+            loaded = replace(after, cycles=after.cycles + wait)
+            yield _after(code, loaded, i, _load(code, after, i, region, offset), lane.pc + 4)
     elif i.name in STORES:
         yield _after(code, _store(code, lane, i), i, None, lane.pc + 4)
     elif i.name == "jal":
