@@ -15,7 +15,18 @@ from codegen.networks.printer import inputs_of
 from codegen.vectors import Vectors
 from codegen.vectors import make as make_common
 from spec.interpret import evaluate, trace
-from spec.network import ACTION_STEP_BITS, GATE_BITS, GATE_MAX, TANH_STEP_BITS, Integers, Lstm, Network
+from spec.network import (
+    ACTION_STEP_BITS,
+    GATE_BITS,
+    GATE_MAX,
+    TANH_Q15,
+    TANH_STEP_BITS,
+    UNIT_BITS,
+    Integers,
+    Lstm,
+    Network,
+    tanh_of,
+)
 from spec.program import Op, Program
 
 CANDIDATES = 4096
@@ -39,6 +50,9 @@ def make(program: Program, defaults: dict[str, int], *, seed: int) -> tuple[Vect
     candidates = [("network:case", plausible(program, defaults, rng)) for _ in range(CANDIDATES // 2)]
     candidates += [("network:case", anything(program, rng)) for _ in range(CANDIDATES // 4)]
     candidates += [("network:case", _near_rest(program, defaults, rng)) for _ in range(CANDIDATES // 4)]
+    candidates += [
+        ("network:case", _full_cells(program, row, rng)) for _, row in candidates[:: 1 if network.lstm else 99]
+    ]
     rows += [candidates[index] for index in new_cases(_cases_of(program, [row for _, row in candidates]))]
     vectors, _ = make_common(program, defaults, seed=seed, more=rows)
     return vectors, _entries(network, _operands(program, {key: vectors.columns[key] for key in keys(program)}))
@@ -65,7 +79,8 @@ def cases(network: Network, operands: Integers) -> Integers:
         more, x = _lstm_cases(network.lstm, x, operands[:, network.inputs :])
         found += more
     z = network.output(x)
-    return np.concatenate([*found, _side(z), _action_place(z)], axis=1)
+    table = np.array(network.action, dtype=np.int64)
+    return np.concatenate([*found, _side(z), _action_place(z), _last_bit(table, z + 2**15, ACTION_STEP_BITS)], axis=1)
 
 
 def _lstm_cases(lstm: Lstm, x: Integers, state: Integers) -> tuple[list[Integers], Integers]:
@@ -77,11 +92,26 @@ def _lstm_cases(lstm: Lstm, x: Integers, state: Integers) -> tuple[list[Integers
     entry = np.sort(_tanh_place(z), axis=1)[:, [0, lstm.units, -1]]
     sides = [_side(z), _side(spread), (np.abs(new_cell) == GATE_MAX).astype(np.int64)]
     ends = (np.abs(new_hidden) == lstm.hidden_max).astype(np.int64) * np.sign(new_hidden)
-    return [*sides, ends, entry, _tanh_place(spread)[:, :1]], new_hidden
+    # Of a hidden value at its end, whether it had to be clamped: both factors are then nearly 1.
+    gate = ((1 << UNIT_BITS) + tanh_of(np.clip(z[:, 3 * lstm.units :], -GATE_MAX, GATE_MAX))) >> 1
+    size = np.abs(gate * tanh_of(np.clip(spread, -GATE_MAX, GATE_MAX)))
+    clamped = ends * (size > (2 * lstm.hidden_max + 1) << (2 * UNIT_BITS - lstm.hidden_bits - 1))
+    table = np.array(TANH_Q15, dtype=np.int64)
+    bits = [_last_bit(table, np.abs(values), TANH_STEP_BITS) for values in (z[:, : lstm.units], spread)]
+    return [*sides, ends, clamped, entry, _tanh_place(spread)[:, :1], *bits], new_hidden
 
 
 def _side(z: Integers) -> Integers:
     return np.asarray(np.sign(z) * (1 + (np.abs(z) > GATE_MAX)), dtype=np.int64)
+
+
+def _last_bit(table: Integers, size: Integers, bits: int) -> Integers:
+    """Where an interpolated value is just rounded up, or just not: 2, 1, else 0."""
+    held = np.clip(size, 0, (1 << bits) * (len(table) - 1) - 1)
+    place, rest = held >> bits, held & ((1 << bits) - 1)
+    part = ((table[place + 1] - table[place]) * rest) & ((1 << bits) - 1)
+    half = 1 << (bits - 1)
+    return np.asarray(2 * (part == half) + (part == half - 1), dtype=np.int64)
 
 
 def _tanh_place(z: Integers) -> Integers:
@@ -143,6 +173,12 @@ def _near_rest(program: Program, defaults: dict[str, int], rng: np.random.Genera
             reach = 60 if s.storage == "int8" else int(2 ** rng.uniform(2, 14))
             row[f"flow.{s.name}"] = int(rng.integers(-reach, reach + 1)) if s.storage != "uint16" else 0
     return row
+
+
+def _full_cells(program: Program, row: Row, rng: np.random.Generator) -> Row:
+    """The same with every cell at one of its ends, as after a long time of one kind of congestion."""
+    cells = [f"flow.{s.name}" for s in program.state if s.name.startswith("cell_")]
+    return row | {key: int(rng.choice([-GATE_MAX, GATE_MAX])) for key in cells}
 
 
 def _largest_sums(

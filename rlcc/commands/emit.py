@@ -91,8 +91,8 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
 
     if "rollouts" not in chosen:
         raise InputError(
-            f"--form {chosen['form']} is calibrated on recorded decisions; make them with rlcc rollout and name them with "
-            "--rollouts"
+            f"--form {chosen['form']} is calibrated on recorded decisions; make them with rlcc rollout and name them "
+            "with --rollouts"
         )
     check_place(out, KIND)
     teacher = load(source)

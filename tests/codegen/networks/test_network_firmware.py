@@ -1,0 +1,245 @@
+"""The emitted folder: its C is the program on the host and on the core, and no error in it goes unseen."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawn_teachers import CONGESTION, LSTM, drawn, emission_of
+
+from codegen.networks.emit import emit_network
+from codegen.networks.printer import inputs_of
+from codegen.networks.quantise import Bits
+from codegen.networks.vectors import cases
+from codegen.targets import TARGETS
+from emulator.firmware import read_firmware
+from emulator.host import host_compilers, run_on_host
+from emulator.run import emulate
+from emulator.shared import shared_library
+from netsim import simulate
+from netsim.policies import compiled
+from rlcc.commands.emit import command
+from spec.documents import load_json
+from spec.errors import InputError
+from spec.interpret import evaluate, trace
+from spec.network_policy import load_decider
+from spec.program import Program
+from spec.records import Trajectories
+from spec.signals import EVENT_NAMES
+
+FILES = {
+    *("rlcc_policy.c", "rlcc_policy.h", "rlcc_policy.mk", "rlcc_selftest.c", "vectors.csv", "vectors.inc"),
+    *("program.json", "network.json", "README.md", "rlcc_main_loop.c"),
+}
+WIDE = [
+    ({"kind": "mlp", "hidden": [9, 7], "bias": True}, Bits(8, 8), None),
+    ({"kind": "lstm", "hidden": [5, 4], "lstm": 6, "bias": True}, Bits(16, 16), None),
+    ({"kind": "lstm", "hidden": [], "lstm": 4, "bias": True}, Bits(8, 8), None),
+    ({"kind": "mlp", "hidden": [], "bias": True}, Bits(), {"kind": "multiplier", "low": 0.5, "high": 3.0}),
+]
+
+
+@pytest.mark.parametrize("name", ["mlp", "lstm"])
+@pytest.mark.parametrize("compiler", list(host_compilers()))
+def test_the_c_is_the_program_on_the_host(folders, name, compiler):
+    report = run_on_host(folders[name], compiler=compiler)
+    assert report.passed, report
+
+
+@pytest.mark.parametrize("name", ["mlp", "lstm"])
+def test_the_c_is_the_program_on_the_core(folders, name):
+    report = emulate(folders[name], profile="ibex-small")
+    assert report.cycles is not None
+    assert report.mismatches == 0
+    assert report.fault is None
+    assert report.stack_bytes_measured < 512
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("architecture", "bits", "action"), WIDE)
+def test_other_shapes_and_widths_are_the_program_too(tmp_path, architecture, bits, action):
+    teacher = drawn(architecture, **({"action": action} if action else {}))
+    emission = emission_of(teacher.policy, bits=bits)
+    emit_network(teacher.quantised(bits=bits), "cd" * 32, tmp_path / "firmware", emission)
+    for compiler in host_compilers():
+        report = run_on_host(tmp_path / "firmware", compiler=compiler)
+        assert report.passed, report
+    for profile in ("ibex-small", "ibex-maxperf"):
+        assert emulate(tmp_path / "firmware", profile=profile).mismatches == 0
+
+
+MUTANTS = {
+    "rounding off by one": (r"\(int32_t\)high - \(int32_t\)half", "(int32_t)high - (int32_t)half + 1"),
+    "half a step lost": (r"(fc0_bias\[row\])", r"\1 - 1000"),
+    "one weight": (r"(fc0_weights\[\d+\]\[\d+\] = \{\s+\{-?\d+)", r"\1 + 1"),
+    "one bias of the output": (r"(output_bias\[1\] = \{\s+-?\d+)", r"\1 + 900"),
+    "a scale": (r"(output_scale\[1\] = \{\s+\d+U)", r"\1 + 65536U"),
+    "no ReLU": (r"(fc0_scale\[row\]\)), 0, ", r"\1, -32768, "),
+    "action half a step up": (r"128U\) >> 8U", "129U) >> 8U"),
+    "an action one entry on": (r"raised >> 8U", "(raised + 1U) >> 8U"),
+    "inputs swapped": (r"inputs\[(\d)\] = \{(\S+), (\S+?)([,}])", r"inputs[\1] = {\3, \2\4"),
+    "a root's last bit": (r"(more_\d+ = half_\d+ \+ )1U", r"\g<1>0U"),
+    "saturated too early": (r"(?<=, )32767\)(?=;\n    \}\n\})", "255)"),
+}
+LSTM_MUTANTS = {
+    "gates swapped": (r"row \+ 3U\]\);", "row + 9U]);"),
+    "tanh for sigmoid": (r"o = rlcc_sigmoid", "o = rlcc_tanh"),
+    "a cell's wrong shift": (r"\+ 16384, 15U", "+ 16384, 14U"),
+    "a cell's half step": (r"kept \+ added \+ 16384", "kept + added + 16383"),
+    "hidden rounded down": (r"spread\) \+ \d+, ", "spread), "),
+    "hidden not clamped": (r"rlcc_clamped\(h, -127, 127\)", "h"),
+    "sigmoid too large": (r"rlcc_tanh\(z\) \+ 32768", "rlcc_tanh(z) + 32770"),
+    "tanh between its entries": (r"\+ 64U\) >> 7U", ") >> 7U"),
+    "one entry of tanh": (r"(tanh_q15\[257\] = \{\s+0, 1024, )2045", r"\g<1>2046"),
+    "state not written": (r"cell\[row\] = \(int16_t\)c;", "(void)c;"),
+    "old state forgotten": (r"int32_t known = 0;", "int32_t known = 1;"),
+    "one recurrent weight": (r"(recurrent_weights\[\d+\]\[\d+\] = \{\s+\{-?\d+)", r"\1 + 1"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"), [("mlp", m) for m in MUTANTS] + [("lstm", m) for m in {**MUTANTS, **LSTM_MUTANTS}]
+)
+def test_no_error_in_the_c_goes_unseen(folders, name, mutant, tmp_path_factory, host_compiler, run):
+    pattern, replacement = {**MUTANTS, **LSTM_MUTANTS}[mutant]
+    text = (folders[name] / "rlcc_policy.c").read_text()
+    changed, count = re.subn(pattern, replacement, text, count=1)
+    assert count == 1, f"nothing to change for {mutant!r}"
+    place = tmp_path_factory.getbasetemp() / f"selftest-{name}"
+    place.mkdir(exist_ok=True)
+    vectors, source, binary = place / "selftest.o", place / "mutant.c", place / "mutant"
+    include = f"-I{folders[name]}"
+    if not vectors.exists():
+        built = run(*host_compiler, "-O0", "-c", folders[name] / "rlcc_selftest.c", "-o", vectors)
+        assert built.returncode == 0, built.stderr
+    source.write_text(changed)
+    built = run(*host_compiler, "-O0", "-fwrapv", include, source, vectors, "-o", binary)
+    assert built.returncode == 0, built.stderr
+    assert run(binary).returncode == 1, mutant
+
+
+def test_the_folder_is_whole_read_back_and_the_same_each_time(folders, tmp_path):
+    teacher = drawn(LSTM)
+    details = emit_network(teacher.quantised(), "cd" * 32, tmp_path / "again", emission_of(teacher.policy))
+    assert {p.name for p in (tmp_path / "again").iterdir()} == FILES | {"manifest.json"}
+    for file in (tmp_path / "again").iterdir():
+        assert file.read_bytes() == (folders["lstm"] / file.name).read_bytes(), file.name
+    firmware = read_firmware(tmp_path / "again")
+    policy = load_decider(tmp_path / "again")
+    assert policy.program() == Program.from_json(load_json(tmp_path / "again" / "program.json"))
+    assert firmware.context_bytes == details["context_bytes"] == 16  # rate, action, 3 cells, 3 hidden values
+    assert details["form"]["form"] == "lstm-int8"
+    text = (tmp_path / "again" / "rlcc_policy.c").read_text()
+    assert not re.search(r"\b(float|double|malloc|memcpy)\b| / | % ", re.sub(r"/\*.*?\*/|//.*", "", text, flags=re.S))
+    header = (tmp_path / "again" / "rlcc_policy.h").read_text()
+    assert "int8_t hidden[3];" in header
+    assert "int16_t cell[3];" in header
+
+
+def test_vectors_reach_both_sides_of_whatever_the_network_does(folders):
+    firmware = read_firmware(folders["lstm"])
+    program = load_decider(folders["lstm"]).program()
+    network = program.network
+    columns = {f"flow.{k}": v for k, v in firmware.vectors.columns()[2].items()}
+    for k in range(3):
+        assert {-128, 127} <= set(columns[f"flow.hidden_{k}"].tolist())
+        assert {-32768, 32767} <= set(columns[f"flow.cell_{k}"].tolist())
+    values = trace(program, *firmware.vectors.columns())
+    seen = cases(network, np.stack([values[a] for a in inputs_of(program)], axis=1))
+    gates = seen[:, network.layers[0].matrix.shape[0] :][:, : 4 * network.units]
+    both = [{-1, 1} <= set(np.sign(column).tolist()) for column in gates.T]
+    assert sum(both) >= 0.7 * len(both)  # some gates know one side only
+    kinds = {kind.split(" ")[0] for kind in firmware.vectors.kinds}
+    assert {"network:walk", "network:case", "network:cells", "random", "random:any"} <= kinds
+
+
+def test_in_the_network_the_c_decides_as_the_program(folders):
+    """Many flows, decision by decision: the context the simulator keeps is the program's."""
+    policy = load_decider(folders["lstm"])
+    program, params = policy.program(), policy.params()
+    with shared_library(folders["lstm"]) as library:
+        result = simulate(
+            "many-to-one:8",
+            compiled(library, params),
+            seed=3,
+            duration_ps=2 * 10**9,
+            window_ps=(0, 2 * 10**9),
+            record=True,
+        )
+    runs = Trajectories.of(result.records)
+    columns = runs.columns
+    assert len(runs) > 100
+    state = {s.name: np.zeros(1, dtype=np.int64) for s in program.state}
+    for row in range(len(runs)):
+        if runs.position[row] == 0:
+            state = {name: np.zeros(1, dtype=np.int64) for name in state}
+        else:
+            assert state["rate_q30"][0] == columns["rate_q30"][row]
+        _, state = evaluate(program, {name: int(columns[name][row]) for name in EVENT_NAMES}, params, state)
+
+
+def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):
+    large = drawn({"kind": "lstm", "hidden": [4], "lstm": 16, "bias": True})
+    policy = large.quantised()
+    with pytest.raises(
+        InputError, match="32 state values of the LSTM in the flow context of drawn: 60 bytes, 4 of them"
+    ):
+        emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="doca-pcc"))
+    with pytest.raises(InputError, match="do not fit into the 50 that generic keeps a flow; distil it"):
+        emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, context_bytes=50))
+    with pytest.raises(InputError, match="linux-bpf takes trees only"):
+        emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="linux-bpf"))
+    assert not list(tmp_path.iterdir())
+    details = emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="all"))
+    assert set(details["left_out"]) == {"doca-pcc", "linux-bpf"}
+    assert (tmp_path / "out" / "connectx6dx" / "rlcc_rl_algo.c").is_file()
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name != "linux-bpf"])
+def test_adapters_compile_around_a_network(tmp_path, target, host_compiler, run):
+    teacher = drawn(LSTM, features=[CONGESTION, {"kind": "previous_action"}])
+    emit_network(teacher.quantised(), "cd" * 32, tmp_path / "out", emission_of(teacher.policy, target=target))
+    sources = [p for p in (tmp_path / "out").glob("*.c") if p.name != "rlcc_selftest.c"]
+    flags = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror", "-fsyntax-only")
+    done = run(*host_compiler, *flags, *sources)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_command_emits_without_torch(tmp_path):
+    """Rollouts of a small network, then the fixture's MLP as firmware, in a process of its own."""
+    root = Path(__file__).resolve().parents[3]
+    teacher = root / "fixtures" / "teachers" / "rl-cc-mlp"
+    script = f"""
+import sys
+from rlcc.commands.emit import command
+from rlcc.commands.rollout import command as rollout
+teacher, place = {str(teacher)!r}, {str(tmp_path)!r}
+watch = [teacher, "--scenario", "many-to-one:4", "--duration", "3ms", "--out", place + "/r"]
+rollout.main(watch, standalone_mode=False)
+emit = [teacher, "--form", "mlp-int8", "--rollouts", place + "/r", "--out", place + "/f"]
+command.main(emit, standalone_mode=False)
+print([m for m in ("torch", "catboost", "matplotlib") if m in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("[]")
+    assert load_decider(tmp_path / "f").report["held_out"]["p99"] < 0.02
+    assert load_json(tmp_path / "f" / "manifest.json")["parents"].keys() == {"teacher", "rollouts"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--form", "mlp-int8"], "calibrated on recorded decisions"),
+        (["--form", "mlp-int8", "--rollouts", ".", "--fix", "x"], "--fix is of trees"),
+        (["--form", "mlp-int8", "--rollouts", ".", "--grid", "x"], "--grid is of trees"),
+        (["--context-bytes", "48"], "--context-bytes is of networks"),
+    ],
+)
+def test_options_of_the_other_kind_are_one_sentence(tmp_path, arguments, says):
+    teacher = str(Path(__file__).resolve().parents[3] / "fixtures" / "teachers" / "rl-cc-mlp")
+    with pytest.raises(InputError, match=says):
+        command.main([teacher, *arguments, "--out", str(tmp_path / "out")], standalone_mode=False)
+    assert not (tmp_path / "out").exists()
