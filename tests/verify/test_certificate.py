@@ -39,7 +39,7 @@ def verify(*arguments: object) -> tuple[int, str]:
     return done.return_value, done.output
 
 
-@pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf"])
+@pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf", "connectx6dx-proxy"])
 def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Path, profile: str) -> None:
     files = [tmp_path / name / "certificate.json" for name in ("a", "b")]
     for path in files:
