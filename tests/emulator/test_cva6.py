@@ -1,9 +1,12 @@
 """CVA6 with caches of its own: equality, what misses cost in each state, refused accesses, the edits of its RTL."""
 
+import ctypes
 import re
+import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from emulator import emulate, load_profile
 from emulator.compile import compile_policy, find_gcc, link_program
 from emulator.cores.cva6 import NO_TRACE, _constants, _edited
+from emulator.decider import rtl_decider
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import check_code, read_image
@@ -170,6 +174,37 @@ def test_what_leaves_its_bounds_is_named(body: str) -> None:
 
 def test_stack_is_measured() -> None:
     assert run("addi sp, sp, -32; sd a0, 8(sp); addi sp, sp, 32", "hot").stack_bytes == 24
+
+
+class Face(ctypes.Structure):
+    """rlcc_decider of spec/include/rlcc_decider.h."""
+
+    _fields_ = [
+        ("version", ctypes.c_uint32),
+        ("context_bytes", ctypes.c_uint32),
+        ("self", ctypes.c_void_p),
+        ("decide", ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_void_p] * 4, ctypes.POINTER(ctypes.c_uint32))),
+    ]
+
+
+def test_flows_take_turns_in_the_loop(firmware_folder: Maker, good_vectors: list[Any]) -> None:
+    """Two flows, each with its own context: what they decide is the policy's, and a change of flows costs a miss."""
+    _, sent, response, recip, rate, action, seen, *expected = good_vectors[1]
+    event, params = struct.pack("<II", sent, response), struct.pack("<I", recip)
+    with rtl_decider(firmware_folder(), "bluefield3-proxy") as decider:
+        face = Face.from_address(decider.address)
+        flows = [ctypes.create_string_buffer(struct.pack("<IhH", rate, action, seen), 8) for _ in range(2)]
+        cycles = []
+        for turn, flow in enumerate([0, 0, 0, 0, 1, 0, 1, 1]):
+            result = ctypes.c_uint32()
+            if turn in (0, 4):
+                flows[flow].raw = struct.pack("<IhH", rate, action, seen)
+            cycles.append(face.decide(face.self, flows[flow], event, params, ctypes.byref(result)))
+            if turn in (0, 4):
+                assert [result.value, *struct.unpack("<IhH", flows[flow].raw)] == expected
+    same, changed = cycles[3], cycles[5]
+    assert 40 < changed - same < 40 + 30
+    assert cycles[7] == same
 
 
 CONTRADICTIONS = [
