@@ -40,6 +40,7 @@ CAUSES = {  # mcause, RISC-V privileged specification
 CALLED = [  # the fields of Called in emulator/bench/called.hpp
     *(("cycles", "<u8"), ("returned", "<u4"), ("stack_low", "<u4")),
     *(("between", "<u4"), ("instruction_misses", "<u4"), ("data_misses", "<u4")),
+    ("entering", "<u4"),
 ]
 
 
@@ -55,9 +56,9 @@ class RtlFault:
 class RtlRun:
     """What the core did. The arrays are as long as the number of calls that returned.
 
-    ``between``: the cycles before each call since the one before it returned: the runner's own. ``instruction_misses``,
-    ``data_misses``: in the profile's caches during the call. ``by_address``: cycles of all calls by the instruction's
-    address, where asked for; they add up to the cycles.
+    ``between``: the cycles before each call since the one before it returned: the runner's own. ``entering``: of these,
+    from the call to the entry. ``instruction_misses``, ``data_misses``: in the profile's caches during the call.
+    ``by_address``: cycles of all calls by the instruction's address, where asked for; they add up to the cycles.
     """
 
     cycles: NDArray[np.uint64]
@@ -68,6 +69,7 @@ class RtlRun:
     between: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     instruction_misses: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     data_misses: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    entering: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     by_address: dict[int, int] | None = None
 
 
@@ -127,6 +129,7 @@ def run_on_core(
         between=result["between"],
         instruction_misses=result["instruction_misses"],
         data_misses=result["data_misses"],
+        entering=result["entering"],
         by_address=_by_address(profiles, image) if by_address else None,
     )
 

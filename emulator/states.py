@@ -31,8 +31,11 @@ def measured_states(
     costs = {"hot": _cost(profile, hot, hot.cycles)}
     for name, done in runs.items():
         if done.fault is None and len(done.cycles):
-            between = done.between.astype(np.uint64) if name == "back-to-back" else np.uint64(0)
-            costs[name] = _cost(profile, done, done.cycles + between)
+            if name == "back-to-back":
+                more = done.between.astype(np.uint64)
+            else:  # the function's first line came before its first instruction could stand anywhere
+                more = (done.entering - hot.entering.min()).astype(np.uint64)
+            costs[name] = _cost(profile, done, done.cycles + more)
     runner = runs["back-to-back"].between
     return costs, round(float(runner.mean()), 3) if len(runner) else None
 

@@ -84,16 +84,30 @@ def validate(model: type[M], data: Any, where: str) -> M:
         return model.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        steps = [str(step) for step in first["loc"] if not str(step).startswith("function-")]
-        key = ".".join(steps) or "the document"
+        key = ".".join(_steps(first["loc"], data, missing=first["type"] == "missing")) or "the document"
         reason = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
             reason = "no such key; see the documentation of this file for those there are"
         elif first["type"] == "missing":
             reason = "is missing"
         elif first["type"] == "union_tag_invalid":
+            key += ".kind"
             reason = f"{first['input'].get('kind')!r} is unknown; choose one of {first['ctx']['expected_tags']}"
         raise InputError(f"{where}: {key}: {reason}") from None
+
+
+def _steps(location: tuple[int | str, ...], data: Any, missing: bool) -> list[str]:
+    """The keys that lead to an error; what the checker puts between (a validator's name, a union's kind) is none."""
+    steps = []
+    for n, step in enumerate(location):
+        if isinstance(data, dict) and step not in data and not (missing and n == len(location) - 1):
+            continue
+        steps.append(str(step))
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            data = None
+    return steps
 
 
 def read_text(path: Path) -> str:

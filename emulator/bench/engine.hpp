@@ -119,8 +119,10 @@ private:
       ++called_.cycles;
       if (by_address_ && job_.text.covers(pc_, 2))
         ++by_address_[(pc_ - job_.text.low) / 2];
-    } else
+    } else {
       ++between_;
+      ++entering_;
+    }
     if (core_->trap_o) // a core without exceptions stops
       throw Fault("trap", pc_, 0, unknown_cause);
     if (core_->instr_gnt_o)
@@ -132,10 +134,13 @@ private:
   }
 
   void follow(uint32_t pc) {
+    if (pc != pc_ && pc == job_.back - 4) // the call
+      entering_ = 0;
     pc_ = pc;
     if (phase_ == Phase::before && pc == job_.entry) {
       phase_ = Phase::inside;
       called_.between = between_;
+      called_.entering = entering_;
       between_ = 0;
     } else if (phase_ == Phase::inside && pc == job_.back)
       phase_ = Phase::after;
@@ -147,10 +152,11 @@ private:
     const uint32_t address = core_->instr_addr_o;
     core_->instr_fault_i = !instruction_.holds(address, sizeof(InstructionWord));
     core_->instr_word_i = core_->instr_fault_i ? 0 : instruction_.word<InstructionWord>(address);
-    if (phase_ == Phase::before && job_.text.covers(address, 1))
+    const bool ours = job_.text.covers(address, 1); // the runner is not the policy: it leaves the caches alone
+    if (phase_ == Phase::before && address == (job_.entry & ~uint32_t(sizeof(InstructionWord) - 1)))
       begin();
     if (instruction_cache_) {
-      const uint32_t wait = instruction_cache_.read(address);
+      const uint32_t wait = ours ? instruction_cache_.read(address) : 0;
       called_.instruction_misses += wait != 0;
       core_->instr_wait_i = uint16_t(wait);
     }
@@ -186,7 +192,7 @@ private:
     if (!data_.holds(address, sizeof(DataWord)))
       throw Fault("bus", pc_, first);
     if (data_cache_)
-      core_->data_wait_i = core_->data_we_o ? 0 : load_wait(address);
+      core_->data_wait_i = core_->data_we_o || phase_ != Phase::inside ? 0 : load_wait(address);
     else if (job_.table_wait != job_.data_wait)
       core_->data_wait_i = uint16_t(job_.constants.covers(first, size) ? job_.table_wait : job_.data_wait);
     if (!core_->data_we_o) {
@@ -202,7 +208,7 @@ private:
 
   uint16_t load_wait(uint32_t address) {
     const uint32_t wait = data_cache_.read(address);
-    called_.data_misses += wait != 0 && phase_ == Phase::inside;
+    called_.data_misses += wait != 0;
     return uint16_t(wait);
   }
 
@@ -238,7 +244,7 @@ private:
   bool done_ = false;
   Called called_;
   uint64_t *by_address_ = nullptr;
-  uint32_t between_ = 0;
+  uint32_t between_ = 0, entering_ = 0;
   uint32_t pc_ = 0; // of the instruction that stands, or that stood last
   uint32_t trap_pc_ = 0, last_address_ = 0;
 };

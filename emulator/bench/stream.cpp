@@ -74,6 +74,7 @@ private:
     put(out_, called.between);
     put(out_, called.instruction_misses);
     put(out_, called.data_misses);
+    put(out_, called.entering);
     for (size_t i = 0; i < job_.blocks.size(); ++i)
       if (job_.blocks[i].writable)
         out_.write(reinterpret_cast<const char *>(engine_.block(i)), job_.blocks[i].size());

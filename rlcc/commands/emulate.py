@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import click
+from rich.table import Table
 
+from emulator.report import EmulationReport
 from rlcc import stages
-from rlcc.console import stage
+from rlcc.console import console, stage
 from rlcc.options import FOLDER
 from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, validate, write_atomically
@@ -30,9 +32,27 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, json_fil
         report = stages.emulate(firmware, engine, figures, progress)
     if report.slowest is not None:
         click.echo(f"slowest: vector {report.slowest.index} ({report.slowest.kind}), {report.slowest.cycles} cycles")
+        print_states(report)
     for wrong in (report.first_mismatch, report.fault, *report.forbidden):
         if wrong:
             click.echo(wrong)
     if json_file is not None:
         write_atomically(json_file, dump_json(report.to_json()))
     return 0 if report.passed else 1
+
+
+def print_states(report: EmulationReport) -> None:
+    """A row for each state of the caches."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for column in ("mean", "p99", "max cycles", "max us", "code misses", "data misses"):
+        table.add_column(column, justify="right")
+    for name, state in report.states.items():
+        cycles = state.cycles
+        times = (f"{cycles.mean:.1f}", str(cycles.p99), str(cycles.max), f"{state.microseconds['max']:.3f}")
+        table.add_row(name, *times, f"{state.instruction_misses:g}", f"{state.data_misses:g}")
+    console().print(table)
+    if report.runner_cycles is not None:
+        click.echo(f"back-to-back: from entry to entry; {report.runner_cycles:g} cycles of it are the runner's own")
+    if "cold" not in report.states:
+        click.echo("no cache on this engine: cold, and after another flow's decision, it is as fast as hot")
