@@ -56,8 +56,8 @@ def record(simulation: Simulation, until_ps: int, every_ps: int, flows: Sequence
     t, queue_rows, flow_rows, mean, drops = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     return Series(
         np.array(t, dtype=np.int64),
-        np.array(queue_rows, dtype=np.int64).reshape(-1, len(ports["backlog_bytes"])),
-        np.array(flow_rows, dtype=np.float64).reshape(-1, chosen.size),
+        np.array(queue_rows, dtype=np.int64).reshape(len(rows), len(ports["backlog_bytes"])),
+        np.array(flow_rows, dtype=np.float64).reshape(len(rows), chosen.size),
         np.array(mean, dtype=np.float64),
         np.array(drops, dtype=np.int64),
     )

@@ -75,3 +75,9 @@ def test_refusals(steering, flows):
     with pytest.raises(InputError, match="every 0 ps"):
         record(run, MS, 0)
     assert run.now_ps == 0
+
+
+def test_no_flow_need_be_kept(steering) -> None:
+    series = record(Simulation("many-to-one:2", steering(), seed=1), 3 * MS, MS, [])
+    assert series.flow_gbps.shape == (3, 0)
+    assert (series.mean_gbps > 0).all()
