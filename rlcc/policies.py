@@ -13,8 +13,10 @@ from rlcc.core_policy import CoreName, CorePolicy
 from spec.documents import load_json
 from spec.errors import InputError
 from spec.manifest import NAME, opened, sha256
+from spec.network_policy import NAME as NETWORK_NAME
+from spec.network_policy import NetworkPolicy, load_network_policy
 from spec.student import NAME as STUDENT_NAME
-from spec.student import load_student
+from spec.student import Student, load_student
 from teachers.load import load
 
 
@@ -51,10 +53,10 @@ def by_path(path: Path) -> Iterator[Named]:
         yield Named(student.name, kind, manifest.hash, program(student.program(), student.params()))
     elif kind == "firmware":
         manifest = opened(path, "firmware")
-        student = load_student(path / STUDENT_NAME)
+        source = _emitted_from(path)
         with shared_library(path) as library:
-            needs_int = reads_queues(student.program())
-            yield Named(student.name, kind, manifest.hash, compiled(library, student.params(), needs_int))
+            needs_int = reads_queues(source.program())
+            yield Named(source.name, kind, manifest.hash, compiled(library, source.params(), needs_int))
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
     else:
@@ -67,10 +69,17 @@ def on_core(path: Path, core: CoreName) -> Named:
     if (kind := kind_of(path)) != "firmware":
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
     manifest = opened(path, "firmware")
-    student = load_student(path / STUDENT_NAME)
-    policy = CorePolicy(path.resolve(), manifest.hash, core, student.params(), reads_queues(student.program()))
+    source = _emitted_from(path)
+    policy = CorePolicy(path.resolve(), manifest.hash, core, source.params(), reads_queues(source.program()))
     policy.check()
-    return Named(student.name, kind, manifest.hash, policy)
+    return Named(source.name, kind, manifest.hash, policy)
+
+
+def _emitted_from(firmware: Path) -> Student | NetworkPolicy:
+    """What a firmware folder is the C of: distilled trees, or a quantised network."""
+    if (firmware / NETWORK_NAME).is_file():
+        return load_network_policy(firmware / NETWORK_NAME)
+    return load_student(firmware / STUDENT_NAME)
 
 
 def kind_of(path: Path) -> str:
