@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from emulator import time_function
 from spec.manifest import writing
 
 HEADER = """\
@@ -125,3 +126,36 @@ def policy_source() -> str:
 def good_vectors() -> list[tuple[Any, ...]]:
     """Its vectors, for tests that edit them."""
     return list(VECTORS)
+
+
+SnippetTimer = Callable[..., int]
+
+
+def assembly(body: str) -> str:
+    """A C file whose only function, f, is this assembly and a return."""
+    lines = body.replace(";", "\\n")
+    return f'__asm__(".text\\n.globl f\\n.type f,@function\\nf:\\n{lines}\\nret\\n.size f,.-f");\n'
+
+
+@pytest.fixture
+def cycles(tmp_path: Path) -> SnippetTimer:
+    """Times a snippet of assembly and the return behind it on a profile's core."""
+
+    def timed(body: str, profile: str | Path, row: tuple[int, ...] = (5, 3, 0, 7)) -> int:
+        source = tmp_path / "snippet.c"
+        source.write_text(assembly(body))
+        return time_function(source, "f", [row], profile=profile).cycles.max
+
+    return timed
+
+
+@pytest.fixture
+def assembled(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes a snippet of assembly as the function f of a C file."""
+
+    def write(body: str) -> Path:
+        source = tmp_path / "snippet.c"
+        source.write_text(assembly(body))
+        return source
+
+    return write

@@ -4,6 +4,7 @@ A snippet's cost is what it adds to a function that only returns, so each row te
 anchors the definition itself: from the entry in ID/EX to the instruction after the call in ID/EX.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +17,7 @@ from spec.errors import InputError
 PROFILES = Path(__file__).parents[2] / "emulator" / "profiles"
 RETURN = 2  # a jump: one cycle and one bubble
 
-
-def function(body: str) -> str:
-    """A C file whose only function is this assembly."""
-    return f'__asm__(".text\\n.globl f\\n.type f,@function\\nf:\\n{body}\\nret\\n.size f,.-f");\n'
-
-
-def cycles(folder: Path, body: str, profile: str | Path, row: tuple[int, ...] = (5, 3, 0, 7)) -> int:
-    source = folder / "snippet.c"
-    source.write_text(function(body.replace(";", "\\n")))
-    return time_function(source, "f", [row], profile=profile).cycles.max
+SnippetTimer = Callable[..., int]
 
 
 SMALL = {
@@ -49,8 +41,8 @@ SMALL = {
 
 
 @pytest.mark.parametrize("body", SMALL)
-def test_small_core_follows_its_documented_timing(tmp_path: Path, body: str) -> None:
-    assert cycles(tmp_path, body, "ibex-small") == SMALL[body] + RETURN
+def test_small_core_follows_its_documented_timing(cycles: SnippetTimer, body: str) -> None:
+    assert cycles(body, "ibex-small") == SMALL[body] + RETURN
 
 
 MAXPERF = {
@@ -72,8 +64,8 @@ MAXPERF = {
 
 
 @pytest.mark.parametrize("body", MAXPERF)
-def test_maxperf_core_hides_what_it_should(tmp_path: Path, body: str) -> None:
-    assert cycles(tmp_path, body, "ibex-maxperf") == MAXPERF[body] + RETURN
+def test_maxperf_core_hides_what_it_should(cycles: SnippetTimer, body: str) -> None:
+    assert cycles(body, "ibex-maxperf") == MAXPERF[body] + RETURN
 
 
 def with_waits(folder: Path, instruction: int, data: int) -> Path:
@@ -88,19 +80,19 @@ def with_waits(folder: Path, instruction: int, data: int) -> Path:
 
 
 @pytest.mark.parametrize("wait", [1, 2, 7])
-def test_data_wait_states_lengthen_each_access(tmp_path: Path, wait: int) -> None:
+def test_data_wait_states_lengthen_each_access(tmp_path: Path, cycles: SnippetTimer, wait: int) -> None:
     path = with_waits(tmp_path, 0, wait)
-    assert cycles(tmp_path, "lw a1, 0(a0)", path) == 2 + wait + RETURN
-    assert cycles(tmp_path, "sw a0, -4(sp)", path) == 2 + wait + RETURN
-    assert cycles(tmp_path, "lw a1, 0(a0); lw a2, 4(a0); lw a3, 8(a0)", path) == 3 * (2 + wait) + RETURN
-    assert cycles(tmp_path, "lw a1, 2(a0)", path) == 2 * (2 + wait) - 1 + RETURN  # misaligned: two accesses
-    assert cycles(tmp_path, "addi a1, a0, 1", path) == 1 + RETURN
+    assert cycles("lw a1, 0(a0)", path) == 2 + wait + RETURN
+    assert cycles("sw a0, -4(sp)", path) == 2 + wait + RETURN
+    assert cycles("lw a1, 0(a0); lw a2, 4(a0); lw a3, 8(a0)", path) == 3 * (2 + wait) + RETURN
+    assert cycles("lw a1, 2(a0)", path) == 2 * (2 + wait) - 1 + RETURN  # misaligned: two accesses
+    assert cycles("addi a1, a0, 1", path) == 1 + RETURN
 
 
 @pytest.mark.parametrize("wait", [1, 3])
-def test_instruction_wait_states_slow_every_fetch(tmp_path: Path, wait: int) -> None:
+def test_instruction_wait_states_slow_every_fetch(tmp_path: Path, cycles: SnippetTimer, wait: int) -> None:
     path = with_waits(tmp_path, wait, 0)
-    straight = cycles(tmp_path, "; ".join(["nop"] * 40), path) - cycles(tmp_path, "; ".join(["nop"] * 20), path)
+    straight = cycles("; ".join(["nop"] * 40), path) - cycles("; ".join(["nop"] * 20), path)
     assert straight == 20 * (1 + wait)
 
 
@@ -122,10 +114,9 @@ def test_timing_returns_each_rows_result_and_cycles(tmp_path: Path) -> None:
     assert timing.code.stack_bytes == 0
 
 
-def test_time_does_not_depend_on_what_ran_before(tmp_path: Path) -> None:
+def test_time_does_not_depend_on_what_ran_before(assembled: Callable[[str], Path]) -> None:
     body = "lw a1, 0(a0); lw a2, 4(a0); blt a1, a2, 1f; mul a1, a1, a2; 1: sw a1, -4(sp)"
-    source = tmp_path / "snippet.c"
-    source.write_text(function(body.replace(";", "\\n")))
+    source = assembled(body)
     rng = np.random.default_rng(1)
     rows = rng.integers(-3, 4, size=(500, 2))
     for profile in ("ibex-small", "ibex-maxperf"):
@@ -159,6 +150,7 @@ def test_what_does_not_fit_the_engine_is_one_sentence(tmp_path: Path, memory: st
         f'int32_t f(const int32_t *x) {{ __asm__ volatile("{nops}"); return t[x[0]]; }}\n'
     )
     text = (PROFILES / "ibex-small.toml").read_text().replace("stack_bytes = 1024", "stack_bytes = 64")
+    text = text.replace("code_bytes = 16384", "code_bytes = 1024")
     first, second = text.split("[data_memory]")
     if memory == "instruction":
         first = first.replace("bytes = 65536", "bytes = 1024")

@@ -36,8 +36,8 @@ def test_slowest_vector_is_the_one_on_the_long_path(firmware_folder: Maker, good
 #include "rlcc_policy.h"
 uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params) {
   (void)params;
-  if (event->response_ns == 12345U)
-    __asm__ volatile("nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop\\n nop");
+  const volatile uint32_t *const slow = &event->request_sent_ns;
+  if (event->response_ns == 12345U) { (void)*slow; (void)*slow; (void)*slow; (void)*slow; (void)*slow; }
   flow->seen = (uint16_t)(flow->seen + 1U);
   return 1U;
 }
@@ -80,7 +80,7 @@ REFUSED = {
     "writable static data: 4 bytes": "static uint32_t n; (void)params; (void)event; n += flow->seen; return n;",
     "loop in rlcc_decide": (
         "uint32_t n = event->response_ns; (void)params; "
-        'while (n > 3U) { __asm__ volatile(""); n = n >> 1; } return n + flow->seen;'
+        "while (n > 3U) { n = (n >> 1) + *(const volatile uint32_t *)&event->request_sent_ns; } return n + flow->seen;"
     ),
     "indirect call": "return ((uint32_t (*)(uint32_t))event->response_ns)(params->base_rtt_recip_q32) + flow->seen;",
 }
@@ -101,8 +101,8 @@ FAULTS = {
     "store out of bounds": "((volatile uint32_t *)flow)[2] = 1U;",
     "load out of bounds": "(void)((const volatile uint32_t *)event)[2];",
     "access outside the memory": "*(volatile uint32_t *)0x40000000 = 1U;",
-    "the core trapped at rlcc_decide": '__asm__ volatile(".word 0");',
-    "no return within": '__asm__ volatile("1: j 1b");',
+    "the core trapped at rlcc_decide": "__builtin_trap();",
+    "no return within": "for (;;) { (void)*(const volatile uint32_t *)event; }",
 }
 
 
@@ -126,7 +126,7 @@ def test_context_over_the_engines_limit_is_refused(firmware_folder: Maker, tmp_p
 
 def test_stack_over_the_engines_limit_is_caught(firmware_folder: Maker, policy_source: str) -> None:
     hungry = policy_source.replace(
-        "return flow", 'uint32_t big[300]; big[0] = 1U; __asm__ volatile("" :: "r"(big) : "memory");\n  return flow'
+        "return flow", "volatile uint32_t big[300]; big[flow->seen & 7U] = 1U;\n  return flow"
     )
     report = emulate(firmware_folder(policy=hungry), profile="ibex-small")
     assert report.stack_bytes is not None
@@ -139,9 +139,8 @@ def test_stack_over_the_engines_limit_is_caught(firmware_folder: Maker, policy_s
 def test_static_stack_bounds_the_measured_one(firmware_folder: Maker, policy_source: str) -> None:
     inner = """\
 __attribute__((noinline)) static uint32_t inner(uint32_t x) {
-  uint32_t words[8] = {x, x, x, x, x, x, x, x};
-  __asm__ volatile("" :: "r"(words) : "memory");
-  return words[7];
+  volatile uint32_t words[8] = {x, x, x, x, x, x, x, x};
+  return words[x & 7U] + words[7] - words[7];
 }
 """
     calls = policy_source.replace("uint32_t rlcc_decide", inner + "uint32_t rlcc_decide")
@@ -214,3 +213,22 @@ def test_gcc_is_a_second_compiler(firmware_folder: Maker, profile: str) -> None:
     assert report.passed, report
     assert report.compiler == "gcc"
     assert report.compiler_version != emulate(folder, profile=profile).compiler_version
+
+
+@pytest.mark.parametrize(
+    ("limit", "what"), [("code_bytes = 64", "code of "), ("table_bytes = 0", "constant tables of 64 bytes")]
+)
+def test_code_and_tables_over_the_engines_limits_are_refused(
+    firmware_folder: Maker, policy_source: str, tmp_path: Path, limit: str, what: str
+) -> None:
+    key = limit.split(" = ")[0]
+    text = (Path(__file__).parents[2] / "emulator/profiles/ibex-small.toml").read_text()
+    small = tmp_path / "tiny.toml"
+    small.write_text(text.replace(f"{key} = 16384", limit))
+    table = "static const uint32_t table[16] = {1U, 5U, 2U, 7U, 1U, 5U, 2U, 7U, 1U, 5U, 2U, 7U, 1U, 5U, 2U, 7U};\n"
+    policy = policy_source.replace("uint32_t rlcc_decide", table + "uint32_t rlcc_decide")
+    policy = policy.replace("+ 7U", "+ 7U + 0U * table[flow->seen & 15U] + (table[flow->seen & 15U] >> 3)")
+    report = emulate(firmware_folder(policy=policy), profile=small)
+    assert [f for f in report.forbidden if f.startswith(what)] == list(report.forbidden)
+    assert report.forbidden
+    assert not report.passed

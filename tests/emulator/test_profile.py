@@ -41,7 +41,7 @@ def test_the_hash_ignores_comments_and_sees_values(tmp_path: Path) -> None:
         ("wait_states = 0", "wait_states = -1", "instruction_memory.wait_states"),
         ("wait_states = 0", "wait_states = true", "instruction_memory.wait_states"),
         ('kind = "ibex"', 'kind = "cortex-m0"', "core.kind"),
-        ('multiplier = "fast"', 'multiplier = "none"', "core.multiplier"),
+        ('multiplier = "fast"', 'multiplier = "none"', "core: isa = .* contradicts multiplier"),
         ('isa = "rv32im"', 'isa = "rv64gc"', "core.isa"),
         ("writeback_stage = false", "", "core.writeback_stage: is missing"),
         ("stack_bytes = 1024", "stack_bytes = 65536", "must be below data_memory.bytes"),
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, words: str) 
 
 
 def test_missing_profile_lists_what_there_is() -> None:
-    with pytest.raises(InputError, match="choose one of ibex-maxperf, ibex-small"):
+    with pytest.raises(InputError, match=r"choose one of .*ibex-maxperf, .*ibex-small, "):
         load_profile("ibex-huge")
     with pytest.raises(InputError, match="there is no file"):
         load_profile("./nowhere.toml")

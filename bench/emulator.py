@@ -1,0 +1,62 @@
+"""Decisions a second on the Verilated cores: wall and CPU time, one process and as many as there are processors.
+
+The vectors of a firmware folder, over and over. `cpu` is what a process does in a second of its own, whatever else the
+machine does; `wall` is what one waits for. Of three runs the best.
+
+    python -m bench.emulator runs/rl-cc/firmware ibex-small ibex-maxperf
+"""
+
+import os
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from emulator import load_profile
+from emulator.compile import compile_policy, link_program
+from emulator.firmware import ENTRY, read_firmware
+from emulator.objects import read_image
+from emulator.rtl_run import run_on_core
+from emulator.run import blocks
+
+DECISIONS, REPEATS = 40_000, 3
+
+
+def measure(firmware_dir: Path, name: str, processes: int) -> tuple[float, float, float]:
+    """Decisions a second of wall time and of CPU time, and million core cycles a second of CPU time."""
+    profile, firmware = load_profile(name), read_firmware(firmware_dir)
+    picked = np.arange(DECISIONS) % len(firmware.vectors)
+    records = [(block, data[picked]) for block, data in blocks(firmware)]
+    wall = cpu = cycles = 0.0
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as folder_name:
+        folder = Path(folder_name)
+        policy = compile_policy(firmware.source, profile, compiler="clang", opt="-O2", folder=folder)
+        image = read_image(link_program(policy, ENTRY, profile, folder))
+        run_on_core(image, ENTRY, profile, [(block, data[:1]) for block, data in records])  # builds the core
+        for _ in range(REPEATS):
+            before, begin = os.times(), time.perf_counter()
+            run = run_on_core(image, ENTRY, profile, records, processes=processes)
+            seconds, after = time.perf_counter() - begin, os.times()
+            used = sum(after[2:4]) - sum(before[2:4])  # of child processes
+            wall, cpu = max(wall, DECISIONS / seconds), max(cpu, DECISIONS / used)
+            cycles = max(cycles, float(run.cycles.sum() + run.between.sum()) / used / 1e6)
+    return wall, cpu, cycles
+
+
+def main(arguments: list[str]) -> None:
+    firmware_dir, *names = arguments
+    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    processors = len(os.sched_getaffinity(0))
+    print(f"{processors} processors, {models[0].split(': ')[1] if models else platform.machine()}, {platform.system()}")
+    print(f"{'profile':<24}{'processes':>10}{'wall':>12}{'cpu':>12}{'Mcycles/cpu s':>16}")
+    for name in names or ["ibex-small"]:
+        for processes in sorted({1, processors}):
+            wall, cpu, cycles = measure(Path(firmware_dir), name, processes)
+            print(f"{name:<24}{processes:>10}{wall:>12,.0f}{cpu:>12,.0f}{cycles:>16.2f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
