@@ -1,0 +1,290 @@
+"""What an engine sustains, and what its overload does to the network: trees, MLP and LSTM with decisions that wait.
+
+Prints the tables of docs/engine-in-the-loop.md and draws its picture. Teachers are those of fixtures/; the trees'
+firmware is what `make demo` leaves behind. Some minutes on two cores.
+
+    python -m bench.engine [firmware]
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from netsim import Engines, Simulation
+from netsim.baselines import BaselineSpec
+from netsim.network import MS, US
+from netsim.policies import PolicySpec
+from netsim.series import record
+from netsim.sweep import sweep
+from rlcc.core_policy import CoreName
+from rlcc.policies import by_path, on_core
+from spec.documents import write_atomically
+from spec.errors import InputError
+
+FIRMWARE = Path("runs/rl-cc/firmware")
+TEACHERS = Path("fixtures/teachers")
+PICTURE = Path("docs/engine-in-the-loop/many-to-one-64.svg")
+
+WINDOW_MS = (50, 170)  # RL-CC, published code
+LENGTH_MS = 400
+SEEDS = (1, 2, 3)
+ENGINES = (1, 4, 16)
+FLOWS = ("many-to-one:4x2", "many-to-one:4x16", "many-to-one:4x128")  # RL-CC, section 4: 4 hosts
+OVERLOAD = (
+    Engines(1),
+    Engines(1, "drop", 1),
+    Engines(1, "drop", 4),
+    Engines(1, "coalesce"),
+    Engines(1, "coalesce", 4),
+)
+
+
+@dataclass(frozen=True)
+class Decider:
+    """Who decides, and what a decision takes; 0: the core says so."""
+
+    name: str
+    policy: PolicySpec
+    latency_ps: int
+
+
+@contextmanager
+def deciders(firmware: Path) -> Iterator[dict[str, Decider]]:
+    """RL-CC, table 1: trees 0.9 us, MLP 17 us, small LSTM 450 us; our trees on the core, the LSTM were it fast."""
+    with ExitStack() as stack:
+
+        def of(folder: Path) -> PolicySpec:
+            policy = stack.enter_context(by_path(folder)).policy
+            assert not isinstance(policy, BaselineSpec)
+            return policy
+
+        core = on_core(firmware, CoreName("ibex-small")).policy
+        assert not isinstance(core, BaselineSpec)
+        mlp, lstm = of(TEACHERS / "rl-cc-mlp"), of(TEACHERS / "rl-cc-lstm-small")
+        found = (
+            Decider("trees on ibex-small", core, 0),
+            Decider("trees, 0.9 us", of(firmware), 900_000),
+            Decider("MLP, 17 us", mlp, 17 * US),
+            Decider("LSTM, 450 us", lstm, 450 * US),
+            Decider("LSTM, 0.9 us", lstm, 900_000),
+        )
+        yield {decider.name: decider for decider in found}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One run: metrics of the window, and a millisecond a row what happened."""
+
+    metrics: dict[str, float]
+    queue_kb: NDArray[np.float64]
+    goodput: NDArray[np.float64]
+    drops_until_ms: float
+
+
+def run(decider: Decider, scenario: str, engines: Engines | None, seed: int, length_ms: int = LENGTH_MS) -> Found:
+    simulation = Simulation(
+        scenario,
+        decider.policy,
+        seed=seed,
+        duration_ps=length_ms * MS,
+        decision_latency_ps=decider.latency_ps,
+        engines=engines,
+    )
+    begin, end = WINDOW_MS
+    flows = len(simulation.scenario.flows)
+    parts = [record(simulation, begin * MS, MS, [])]
+    simulation.reset_window()
+    parts.append(record(simulation, end * MS, MS, []))
+    metrics = simulation.metrics()
+    parts.append(record(simulation, length_ms * MS, MS, []))
+    dropped = np.concatenate([part.dropped for part in parts])
+    return Found(
+        metrics,
+        np.concatenate([part.queue_bytes.max(axis=1) for part in parts]) / 1e3,
+        np.concatenate([part.mean_gbps for part in parts]) * flows / 100,
+        float(np.flatnonzero(dropped)[-1] + 1) if dropped.any() else 0.0,
+    )
+
+
+def seeds(decider: Decider, scenario: str, engines: Engines | None, length_ms: int = LENGTH_MS) -> list[Found]:
+    return [run(decider, scenario, engines, seed, length_ms) for seed in SEEDS]
+
+
+def mean(found: list[Found], name: str) -> float:
+    return float(np.mean([f.metrics.get(name, nan) for f in found]))
+
+
+def table(heading: tuple[str, ...], rows: list[list[str]]) -> None:
+    print("| " + " | ".join(heading) + " |\n|" + "---|" * len(heading))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print(flush=True)
+
+
+def sustained(who: dict[str, Decider]) -> None:
+    """A NIC that sends at line rate from 256 queue pairs, a probe a burst: more events than one engine can handle."""
+    print("## Decisions that one engine sustains, many-to-one:1x256\n")
+    rows = []
+    for name in ("trees on ibex-small", "trees, 0.9 us", "MLP, 17 us", "LSTM, 450 us"):
+        m = run(who[name], "many-to-one:1x256", Engines(1), 1, WINDOW_MS[1]).metrics
+        rows.append(
+            [
+                name,
+                f"{m['engine_service_mean_us']:.3f}",
+                f"{m['engine_decisions_s']:,.0f}",
+                f"{m['engine_utilisation']:.3f}",
+                f"{m['decision_latency_mean_us']:,.1f}",
+                f"{m['decision_latency_p99_us']:,.1f}",
+                f"{m['engine_queue_mean']:.0f}",
+            ]
+        )
+    table(("", "handler us", "decisions/s", "busy", "event to rate us", "p99 us", "waiting"), rows)
+
+
+def overload(who: dict[str, Decider]) -> dict[tuple[str, str, int], list[Found]]:
+    """Flows that share the engines of four NICs."""
+    names = ("trees on ibex-small", "MLP, 17 us", "LSTM, 450 us", "LSTM, 0.9 us")
+    tasks = [(scenario, name, engines) for scenario in FLOWS for name in names for engines in ENGINES]
+    found = sweep(lambda task: seeds(who[task[1]], task[0], Engines(task[2])), tasks)
+    print(f"## Flows of four NICs, {WINDOW_MS[0]} to {WINDOW_MS[1]} ms; drops within {LENGTH_MS} ms\n")
+    rows = []
+    for (scenario, name, engines), runs in zip(tasks, found, strict=True):
+        rows.append(
+            [
+                scenario.split(":")[1],
+                name,
+                str(engines),
+                f"{mean(runs, 'engine_utilisation'):.2f}",
+                f"{mean(runs, 'decision_latency_mean_us'):,.1f}",
+                f"{mean(runs, 'goodput'):.3f}",
+                f"{mean(runs, 'latency_mean_us'):.1f}",
+                f"{mean(runs, 'latency_p99_us'):.1f}",
+                f"{mean(runs, 'loss'):.3f}",
+                f"{np.mean([f.drops_until_ms for f in runs]):.0f}",
+            ]
+        )
+    heading = ("flows", "", "engines", "busy", "event to rate us", "goodput", "latency us", "p99 us", "loss")
+    table((*heading, "drops until ms"), rows)
+    return dict(zip(tasks, found, strict=True))
+
+
+def policies_of_overload(who: dict[str, Decider]) -> None:
+    tasks = [(name, engines) for name in ("MLP, 17 us", "LSTM, 450 us") for engines in OVERLOAD]
+    found = sweep(lambda task: seeds(who[task[0]], "many-to-one:4x16", task[1]), tasks)
+    print("## What overload does, many-to-one:4x16 on one engine a NIC\n")
+    rows = []
+    for (name, engines), runs in zip(tasks, found, strict=True):
+        queue = "" if engines.depth is None else f" {engines.depth}"
+        events = mean(runs, "engine_events")
+        rows.append(
+            [
+                name,
+                engines.overload + queue,
+                f"{mean(runs, 'decision_latency_mean_us'):,.0f}",
+                f"{mean(runs, 'engine_dropped') / events:.2f}",
+                f"{mean(runs, 'engine_coalesced') / events:.2f}",
+                f"{mean(runs, 'goodput'):.3f}",
+                f"{mean(runs, 'latency_mean_us'):.1f}",
+                f"{mean(runs, 'latency_p99_us'):.1f}",
+                f"{mean(runs, 'loss'):.3f}",
+                f"{np.mean([f.drops_until_ms for f in runs]):.0f}",
+            ]
+        )
+    heading = ("", "overload", "event to rate us", "dropped", "coalesced", "goodput", "latency us", "p99 us", "loss")
+    table((*heading, "drops until ms"), rows)
+
+
+def traffic_that_changes(who: dict[str, Decider]) -> None:
+    names = ("trees on ibex-small", "MLP, 17 us", "LSTM, 450 us", "LSTM, 0.9 us")
+    tasks = [(name, engines) for name in names for engines in (*ENGINES, None)]
+
+    def one(task: tuple[str, int | None]) -> list[Found]:
+        name, engines = task
+        return seeds(who[name], "websearch:60%", None if engines is None else Engines(engines), 200)
+
+    print("## Flows that come and go, websearch:60%, 16 hosts\n")
+    rows = []
+    for (name, engines), runs in zip(tasks, sweep(one, tasks), strict=True):
+        busy, late = mean(runs, "engine_utilisation"), mean(runs, "decision_latency_mean_us")
+        rows.append(
+            [
+                name,
+                "one a flow" if engines is None else str(engines),
+                "" if np.isnan(busy) or engines is None else f"{busy:.2f}",
+                "" if np.isnan(late) or engines is None else f"{late:,.1f}",
+                f"{mean(runs, 'completions'):,.0f}",
+                f"{mean(runs, 'slowdown_mean'):.1f}",
+                f"{mean(runs, 'slowdown_p99'):.0f}",
+                f"{mean(runs, 'latency_mean_us'):.1f}",
+                f"{mean(runs, 'latency_p99_us'):.0f}",
+                f"{mean(runs, 'loss'):.3f}",
+            ]
+        )
+    heading = ("", "engines", "busy", "event to rate us", "completions", "slowdown", "p99", "latency us", "p99 us")
+    table((*heading, "loss"), rows)
+
+
+def draw(found: dict[tuple[str, str, int], list[Found]]) -> None:
+    """Queue and goodput of 64 flows over time, the first seed: one engine a NIC, and more of them for the LSTM."""
+    lines = (
+        ("trees on ibex-small", 1, "#0072B2"),
+        ("MLP, 17 us", 1, "#009E73"),
+        ("LSTM, 450 us", 1, "#D55E00"),
+        ("LSTM, 450 us", 4, "#E69F00"),
+        ("LSTM, 450 us", 16, "#CC79A7"),
+    )
+    figure = Figure(figsize=(8.0, 5.2), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    for front, (name, engines, colour) in zip((5, 3, 4, 2, 1), lines, strict=True):
+        f = found["many-to-one:4x16", name, engines][0]
+        t = np.arange(1, f.goodput.size + 1)
+        label = f"{name}, {engines} engine{'s' if engines > 1 else ''} a NIC"
+        look: dict[str, Any] = {"color": colour, "linewidth": 1.5 if front > 3 else 0.7}
+        above.plot(t, f.queue_kb, zorder=front, label=label, **look)
+        below.plot(t, f.goodput, zorder=front, **look)
+    above.set_yscale("symlog", linthresh=10)
+    above.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    above.set_ylim(bottom=0)
+    above.set_ylabel("queue, KB (5,243 KB: full)")
+    below.set_ylabel("goodput / line rate")
+    below.set_xlabel("time, ms")
+    below.set_xlim(0, LENGTH_MS)
+    for axes in (above, below):
+        axes.grid(linewidth=0.6, color="#DDDDDD")
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle("64 flows of 4 NICs to one receiver, all from line rate; events wait for their engine", fontsize=10)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    PICTURE.parent.mkdir(exist_ok=True)
+    scratch = PICTURE.with_suffix(".tmp.svg")
+    with rc_context({"svg.hashsalt": "rlcc"}):  # the same bytes from the same run
+        figure.savefig(scratch, metadata={"Date": None, "Creator": None})
+    write_atomically(PICTURE, scratch.read_bytes())
+    scratch.unlink()
+
+
+def main() -> None:
+    firmware = Path(sys.argv[1]) if len(sys.argv) > 1 else FIRMWARE
+    if not firmware.is_dir():
+        raise InputError(f"there is no {firmware}; make it with `make demo`, or name another firmware folder")
+    with deciders(firmware) as who:
+        sustained(who)
+        found = overload(who)
+        draw(found)
+        policies_of_overload(who)
+        traffic_that_changes(who)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except InputError as error:
+        sys.exit(f"error: {error}")
