@@ -1,0 +1,100 @@
+"""Real files to damage: a teacher, a student, a firmware folder, its program for the core, a certificate, a verdict."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # mutations.py
+
+from codegen.emit import emit
+from distill import rollout
+from distill.options import RolloutOptions
+from emulator import load_profile
+from emulator.compile import compile_policy, link_program
+from emulator.firmware import ENTRY
+from rlcc.verdict import Check, Verdict
+from spec.decision import feature_names
+from spec.documents import dump_json
+from spec.ensemble import Ensemble, Split, Tree
+from spec.manifest import writing
+from spec.policy import Policy
+from spec.student import Student
+from teachers.save import save
+from teachers.teacher import make_teacher
+from verify.certificate import write_certificate
+from verify.certify import certify
+
+POLICY: dict[str, Any] = {
+    "format": 1,
+    "name": "fuzzed",
+    "architecture": {"kind": "mlp", "hidden": [2], "bias": False},
+    "observation": {
+        "window": 2,
+        "base_rtt": "8192 ns",
+        "line_rate": "100 Gb/s",
+        "rtt_max": "4 ms",
+        "features": [
+            {"kind": "previous_action"},
+            {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5},
+        ],
+    },
+    "action": {"kind": "tanh_map", "step": 0.2},
+    "limits": {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"},
+}
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all of them; nobody changes it."""
+    root = tmp_path_factory.mktemp("corpus")
+    hidden = np.array([[0, 0.17, 0, -0.05], [0, -0.17, 0, 0.05]], np.float32)
+    weights = {"fc0.weight": hidden, "out.weight": np.array([[-1, 1]], np.float32)}
+    teacher = make_teacher(Policy.model_validate(POLICY), weights, "the corpus")
+    save(teacher, root / "teacher")
+    options = RolloutOptions.model_validate({"scenarios": ["many-to-one:2"], "duration": "200 us"})
+    rollout.write(rollout.collect(rollout.teacher_policy(teacher), options), teacher, root / "rollouts", options)
+    policy = teacher.policy
+    trees = (
+        Tree((Split(1, 48_173), Split(0, 200)), (0, -1800, 300, -1500)),
+        Tree((Split(1, 5_134_823),), (0, -4000)),
+    )
+    ensemble = Ensemble(feature_names(policy.observation), trees, 600, policy.action.leaf_bits)
+    student = Student(policy.name, policy.observation, policy.action, policy.limits, ensemble, teacher.hash)
+    with writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
+        student.save(work)
+    emit(root / "student", root / "firmware", target="generic")
+    engine = load_profile("ibex-small")
+    found = certify(root / "firmware", engine).certificate
+    assert found is not None
+    write_certificate(found, root / "certificate.json", [])
+    with tempfile.TemporaryDirectory() as name:
+        source = root / "firmware/rlcc_policy.c"
+        made = compile_policy(source, engine, compiler="clang", opt="-O2", folder=Path(name), lines=True)
+        (root / "policy.o").write_bytes(made.path.read_bytes())
+        (root / "program.elf").write_bytes(link_program(made, ENTRY, engine, Path(name)).read_bytes())
+    (root / "verdict.json").write_text(dump_json(verdict()))
+    return root
+
+
+def verdict() -> dict[str, Any]:
+    """A verdict with the figures that a baseline needs."""
+    check = Check(group="budget", name="decision time", value="9 cycles", limit="1 us", passed=True)
+    emulation: dict[str, Any] = {
+        "profile": "ibex-small",
+        "profile_hash": "0" * 64,
+        "compiler": "clang",
+        "compiler_version": "clang 20",
+        "opt": "-O2",
+        "cycles": {"max": 9},
+        "code_bytes": 8,
+        "table_bytes": 0,
+        "stack_bytes": 0,
+    }
+    hashes = dict.fromkeys(("firmware", "student", "teacher"), "0" * 64)
+    measured = {"emulation": emulation, "worst_case_cycles": 9}
+    made = Verdict(policy="p", profile="ibex-small", checks=[check], measured=measured, **hashes)
+    return {"verdict": "PASS", **made.model_dump(mode="json")}

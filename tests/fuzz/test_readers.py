@@ -1,0 +1,190 @@
+"""Readers of files from outside: what is damaged gives an InputError or a result, no other error, no loop, no bomb."""
+
+import contextlib
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mutations import bounded, damaged, twisted, twisted_text
+
+from distill.rollout import FILE as ROLLOUTS
+from emulator import load_profile
+from emulator.firmware import ENTRY, check_against_program, check_sources
+from emulator.lines import SourceLines
+from emulator.objects import check_code, read_image, undefined_and_static
+from emulator.vectors import read_layouts, read_vectors
+from rlcc.baseline import read_baseline
+from rlcc.recipe import load_recipe
+from rlcc.teacher_match import compare, given_rollouts
+from spec.documents import dump_json, load_json
+from spec.errors import InputError
+from spec.manifest import artefact_hash, opened, sha256
+from spec.policy import load_policy
+from spec.program import Program
+from spec.student import load_student
+from teachers.load import load
+from verify.certificate import content_hash, read_certificate
+
+Reader = Callable[[Path, Path], object]
+ROOT = Path(__file__).resolve().parents[2]
+QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def program_and_vectors(path: Path, corpus: Path) -> None:
+    layouts = read_layouts(load_json(corpus / "firmware/manifest.json")["details"], "the manifest")
+    program = Program.from_json(load_json(path))
+    check_against_program(read_vectors(corpus / "firmware/vectors.csv", layouts), program, path.parent)
+
+
+def vectors(path: Path, corpus: Path) -> None:
+    read_vectors(path, read_layouts(load_json(corpus / "firmware/manifest.json")["details"], "the manifest"))
+
+
+def rollouts(path: Path, corpus: Path) -> None:
+    """Sealed anew: what the hash would tell is not what is tried here."""
+    manifest = load_json(corpus / "rollouts/manifest.json")
+    manifest["files"][ROLLOUTS] = sha256(path.read_bytes())
+    parts = (manifest[key] for key in ("kind", "files", "parents", "details", "seed"))
+    (path.parent / "manifest.json").write_text(dump_json(manifest | {"hash": artefact_hash(*parts)}))
+    teacher, student = load(corpus / "teacher"), load_student(corpus / "student/student.json")
+    runs = given_rollouts(path, teacher)
+    compare(student.program(), student.observation, student.params(), teacher, runs, "rollouts")
+
+
+def certificate(path: Path, _: Path) -> None:
+    """Sealed anew."""
+    content = load_json(path)
+    if isinstance(content, dict):
+        content["hash"] = content_hash(content)
+        path.write_text(json.dumps(content))
+    read_certificate(path)
+
+
+def weights(path: Path, corpus: Path) -> None:
+    (path.parent / "policy.toml").write_bytes((corpus / "teacher/policy.toml").read_bytes())
+    load(path)
+
+
+def elf(path: Path, _: Path) -> None:
+    for read in (read_image, undefined_and_static, lambda p: check_code(p, ENTRY)):
+        with contextlib.suppress(InputError):
+            read(path)
+
+
+def lines_of(path: Path, _: Path) -> None:
+    SourceLines(path, "rlcc_policy.c").frames(0x100)
+
+
+# What is read -> the file, its reader, and whether it is JSON.
+READERS: dict[str, tuple[str, Reader]] = {
+    "student.json": ("student/student.json", lambda p, _: load_student(p).params()),
+    "program.json": ("firmware/program.json", program_and_vectors),
+    "certificate.json": ("certificate.json", certificate),
+    "verdict.json": ("verdict.json", lambda p, _: read_baseline(p)),
+    "vectors.csv": ("firmware/vectors.csv", vectors),
+    "rlcc_policy.c": ("firmware/rlcc_policy.c", lambda p, _: check_sources(p.parent, [p.name])),
+    "policy.toml": ("teacher/policy.toml", lambda p, _: load_policy(p)),
+    "rollouts.parquet": ("rollouts/rollouts.parquet", rollouts),
+    "policy.safetensors": ("teacher/policy.safetensors", weights),
+    "program.elf": ("program.elf", elf),
+    "policy.o": ("policy.o", elf),
+    "recipe.toml": (str(ROOT / "recipes/rl-cc.toml"), lambda p, _: load_recipe(p)),
+    "profile.toml": (str(ROOT / "emulator/profiles/ibex-small.toml"), lambda p, _: load_profile(p)),
+}
+JSON = [name for name in READERS if name.endswith(".json")]
+
+
+def refused_or_read(read: Callable[[], object]) -> bool:
+    """Whether it was read. Anything but an InputError of one line is the defect that is looked for."""
+    said = None
+    with bounded():
+        try:
+            read()
+        except InputError as error:
+            said = str(error)
+    assert said is None or (said and said.isprintable())
+    return said is None
+
+
+@pytest.mark.parametrize("name", list(READERS))
+def test_the_whole_file_is_read(name: str, corpus: Path, tmp_path: Path) -> None:
+    """Else every damaged one would be refused for nothing."""
+    source, read = READERS[name]
+    (tmp_path / name).write_bytes((corpus / source).read_bytes())
+    assert refused_or_read(lambda: read(tmp_path / name, corpus))
+
+
+@pytest.mark.parametrize("name", list(READERS))
+@QUIET
+@given(data=st.data())
+def test_damaged_bytes(name: str, corpus: Path, tmp_path: Path, data: st.DataObject) -> None:
+    source, read = READERS[name]
+    (tmp_path / name).write_bytes(data.draw(damaged((corpus / source).read_bytes())))
+    refused_or_read(lambda: read(tmp_path / name, corpus))
+
+
+@pytest.mark.parametrize("name", JSON)
+@QUIET
+@given(data=st.data())
+def test_twisted_json(name: str, corpus: Path, tmp_path: Path, data: st.DataObject) -> None:
+    source, read = READERS[name]
+    text = data.draw(twisted_text(json.loads((corpus / source).read_text())))
+    (tmp_path / name).write_text(text, errors="replace")
+    refused_or_read(lambda: read(tmp_path / name, corpus))
+
+
+@QUIET
+@given(data=st.data())
+def test_twisted_manifests(corpus: Path, tmp_path: Path, data: st.DataObject) -> None:
+    """A folder whose manifest is twisted, then sealed again where that is possible."""
+    folder = tmp_path / "firmware"
+    if not folder.exists():
+        folder.mkdir()
+        for path in (corpus / "firmware").iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
+    text = data.draw(twisted_text(json.loads((corpus / "firmware/manifest.json").read_text())))
+    try:
+        content = json.loads(text)
+        parts = (content[key] for key in ("kind", "files", "parents", "details", "seed"))
+        text = json.dumps(content | {"hash": artefact_hash(*parts)})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    (folder / "manifest.json").write_text(text, errors="replace")
+
+    def read() -> None:
+        read_layouts(opened(folder, "firmware").details, "the manifest")
+
+    refused_or_read(read)
+
+
+def toml_text(data: Any) -> str:
+    """TOML of plain data, in inline tables: as it may be, not as people write it."""
+    if isinstance(data, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml_text(v)}" for k, v in data.items()) + "}"
+    if isinstance(data, list):
+        return "[" + ", ".join(map(toml_text, data)) + "]"
+    return '"none"' if data is None else json.dumps(data)
+
+
+TOML = [name for name in READERS if name.endswith(".toml")]
+
+
+@pytest.mark.parametrize("name", TOML)
+@QUIET
+@given(data=st.data())
+def test_twisted_toml(name: str, corpus: Path, tmp_path: Path, data: st.DataObject) -> None:
+    source, read = READERS[name]
+    content = data.draw(twisted(tomllib.loads((corpus / source).read_text())))
+    entries = content.items() if isinstance(content, dict) else [("x", content)]
+    text = "\n".join(f"{json.dumps(key)} = {toml_text(value)}" for key, value in entries)
+    for token in data.draw(
+        st.lists(st.sampled_from(["nan", "inf", "-inf", "1e400", "2020-01-01", "00:00:00"]), max_size=1)
+    ):
+        text = text.replace("1", token, 1)
+    (tmp_path / name).write_text(text, errors="replace")
+    refused_or_read(lambda: read(tmp_path / name, corpus))
