@@ -77,6 +77,12 @@ class VexRiscvCore(_Core):
     isa: Literal["rv32i", "rv32im"]
     variant: Literal["Min", "Lite"]
 
+    @model_validator(mode="after")
+    def _multiplier_fits(self) -> "VexRiscvCore":
+        if self.has_multiplier and self.variant == "Min":
+            raise ValueError(f'isa = "{self.isa}" contradicts variant = "Min", which has no multiplier')
+        return self
+
 
 class Cv32e40pCore(_Core):
     """CV32E40P: four stages, single-cycle multiplier."""

@@ -65,3 +65,29 @@ def test_missing_profile_lists_what_there_is() -> None:
         load_profile("ibex-huge")
     with pytest.raises(InputError, match="there is no file"):
         load_profile("./nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("vexriscv", 'variant = "Lite"', 'variant = "Min"', "contradicts variant = .Min., which has no mul"),
+        ("vexriscv", 'variant = "Lite"', 'variant = "Linux"', "core.variant: "),
+        ("picorv32", 'multiplier = "fast"', 'multiplier = "single-cycle"', "core.multiplier: "),
+        ("picorv32", 'isa = "rv32im"', 'isa = "rv32i"', "core: isa = .rv32i. contradicts multiplier"),
+        ("cv32e40p", 'isa = "rv32im"', 'isa = "rv32i"', "core.isa: "),
+        ("cv32e40p", 'kind = "cv32e40p"', 'kind = "ibex"', "core.multiplier: is missing"),
+        ("ibex-maxperf-l1", "ways = 4", "ways = 3", "instruction_memory.cache: 1024 bytes in 3 ways"),
+        ("ibex-maxperf-l1", "miss_cycles = 154", "miss_cycles = 0", "instruction_memory.cache.miss_cycles"),
+        ("ibex-maxperf-l1", "wait_states = 0", "wait_states = 2", "a memory behind a cache has wait_states = 0"),
+        ("ibex-small", "code_bytes = 16384", "code_bytes = 131072", "limits.code_bytes = 131072 must not be above"),
+        ("ibex-small", 'name = "ibex-small"', 'name = "some-proxy"', "has a name that ends in"),
+    ],
+)  # fmt: skip
+def test_a_contradiction_is_one_sentence(tmp_path: Path, name: str, old: str, new: str, words: str) -> None:
+    text = (SMALL.parent / f"{name}.toml").read_text()
+    assert old in text
+    path = tmp_path / "bad.toml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError, match=words) as caught:
+        load_profile(path)
+    assert "\n" not in str(caught.value)
