@@ -13,6 +13,7 @@ import platform
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,10 @@ from numpy.typing import NDArray
 from bench.netsim import cpu_model
 from emulator import fast
 from emulator.compile import compile_policy, link_program
+from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.job import PORTION
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image
 from emulator.profile import Profile, load_profile
@@ -30,7 +33,7 @@ from emulator.rtl_run import RtlRun, run_on_core
 from spec.errors import InputError
 
 DEFAULT = Path("runs/rl-cc/firmware")
-PROFILES = ("ibex-small", "ibex-maxperf")
+PROFILES = ("ibex-small", "ibex-maxperf", "connectx6dx-proxy", "ibex-maxperf-l1")
 DECISIONS, REPEATS = 2_000_000, 5
 PART = 100_000  # decisions compared at a time
 
@@ -79,25 +82,27 @@ def compiled(firmware: Firmware, profile: Profile) -> Image:
 # --- speed --------------------------------------------------------------------------------------------------------
 
 
-def speed(firmware: Firmware) -> None:
+def speed(firmware: Firmware, profiles: Sequence[str]) -> None:
     records = draw(firmware, DECISIONS, seed=0)
     print(
-        f"{'profile':<14}{'threads':>8}{'M decisions/s':>15}{'a CPU second':>14}{'M instructions/s':>18}{'cycles':>8}"
+        f"{'profile':<20}{'threads':>8}{'M decisions/s':>15}{'a CPU second':>14}{'M instructions/s':>18}{'cycles':>8}"
     )
-    for name in PROFILES:
+    for name in profiles:
         profile = load_profile(name)
-        program = program_of(compiled(firmware, profile), ENTRY, profile, [block for block, _ in records])
+        blocks = [block for block, _ in records]
+        image, figures = compiled(firmware, profile), fast.timing(profile)
+        program, engine = program_of(image, ENTRY, profile, blocks, figures), machine(image, profile, figures, "hot")
         cycles, returned = np.empty(DECISIONS, np.uint64), np.empty(DECISIONS, np.uint32)
         for threads in (1, 2):
             best, spent, instructions = np.inf, np.inf, 0
             for _ in range(REPEATS):
                 parts = [data.copy().view(np.uint8).reshape(DECISIONS, block.size) for block, data in records]
                 began, worked = time.perf_counter(), time.process_time()
-                done, _, instructions, fault = program.run(parts, cycles, returned, threads)
+                done, _, instructions, fault = program.run(parts, cycles, returned, threads, engine, PORTION)
                 best, spent = min(best, time.perf_counter() - began), min(spent, time.process_time() - worked)
                 assert (done, fault) == (DECISIONS, "")
             print(
-                f"{name:<14}{threads:>8}{DECISIONS / best / 1e6:>15.2f}{DECISIONS / spent / 1e6:>14.2f}"
+                f"{name:<20}{threads:>8}{DECISIONS / best / 1e6:>15.2f}{DECISIONS / spent / 1e6:>14.2f}"
                 f"{instructions / best / 1e6:>18.0f}{cycles.mean():>8.1f}",
                 flush=True,
             )
@@ -113,9 +118,9 @@ def differing(a: RtlRun, b: RtlRun) -> int:
     return int(((a.cycles != b.cycles) | (a.returned != b.returned) | (a.written["flow"] != b.written["flow"])).sum())
 
 
-def check(firmware: Firmware, count: int) -> bool:
+def check(firmware: Firmware, profiles: Sequence[str], count: int) -> bool:
     equal = True
-    for name in PROFILES:
+    for name in profiles:
         profile = load_profile(name)
         image = compiled(firmware, profile)
         wrong, rtl_s, fast_s, kinds = 0, 0.0, 0.0, set[int]()
@@ -129,7 +134,7 @@ def check(firmware: Firmware, count: int) -> bool:
             wrong += differing(rtl, ours) + (rtl.stack_bytes != ours.stack_bytes)
             kinds |= set(np.unique(rtl.cycles).tolist())
         print(
-            f"{name:<14}{count:>10,} decisions, {wrong} differ; {min(kinds)} to {max(kinds)} cycles, {len(kinds)} "
+            f"{name:<20}{count:>10,} decisions, {wrong} differ; {min(kinds)} to {max(kinds)} cycles, {len(kinds)} "
             f"different; RTL {count / rtl_s:,.0f}/s, fast path {count / fast_s:,.0f}/s, copies included",
             flush=True,
         )
@@ -141,13 +146,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fast_path", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("firmware", type=Path, nargs="?", default=DEFAULT)
     parser.add_argument("--check", type=int, metavar="N", help="compare N decisions with the RTL instead")
+    parser.add_argument("--profile", action="append", metavar="NAME", help=f"instead of {', '.join(PROFILES)}")
     arguments = parser.parse_args()
+    profiles = arguments.profile or PROFILES
     try:
         firmware = read_firmware(arguments.firmware)
         print(f"{cpu_model()}, Python {platform.python_version()}; {arguments.firmware}, clang -O2\n")
         if arguments.check:
-            return 0 if check(firmware, arguments.check) else 1
-        speed(firmware)
+            return 0 if check(firmware, profiles, arguments.check) else 1
+        speed(firmware, profiles)
     except InputError as error:
         print(f"{error}", file=sys.stderr)
         return 2

@@ -13,10 +13,29 @@ class Timing:
     high_product: int
     rotation: int
     access: int
+    table_load: int
     data_wait: int
     load_use: int
     split_target: int
     early_jump: bool
+
+class Machine:
+    def __init__(
+        self,
+        *,
+        timing: Timing,
+        writeback: bool,
+        branch_target_alu: bool,
+        instruction_wait: int,
+        data_wait: int,
+        table_wait: int,
+        instruction_cache: tuple[int, int, int, int],
+        data_cache: tuple[int, int, int, int],
+        state: int,
+        runner: bytes,
+        arguments: int,
+        mailbox: int,
+    ) -> None: ...
 
 class Program:
     def __init__(
@@ -43,10 +62,12 @@ class Program:
         cycles: NDArray[numpy.uint64],
         returned: NDArray[numpy.uint32],
         threads: int,
+        machine: Machine | None,
+        portion: int,
     ) -> tuple[int, int, int, str]: ...
 
 class Decider:
-    def __init__(self, program: Program) -> None: ...
+    def __init__(self, program: Program, machine: Machine | None) -> None: ...
     @property
     def address(self) -> int: ...
     @property

@@ -6,7 +6,9 @@ from types import TracebackType
 
 from emulator import _fast
 from emulator.compile import compile_policy, link_program
+from emulator.fast.machine import machine
 from emulator.fast.run import program_of
+from emulator.fast.timing import timing
 from emulator.firmware import ENTRY, read_firmware
 from emulator.memory_map import Block
 from emulator.objects import read_image, undefined_and_static
@@ -20,9 +22,9 @@ WORD = 4
 class FastDecider:
     """One engine with a memory of its own. Used by one thread at a time; any number may exist."""
 
-    def __init__(self, program: _fast.Program, profile: Profile) -> None:
-        self._program = program
-        self._native: _fast.Decider | None = _fast.Decider(program)
+    def __init__(self, program: _fast.Program, profile: Profile, engine: _fast.Machine | None = None) -> None:
+        self._program, self._engine = program, engine
+        self._native: _fast.Decider | None = _fast.Decider(program, engine)
         self._context_bytes = self._native.context_bytes
         self.profile = profile
 
@@ -45,7 +47,7 @@ class FastDecider:
 
     def another(self) -> "FastDecider":
         """One more engine of the same kind, for another thread or simulation; nothing is compiled again."""
-        return FastDecider(self._program, self.profile)
+        return FastDecider(self._program, self.profile, self._engine)
 
     def __enter__(self) -> "FastDecider":
         return self
@@ -74,4 +76,6 @@ def decider(
             raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
         image = read_image(link_program(policy, ENTRY, engine, Path(folder)))
     blocks = [Block(name, sizes[name], writable=name == "flow") for name in ("flow", "event", "params")]
-    return FastDecider(program_of(image, ENTRY, engine, blocks), engine)
+    figures = timing(engine)
+    program = program_of(image, ENTRY, engine, blocks, figures)
+    return FastDecider(program, engine, machine(image, engine, figures, "hot"))

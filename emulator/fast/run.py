@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator import _fast, memory_map
+from emulator.fast.machine import machine
 from emulator.fast.timing import Timing, timing
-from emulator.job import CYCLE_LIMIT
+from emulator.job import CYCLE_LIMIT, PORTION, State
 from emulator.memory_map import Block
 from emulator.objects import Image
 from emulator.profile import Profile
@@ -22,21 +23,25 @@ def run(
     profile: Profile,
     blocks: Sequence[tuple[Block, NDArray[np.void]]],
     *,
+    state: State = "hot",
     threads: int | None = None,
     figures: Timing | None = None,
 ) -> RtlRun:
     """Call ``entry`` once for each record; the structures' addresses are its arguments, in the order given.
 
-    ``threads``: as many as there are processors where it is None; the result does not depend on it. ``figures``: other
-    cycles than the profile's. A profile that cannot be timed exactly, or code with an instruction that is not modelled,
-    raises InputError; what the function may not do is in the result's ``fault``.
+    ``state``: what caches hold at the entry. ``threads``: None for as many as there are processors; the result does
+    not depend on it. ``figures``: other cycles than the profile's. A profile that cannot be timed exactly, or code with
+    an instruction that is not modelled, raises InputError; what the function may not do is in the result's ``fault``.
     """
+    figures = figures or timing(profile)
     program = program_of(image, entry, profile, [block for block, _ in blocks], figures)
+    engine = machine(image, profile, figures, state)
     arrays = [np.array(data, order="C") for _, data in blocks]  # copies: writable ones are changed in place
     count = len(arrays[0])
     cycles, returned = np.empty(count, np.uint64), np.empty(count, np.uint32)
     records = [a.view(np.uint8).reshape(count, b.size) for a, (b, _) in zip(arrays, blocks, strict=True)]
-    done, stack_low, _, fault = program.run(records, cycles, returned, threads or len(os.sched_getaffinity(0)))
+    threads = threads or len(os.sched_getaffinity(0))
+    done, stack_low, _, fault = program.run(records, cycles, returned, threads, engine, PORTION)
     return RtlRun(
         cycles=cycles[:done],
         returned=returned[:done],
@@ -46,11 +51,8 @@ def run(
     )
 
 
-def program_of(
-    image: Image, entry: str, profile: Profile, blocks: Sequence[Block], figures: Timing | None = None
-) -> _fast.Program:
+def program_of(image: Image, entry: str, profile: Profile, blocks: Sequence[Block], figures: Timing) -> _fast.Program:
     """A linked program made ready to run, laid out in memory as on the emulated core."""
-    figures = figures or timing(profile)
     base, size = memory_map.DATA_BASE, profile.data_memory.bytes
     top = memory_map.stack_top(size)
     stack_low = top - profile.limits.stack_bytes

@@ -12,9 +12,10 @@ An instruction counts for as long as it stands in ID/EX, with the bubbles behind
     rol, ror, rori              2
     jump to 32 bits at 4n + 2   1 more: two words hold the instruction
 
-The figures are Ibex' documented ones where there are any, and read from its RTL else. What cannot be told exactly is
-refused: a multiplier of varying duration, instruction memories that wait, caches, waits of the data memory on three
-stages without a branch-target ALU.
+The figures are Ibex' documented ones where there are any, and read from its RTL else. Instruction memories that wait
+and caches need more than these: emulator/fast/machine.py. What cannot be told exactly is refused: other cores, a
+multiplier of varying duration, and a data memory that waits on three stages without a branch-target ALU, where Ibex
+itself does not run right: a taken branch behind such an access goes to a wrong address.
 """
 
 from dataclasses import asdict, dataclass
@@ -28,7 +29,11 @@ PRODUCTS = {"none": (1, 1), "fast": (3, 4), "single-cycle": (1, 2)}  # mul; mulh
 
 @dataclass(frozen=True)
 class Timing:
-    """Cycles, and how much more in a neighbourhood. ``data_wait``: by which an access holds back what follows it."""
+    """Cycles, and how much more in a neighbourhood.
+
+    ``data_wait``: by which an access holds back what follows it; ``table_load``: more where a load of two stages reads
+    a constant, which may lie in a memory of its own.
+    """
 
     branch_taken: int
     product: int
@@ -37,6 +42,7 @@ class Timing:
     data_wait: int
     load_use: int
     early_jump: bool
+    table_load: int = 0
     jump: int = 2
     rotation: int = 2
     split_target: int = 1
@@ -51,19 +57,20 @@ class Timing:
 
 def timing(profile: Profile) -> Timing:
     """The exact figures of an engine; one for which there are none raises InputError."""
-    core, fetch, data = profile.core, profile.instruction_memory, profile.data_memory
+    core = profile.core
     if not isinstance(core, IbexCore):
         raise _refusal(profile, f"the cycles of a {core.kind} are not modelled")
     if core.multiplier not in PRODUCTS:
         raise _refusal(profile, f"a {core.multiplier} multiplier takes as long as its operands ask for")
-    if fetch.cache is not None or data.cache is not None:
-        raise _refusal(profile, "a cache is not modelled")
-    if fetch.wait_states:
-        raise _refusal(profile, "an instruction memory with wait states is not modelled")
-    if data.wait_states and core.writeback_stage and not core.branch_target_alu:
-        raise _refusal(profile, "three stages without a branch-target ALU with data wait states are not modelled")
+    memory = profile.data_memory
+    waiting = memory.wait_states or memory.cache or profile.table_memory
+    if waiting and core.writeback_stage and not core.branch_target_alu:
+        raise _refusal(
+            profile, "an Ibex of three stages without branch-target ALU jumps wrongly behind an access that waits"
+        )
     product, high_product = PRODUCTS[core.multiplier]
-    waits = data.wait_states
+    waits = memory.wait_states
+    tables = (profile.table_memory or memory).wait_states
     return Timing(
         branch_taken=2 if core.branch_target_alu else 3,
         product=product,
@@ -72,6 +79,7 @@ def timing(profile: Profile) -> Timing:
         data_wait=waits if core.writeback_stage else 0,
         load_use=1 if core.writeback_stage else 0,
         early_jump=core.branch_target_alu,
+        table_load=0 if core.writeback_stage else tables - waits,
     )
 
 

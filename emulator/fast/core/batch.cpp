@@ -4,8 +4,6 @@
 #include <atomic>
 #include <thread>
 
-#include "interpreter.hpp"
-
 namespace rlcc {
 
 namespace {
@@ -18,13 +16,28 @@ struct Shard {
   u64 instructions = 0;
 };
 
-// Makes the calls of a shard up to the first that faults; returns how many.
-std::size_t run(Interpreter &engine, const Records &records, const Results &results, Shard &shard, Fault &fault) {
+template <typename Engine> Outcome call(Engine &engine, const Records &records, std::size_t n) {
   const std::vector<Block> &blocks = engine.blocks();
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    std::memcpy(engine.block(b), records.blocks[b] + n * blocks[b].region.size(), blocks[b].region.size());
+  return engine.call();
+}
+
+void begin(Interpreter &, const Records &, const Shard &) {}
+
+void begin(Machine &machine, const Records &records, const Shard &shard) {
+  machine.restart();
+  if (machine.state() != State::cold && call(machine, records, shard.first).fault.kind != Fault::none)
+    machine.restart(); // the counted call will say it
+}
+
+// Makes the calls of a shard up to the first that faults; returns how many.
+template <typename Engine>
+std::size_t run(Engine &engine, const Records &records, const Results &results, Shard &shard, Fault &fault) {
+  const std::vector<Block> &blocks = engine.blocks();
+  begin(engine, records, shard);
   for (std::size_t n = shard.first; n < shard.last; ++n) {
-    for (std::size_t b = 0; b < blocks.size(); ++b)
-      std::memcpy(engine.block(b), records.blocks[b] + n * blocks[b].region.size(), blocks[b].region.size());
-    const Outcome outcome = engine.call();
+    const Outcome outcome = call(engine, records, n);
     if (outcome.fault.kind != Fault::none) {
       fault = outcome.fault;
       return n;
@@ -40,17 +53,17 @@ std::size_t run(Interpreter &engine, const Records &records, const Results &resu
   return shard.last;
 }
 
-} // namespace
-
-Summary run(const Program &program, const Records &records, const Results &results, unsigned threads) {
+template <typename Make>
+Summary spread(const Program &program, std::size_t portion, const Records &records, const Results &results,
+               unsigned threads, const Make &make) {
   std::vector<Shard> shards;
-  for (std::size_t first = 0; first < records.count; first += kShard)
-    shards.push_back({first, std::min(first + kShard, records.count)});
+  for (std::size_t first = 0; first < records.count; first += portion)
+    shards.push_back({first, std::min(first + portion, records.count)});
   std::atomic<std::size_t> next = 0, done = records.count;
   std::vector<Fault> faults(shards.size());
 
   const auto work = [&] {
-    Interpreter engine(program);
+    auto engine = make();
     for (std::size_t n = next++; n < shards.size() && shards[n].first < done; n = next++) {
       const std::size_t reached = run(engine, records, results, shards[n], faults[n]);
       for (std::size_t least = done; reached < shards[n].last && reached < least;)
@@ -75,6 +88,17 @@ Summary run(const Program &program, const Records &records, const Results &resul
       summary.fault = sentence(faults[n], program);
   }
   return summary;
+}
+
+} // namespace
+
+Summary run(const Program &program, const Records &records, const Results &results, unsigned threads) {
+  return spread(program, kShard, records, results, threads, [&] { return Interpreter(program); });
+}
+
+Summary run(const Program &program, const Settings &settings, std::size_t portion, const Records &records,
+            const Results &results, unsigned threads) {
+  return spread(program, portion, records, results, threads, [&] { return Machine(program, settings); });
 }
 
 } // namespace rlcc

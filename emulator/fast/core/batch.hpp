@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "program.hpp"
+#include "machine.hpp"
 
 namespace rlcc {
 
@@ -28,5 +28,10 @@ struct Summary {
 };
 
 Summary run(const Program &program, const Records &records, const Results &results, unsigned threads);
+
+// The same on machines, on which a call leaves something behind in the caches. Each portion of so many records begins
+// with a restart and, unless caches are cold anyway, with an uncounted call of its first record.
+Summary run(const Program &program, const Settings &settings, std::size_t portion, const Records &records,
+            const Results &results, unsigned threads);
 
 } // namespace rlcc

@@ -1,12 +1,14 @@
 // emulator._fast: the instruction-set simulator as Python sees it. Runs release the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -22,10 +24,13 @@ namespace {
 
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Span = std::pair<u32, u32>;
+using Shape = std::tuple<u32, u32, u32, u32>; // bytes (0: no cache), bytes of a line, ways, cycles of a miss
 
 template <typename T> using Column = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Region region(const Span &span) { return {span.first, span.second}; }
+
+CacheShape shape(const Shape &s) { return {std::get<0>(s), std::get<1>(s), std::get<2>(s), std::get<3>(s)}; }
 
 std::vector<std::uint8_t> vector_of(const nb::bytes &bytes) {
   const auto *data = static_cast<const std::uint8_t *>(bytes.data());
@@ -47,7 +52,7 @@ Layout layout_of(const Span &data, const Span &constants, const Span &stack,
   };
   layout.constants = region(constants);
   layout.stack = region(stack);
-  allow(layout.constants, may_load);
+  allow(layout.constants, may_load | in_tables);
   allow(layout.stack, may_load | may_store | in_stack);
   for (const auto &[low, high, writable] : blocks) {
     layout.blocks.push_back({{low, high}, writable});
@@ -63,7 +68,8 @@ Layout layout_of(const Span &data, const Span &constants, const Span &stack,
 
 std::tuple<std::size_t, u32, u64, std::string> run_all(const Program &program, const std::vector<Bytes> &blocks,
                                                        const Column<u64> &cycles, const Column<u32> &returned,
-                                                       unsigned threads) {
+                                                       unsigned threads, const std::optional<Settings> &machine,
+                                                       std::size_t portion) {
   const std::vector<Block> &expected = program.image().layout.blocks;
   Records records;
   records.count = cycles.size();
@@ -75,7 +81,9 @@ std::tuple<std::size_t, u32, u64, std::string> run_all(const Program &program, c
   if (!fits)
     throw std::invalid_argument("records of another shape than the program's blocks");
   const nb::gil_scoped_release release;
-  const Summary summary = run(program, records, {cycles.data(), returned.data()}, threads);
+  const Results results{cycles.data(), returned.data()};
+  const Summary summary =
+      machine ? run(program, *machine, portion, records, results, threads) : run(program, records, results, threads);
   return {summary.done, summary.stack_low, summary.instructions, summary.fault};
 }
 
@@ -90,10 +98,33 @@ NB_MODULE(_fast, m) {
       .def_rw("high_product", &Timing::high_product)
       .def_rw("rotation", &Timing::rotation)
       .def_rw("access", &Timing::access)
+      .def_rw("table_load", &Timing::table_load)
       .def_rw("data_wait", &Timing::data_wait)
       .def_rw("load_use", &Timing::load_use)
       .def_rw("split_target", &Timing::split_target)
       .def_rw("early_jump", &Timing::early_jump);
+
+  nb::class_<Settings>(m, "Machine")
+      .def(
+          "__init__",
+          [](Settings *self, const Timing &timing, bool writeback, bool branch_target_alu, u32 instruction_wait,
+             u32 data_wait, u32 table_wait, const Shape &instruction_cache, const Shape &data_cache, unsigned state,
+             const nb::bytes &runner, u32 arguments, u32 mailbox) {
+            new (self) Settings{.timing = timing,
+                                .writeback = writeback,
+                                .branch_target_alu = branch_target_alu,
+                                .instruction_wait = instruction_wait,
+                                .data_wait = data_wait,
+                                .table_wait = table_wait,
+                                .instruction_cache = shape(instruction_cache),
+                                .data_cache = shape(data_cache),
+                                .state = State(state),
+                                .runner = vector_of(runner),
+                                .arguments = arguments,
+                                .mailbox = mailbox};
+          },
+          nb::kw_only(), "timing"_a, "writeback"_a, "branch_target_alu"_a, "instruction_wait"_a, "data_wait"_a,
+          "table_wait"_a, "instruction_cache"_a, "data_cache"_a, "state"_a, "runner"_a, "arguments"_a, "mailbox"_a);
 
   nb::class_<Program>(m, "Program")
       .def(
@@ -114,10 +145,20 @@ NB_MODULE(_fast, m) {
           },
           nb::kw_only(), "timing"_a, "products"_a, "bits"_a, "text"_a, "code"_a, "entry"_a, "back"_a, "data"_a,
           "constants"_a, "stack"_a, "blocks"_a, "sections"_a, "symbols"_a, "cycle_limit"_a)
-      .def("run", &run_all, "blocks"_a, "cycles"_a, "returned"_a, "threads"_a);
+      .def("run", &run_all, "blocks"_a, "cycles"_a, "returned"_a, "threads"_a, "machine"_a.none(), "portion"_a);
 
   nb::class_<Decider>(m, "Decider")
-      .def(nb::init<std::shared_ptr<const Program>>(), "program"_a)
+      .def(
+          "__init__",
+          [](Decider *self, std::shared_ptr<const Program> program, const std::optional<Settings> &machine) {
+            if (program->image().layout.blocks.size() != 3)
+              throw std::invalid_argument("a decider has the blocks context, event and params");
+            if (machine)
+              new (self) Decider(std::move(program), *machine);
+            else
+              new (self) Decider(std::move(program));
+          },
+          "program"_a, "machine"_a.none())
       .def_prop_ro("address", [](const Decider &d) { return reinterpret_cast<std::uintptr_t>(d.seam()); })
       .def_prop_ro("context_bytes", [](const Decider &d) { return d.seam()->context_bytes; });
 }

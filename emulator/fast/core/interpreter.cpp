@@ -3,7 +3,6 @@
 #include "interpreter.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace rlcc {
 
@@ -11,13 +10,6 @@ namespace {
 
 constexpr int kRa = 1, kSp = 2, kA0 = 10;
 constexpr u32 kPattern = 0xA5A50000; // of registers that the calling convention leaves open
-
-constexpr const char *kCauses[] = {"a misaligned instruction address", "an instruction fetch outside the memory",
-                                   "an illegal instruction", "a breakpoint"};
-
-bool covers(const Region &region, u32 address, u32 size) {
-  return address >= region.low && u64(address) + size <= region.high;
-}
 
 template <typename T> T read(const std::uint8_t *at) {
   T value;
@@ -78,6 +70,7 @@ const void *const *Interpreter::run(Interpreter *self, Outcome *outcome) {
   const u32 base = layout.data.low, size = layout.data.size();
   u32 x[kNowhere + 1];
   std::copy(std::begin(self->first_), std::end(self->first_), x);
+  const Cost table_load = program.table_load();
   u32 stack_low = layout.stack.high;
   const Slot *s = slots + program.start().slot;
   Cost spent = program.start().cost;
@@ -119,6 +112,7 @@ const void *const *Interpreter::run(Interpreter *self, Outcome *outcome) {
     const u32 offset = x[s->rs1] + u32(s->imm) - base;                                                                 \
     if (offset >= size || (permissions[offset] & (may_load * sizeof(type))) == 0) [[unlikely]]                         \
       goto refused;                                                                                                    \
+    spent += (permissions[offset] & in_tables) != 0 ? table_load : 0;                                                  \
     x[s->rd] = u32(i32(read<type>(bytes + offset)));                                                                   \
     RLCC_NEXT;                                                                                                         \
   }
@@ -202,7 +196,7 @@ timeout:
   goto done;
 
 refused:
-  outcome->fault = self->refused(s, x[s->rs1] + u32(s->imm));
+  outcome->fault = refusal(program, Op(std::uint8_t(s->action)), program.address(s), x[s->rs1] + u32(s->imm));
 
 done:
   outcome->returned = x[kA0];
@@ -212,53 +206,6 @@ done:
 #undef RLCC_GO
 #undef RLCC_NEXT
 #undef RLCC_JUMP
-}
-
-// Why an access is refused, told as the test bench does: out of bounds first.
-Fault Interpreter::refused(const Slot *slot, u32 address) const {
-  const Op op = Op(std::uint8_t(slot->action));
-  const u32 size = op == Op::lw || op == Op::sw ? 4 : op == Op::lh || op == Op::lhu || op == Op::sh ? 2 : 1;
-  const Layout &layout = program_.image().layout;
-  const bool store = is_store(op);
-  Fault fault{store ? Fault::store : Fault::load, program_.address(slot), address, 0};
-  bool inside = covers(layout.stack, address, size) || (!store && covers(layout.constants, address, size));
-  for (const Block &block : layout.blocks) {
-    if (!covers(block.region, address, size))
-      continue;
-    inside = true;
-    if (store && !block.writable) {
-      fault.kind = Fault::store_const;
-      return fault;
-    }
-  }
-  if (inside)
-    fault.kind = Fault::misaligned;
-  return fault;
-}
-
-std::string sentence(const Fault &fault, const Program &program) {
-  const std::string where = program.where(fault.at), address = hexadecimal(fault.address);
-  switch (fault.kind) {
-  case Fault::none:
-    return "";
-  case Fault::trap:
-    return "the core trapped at " + where + ": " + (fault.cause < 4 ? kCauses[fault.cause] : "an environment call");
-  case Fault::timeout:
-    return "no return within " + std::to_string(program.cycle_limit()) + " cycles, last at " + where;
-  case Fault::store_const:
-    return "store into a const structure, address " + address + ", at " + where;
-  case Fault::store:
-    return "store out of bounds, address " + address + ", at " + where;
-  case Fault::load:
-    return "load out of bounds, address " + address + ", at " + where;
-  case Fault::misaligned:
-    return "misaligned access, address " + address + ", at " + where;
-  case Fault::execute:
-    return "jump out of the code to " + address;
-  case Fault::middle:
-    return "jump into the middle of an instruction at " + address;
-  }
-  return "";
 }
 
 } // namespace rlcc

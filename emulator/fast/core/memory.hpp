@@ -23,7 +23,7 @@ struct Block { // an argument structure
 
 // Bits of an address: an aligned access of 1, 2 or 4 bytes that starts there stays in one region that allows it.
 // The size stands as the shift of its bit.
-enum Permission : std::uint8_t { may_load = 1, may_store = 8, in_stack = 64 };
+enum Permission : std::uint8_t { may_load = 1, may_store = 8, in_stack = 64, in_tables = 128 };
 
 struct Layout {
   Region data;
@@ -39,7 +39,7 @@ struct Layout {
         if (at % (1U << shift) == 0)
           permissions[at - data.low] |= std::uint8_t((bits & (may_load | may_store)) << shift);
     for (u64 at = region.low; at < region.high; ++at)
-      permissions[at - data.low] |= std::uint8_t(bits & in_stack);
+      permissions[at - data.low] |= std::uint8_t(bits & (in_stack | in_tables));
   }
 };
 

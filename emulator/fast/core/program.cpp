@@ -41,13 +41,9 @@ Slot slot_of(const Instruction &i, u32 address) {
     slot.action = Action::jump_register;
     break;
   case Op::ecall:
-    slot.imm = kEnvironmentCall;
-    break;
   case Op::ebreak:
-    slot.imm = kBreakpoint;
-    break;
   case Op::illegal:
-    slot.imm = kIllegalInstruction;
+    slot.imm = i32(cause_of(i.op));
     break;
   default: // the lists come first in both
     slot.action = Action(std::uint8_t(i.op));
@@ -57,6 +53,10 @@ Slot slot_of(const Instruction &i, u32 address) {
 
 } // namespace
 
+u32 cause_of(Op op) {
+  return op == Op::ecall ? kEnvironmentCall : op == Op::ebreak ? kBreakpoint : kIllegalInstruction;
+}
+
 std::string hexadecimal(u32 value) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%x", value);
@@ -64,7 +64,8 @@ std::string hexadecimal(u32 value) {
 }
 
 Program::Program(Image image, const Timing &timing, u32 cycle_limit)
-    : image_(std::move(image)), cycle_limit_(cycle_limit), entries_((image_.code.size() + 1) / 2) {
+    : image_(std::move(image)), cycle_limit_(cycle_limit), table_load_(timing.table_load),
+      entries_((image_.code.size() + 1) / 2) {
   decode_code(timing);
   const std::size_t count = code_.size() - 1;
   for (std::size_t n = 0; n < count; ++n)

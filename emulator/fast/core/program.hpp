@@ -50,6 +50,7 @@ struct Slot {
 };
 
 std::string hexadecimal(u32 value);
+u32 cause_of(Op op); // mcause of an instruction that traps
 
 constexpr std::uint8_t kNowhere = 32;
 
@@ -76,6 +77,7 @@ public:
 
   const Image &image() const { return image_; }
   u32 cycle_limit() const { return cycle_limit_; }
+  i32 table_load() const { return table_load_; } // more cycles of a load from the constants
   const Slot *slots() const { return slots_.data(); }
   const Entry &start() const { return start_; }
 
@@ -108,6 +110,7 @@ private:
 
   Image image_;
   u32 cycle_limit_;
+  i32 table_load_;
   std::vector<Placed> code_; // and its end
   std::vector<Copy> copies_;
   std::vector<Slot> slots_;

@@ -15,6 +15,7 @@ struct Timing {
   u32 high_product = 0;    // of mulh, mulhsu, mulhu
   u32 rotation = 0;        // of rol, ror, rori
   u32 access = 0;          // of a load or store, with its waits where these hold it in ID/EX
+  i32 table_load = 0;      // more, where a load of two stages reads a constant
   u32 data_wait = 0;       // by which an access holds back what follows; 0 where it waits in ID/EX itself
   u32 load_use = 0;        // more, where what follows needs the loaded value
   u32 split_target = 0;    // more for a jump to an instruction of 32 bits that two words hold

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from emulator import fast
 from emulator.compile import compile_policy, link_program
+from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image
 from emulator.profile import Profile, load_profile
@@ -159,15 +160,28 @@ class Pair:
         return found + ([] if a.stack_bytes == b.stack_bytes else [f"stack: {a.stack_bytes} and {b.stack_bytes}"])
 
 
-def both(image: Image, profile: Profile, records: Records, entry: str = "f") -> Pair:
-    return Pair(run_on_core(image, entry, profile, records), fast.run(image, entry, profile, records, threads=2))
+def both(image: Image, profile: Profile, records: Records, entry: str = "f", state: State = "hot") -> Pair:
+    return Pair(
+        run_on_core(image, entry, profile, records, state=state),
+        fast.run(image, entry, profile, records, state=state, threads=2),
+    )
 
 
-def engine(name: str, fetch: int = 0, data: int = 0, **core: str | bool) -> Profile:
-    """A shipped profile with other wait states or another core."""
-    profile = load_profile(name)
-    changed = profile.model_dump()
+Shape = tuple[int, int, int, int]  # bytes, bytes of a line, ways, cycles of a miss
+
+
+def engine(
+    name: str,
+    fetch: int | Shape = 0,
+    data: int | Shape = 0,
+    **core: str | bool,
+) -> Profile:
+    """A shipped profile with wait states or caches before its memories, or with another core."""
+    changed = load_profile(name).model_dump()
     changed["core"] |= core
-    changed["instruction_memory"]["wait_states"] = fetch
-    changed["data_memory"]["wait_states"] = data
+    for memory, waits in (("instruction_memory", fetch), ("data_memory", data)):
+        if isinstance(waits, int):
+            changed[memory]["wait_states"] = waits
+        else:
+            changed[memory]["cache"] = dict(zip(("bytes", "line_bytes", "ways", "miss_cycles"), waits, strict=True))
     return Profile.model_validate(changed)

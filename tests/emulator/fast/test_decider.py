@@ -1,18 +1,22 @@
 """The seam to the network simulator: what C sees behind the pointer is what the RTL does, call by call."""
 
 import ctypes
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import engine
 from target_students import STUDENTS
 
 from codegen.emit import emit
 from emulator import emulate, fast
+from emulator.decider import rtl_decider
 from emulator.fast import FastDecider
 from emulator.firmware import Firmware, read_firmware
+from emulator.profile import Profile
 from spec.errors import InputError
 from spec.manifest import opened, writing
 
@@ -65,6 +69,39 @@ def test_the_seam_decides_as_the_core_does(folder: Path) -> None:
     assert b"".join(contexts) == firmware.vectors.expected_flow.tobytes()
     assert report.cycles is not None
     assert (max(cycles), np.mean(cycles)) == (report.cycles.max, pytest.approx(report.cycles.mean))
+
+
+def test_the_seam_finds_the_caches_as_the_core_does(folder: Path) -> None:
+    """Contexts come at changing addresses: now the same flow's, now another's."""
+    firmware = read_firmware(folder)
+    profile = engine("ibex-maxperf", fetch=(512, 32, 2, 60), data=(256, 32, 2, 60))
+    where = folder.parent / "engine.toml"
+    where.write_text(toml(profile))
+    vectors = firmware.vectors
+    with fast.decider(folder, profile) as ours, rtl_decider(folder, where) as theirs:
+        seams = [Seam.from_address(d.address) for d in (ours, theirs)]
+        flows = [[ctypes.create_string_buffer(ours.context_bytes) for _ in range(3)] for _ in seams]
+        for n in range(200):
+            event, params, rate = vectors.event[n].tobytes(), vectors.params[n].tobytes(), ctypes.c_uint32()
+            answers = []
+            for seam, contexts in zip(seams, flows, strict=True):
+                context = contexts[n * n % 7 % 3]
+                cycles = seam.decide(seam.self, context, event, params, ctypes.byref(rate))
+                answers.append((cycles, rate.value, context.raw))
+            assert answers[0] == answers[1], n
+
+
+def toml(profile: Profile) -> str:
+    """A profile as the file that it is read from."""
+    data = profile.model_dump(exclude_none=True)
+    lines = [f"name = {json.dumps(data.pop('name'))}"]
+    for table, values in data.items():
+        inner = {key: value for key, value in values.items() if not isinstance(value, dict)}
+        lines += [f"[{table}]", *(f"{key} = {json.dumps(value)}" for key, value in inner.items())]
+        for key, value in values.items():
+            if isinstance(value, dict):
+                lines += [f"[{table}.{key}]", *(f"{k} = {json.dumps(v)}" for k, v in value.items())]
+    return "\n".join(lines) + "\n"
 
 
 def test_many_engines_decide_at_once(folder: Path) -> None:

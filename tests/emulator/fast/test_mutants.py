@@ -10,11 +10,13 @@ import pytest
 from programs import Pair, both, engine, inputs, linked
 
 from emulator import fast
+from emulator.fast.machine import STATES
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.rtl_run import RtlRun, run_on_core
 
 ASPECTS = """
+mv t6, a0
 lw t0, 0(a1)
 lw t1, 4(a1)
 mul t2, t0, t1
@@ -41,6 +43,11 @@ nop
 4: add a0, a2, a3
 mulhsu t0, t0, a3
 xor a0, a0, t0
+lw a2, 32(a1)
+lw a3, 0(a1)
+lw a4, 32(t6)
+lw a5, 48(a1)
+xor a0, a0, a2
 ret
 """
 BITS = ASPECTS.replace("ret", "rol a0, a0, t0\nret")
@@ -95,6 +102,62 @@ def test_every_figure_of_the_extensions_counts(assembly: str, isa: str, figure: 
     assert both(image, profile, RECORDS).differences() == []
     wrong = replace(right, **{figure: getattr(right, figure) + 1})  # type: ignore[arg-type]
     assert Pair(rtl(image, profile), fast.run(image, "f", profile, RECORDS, figures=wrong)).differences()
+
+
+CACHED = engine("ibex-small", fetch=(128, 16, 2, 7), data=(64, 16, 2, 9))
+WAITS = engine("ibex-maxperf", fetch=2, data=3)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (WAITS, engine("ibex-maxperf", fetch=3, data=3)),
+        (WAITS, engine("ibex-maxperf", fetch=1, data=3)),
+        (WAITS, engine("ibex-maxperf", fetch=2, data=2)),
+        (WAITS, engine("ibex-small", fetch=2, data=3)),
+        (CACHED, engine("ibex-small", fetch=(128, 16, 2, 6), data=(64, 16, 2, 9))),
+        (CACHED, engine("ibex-small", fetch=(128, 16, 1, 7), data=(64, 16, 2, 9))),
+        (CACHED, engine("ibex-small", fetch=(128, 8, 2, 7), data=(64, 16, 2, 9))),
+        (CACHED, engine("ibex-small", fetch=(256, 16, 2, 7), data=(64, 16, 2, 9))),
+        (CACHED, engine("ibex-small", fetch=(128, 16, 2, 7), data=(64, 16, 2, 8))),
+        (CACHED, engine("ibex-small", fetch=(128, 16, 2, 7), data=(64, 32, 2, 9))),
+        (CACHED, engine("ibex-small", fetch=(128, 16, 2, 7))),
+    ],
+)
+def test_every_figure_of_the_memories_counts(right: Profile, wrong: Profile) -> None:
+    image, seen = linked(ASPECTS, right), []
+    for state in STATES:
+        measured = run_on_core(image, "f", right, RECORDS, state=state)
+        assert Pair(measured, fast.run(image, "f", right, RECORDS, state=state)).differences() == []
+        seen += Pair(measured, fast.run(image, "f", wrong, RECORDS, state=state)).differences()
+    assert seen
+
+
+def test_what_the_caches_hold_counts() -> None:
+    roomy = engine("ibex-small", fetch=(1024, 16, 2, 7), data=(1024, 16, 2, 9))
+    image = linked(ASPECTS, roomy)
+    runs = [fast.run(image, "f", roomy, RECORDS, state=state) for state in STATES]
+    for n, run in enumerate(runs):
+        for other in runs[n + 1 :]:
+            assert Pair(run, other).differences()
+
+
+@pytest.mark.parametrize("name", ["ibex-small", "ibex-maxperf"])
+def test_tables_wait_in_a_memory_of_their_own(name: str) -> None:
+    def tables(waits: int) -> Profile:
+        table = {"wait_states": waits, "reason": "to see whether it counts"}
+        return Profile.model_validate(engine(name, data=1).model_dump() | {"table_memory": table})
+
+    body = "lui a2, %hi(table)\nlw a3, %lo(table)(a2)\nadd a0, a3, a3\nlw a2, %lo(table+4)(a2)\nlw a4, 0(a1)\nret"
+    section = ".section .rodata\n.balign 4\n.local table\ntable: .word 5, 6\n.text"
+    image = linked(f"{body}\n{section}", tables(0))
+    runs = {}
+    for waits in (0, 1, 7):
+        pair = both(image, tables(waits), RECORDS)
+        assert pair.rtl.fault is None
+        assert pair.differences() == []
+        runs[waits] = pair.ours.cycles
+    assert (runs[7] == runs[1] + 12).all()
 
 
 MISTAKES = {  # a word of ASPECTS taken for another instruction: mnemonic, bits that change
