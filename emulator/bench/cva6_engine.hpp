@@ -38,7 +38,11 @@ public:
   }
   Engine(const Engine &) = delete;
   Engine &operator=(const Engine &) = delete;
-  ~Engine() { core_->final(); }
+  ~Engine() {
+    Verilated::threadContextp(
+        context_.get()); // in which the model looks itself up as it goes: there may be other engines
+    core_->final();
+  }
 
   // As after power-on: the core reset, which empties its caches, and its data memory as it was loaded.
   void restart() {
