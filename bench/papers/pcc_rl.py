@@ -246,9 +246,9 @@ def _table_7(f: Found, traffic: tuple[Traffic, ...]) -> str:
     worse = [t.flows for t in traffic if f.mean(INT8, t, "queue_mean_us") > f.mean(OURS, t, "queue_mean_us")]
     printed = [n for i, n in enumerate(p.QUANTISED) if p.TABLE_7["int8"][2][i] > p.TABLE_7["float"][2][i]]
     lost = [t.flows for t in traffic if f.most(INT8, t, "dropped_packets") > 0]
-    return f"""Ours / the paper's. Ours is not yet an int8 agent: only the weights are rounded to int8,
-symmetric, a scale an output channel (Wu et al. 2020); activations, biases and arithmetic stay in float32. The
-paper's runs in int8 throughout, in C.
+    return f"""Ours / the paper's. Here only the weights are rounded to int8, symmetric, a scale an output channel
+(Wu et al. 2020); activations, biases and arithmetic stay in float32. The paper's runs in int8 throughout, in C; so
+does ours [on a page of its own](table-7.md).
 
 {wide} int8 has the longer queue at {len(worse)} of {len(traffic)} sizes in ours, at {len(printed)} of
 {len(p.QUANTISED)} in the paper's. It loses packets at {f"{len(lost)} of ours" if lost else "none of ours"}.
