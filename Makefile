@@ -17,7 +17,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core spec/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench bench-codegen papers clean
+.PHONY: help demo test test-checked setup setup-test doctor lint lint-format lint-python lint-types lint-cxx lock bench bench-codegen papers table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -28,6 +28,7 @@ help:
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/codegen-bench.md'
 	@echo 'make papers   set our figures beside the papers in docs/papers.md (20 minutes; what is done is kept in build/papers)'
+	@echo 'make table-1  set LSTM, MLP and trees on connectx6dx-proxy beside the paper in docs/connectx6dx-proxy.md'
 	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
 
@@ -101,6 +102,13 @@ bench-codegen: setup-test
 
 papers: setup
 	$(BIN)/python -m bench.papers
+
+# The trees are those of the demo; the networks are quantised here.
+table-1: setup runs/rl-cc/student
+	$(BIN)/python -m bench.table1
+
+runs/rl-cc/student:
+	$(MAKE) demo
 
 # --- pinning ------------------------------------------------------------------------------------------------------
 # One version of a package for all Pythons, wheels only, with hashes, and no word of where they come from.

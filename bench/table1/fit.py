@@ -46,7 +46,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Affine:
-    """Cycles of a policy on a core: ``none`` without waits, and for each wait of the data and of the tables' memory."""
+    """Cycles of a policy on a core: without waits, and what a wait of the data or of the tables' memory adds."""
 
     none: float
     data: float
@@ -58,7 +58,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class Fit:
-    """The best clock (MHz) and waits where ``free`` may be chosen. ``error``: root mean square of ln(ours / paper's)."""
+    """The best clock (MHz) and waits where ``free`` may be chosen. ``error``: rms of ln(ours / the paper's)."""
 
     free: str
     engine: Engine
