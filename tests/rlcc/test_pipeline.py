@@ -112,7 +112,7 @@ def test_a_tolerance_that_the_student_misses_fails_with_1(pipeline: Any, tmp_pat
     code, _, _ = rlcc("run", copy.recipe, "--out", copy.root / "stump")
     content = json.loads((copy.root / "stump/verdict" / verdict.JSON).read_text())
     assert code == 1
-    assert {c["group"] for c in content["checks"] if not c["passed"]} == {"network"}
+    assert {c["group"] for c in content["checks"] if not c["passed"]} == {"teacher", "network"}
 
 
 # --- each command alone ----------------------------------------------------------------------------------------------
