@@ -13,7 +13,8 @@ from spec.errors import InputError
 
 @dataclass(frozen=True)
 class Engine:
-    """Cycles an instruction. ``constant`` loads what 12 bits or the upper 20 cannot hold alone: lui and addi."""
+    """Cycles an instruction. ``load`` is of a constant table, the only loads that a form adds. ``constant`` loads what
+    12 bits or the upper 20 cannot hold alone: lui and addi."""
 
     name: str
     alu: int = 1
@@ -38,6 +39,7 @@ class Engine:
 ENGINES = {
     "ibex-small": Engine("ibex-small"),
     "ibex-maxperf": Engine("ibex-maxperf", load=2, taken=2),
+    "connectx6dx-proxy": Engine("connectx6dx-proxy", load=2 + 54),  # its memory for tables waits
     "picorv32": Engine("picorv32", alu=3, load=5, jump=3, taken=5, not_taken=3),
     "cv32e40p": Engine("cv32e40p", load=2, jump=2, taken=3),
 }
