@@ -6,13 +6,15 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "operations.hpp"
 
 namespace rlcc {
 
-// The tags of a cache of lines, least recently used first to go; without lines nothing is cached.
+// The tags of a cache, the least recently used of a set first to go; with 0 bytes there is none. The bytes of a line
+// and the sets are powers of two.
 struct CacheShape {
   u32 bytes = 0, line_bytes = 0, ways = 0, miss_cycles = 0;
 };
@@ -21,14 +23,15 @@ class Cache {
 public:
   explicit Cache(const CacheShape &shape)
       : shape_(shape), sets_(shape.bytes == 0 ? 0 : shape.bytes / (shape.line_bytes * shape.ways)),
-        lines_(std::size_t{sets_} * shape.ways, kNothing) {}
+        line_bits_(std::countr_zero(shape.line_bytes)), lines_(std::size_t{sets_} * shape.ways, kNothing) {}
 
   explicit operator bool() const { return sets_ != 0; }
 
   // Cycles that a read waits; the line is in the cache afterwards.
   u32 read(u32 address) {
-    const u32 line = address / shape_.line_bytes;
-    const auto first = lines_.begin() + std::ptrdiff_t(std::size_t{line % sets_} * shape_.ways); // most recently used
+    const u32 line = address >> line_bits_;
+    const auto first =
+        lines_.begin() + std::ptrdiff_t(std::size_t{line & (sets_ - 1)} * shape_.ways); // most recently used
     if (*first == line)
       return 0;
     const auto end = first + shape_.ways;
@@ -51,6 +54,7 @@ private:
   static constexpr u64 kNothing = ~u64{0};
   CacheShape shape_;
   u32 sets_;
+  int line_bits_;
   std::vector<u64> lines_;
 };
 
