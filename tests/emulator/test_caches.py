@@ -76,6 +76,12 @@ def test_the_least_recently_used_line_goes(
     assert done.data_misses.tolist() == [misses] * 5
 
 
+def test_a_line_used_again_stays(tmp_path: Path, assembled: Callable[[str], Path]) -> None:
+    body = "lw a1, 0(a0); lw a1, 64(a0); lw a1, 0(a0); lw a1, 128(a0); lw a1, 0(a0)"  # the oldest line, but used last
+    done = run(assembled(body), cached(tmp_path, "data_memory", ways=2, lines=8), "cold")
+    assert done.data_misses.tolist() == [3] * 5
+
+
 def test_a_cold_instruction_buffer_misses_each_line_once(tmp_path: Path, assembled: Callable[[str], Path]) -> None:
     body = "; ".join(["nop"] * 39)  # 40 instructions with the return: ten lines
     profile = cached(tmp_path, "instruction_memory", lines=64)
