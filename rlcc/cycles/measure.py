@@ -62,12 +62,17 @@ def measure(folder: Path, engine: EmulateOptions, progress: Progress | None = No
     firmware = read_firmware(folder)
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         scratch = Path(name)
-        policy = compile_policy(
-            firmware.source, profile, compiler=engine.compiler, opt=engine.optimise, folder=scratch, lines=True
-        )
-        elf = link_program(policy, ENTRY, profile, scratch)
-        places = SourceLines(elf, SOURCE)
-        image = read_image(elf)
+
+        def built(lines: bool) -> Path:
+            (folder := scratch / f"lines{lines}").mkdir()
+            how = {"compiler": engine.compiler, "opt": engine.optimise}
+            policy = compile_policy(firmware.source, profile, folder=folder, lines=lines, **how)
+            return link_program(policy, ENTRY, profile, folder)
+
+        elf = built(lines=True)
+        places, image = SourceLines(elf, SOURCE), read_image(elf)
+        if image.sections != read_image(built(lines=False)).sections:
+            raise InputError(f"{engine.compiler} makes other code with line information, so no line can be told")
 
     def run(records: Mapping[str, NDArray[np.void]]) -> tuple[NDArray[np.uint64], dict[int, int]]:
         size = {name: layout.dtype.itemsize for name, layout in firmware.layouts.items()}
