@@ -1,6 +1,6 @@
 """Decisions a second on the Verilated cores: wall and CPU time, one process and as many as there are processors.
 
-The vectors of a firmware folder, over and over. `cpu` is what a process does in a second of its own, whatever else the
+The vectors of a firmware folder (without one: that of `make demo`), over and over. `cpu` is what a process does in a second of its own, whatever else the
 machine does; `wall` is what one waits for. Of three runs the best.
 
     python -m bench.emulator runs/rl-cc/firmware ibex-small ibex-maxperf
@@ -22,6 +22,7 @@ from emulator.objects import read_image
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
 
+FIRMWARE = Path(__file__).resolve().parents[1] / "runs" / "rl-cc" / "firmware"
 DECISIONS, REPEATS = 40_000, 3
 
 
@@ -47,7 +48,9 @@ def measure(firmware_dir: Path, name: str, processes: int) -> tuple[float, float
 
 
 def main(arguments: list[str]) -> None:
-    firmware_dir, *names = arguments
+    firmware_dir, *names = arguments or [str(FIRMWARE)]
+    if not Path(firmware_dir).is_dir():
+        raise SystemExit(f"there is no firmware in {firmware_dir}; make it with: make demo")
     models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     processors = len(os.sched_getaffinity(0))
     print(f"{processors} processors, {models[0].split(': ')[1] if models else platform.machine()}, {platform.system()}")
