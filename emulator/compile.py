@@ -23,6 +23,9 @@ RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
 COMPILERS = ("clang", "gcc")
 GCC_NAMES = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
 
+COMPILER_SECONDS = 300
+"""More than any decision takes on a busy machine; a file that keeps a compiler longer is not of use."""
+
 C_FLAGS = (
     *("-std=c99", "-g0", "-ffreestanding", "-fno-builtin", "-fno-pic", "-fno-jump-tables", "-fno-common"),
     *("-ffunction-sections", "-fdata-sections", "-fomit-frame-pointer", "-fno-stack-protector"),
@@ -160,7 +163,11 @@ def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Pa
 def run_tool(command: list[str], what: str) -> None:
     """Run a compiler or linker; its first error becomes the sentence of an InputError."""
     try:
-        done = subprocess.run(command, env=tool_environment(), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=tool_environment(), capture_output=True, text=True, timeout=COMPILER_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{what}: {Path(command[0]).name} is not done after {COMPILER_SECONDS} s") from None
     except OSError as error:
         raise InputError(f"{what}: {command[0]} does not start ({error.strerror})") from error
     if done.returncode != 0:

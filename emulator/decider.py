@@ -71,7 +71,7 @@ def rtl_decider(
         if wrong := missing_calls(policy):
             raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
         elf = link_program(policy, ENTRY, engine, folder)
-        if wrong := list(check_code(elf, ENTRY).forbidden):
+        if wrong := list(check_code(elf, ENTRY, loops_allowed=firmware.loops).forbidden):
             raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
         job = write_job(read_image(elf), ENTRY, engine, [block for block, _ in blocks(firmware)], folder)
         library = built_core(engine.core, progress) / LIBRARY

@@ -35,6 +35,8 @@ class Firmware:
     hash: str
     layouts: dict[str, Layout]
     vectors: Vectors
+    loops: bool = False
+    """The C of a network has loops, of constant length."""
 
     @property
     def source(self) -> Path:
@@ -54,9 +56,12 @@ def read_firmware(folder: Path) -> Firmware:
     check_sources(folder, manifest.files)
     layouts = read_layouts(manifest.details, str(folder / NAME))
     vectors = read_vectors(folder / VECTORS, layouts)
+    network = False
     if (folder / PROGRAM).is_file():
-        check_against_program(vectors, Program.from_json(load_json(folder / PROGRAM)), folder)
-    return Firmware(folder, manifest.hash, layouts, vectors)
+        program = Program.from_json(load_json(folder / PROGRAM))
+        check_against_program(vectors, program, folder)
+        network = program.network is not None
+    return Firmware(folder, manifest.hash, layouts, vectors, network)
 
 
 def check_sources(folder: Path, names: Iterable[str]) -> None:

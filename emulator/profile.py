@@ -218,6 +218,14 @@ class Profile(_Table):
                 f"limits.code_bytes = {self.limits.code_bytes} must not be above "
                 f"instruction_memory.bytes = {self.instruction_memory.bytes}"
             )
+        core, data = self.core, self.data_memory
+        waits = bool(data.wait_states or data.cache or self.table_memory)
+        if isinstance(core, IbexCore) and core.writeback_stage and not core.branch_target_alu and waits:
+            # Seen beside the simulator: "lw t0, 0(a1); bnez sp, target" goes elsewhere, in the RTL itself.
+            raise ValueError(
+                "an Ibex with writeback_stage and without branch_target_alu jumps to wrong places behind a data access "
+                "that waits: it needs data_memory.wait_states = 0, no cache and no table_memory"
+            )
         own = isinstance(self.core, Cva6Core)
         for name, memory in (("instruction_memory", self.instruction_memory), ("data_memory", self.data_memory)):
             if own and memory.cache is not None:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ CAUSES = {  # mcause, RISC-V privileged specification
     11: "an environment call",
     0xFFFFFFFF: "an illegal instruction or a misaligned access",  # a core without exceptions says no more
 }
+CORE_SECONDS = 3600
+"""Of one process: two orders of magnitude above what the largest set of vectors takes."""
 CALLED = [  # the fields of Called in emulator/bench/called.hpp
     *(("cycles", "<u8"), ("returned", "<u4"), ("stack_low", "<u4")),
     *(("between", "<u4"), ("instruction_misses", "<u4"), ("data_misses", "<u4")),
@@ -107,7 +110,12 @@ def run_on_core(
 
         def run_share(n: int) -> subprocess.CompletedProcess[str]:
             command = [str(bench), str(job), str(folder / "input"), str(outputs[n]), *map(str, shares[n])]
-            return subprocess.run(command, capture_output=True, text=True, check=False)
+            try:
+                return subprocess.run(command, capture_output=True, text=True, timeout=CORE_SECONDS, check=False)
+            except subprocess.TimeoutExpired:
+                raise InputError(
+                    f"the emulated core is not done with {shares[n][1]} calls after {CORE_SECONDS} s"
+                ) from None
 
         with ThreadPoolExecutor(max_workers=len(shares)) as pool:
             ended = list(pool.map(run_share, range(len(shares))))
@@ -116,7 +124,7 @@ def run_on_core(
                 raise InputError(f"the emulated core stopped: {done.stderr.strip() or f'exit code {done.returncode}'}")
         first = next((n for n, done in enumerate(ended) if done.returncode == 3), None)
         ran = len(shares) if first is None else first + 1
-        result = np.concatenate([np.fromfile(path, dtype=output_type) for path in outputs[:ran]])
+        result = np.concatenate([_read(path, output_type) for path in outputs[:ran]])
         profiles = [np.fromfile(f"{path}.by_address", dtype="<u8") for path in outputs[:ran]] if by_address else []
     fault = None if first is None else _fault(ended[first].stdout, image)
     top = memory_map.stack_top(profile.data_memory.bytes)
@@ -132,6 +140,13 @@ def run_on_core(
         entering=result["entering"],
         by_address=_by_address(profiles, image) if by_address else None,
     )
+
+
+def _read(path: Path, dtype: np.dtype[Any]) -> NDArray[np.void]:
+    """Whole records of an output; anything else was written by another build of the bench."""
+    if path.stat().st_size % dtype.itemsize:
+        raise InputError(f"the emulated core wrote {path.stat().st_size} bytes, not records of {dtype.itemsize}")
+    return np.fromfile(path, dtype=dtype)
 
 
 def _shares(count: int, processes: int) -> list[tuple[int, int]]:

@@ -43,7 +43,7 @@ def emulate(
         if calls:  # it cannot be linked, so it cannot run
             return _report(firmware, engine, policy, opt, None, None, {}, [*calls, *static])
         elf = link_program(policy, ENTRY, engine, folder)
-        facts = check_code(elf, ENTRY)
+        facts = check_code(elf, ENTRY, loops_allowed=firmware.loops)
         if progress:
             progress(f"running {len(firmware.vectors)} vectors on {engine.name}")
 

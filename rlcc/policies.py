@@ -13,10 +13,9 @@ from rlcc.core_policy import CoreName, CorePolicy
 from spec.documents import load_json
 from spec.errors import InputError
 from spec.manifest import NAME, opened, sha256
-from spec.network_policy import NAME as NETWORK_NAME
-from spec.network_policy import NetworkPolicy, load_network_policy
+from spec.network_policy import load_decider
 from spec.student import NAME as STUDENT_NAME
-from spec.student import Student, load_student
+from spec.student import load_student
 from teachers.load import load
 
 
@@ -53,7 +52,7 @@ def by_path(path: Path) -> Iterator[Named]:
         yield Named(student.name, kind, manifest.hash, program(student.program(), student.params()))
     elif kind == "firmware":
         manifest = opened(path, "firmware")
-        source = _emitted_from(path)
+        source = load_decider(path)
         with shared_library(path) as library:
             needs_int = reads_queues(source.program())
             yield Named(source.name, kind, manifest.hash, compiled(library, source.params(), needs_int))
@@ -69,17 +68,10 @@ def on_core(path: Path, core: CoreName) -> Named:
     if (kind := kind_of(path)) != "firmware":
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
     manifest = opened(path, "firmware")
-    source = _emitted_from(path)
+    source = load_decider(path)
     policy = CorePolicy(path.resolve(), manifest.hash, core, source.params(), reads_queues(source.program()))
     policy.check()
     return Named(source.name, kind, manifest.hash, policy)
-
-
-def _emitted_from(firmware: Path) -> Student | NetworkPolicy:
-    """What a firmware folder is the C of: distilled trees, or a quantised network."""
-    if (firmware / NETWORK_NAME).is_file():
-        return load_network_policy(firmware / NETWORK_NAME)
-    return load_student(firmware / STUDENT_NAME)
 
 
 def kind_of(path: Path) -> str:

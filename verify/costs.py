@@ -114,7 +114,6 @@ def cycle_model(profile: Profile) -> CycleModel:
             f"profile {profile.name} has a memory for tables behind a write-back stage, for which there is no model "
             "of its cycles; prove on a profile without that memory"
         )
-    data_exact = data == 0 or core.branch_target_alu or not core.writeback_stage
     return CycleModel(
         profile=profile.name,
         branch_taken=2 if core.branch_target_alu else 3,
@@ -124,5 +123,5 @@ def cycle_model(profile: Profile) -> CycleModel:
         instruction_wait=fetch,
         data_wait=data,
         table_wait=tables - data,
-        exact=core.multiplier != "slow" and fetch == 0 and data_exact,
+        exact=core.multiplier != "slow" and fetch == 0,
     )

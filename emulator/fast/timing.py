@@ -13,9 +13,8 @@ An instruction counts for as long as it stands in ID/EX, with the bubbles behind
     jump to 32 bits at 4n + 2   1 more: two words hold the instruction
 
 The figures are Ibex' documented ones where there are any, and read from its RTL else. Instruction memories that wait
-and caches need more than these: emulator/fast/machine.py. What cannot be told exactly is refused: other cores, a
-multiplier of varying duration, and a data memory that waits on three stages without a branch-target ALU, where Ibex
-itself does not run right: a taken branch behind such an access goes to a wrong address.
+and caches need more than these: emulator/fast/machine.py. What cannot be told exactly is refused: other cores, and a
+multiplier of varying duration.
 """
 
 from dataclasses import asdict, dataclass
@@ -63,11 +62,6 @@ def timing(profile: Profile) -> Timing:
     if core.multiplier not in PRODUCTS:
         raise _refusal(profile, f"a {core.multiplier} multiplier takes as long as its operands ask for")
     memory = profile.data_memory
-    waiting = memory.wait_states or memory.cache or profile.table_memory
-    if waiting and core.writeback_stage and not core.branch_target_alu:
-        raise _refusal(
-            profile, "an Ibex of three stages without branch-target ALU jumps wrongly behind an access that waits"
-        )
     product, high_product = PRODUCTS[core.multiplier]
     waits = memory.wait_states
     tables = (profile.table_memory or memory).wait_states

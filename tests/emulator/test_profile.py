@@ -72,6 +72,12 @@ def test_missing_profile_lists_what_there_is() -> None:
     [
         ("vexriscv", 'variant = "Lite"', 'variant = "Min"', "contradicts variant = .Min., which has no mul"),
         ("vexriscv", 'variant = "Lite"', 'variant = "Linux"', "core.variant: "),
+        (
+            "ibex-maxperf-l1",
+            "branch_target_alu = true",
+            "branch_target_alu = false",
+            "without branch_target_alu jumps to wrong places behind a data access that waits",
+        ),
         ("picorv32", 'multiplier = "fast"', 'multiplier = "single-cycle"', "core.multiplier: "),
         ("picorv32", 'isa = "rv32im"', 'isa = "rv32i"', "core: isa = .rv32i. contradicts multiplier"),
         ("cv32e40p", 'isa = "rv32im"', 'isa = "rv32i"', "core.isa: "),

@@ -74,7 +74,6 @@ def test_compressed_instructions_are_refused_by_name(tmp_path: Path) -> None:
         ("ibex-small", 0, 3, {}, True),
         ("ibex-maxperf", 0, 3, {}, True),
         ("ibex-small", 1, 0, {}, False),
-        ("ibex-maxperf", 0, 3, {"branch_target_alu": "false"}, False),
         ("ibex-small", 0, 0, {"multiplier": '"slow"'}, False),
     ],
 )

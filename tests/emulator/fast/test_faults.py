@@ -106,7 +106,6 @@ def test_an_instruction_that_is_not_modelled_is_named() -> None:
     [
         (load_profile("picorv32"), "cycles of a picorv32"),
         (engine("ibex-small", multiplier="slow"), "a slow multiplier"),
-        (engine("ibex-maxperf", data=1, branch_target_alu=False), "jumps wrongly behind an access that waits"),
     ],
 )
 def test_an_engine_that_cannot_be_timed_exactly_is_refused(profile: Profile, why: str) -> None:
