@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from emulator import EmulationReport
 from emulator.firmware import SOURCE
-from rlcc.verdict import JSON, Check, Verdict
+from rlcc.reports.folder import JSON
+from rlcc.verdict import Check, Verdict
 from spec.documents import load_json, validate
 from spec.errors import InputError
 

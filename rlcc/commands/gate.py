@@ -7,13 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
-from rlcc import gate, verdict
+from rlcc import gate
 from rlcc.baseline import read_baseline
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER, quantity
 from rlcc.recipe import EmulateOptions, GateOptions, load_recipe, teacher_path
 from rlcc.remembered import Remembered
+from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
+from rlcc.verdict import Verdict
 from spec.documents import dump_json, validate, write_atomically
 from spec.errors import InputError
 from spec.quantity import LINE_FRACTION, parse, parse_duration_ps
@@ -86,7 +88,7 @@ def command(firmware: Path, out: Path | None, **given: Any) -> int:
     """
     folder = out or firmware.resolve().parent / "verdict"
     if firmware.resolve() != folder.resolve():
-        verdict.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
+        reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
     if given["sarif_file"] is not None:
         sarif.discard(given["sarif_file"], firmware)
     try:
@@ -103,7 +105,7 @@ def command(firmware: Path, out: Path | None, **given: Any) -> int:
     return 0 if found.passed else 1
 
 
-def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> verdict.Verdict:
+def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> Verdict:
     engine, options, teacher = EmulateOptions(), None, given["teacher"]
     if given["recipe_file"] is not None:
         recipe = load_recipe(given["recipe_file"])
@@ -119,10 +121,10 @@ def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> verdict.Verd
     evidence = gate.Evidence(given["certificate"], given["rollouts"], baseline, remembered)
     with stage("gate") as (figures, progress):
         found = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
-        verdict.write(found, folder)
+        reports.write(found, folder)
         if given["sarif_file"] is not None:
             write_atomically(given["sarif_file"], dump_json(sarif.sarif(found, firmware)))
-        figures += [f"{len(found.checks)} checks, {len(found.failures())} failed", str(folder / verdict.JSON)]
+        figures += [f"{len(found.checks)} checks, {len(found.failures())} failed", str(folder / reports.JSON)]
         figures += [f"{name} checked before" for name in remembered.hits]
     return found
 

@@ -7,12 +7,13 @@ import click
 from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named
 from rlcc import gate as gate_stage
-from rlcc import stages, verdict
+from rlcc import stages
 from rlcc.certified import beside
 from rlcc.certified import discard as discard_certificate
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER
 from rlcc.recipe import Recipe, load_recipe, teacher_path
+from rlcc.reports import folder as reports
 from spec.errors import InputError
 from spec.manifest import check_place, opened
 from spec.student import NAME as STUDENT_NAME
@@ -60,7 +61,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     """
     recipe = load_recipe(recipe_file)
     folder = out or RUNS / recipe.name
-    verdict.discard(folder / "verdict")
+    reports.discard(folder / "verdict")
     teacher = teacher_path(recipe, recipe_file)
     targets_named(recipe.emit.target)
     recipe.emit.compiler()
@@ -90,8 +91,8 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             stages.verify(firmware, recipe.emulate, certificate, figures, progress)
     with stage("gate") as (figures, progress):
         found = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress)
-        verdict.write(found, folder / "verdict")
+        reports.write(found, folder / "verdict")
         failed = len(found.failures())
-        figures += [f"{len(found.checks)} checks, {failed} failed", f"{folder / 'verdict' / verdict.JSON}"]
+        figures += [f"{len(found.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]
     print_verdict(found)
     return 0 if found.passed else 1

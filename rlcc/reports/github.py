@@ -4,18 +4,13 @@ https://docs.github.com/actions/reference/workflow-commands-for-github-actions: 
 stands in it is escaped, so that no figure or name can end it or begin another.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rlcc.reports.markdown import markdown
 from rlcc.reports.sarif import where
-
-if TYPE_CHECKING:
-    from rlcc.verdict import Verdict
+from rlcc.verdict import Verdict
 
 
 def running_there(environment: Mapping[str, str] = os.environ) -> bool:

@@ -1,14 +1,9 @@
 """JUnit XML: one test case a check."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from rlcc.reports.markdown import printable
-
-if TYPE_CHECKING:
-    from rlcc.verdict import Verdict
+from rlcc.verdict import Verdict
 
 
 def junit(verdict: Verdict) -> str:

@@ -1,11 +1,6 @@
 """Markdown: the table of checks and the costliest lines, for a job summary."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rlcc.verdict import Verdict
+from rlcc.verdict import Verdict
 
 
 def markdown(verdict: Verdict) -> str:

@@ -4,18 +4,14 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/: one run; ``rules`` are the grou
 to the folder in which the job runs, with ``/`` on every system.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import rlcc
+from rlcc.verdict import Check, Verdict, WorstPath
 from spec.documents import load_json
 from spec.errors import InputError
-
-if TYPE_CHECKING:
-    from rlcc.verdict import Check, Verdict, WorstPath
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 NAME = "rlcc gate"

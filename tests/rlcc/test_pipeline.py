@@ -21,8 +21,10 @@ import pytest
 from distill.options import DistillOptions
 from emulator import emulate, run_on_host
 from emulator.compile import find_gcc
-from rlcc import cli, verdict
+from rlcc import cli
 from rlcc.commands.run import STAGES
+from rlcc.reports import folder as reports
+from rlcc.verdict import Verdict
 from spec.ensemble import Ensemble
 from spec.interpret import trace
 from spec.manifest import opened
@@ -99,7 +101,7 @@ def test_an_impossible_budget_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: 
     code, out, err = rlcc("run", copy.recipe, "--out", copy.root / "out", "--from", "gate")
     assert (code, err) == (1, "")
     assert out.splitlines()[-1].startswith("FAIL  hand-made")
-    content = json.loads((copy.verdict / verdict.JSON).read_text())
+    content = json.loads((copy.verdict / reports.JSON).read_text())
     assert content["verdict"] == "FAIL"
     assert [c["group"] for c in content["checks"] if not c["passed"]] == ["budget"]
 
@@ -110,7 +112,7 @@ def test_a_tolerance_that_the_student_misses_fails_with_1(pipeline: Any, tmp_pat
     text = copy.recipe.read_text().replace("trees = 3\ndepth = 3", "trees = 1\ndepth = 1")
     copy.recipe.write_text(text.replace("goodput = 0.2\nlatency = 0.5", "goodput = 0.001\nlatency = 0.001"))
     code, _, _ = rlcc("run", copy.recipe, "--out", copy.root / "stump")
-    content = json.loads((copy.root / "stump/verdict" / verdict.JSON).read_text())
+    content = json.loads((copy.root / "stump/verdict" / reports.JSON).read_text())
     assert code == 1
     assert {c["group"] for c in content["checks"] if not c["passed"]} == {"teacher", "network"}
 
@@ -200,22 +202,22 @@ def test_what_could_not_be_measured_is_null_in_json(pipeline: Any, tmp_path: Pat
 
 def test_verdict_json_conforms_to_the_schema_in_the_docs(pipeline: Any) -> None:
     schema = json.loads((ROOT / "docs/verdict.schema.json").read_text())
-    content = json.loads((pipeline.verdict / verdict.JSON).read_text())
+    content = json.loads((pipeline.verdict / reports.JSON).read_text())
     assert list(content) == list(schema["properties"])
     assert set(schema["required"]) <= set(content)
     assert content.pop("verdict") in schema["properties"]["verdict"]["enum"]
-    found = verdict.Verdict.model_validate(content)  # the schema's source; extra keys are forbidden
+    found = Verdict.model_validate(content)  # the schema's source; extra keys are forbidden
     assert found.passed
     assert found.measured["emulation"]["vectors"] > 100
     assert [o["policy"] for o in found.measured["network"]] == ["teacher", "student"]
 
 
 def test_junit_and_markdown_tell_the_same_checks(pipeline: Any) -> None:
-    content = json.loads((pipeline.verdict / verdict.JSON).read_text())
-    suite = ElementTree.parse(pipeline.verdict / verdict.JUNIT).getroot()
+    content = json.loads((pipeline.verdict / reports.JSON).read_text())
+    suite = ElementTree.parse(pipeline.verdict / reports.JUNIT).getroot()
     assert [case.get("name") for case in suite] == [c["name"] for c in content["checks"]]
     assert (suite.get("tests"), suite.get("failures")) == (str(len(content["checks"])), "0")
-    text = (pipeline.verdict / verdict.MARKDOWN).read_text()
+    text = (pipeline.verdict / reports.MARKDOWN).read_text()
     assert text.startswith("# PASS: hand-made on ibex-small\n")
     for check in content["checks"]:
         assert f"| {check['name']} | {check['value']} |" in text
@@ -269,13 +271,13 @@ def test_the_gate_fails_a_mutant_whose_hash_is_right(
     mutant = resealed(pipeline.firmware, tmp_path / "mutant", MUTANTS[name])
     code, out, err = rlcc("gate", mutant, "--recipe", pipeline.recipe, "--run-on-host")
     assert (code, err) == (1, "")
-    content = json.loads((tmp_path / "verdict" / verdict.JSON).read_text())
+    content = json.loads((tmp_path / "verdict" / reports.JSON).read_text())
     (failed,) = content["checks"]
     assert (failed["group"], failed["passed"]) == ("equality", False)
     assert "rlcc_policy.c" in failed["value"]
     assert (failed["file"], bool(failed["detail"])) == ("rlcc_policy.c", True)
     assert "FAIL" in out.splitlines()[-1]
-    suite = ElementTree.parse(tmp_path / "verdict" / verdict.JUNIT).getroot()
+    suite = ElementTree.parse(tmp_path / "verdict" / reports.JUNIT).getroot()
     assert int(suite.get("failures", "0")) == 1 == len(suite.findall("testcase/failure"))
 
 
@@ -310,7 +312,7 @@ def test_an_older_pass_does_not_outlive_a_run_that_could_not_judge(
         "run": ("run", copy.recipe, "--out", copy.root / "out", "--from", "gate"),
         "gate": ("gate", copy.firmware, "--recipe", copy.recipe),
     }[command]
-    assert (copy.verdict / verdict.JSON).exists()
+    assert (copy.verdict / reports.JSON).exists()
     refused(*arguments)
     assert not copy.verdict.exists()
 
@@ -320,7 +322,7 @@ def test_an_older_pass_does_not_outlive_wrong_options(
     pipeline: Any, tmp_path: Path, refused: Any, wrong: tuple[str, str]
 ) -> None:
     copy = pipeline.copy(tmp_path / "copy")
-    assert (copy.verdict / verdict.JSON).exists()
+    assert (copy.verdict / reports.JSON).exists()
     refused("gate", copy.firmware, "--recipe", copy.recipe, *wrong)
     assert not copy.verdict.exists()
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rlcc import verdict
+from rlcc.reports import folder
 from rlcc.verdict import Check, Verdict
 from spec.errors import InputError
 from spec.manifest import opened
@@ -41,15 +42,15 @@ def test_the_schema_is_closed_and_names_the_outcome() -> None:
 
 
 def test_the_files_say_fail_and_why(failed: Verdict, tmp_path: Path) -> None:
-    verdict.write(failed, tmp_path / "verdict")
-    manifest = opened(tmp_path / "verdict", verdict.KIND)
-    assert set(manifest.files) == {verdict.JSON, verdict.JUNIT, verdict.MARKDOWN}
+    folder.write(failed, tmp_path / "verdict")
+    manifest = opened(tmp_path / "verdict", folder.KIND)
+    assert set(manifest.files) == {folder.JSON, folder.JUNIT, folder.MARKDOWN}
 
-    content: dict[str, Any] = json.loads((tmp_path / "verdict" / verdict.JSON).read_text())
+    content: dict[str, Any] = json.loads((tmp_path / "verdict" / folder.JSON).read_text())
     assert content["verdict"] == "FAIL"
     assert content["measured"] == {"x": None}
 
-    suite = ElementTree.parse(tmp_path / "verdict" / verdict.JUNIT).getroot()
+    suite = ElementTree.parse(tmp_path / "verdict" / folder.JUNIT).getroot()
     assert (suite.tag, suite.get("tests"), suite.get("failures")) == ("testsuite", "3", "2")
     cases = suite.findall("testcase")
     assert [len(case.findall("failure")) for case in cases] == [0, 1, 1]
@@ -58,7 +59,7 @@ def test_the_files_say_fail_and_why(failed: Verdict, tmp_path: Path) -> None:
     assert failure is not None
     assert (failure.get("message"), failure.text) == ("9 cycles, limit 1 us", 'vector 3 "x"')
 
-    lines = (tmp_path / "verdict" / verdict.MARKDOWN).read_text().splitlines()
+    lines = (tmp_path / "verdict" / folder.MARKDOWN).read_text().splitlines()
     assert lines[0] == "# FAIL: p on ibex-small"
     rows = [line for line in lines if line.startswith("| ") and "check" not in line]
     assert len(rows) == 3
@@ -67,9 +68,9 @@ def test_the_files_say_fail_and_why(failed: Verdict, tmp_path: Path) -> None:
 
 
 def test_a_verdict_replaces_only_a_verdict(failed: Verdict, tmp_path: Path) -> None:
-    verdict.write(failed, tmp_path / "verdict")
-    verdict.write(failed, tmp_path / "verdict")
+    folder.write(failed, tmp_path / "verdict")
+    folder.write(failed, tmp_path / "verdict")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("the only copy")
     with pytest.raises(InputError, match="choose an empty folder"):
-        verdict.write(failed, tmp_path / "mine")
+        folder.write(failed, tmp_path / "mine")
