@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from rlcc import cli, gate, verdict
+from rlcc import cli, gate
 from rlcc.baseline import read_baseline
+from rlcc.reports import folder as reports
 
 Refused = Callable[..., str]
 
@@ -20,13 +21,13 @@ def run(good: Path, *more: object, out: Path) -> int:
 
 
 def checks(folder: Path, group: str) -> list[dict[str, Any]]:
-    content = json.loads((folder / verdict.JSON).read_text())
+    content = json.loads((folder / reports.JSON).read_text())
     return [check for check in content["checks"] if check["group"] == group]
 
 
 def test_a_good_folder_passes_and_the_worst_path_has_lines(good: Path, tmp_path: Path) -> None:
     assert run(good, out=tmp_path / "v") == 0
-    content = json.loads((tmp_path / "v" / verdict.JSON).read_text())
+    content = json.loads((tmp_path / "v" / reports.JSON).read_text())
     groups = {check["group"] for check in content["checks"]}
     assert groups == {"equality", "object code", "size", "proof", "budget", "teacher", "network"}
     source = (good / "firmware/rlcc_policy.c").read_text().splitlines()
@@ -111,7 +112,7 @@ def passed(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changed(passed: Path, to: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    content = json.loads((passed / verdict.JSON).read_text())
+    content = json.loads((passed / reports.JSON).read_text())
     change(content)
     to.write_text(json.dumps(content))
     return to
@@ -178,7 +179,7 @@ def test_what_is_no_baseline_is_said(
 
 
 def test_a_verdict_folder_is_a_baseline_too(passed: Path) -> None:
-    assert read_baseline(passed).figures == read_baseline(passed / verdict.JSON).figures
+    assert read_baseline(passed).figures == read_baseline(passed / reports.JSON).figures
 
 
 @pytest.mark.parametrize("text", ["5", "five %", "-1 %", "5 ppm", "", "1e99 %", "nan %"])
@@ -209,7 +210,7 @@ def test_other_actions_than_the_teachers_fail(good: Path, tmp_path: Path) -> Non
     recipe = copy / "good.toml"
     recipe.write_text(recipe.read_text().replace("rmse = 1,", "rmse = 0.0001,"))
     assert run(copy, "--no-certificate", out=tmp_path / "v") == 1
-    failed = [c for c in json.loads((tmp_path / "v" / verdict.JSON).read_text())["checks"] if not c["passed"]]
+    failed = [c for c in json.loads((tmp_path / "v" / reports.JSON).read_text())["checks"] if not c["passed"]]
     assert [(c["group"], c["file"]) for c in failed] == [("teacher", "student.json")]
 
 

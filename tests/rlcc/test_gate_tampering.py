@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from rlcc import cli, verdict
+from rlcc import cli
+from rlcc.reports import folder as reports
 from spec import manifest
 from verify.certificate import content_hash
 
@@ -170,7 +171,7 @@ def gated(copy: Path, firmware: Path) -> tuple[int, dict[str, Any] | None]:
         assert left == set()
         return code, None
     assert left == {copy / "verdict", *(copy / "verdict").iterdir()}
-    content: dict[str, Any] = json.loads((copy / "verdict" / verdict.JSON).read_text())
+    content: dict[str, Any] = json.loads((copy / "verdict" / reports.JSON).read_text())
     return code, content
 
 
