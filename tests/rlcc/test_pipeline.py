@@ -510,7 +510,7 @@ INTERRUPTED = {
     "rollout": "distill.rollout.pq.write_table",
     "distill": "distill.distil.boost.scrub",
     "emit": "codegen.emit.vectors_inc",
-    "gate": "rlcc.verdict.markdown",
+    "gate": "rlcc.reports.folder.markdown",
 }
 
 
