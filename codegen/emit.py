@@ -91,10 +91,12 @@ def differences(firmware: Path) -> list[str]:
     manifest = opened(firmware, KIND)
     student = load_student(firmware / STUDENT_NAME)
     emission = emission_of(firmware)
+    if "student" not in manifest.parents:
+        raise InputError(f"{firmware} does not say which student it is of; emit it again")
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         again = Path(name)
         lowered = lowered_student(student, emission)
-        details = fill(again, student, manifest.parents.get("student", ""), lowered, emission)
+        details = fill(again, student, manifest.parents["student"], lowered, emission)
         made = {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*") if path.is_file()}
     wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != _bytes(firmware / f)]
     if details != manifest.details:
@@ -146,7 +148,7 @@ def _visits(student: Student) -> dict[str, Histogram]:
             str(name): Histogram(tuple(map(integer, v["borders"])), tuple(float(integer(c)) for c in v["counts"]))
             for name, v in measured.items()
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{STUDENT_NAME}: report.visits is not readable ({error!r}); distil the student again"
         ) from None

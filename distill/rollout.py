@@ -27,6 +27,8 @@ from teachers.teacher import Teacher
 
 FILE = "rollouts.parquet"
 KIND = "rollouts"
+MAX_BYTES = 2**30
+"""Unpacked."""
 
 Progress = Callable[[str], None]
 
@@ -87,9 +89,11 @@ def read(folder: Path, teacher: Teacher) -> Iterator[Run]:
     manifest = opened(folder, KIND)
     if manifest.parents.get("teacher") != teacher.hash:
         raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
+    columns_read = ["scenario", "seed", *RECORD_COLUMNS]
     try:
-        table = pq.read_table(folder / FILE)
-        table = table.select(["scenario", "seed", *RECORD_COLUMNS])
+        _check_columns(folder / FILE, columns_read)
+        # Names stay a dictionary: spelt out for each row, a file of some KB can fill any memory.
+        table = pq.read_table(folder / FILE, columns=columns_read, read_dictionary=["scenario"])
     except (pa.ArrowException, OSError, KeyError) as error:
         raise InputError(f"{folder / FILE} is not readable ({error}); make it again with rlcc rollout") from None
     names = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
@@ -99,6 +103,24 @@ def read(folder: Path, teacher: Teacher) -> Iterator[Run]:
     for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}
         yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part))
+
+
+def _check_columns(file: Path, names: list[str]) -> None:
+    """InputError where a column is missing or of another type: numbers of a fixed width, and one column of names."""
+    parquet = pq.ParquetFile(file)
+    schema, metadata = parquet.schema_arrow, parquet.metadata
+    for name in names:
+        kind = schema.field(name).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        fits = (
+            pa.types.is_string(kind) if name == "scenario" else pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        )
+        if not fits:
+            raise InputError(f"{file}: column {name!r} is of type {kind}; make it again with rlcc rollout")
+    size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
+    if size > MAX_BYTES:
+        raise InputError(f"{file} unpacks to {size} bytes, more than {MAX_BYTES}; give shorter rollouts")
 
 
 def _table(run: Run, teacher: Teacher) -> pa.Table:

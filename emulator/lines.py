@@ -45,7 +45,7 @@ class SourceLines:
             elf = ELFFile(file)
             self._symbols = sorted((a, n) for a, n in _functions(elf).items())
             self._bodies: list[_Body] = []
-            self._rows: list[tuple[int, int]] = []  # (address, line), each up to the next address
+            self._rows: list[tuple[int, int, int]] = []  # (address, line, whose line), each up to the next address
             if elf.has_dwarf_info():
                 dwarf = elf.get_dwarf_info()
                 for unit in dwarf.iter_CUs():
@@ -55,26 +55,37 @@ class SourceLines:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [address for address, _ in self._rows]
+        return [address for address, _, _ in self._rows]
 
     def frames(self, address: int) -> tuple[Frame, ...]:
         """Outermost function first: the lines of the calls that were inlined, then the instruction's own line."""
-        around = sorted((b for b in self._bodies if b.low <= address < b.high), key=lambda b: b.depth)
+        around = self._around(address)
         if not around:
             return (Frame(self._symbol(address), 0),)
-        lines = [*(b.call_line for b in around[1:]), self._line(address)]
+        line, owner = self._line(address)
+        told = self._around(owner)
+        if owner < address and told and told[0] == around[0]:  # with the line goes the function that it is of
+            around = told
+        lines = [*(b.call_line for b in around[1:]), line]
         return tuple(Frame(b.function, line) for b, line in zip(around, lines, strict=True))
 
-    def _line(self, address: int) -> int:
+    def _around(self, address: int) -> list[_Body]:
+        return sorted((b for b in self._bodies if b.low <= address < b.high), key=lambda b: b.depth)
+
+    def _line(self, address: int) -> tuple[int, int]:
+        """The line, and the address of the instruction before whose it is, where this one has none; else this."""
         at = bisect_right(self._starts, address) - 1
-        return self._rows[at][1] if at >= 0 else 0
+        if at < 0:
+            return 0, address
+        start, line, owner = self._rows[at]
+        return line, address if owner == start else owner
 
     def _symbol(self, address: int) -> str:
         at = bisect_right(self._symbols, (address, "\x7f")) - 1
         return self._symbols[at][1] if at >= 0 else "?"
 
 
-def _rows(dwarf: Any, unit: Any, source: str) -> list[tuple[int, int]]:
+def _rows(dwarf: Any, unit: Any, source: str) -> list[tuple[int, int, int]]:
     program = dwarf.line_program_for_CU(unit)
     if program is None:
         return []
@@ -92,10 +103,11 @@ def _rows(dwarf: Any, unit: Any, source: str) -> list[tuple[int, int]]:
         elif not ours:
             rows.setdefault(state.address, 0)
     # "Line 0" says that the compiler made the instruction from several lines: it is told with the line before it.
-    told, line = [], 0
+    told, line, owner = [], 0, 0
     for address in sorted(rows):
-        line = rows[address] or line
-        told.append((address, line))
+        if rows[address] or not line:
+            line, owner = rows[address], address
+        told.append((address, line, owner))
     return told
 
 

@@ -127,11 +127,15 @@ def budget(
         return [check("decision time", "did not run", _us(budget_ps), False)]
     slowest = f"slowest: vector {report.slowest.index} ({report.slowest.kind})" if report.slowest else ""
     if proved is None:
-        worst_ps = report.cycles.max * (1 + margin) * US_PS / report.clock_mhz
+        most, state = _most_cycles(report)
+        worst_ps = most * (1 + margin) * US_PS / report.clock_mhz
         added = f" + {margin:.4%}".replace(".0000%", "%") if margin else ""
         name = f"decision time, measured maximum over {report.vectors} vectors{added and ' and a margin'}, not proved"
-        value = f"{report.cycles.max} cycles{added} at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
-        return [check(name, value, _us(budget_ps), worst_ps <= budget_ps, slowest)]
+        value = f"{most} cycles{added} at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
+        seen = slowest if state == "hot" else f"in the state {state}; hot {report.cycles.max}"
+        return [
+            check(name + (f", {state}" if state != "hot" else ""), value, _us(budget_ps), worst_ps <= budget_ps, seen)
+        ]
     worst_ps = proved * US_PS / report.clock_mhz
     value = f"{proved} cycles at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
     name = f"slowest of {report.vectors} vectors on the core"
@@ -140,6 +144,16 @@ def budget(
         check("decision time, worst case of all inputs, proved", value, _us(budget_ps), worst_ps <= budget_ps),
         check(name, f"{report.cycles.max} cycles", f"{proved} cycles, as proved", kept, slowest),
     ]
+
+
+def _most_cycles(report: EmulationReport) -> tuple[int, str]:
+    """The slowest decision of an engine that is at work, and what its caches held: another flow's context is what a NIC
+    with many flows has there at each decision. ``cold``, the first decision ever, is reported and not judged."""
+    assert report.cycles is not None
+    found = {"hot": report.cycles.max}
+    found |= {name: cost.cycles.max for name, cost in report.states.items() if name == "other-flow"}
+    state = max(found, key=lambda name: found[name])
+    return found[state], state
 
 
 def teacher(errors: Errors, allowed: Match) -> list[Check]:

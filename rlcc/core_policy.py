@@ -15,6 +15,7 @@ import emulator
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.policies import Site, decider
 from spec.errors import InputError
+from spec.manifest import opened
 
 if TYPE_CHECKING:
     from emulator.fast import FastDecider
@@ -89,4 +90,6 @@ def _fast(firmware: Path, firmware_hash: str, profile: Profile) -> "FastDecider"
     """Compiled once a process."""
     from emulator.fast import decider as fast_decider
 
+    if opened(firmware, "firmware").hash != firmware_hash:
+        raise InputError(f"{firmware} was emitted again since this began; start again")
     return fast_decider(firmware, profile)

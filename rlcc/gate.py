@@ -108,6 +108,8 @@ def judge(
         checks += [*teacher_checks(errors, options.match), *network(outcomes, options)]
         measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
     measured.pop("latency_ps", None)
+    if opened(firmware, "firmware").hash != manifest.hash:
+        raise InputError(f"{firmware} was changed while it was judged; judge it again")
     return verdict(checks, measured, path)
 
 

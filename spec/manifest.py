@@ -23,6 +23,8 @@ NAME = "manifest.json"
 MAX_FILES, MAX_FOLDER_BYTES = 256, 512 * 2**20
 FILE_NAME = re.compile(r"(?!\.{1,2}(/|$))[\w.+-]{1,100}(/(?!\.{1,2}(/|$))[\w.+-]{1,100}){0,8}", re.ASCII)
 """Names of files in artefacts: plain, and down the folder only."""
+HASH = re.compile(r"[0-9a-f]{1,64}")
+MAX_SEED = 2**64
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ def opened(folder: Path, kind: str) -> Manifest:
     known = artefact_hash(kind, manifest.files, manifest.parents, manifest.details, manifest.seed)
     if known != manifest.hash:
         raise InputError(f"{folder / NAME} was changed after rlcc wrote it (its hash differs); make the {kind} again")
+    if not all(map(HASH.fullmatch, manifest.parents.values())):  # they stand in comments of the C and in reports
+        raise InputError(f"{folder / NAME} is not readable (a parent's hash is none); make the {kind} again")
     return manifest
 
 
@@ -127,8 +131,8 @@ def _manifest(folder: Path, kind: str, data: Any) -> Manifest:
             raise InputError(f"{folder} is a {data['kind']}, not a {kind}")
         files, parents, tools = (_texts(data[key]) for key in ("files", "parents", "tools"))
         seed, details = data["seed"], dict(data["details"])
-        if not isinstance(data["hash"], str) or not (seed is None or type(seed) is int):
-            raise TypeError("hash or seed is of another type")
+        if not isinstance(data["hash"], str) or not (seed is None or (type(seed) is int and 0 <= seed < MAX_SEED)):
+            raise TypeError("hash or seed is of another type or size")
         manifest = Manifest(kind, data["hash"], files, parents, tools, seed, details)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder / NAME} is not readable ({error!r}); make the {kind} again") from None

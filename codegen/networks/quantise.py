@@ -110,9 +110,8 @@ def _matrix(weight: Floats, bias: Floats, step: Floats, top: float, *, halves: f
     takes over so that floors round."""
     scaled = weight * step
     bias = np.broadcast_to(bias, (len(weight),))
-    # A row of zeros still has its bias: in steps that keep it within 24 bits.
-    unit = np.maximum(np.abs(scaled).max(axis=1) / 127, np.abs(bias) / 2**24)
-    unit = np.where(unit > 0, unit, 1.0)
+    # A row of zeros still has its bias, and the half step: in steps that keep them within 24 bits.
+    unit = np.maximum(np.abs(scaled).max(axis=1) / 127, np.maximum(np.abs(bias), top) / 2**24)
     ratio = unit / top
     lift = max(0, ceil(log2(2 * float(ratio.max()) * (1 + 1e-9))))
     scale = 2 * np.rint(ratio * 2.0 ** (31 - lift)).astype(np.int64)

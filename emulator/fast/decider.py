@@ -5,13 +5,13 @@ from pathlib import Path
 from types import TracebackType
 
 from emulator import _fast
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, missing_calls
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.fast.timing import timing
 from emulator.firmware import ENTRY, read_firmware
 from emulator.memory_map import Block
-from emulator.objects import read_image, undefined_and_static
+from emulator.objects import read_image
 from emulator.profile import Profile, load_profile
 from spec.errors import InputError
 from spec.signals import EVENT, PARAMS
@@ -71,8 +71,7 @@ def decider(
             )
     with tempfile.TemporaryDirectory(prefix="rlcc-") as folder:
         policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=Path(folder))
-        calls, _ = undefined_and_static(policy.path)
-        if calls:
+        if calls := missing_calls(policy):
             raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
         image = read_image(link_program(policy, ENTRY, engine, Path(folder)))
     blocks = [Block(name, sizes[name], writable=name == "flow") for name in ("flow", "event", "params")]

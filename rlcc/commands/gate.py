@@ -15,6 +15,7 @@ from rlcc.recipe import EmulateOptions, GateOptions, load_recipe, teacher_path
 from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
+from rlcc.time_limit import time_limit
 from rlcc.verdict import Verdict
 from spec.documents import dump_json, validate, write_atomically
 from spec.errors import InputError
@@ -78,6 +79,7 @@ def _limits(command: Command) -> Command:
 )
 @click.option("--run-on-host", is_flag=True, help="Also run the C on this machine, under the sanitizer.")
 @click.option("--no-cache", is_flag=True, help="Check a certificate again that was checked before.")
+@click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Also write this SARIF file.")
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
 def command(firmware: Path, out: Path | None, **given: Any) -> int:
@@ -87,12 +89,16 @@ def command(firmware: Path, out: Path | None, **given: Any) -> int:
     Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     folder = out or firmware.resolve().parent / "verdict"
-    if firmware.resolve() != folder.resolve():
-        reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
-    if given["sarif_file"] is not None:
-        sarif.discard(given["sarif_file"], firmware)
     try:
-        found = _judged(firmware, folder, given)
+        if firmware.resolve() in (folder.resolve(), *folder.resolve().parents):
+            raise InputError(
+                f"{folder} is in the folder of the firmware, which holds nothing else; choose another place"
+            )
+        reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
+        if given["sarif_file"] is not None:
+            sarif.discard(given["sarif_file"], firmware)
+        with time_limit(given["time_limit"], "the gate"):
+            found = _judged(firmware, folder, given)
     except InputError as error:
         if github.running_there():
             click.echo(github.refusal(str(error)))

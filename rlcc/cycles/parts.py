@@ -8,7 +8,7 @@ the flow's context. What the trees need of functions stands before.
 import re
 from collections.abc import Sequence
 
-DECIDE = "rlcc_decide"
+DECIDE, NETWORK = "rlcc_decide", "rlcc_network"
 FEATURES, SUM, RATE, CONTEXT, OTHER = "features", "sum of the trees", "rate", "context", "call and return"
 STAGES = ("features", "trees", "rate", "context", "call and return")
 TREE = re.compile(r"\b(?:tree|index|leaves|rank|word)_(\d+)\b")
@@ -42,7 +42,9 @@ def parts_of_decide(lines: Sequence[str]) -> dict[int, str]:
             found[n + 1] = SUM
             continue
         if re.match(r"    \S", line) and not text.startswith("}"):  # a statement of the function's own level
-            if text.startswith("const ") and not TREE.search(text):
+            if f" = {NETWORK}(" in text:
+                part = part_of_function(NETWORK)
+            elif text.startswith("const ") and not TREE.search(text):
                 part = FEATURES if part in (FEATURES, OTHER) else RATE
             elif text.startswith("flow->"):
                 part = CONTEXT

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 import emulator
 import netsim
+from emulator.compile import find_compiler
+from emulator.profile import load_profile
 from netsim import scenarios
 from netsim.network import Network
 from netsim.scenarios import Scenario
@@ -26,7 +28,7 @@ from spec.manifest import sha256
 FORMAT = 1
 """Of the file of a finished run."""
 
-SOURCES = (".py", ".toml", ".csv", ".cpp", ".hpp", ".sv")
+SOURCES = (".py", ".toml", ".csv", ".cpp", ".hpp", ".sv", ".S", ".ld", ".c")
 """Files of a package that what it computes may depend on, beside what was compiled."""
 
 SAMPLES = 400
@@ -137,7 +139,8 @@ def _core_key(contender: Contender) -> list[str | None] | None:
     """What the cycles of a core come from."""
     if contender.core is None:
         return None
-    return [contender.core.how, contender.core_hash, emulator_hash()]
+    compiler = find_compiler("clang", load_profile(contender.core.profile).core.isa).version
+    return [contender.core.how, contender.core_hash, emulator_hash(), compiler]
 
 
 def simulator_hash() -> str:

@@ -11,6 +11,7 @@ from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown
 from rlcc.verdict import Verdict
 from spec.documents import dump_json, load_json
+from spec.errors import InputError
 from spec.manifest import NAME, writing
 
 KIND = "verdict"
@@ -19,6 +20,8 @@ JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"
 
 def discard(folder: Path) -> None:
     """Remove the verdict of an earlier run: one that is found after a run that could not judge would be believed."""
+    if folder.is_symlink():
+        raise InputError(f"{folder} is a link; give the folder of the verdict itself")
     if not (folder / NAME).is_file():
         return
     found = load_json(folder / NAME)

@@ -69,6 +69,10 @@ def test_every_line_of_the_decision_is_of_a_part(firmware: dict[str, Path], form
 def test_all_cycles_are_told(firmware: dict[str, Path], form: str) -> None:
     engine, paths = measure(firmware[form], EmulateOptions())
     assert engine.name == "ibex-small"
+    source = (firmware[form] / "rlcc_policy.c").read_text().splitlines()
+    first = next(n for n, line in enumerate(source, 1) if line.startswith("uint32_t rlcc_decide("))
+    for cost in (cost for path in paths for cost in path.lines if cost.line):
+        assert (cost.line >= first) == (cost.function == "rlcc_decide"), cost
     assert [path.name for path in paths] == ["worst", "mean"]
     for path in paths:
         assert sum(cost.cycles for cost in path.lines) == pytest.approx(path.cycles)
@@ -96,3 +100,23 @@ def test_the_picture_is_as_wide_as_the_cycles(firmware: dict[str, Path]) -> None
     assert sum(float(rect["width"]) + 1 for rect in lines) <= whole + 2
     ends = [float(rect["x"]) + float(rect["width"]) for _, rect in boxes]
     assert max(ends) <= 1200
+
+
+def test_behind_a_network_comes_the_rate() -> None:
+    lines = [
+        "uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params)",
+        "{",
+        "    const int32_t action_1 = (int32_t)flow->action_1;",
+        "    const int16_t inputs[1] = {(int16_t)action_1};",
+        "    const int32_t network = rlcc_network(inputs); /* the action it puts out, Q16 */",
+        "    const int32_t multiplier_q16_signed = network + 65536;",
+        "",
+        "    flow->action_1 = (int16_t)network;",
+        "",
+        "    return rate_q20;",
+        "}",
+    ]
+    found = parts_of_decide(lines)
+    assert [found[n] for n in (3, 4, 5, 6, 8, 10)] == [
+        FEATURE_PART, FEATURE_PART, "rlcc_network", RATE, CONTEXT, RATE,
+    ]  # fmt: skip

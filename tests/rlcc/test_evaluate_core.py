@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from emulator import load_profile
 from netsim import Engines, Simulation
 from netsim.network import MS
-from rlcc import cli
+from rlcc import cli, core_policy
 from rlcc.core_policy import CoreName, core_name
 from rlcc.evaluation import contenders, runs
 from rlcc.evaluation.runs import Times
@@ -180,8 +181,32 @@ def test_the_key_covers_core_and_engines(firmware: Path, monkeypatch: pytest.Mon
     ]
     keys = {runs.key(r) for r in [run, *(replace(run, contender=other) for other in others)]}
     assert len(keys) == 1 + len(others)
-    monkeypatch.setattr(runs, "emulator_hash", lambda: "another build")
+    with monkeypatch.context() as changed:
+        changed.setattr(runs, "emulator_hash", lambda: "another build")
+        assert runs.key(run) not in keys
+    tool = replace(runs.find_compiler("clang", "rv32im"), version="clang of another day")
+    monkeypatch.setattr(runs, "find_compiler", lambda *_: tool)
     assert runs.key(run) not in keys
+
+
+def test_all_that_makes_an_emulators_cycles_counts(tmp_path: Path) -> None:
+    (tmp_path / "built").write_text("x")
+    found = set()
+    for name in ("runner.S", "link.ld", "bench.cpp"):
+        (tmp_path / name).write_text("x")
+        runs._hash.cache_clear()
+        found.add(runs._hash(tmp_path, tmp_path / "built"))
+    assert len(found) == 3
+
+
+def test_a_firmware_that_was_emitted_again_meanwhile(good: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(good / "firmware", tmp_path / "firmware"))
+    named = on_core(copy, CoreName("ibex-small"))
+    core_policy._fast.cache_clear()
+    emitted = ["emit", str(good / "student"), "--target", "generic", "--form", "branches", "--out", str(copy)]
+    assert cli.main(emitted) == 0
+    with pytest.raises(InputError, match="was emitted again"):
+        named.policy.build(2)
 
 
 def test_a_firmware_that_is_no_firmware(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from emulator import Cycles, EmulationReport, HostReport, SlowestVector
 from emulator.profile import Limits
+from emulator.report import StateCost
 from rlcc import checks, gate
 from rlcc.closed_loop import Outcome
 from rlcc.recipe import GateOptions, Match, Sizes
@@ -107,6 +108,18 @@ def test_a_proof_needs_no_margin() -> None:
 def test_the_budget_names_the_costliest_line() -> None:
     for check in gate.budget(report(), 1, 315, line=42) + gate.budget(report(), 1, line=42):
         assert (check.file, check.line) == ("rlcc_policy.c", 42)
+
+
+def test_what_another_flow_left_in_the_caches_counts() -> None:
+    slower = {
+        name: StateCost(Cycles(1, 1.0, 1, n), {}, 0.0, 0.0) for name, n in (("cold", 13_753), ("other-flow", 398))
+    }
+    found = report(clock_mhz=1800.0, cycles=Cycles(1, 1.0, 1, 264), states=slower)
+    (check,) = gate.budget(found, 150_000)  # hot: 0.147 us
+    assert not check.passed
+    assert check.value.startswith("398 cycles")
+    assert "other-flow" in check.name
+    assert passed(gate.budget(found, 222_000))
 
 
 def test_firmware_that_did_not_run_meets_no_budget() -> None:

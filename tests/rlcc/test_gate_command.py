@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -228,3 +229,39 @@ def test_on_github_failures_are_annotated_and_summarised(
     assert (tmp_path / "summary").read_text().startswith("# FAIL: hand-made on ibex-small\n")
     assert run(good, "--no-certificate", "--profile", "nosuch", out=tmp_path / "v") == 2
     assert "::error title=rlcc gate could not run::there is no engine profile 'nosuch'" in capsys.readouterr().out
+
+
+def test_a_folder_made_to_take_forever_ends(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rlcc.gate.differences", lambda _: time.sleep(60))
+    assert run(good, "--time-limit", 1, out=tmp_path / "v") == 2
+    assert "the gate is not done after 1 s" in capsys.readouterr().err
+    assert not (tmp_path / "v").exists()
+
+
+def test_the_verdict_goes_into_a_folder_of_its_own(good: Path, tmp_path: Path, refused: Refused) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    arguments = ["gate", str(copy / "firmware"), "--recipe", str(copy / "good.toml"), "--out"]
+    assert "which holds nothing else" in refused(*arguments, copy / "firmware/v")
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v/manifest.json").write_text('{"kind": "verdict"}')
+    (tmp_path / "link").symlink_to(tmp_path / "v")
+    assert "is a link" in refused(*arguments, tmp_path / "link")
+    assert (tmp_path / "v/manifest.json").exists()
+
+
+def test_a_folder_that_changes_meanwhile_is_not_judged(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    network = gate.closed_loop.run
+
+    def meanwhile(*arguments: Any, **options: Any) -> Any:
+        emitted = ["emit", str(copy / "student"), "--target", "generic", "--form", "branches"]
+        assert cli.main([*emitted, "--out", str(copy / "firmware")]) == 0
+        return network(*arguments, **options)
+
+    monkeypatch.setattr(gate.closed_loop, "run", meanwhile)
+    assert run(copy, "--no-certificate", out=tmp_path / "v") == 2
+    assert "was changed while it was judged" in capsys.readouterr().err

@@ -105,6 +105,10 @@ SEALED_REFUSED: dict[str, tuple[Edit, str]] = {
     "a flipped leaf": (data("student.json", flip_leaf), "is not the program of student.json beside it"),
     "another student's program": (data("program.json", flip_leaf), "is not the program of student.json beside it"),
     "another teacher in the student": (data("student.json", lambda s: s.update(teacher="0" * 64)), "rlcc_policy.c"),
+    "counts that no float holds": (
+        data("student.json", lambda s: s["report"].update(visits={"x": {"borders": [1], "counts": [10**400]}})),
+        "report.visits is not readable",
+    ),
     "no student": (lambda folder: (folder / "student.json").unlink(), "holds no student.json"),
     "a program of a bad operator": (data("program.json", lambda p: p["nodes"][0].update(op="exec")), "is not readable"),
     "a program without an end": (data("program.json", lambda p: p.update(result=10**30)), "decision program"),
@@ -213,6 +217,32 @@ def test_a_wrong_claim_in_a_sealed_manifest_fails(copy: Path, claim: str) -> Non
     assert code == 1
     assert content is not None
     assert [check["value"] for check in content["checks"]] == ["manifest.json: details differ"]
+
+
+HEADERS: dict[str, dict[str, Any]] = {
+    "a parent that is no hash": {"parents": {"student": "x"}},
+    "a parent that ends a comment": {"parents": {"student": "00000001*/ #"}},
+    "no parents but the teacher": {"parents": {}},
+    "a seed below zero": {"seed": -1},
+    "a seed without end": {"seed": 10**3000},
+}
+
+
+@pytest.mark.usefixtures("no_compiler")
+@pytest.mark.parametrize("name", list(HEADERS))
+def test_a_sealed_manifest_of_odd_values_is_refused(copy: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def seal(content: Any) -> None:
+        teacher = content["parents"]["teacher"]
+        content |= HEADERS[name]
+        content["parents"]["teacher"] = teacher
+        parts = (content[key] for key in ("kind", "files", "parents", "details", "seed"))
+        content["hash"] = manifest.artefact_hash(*parts)
+
+    data("manifest.json", seal)(copy / "firmware")
+    assert gated(copy, copy / "firmware")[0] == 2
+    told = capsys.readouterr().err
+    assert "manifest.json is not readable" in told or "does not say which student" in told
+    assert "unexpected" not in told
 
 
 @pytest.mark.usefixtures("no_compiler")

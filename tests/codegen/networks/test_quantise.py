@@ -16,6 +16,7 @@ from teachers.inference import network_outputs
 from teachers.teacher import make_teacher
 
 DEEP = {"kind": "lstm", "hidden": [8, 4], "lstm": 4, "bias": True}
+LARGE = {"kind": "lstm", "hidden": [12], "lstm": 12, "bias": True}
 BARE = {"kind": "lstm", "hidden": [], "lstm": 3, "bias": False}
 MANY = [CONGESTION, {"kind": "previous_action"}, {"kind": "rtt_inflation"}, {"kind": "rate"}, {"kind": "cnp_ratio"}]
 
@@ -136,3 +137,23 @@ def test_network_json_survives_and_refuses_what_does_not_fit(tmp_path):
         path.write_text(text.replace(before, after))
         with pytest.raises(InputError, match=says):
             load_network_policy(path)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-12, 1e-30])
+@pytest.mark.parametrize(
+    ("architecture", "name"), [(MLP, "fc0.weight"), (LSTM, "fc0.weight"), (LARGE, "lstm.weight_hh")]
+)
+def test_a_dead_row_leaves_the_others_as_fine(architecture, name, weight):
+    """A unit that training or pruning left without weights must not coarsen the scales that all rows share."""
+    teacher = drawn(architecture)
+    teacher.weights[name][1] = weight
+    if name == "fc0.weight" and "fc0.bias" in teacher.weights:
+        teacher.weights["fc0.bias"][1] = 0
+    found = teacher.quantised()
+    assert found.report["held_out"]["rmse"] < 0.002
+    assert [m.lift for m in matrices(found.network)] == [0] * len(matrices(found.network))
+
+
+def matrices(network):
+    found = [layer.matrix for layer in network.layers] + [network.output]
+    return found + ([network.lstm.input, network.lstm.recurrent] if network.lstm else [])

@@ -138,3 +138,10 @@ def test_a_fault_is_a_sentence_and_no_cycles(folder: Path, tmp_path: Path) -> No
         context = ctypes.create_string_buffer(seam.context_bytes)
         assert seam.decide(seam.self, context, bytes(24), bytes(16), ctypes.byref(ctypes.c_uint32())) == 0
         assert b"store into a const structure" in seam.fault(seam.self)
+
+
+def test_a_core_without_a_multiplier_decides_as_well(folder: Path) -> None:
+    """Its multiplication is linked in, as for the streamed run."""
+    firmware = read_firmware(folder)
+    with fast.decider(folder, "ibex-small-nomul") as ours, rtl_decider(folder, "ibex-small-nomul") as theirs:
+        assert decide_all(ours, firmware) == decide_all(theirs, firmware)
