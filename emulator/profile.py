@@ -128,7 +128,7 @@ Core = Annotated[IbexCore | PicoRv32Core | VexRiscvCore | Cv32e40pCore | Cva6Cor
 class Clock(_Table):
     """The engine's clock and where the number comes from."""
 
-    mhz: Annotated[float, Field(gt=0, le=10_000, strict=False)]
+    mhz: Annotated[float, Field(gt=0, le=10_000)]
     reason: Reason
 
 
@@ -175,7 +175,8 @@ class Memory(_Table):
 
 class TableMemory(_Table):
     """A memory of their own for constant tables, as one that engines share: a load from it is answered after
-    1 + ``wait_states`` cycles. Its bytes are limited by ``limits.table_bytes``."""
+    1 + ``wait_states`` cycles. Its bytes are limited by ``limits.table_bytes``; in the emulated engine's address space
+    they lie in the data memory, whose size must hold them."""
 
     wait_states: Annotated[int, Field(ge=0, le=255)]
     reason: Reason
@@ -217,6 +218,11 @@ class Profile(_Table):
             raise ValueError(
                 f"limits.code_bytes = {self.limits.code_bytes} must not be above "
                 f"instruction_memory.bytes = {self.instruction_memory.bytes}"
+            )
+        if self.table_memory is None and self.limits.table_bytes > self.data_memory.bytes:
+            raise ValueError(
+                f"limits.table_bytes = {self.limits.table_bytes} must not be above "
+                f"data_memory.bytes = {self.data_memory.bytes}"
             )
         core, data = self.core, self.data_memory
         waits = bool(data.wait_states or data.cache or self.table_memory)

@@ -123,6 +123,7 @@ class Simulation(Measured):
             engines=engines,
         )
         self._core.recording = record
+        self._failed = ""  # why it cannot go on
 
     @property
     def now_ps(self) -> int:
@@ -133,11 +134,14 @@ class Simulation(Measured):
 
         InputError where an emulated core that decides leaves its bounds: then the simulation is over.
         """
+        if self._failed:
+            raise InputError(self._failed)
         check_until(self.now_ps, until_ps)
         try:
             self._core.run(until_ps)
         except _core.DeciderFault as fault:
-            raise InputError(f"the core that decides failed after {self.now_ps * 1e-6:.3f} us: {fault}") from None
+            self._failed = f"the core that decides failed after {self.now_ps * 1e-6:.3f} us: {fault}"
+            raise InputError(self._failed) from None
 
     def set_weights(self, weights: Weights) -> None:
         """Other weights of a native policy from now on; flows keep their history and LSTM memory."""

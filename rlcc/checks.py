@@ -159,7 +159,7 @@ def _most_cycles(report: EmulationReport) -> tuple[int, str]:
 def teacher(errors: Errors, allowed: Match) -> list[Check]:
     """The program's actions beside its teacher's. NaN never passes."""
     rows = [
-        (f"action error, RMS over {errors.decisions:,} decisions, {errors.rollouts}", errors.rmse, allowed.rmse),
+        (f"action error, RMS, {errors.decisions:,} decisions of {errors.rollouts}", errors.rmse, allowed.rmse),
         ("action error, 99th percentile", errors.p99, allowed.p99),
         ("action error, maximum", errors.maximum, allowed.maximum),
     ]

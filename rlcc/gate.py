@@ -132,7 +132,8 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> tuple[list[Check], dict[str
     proof = _proof(job)
     proved = proof.worst_cycles if proof else None
     job.say("lines of the worst path")
-    path = worst_path(job.firmware, engine, job.say) if report.cycles and not report.fault else None
+    ran = report.cycles is not None and not report.fault
+    path = worst_path(job.firmware, engine, job.say, proof=job.evidence.certificate) if ran else None
     line = costliest_line(path)
     checks = [*equality(hosts, report), *emitted, *coverage(job.program, tree_inputs(job.firmware))]
     checks += [*object_code(report), *sizes(report, load_profile(engine.profile).limits, job.options.sizes)]

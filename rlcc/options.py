@@ -16,6 +16,13 @@ scenario_option = click.option(
 )
 
 
+def not_within(firmware: Path, place: Path) -> None:
+    """What a command writes goes elsewhere: InputError where it would lie in the folder of the firmware, whose manifest
+    names every file and which would be refused from then on."""
+    if firmware.resolve() in (place.resolve(), *place.resolve().parents):
+        raise InputError(f"{place} is in the folder of the firmware, which holds nothing else; choose another place")
+
+
 def seed_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Seeds of runs, repeatable."""
     seeds = click.IntRange(0)

@@ -84,15 +84,15 @@ class Tolerance(_Strict):
 class Match(_Strict):
     """How far the integer program's actions may be off its teacher's, in states that no training saw.
 
-    An action is the multiplier of the rate - 1. Most of a large error lies in the first decisions of a crowd of flows,
-    where the teacher acts on what the student's window does not hold.
+    An action is the multiplier of the rate - 1. Each limit holds in every network by itself. Most of a large error lies
+    in the first decisions of a crowd of flows, where the teacher acts on what the student's window does not hold.
     """
 
     rmse: float = Field(default=0.01, ge=0, le=4)
     p99: float = Field(default=0.05, ge=0, le=4)
     """What 99 % of the decisions keep."""
     maximum: float = Field(default=0.35, ge=0, le=4)
-    duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("10 ms")
+    duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("100 ms")
     """Of the rollouts that the gate makes where none are given, in each scenario of the closed loop."""
     seed: int = Field(default=9001, ge=0, lt=2**62)
     """Of these; no recipe that comes with rlcc distils with it."""

@@ -4,7 +4,7 @@ Both look at the same recorded states: the teacher at the real-valued features, 
 the context that the decisions before have left. Compared is the action, the multiplier of the rate - 1.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Errors:
-    """Of the actions, in multipliers of the rate. ``rollouts`` says which decisions were compared."""
+    """Of the actions, in multipliers of the rate: of the network in which each is largest, so that an easy one hides
+    nothing. ``rollouts`` says which decisions were compared, ``decisions`` how many."""
 
     rollouts: str
     decisions: int
@@ -42,13 +43,18 @@ class Errors:
     maximum: float
 
     @staticmethod
-    def of(errors: Floats, rollouts: str) -> "Errors":
-        """InputError where nothing can be compared."""
-        if not errors.size:
+    def of(networks: Sequence[Floats], rollouts: str) -> "Errors":
+        """From the errors in each network. InputError where nothing can be compared."""
+        found = [np.abs(errors) for errors in networks if errors.size]
+        if not found:
             raise InputError(f"no decision of the {rollouts} has its whole history; give longer rollouts")
-        off = np.abs(errors)
-        p99 = float(np.percentile(off, 99, method="inverted_cdf"))
-        return Errors(rollouts, int(off.size), float(np.sqrt(np.mean(off**2))), p99, float(off.max()))
+        return Errors(
+            rollouts,
+            sum(off.size for off in found),
+            max(float(np.sqrt(np.mean(off**2))) for off in found),
+            max(float(np.percentile(off, 99, method="inverted_cdf")) for off in found),
+            max(float(off.max()) for off in found),
+        )
 
 
 def own_rollouts(teacher: Teacher, scenarios: list[str], match: Match) -> list[Trajectories]:
@@ -92,11 +98,11 @@ def compare(
     runs: Iterable[Trajectories],
     rollouts: str,
 ) -> Errors:
-    """The errors over all decisions whose whole history is on record, for both."""
+    """The errors of the decisions whose whole history is on record, for both; ``runs``: one a network."""
     found = []
     for states in runs:
         wanted, known = decide(teacher, states)
         _, seen = states.integer_rows(observation, params)
         off = actions(program, observation, params, states) - (wanted - 1.0)
         found.append(off[known & seen])
-    return Errors.of(np.concatenate(found) if found else np.empty(0), rollouts)
+    return Errors.of(found, rollouts)

@@ -12,11 +12,15 @@ SHOWN = 8
 
 
 def worst_path(
-    firmware: Path, engine: EmulateOptions, progress: Callable[[str], None] | None = None
+    firmware: Path,
+    engine: EmulateOptions,
+    progress: Callable[[str], None] | None = None,
+    *,
+    proof: Path | None = None,
 ) -> WorstPath | None:
     """The costliest lines of the slowest known input; None where the engine does not tell cycles by address."""
     try:
-        _, (worst, *_) = measure(firmware, engine, progress)
+        _, (worst, *_) = measure(firmware, engine, progress, proof=proof)
     except InputError:
         return None
     dearest = sorted(worst.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]

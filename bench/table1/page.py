@@ -163,7 +163,8 @@ def _is_shipped(fit: Fit, proxy: Profile) -> bool:
     core = proxy.core.model_dump()
     waits = proxy.table_memory.wait_states if proxy.table_memory else None
     same = (core.get("multiplier"), waits, proxy.data_memory.wait_states)
-    return same == (fit.engine.multiplier, fit.engine.table_wait, fit.engine.data_wait)
+    fitted = (fit.engine.multiplier, fit.engine.table_wait, fit.engine.data_wait)
+    return same == fitted and round(fit.mhz) == proxy.clock.mhz
 
 
 def _unexplained(rows: Sequence[Row], proxy: Profile) -> str:

@@ -213,10 +213,12 @@ def _misfit(
     if size + adapter > limit:
         lstm = policy.network.lstm
         state = f"{2 * lstm.units} state values of the LSTM in " if lstm else ""
+        fewer = limit < target.context_bytes
+        keeps = "--context-bytes allows" if fewer else f"{target.name} keeps a flow"
+        where = "allow" if fewer else "choose a target that keeps"
         return (
             f"{state}the flow context of {policy.name}: {size + adapter} bytes, {adapter} of them the adapter's, do "
-            f"not fit into the {limit} that {target.name} keeps a flow; distil it into trees or choose a target that "
-            "keeps more"
+            f"not fit into the {limit} that {keeps}; distil it into trees or {where} more"
         )
     return misfit(target, signals=used, flow_bytes=0, arguments=0)
 

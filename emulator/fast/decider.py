@@ -11,7 +11,7 @@ from emulator.fast.run import program_of
 from emulator.fast.timing import timing
 from emulator.firmware import ENTRY, read_firmware
 from emulator.memory_map import Block
-from emulator.objects import read_image
+from emulator.objects import check_code, read_image
 from emulator.profile import Profile, load_profile
 from spec.errors import InputError
 from spec.signals import EVENT, PARAMS
@@ -73,7 +73,10 @@ def decider(
         policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=Path(folder))
         if calls := missing_calls(policy):
             raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
-        image = read_image(link_program(policy, ENTRY, engine, Path(folder)))
+        elf = link_program(policy, ENTRY, engine, Path(folder))
+        if wrong := check_code(elf, ENTRY, loops_allowed=firmware.loops).forbidden:
+            raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
+        image = read_image(elf)
     blocks = [Block(name, sizes[name], writable=name == "flow") for name in ("flow", "event", "params")]
     figures = timing(engine)
     program = program_of(image, ENTRY, engine, blocks, figures)

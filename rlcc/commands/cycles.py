@@ -10,7 +10,7 @@ from rich.table import Table
 from rlcc.console import console, stage
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import PathCosts, measure
-from rlcc.options import FOLDER
+from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, validate, write_atomically
 
@@ -32,6 +32,8 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, lines: i
     """
     given = {"profile": profile, "compiler": compiler, "optimise": optimise}
     engine = validate(EmulateOptions, given, "options of rlcc cycles")
+    if out is not None:
+        not_within(firmware, out)
     with stage("cycles") as (figures, progress):
         used, paths = measure(firmware, engine, progress)
         figures += [

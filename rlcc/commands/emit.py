@@ -61,6 +61,8 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
             refused += [name for name, value in others.items() if value is not None]
             if refused:
                 raise InputError(f"{_option(refused[0])} is of trees; leave it out with --form {chosen['form']}")
+            if chosen["form"] == "mlp-int8" and "hidden_bits" in chosen:
+                raise InputError("--hidden-bits is of an LSTM, which mlp-int8 is not; leave it out")
             _emit_network(source, chosen, seed, out, figures)
             return
         refused = [name for name in OF_NETWORKS if name in chosen]

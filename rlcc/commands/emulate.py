@@ -8,7 +8,7 @@ from rich.table import Table
 from emulator.report import EmulationReport
 from rlcc import stages
 from rlcc.console import console, stage
-from rlcc.options import FOLDER
+from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, validate, write_atomically
 
@@ -28,6 +28,8 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, json_fil
     """
     given = {"profile": profile, "compiler": compiler, "optimise": optimise}
     engine = validate(EmulateOptions, given, "options of rlcc emulate")
+    if json_file is not None:
+        not_within(firmware, json_file)
     with stage("emulate") as (figures, progress):
         report = stages.emulate(firmware, engine, figures, progress)
     if report.slowest is not None:

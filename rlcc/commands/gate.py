@@ -10,7 +10,7 @@ import click
 from rlcc import gate
 from rlcc.baseline import read_baseline
 from rlcc.console import print_verdict, stage
-from rlcc.options import FOLDER, quantity
+from rlcc.options import FOLDER, not_within, quantity
 from rlcc.recipe import EmulateOptions, GateOptions, load_recipe, teacher_path
 from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
@@ -19,15 +19,18 @@ from rlcc.time_limit import time_limit
 from rlcc.verdict import Verdict
 from spec.documents import dump_json, validate, write_atomically
 from spec.errors import InputError
-from spec.quantity import LINE_FRACTION, parse, parse_duration_ps
+from spec.quantity import LINE_FRACTION, MOST, parse, parse_duration_ps
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WHERE = "options of rlcc gate"
 
 
 def _part(text: object) -> float:
-    """A relative amount, "5 %" or "0.05 line"."""
-    return float(parse(text, {"%": LINE_FRACTION["%"]}, "5 %"))
+    """A relative amount, "5 %"."""
+    share = parse(text, {"%": LINE_FRACTION["%"]}, "5 %")
+    if share > MOST:
+        raise InputError(f"{text!r} is more than anything in rlcc can be")
+    return float(share)
 
 
 def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -90,10 +93,8 @@ def command(firmware: Path, out: Path | None, **given: Any) -> int:
     """
     folder = out or firmware.resolve().parent / "verdict"
     try:
-        if firmware.resolve() in (folder.resolve(), *folder.resolve().parents):
-            raise InputError(
-                f"{folder} is in the folder of the firmware, which holds nothing else; choose another place"
-            )
+        not_within(firmware, folder)
+        _keep_baseline(given["baseline"], folder)
         reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
         if given["sarif_file"] is not None:
             sarif.discard(given["sarif_file"], firmware)
@@ -111,6 +112,12 @@ def command(firmware: Path, out: Path | None, **given: Any) -> int:
     return 0 if found.passed else 1
 
 
+def _keep_baseline(baseline: Path | None, folder: Path) -> None:
+    """InputError where this run's verdict would take the place of the one that it is held against."""
+    if baseline is not None and folder.resolve() in (baseline.resolve(), *baseline.resolve().parents):
+        raise InputError(f"{baseline} is in {folder}, which this run writes anew; keep the baseline elsewhere")
+
+
 def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> Verdict:
     engine, options, teacher = EmulateOptions(), None, given["teacher"]
     if given["recipe_file"] is not None:
@@ -122,6 +129,8 @@ def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> Verdict:
     chosen = {name: given[name] for name in ("profile", "compiler", "optimise") if given[name] is not None}
     engine = validate(EmulateOptions, engine.model_dump() | chosen, WHERE)
     options = _options(options, given)
+    if given["max_regression"] is not None and given["baseline"] is None:
+        raise InputError("--max-regression is what may be above a baseline; give --baseline too")
     baseline = read_baseline(given["baseline"]) if given["baseline"] is not None else None
     remembered = Remembered(use=not given["no_cache"])
     evidence = gate.Evidence(given["certificate"], given["rollouts"], baseline, remembered)

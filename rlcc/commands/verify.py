@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlcc.console import Figures, Progress, console, stage
-from rlcc.options import FOLDER
+from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 from spec.documents import validate
 from spec.errors import InputError
@@ -64,8 +64,7 @@ def _writable(out: Path | None, firmware: Path) -> None:
     """The certificate goes neither into the firmware's folder, whose manifest would fail it, nor over a folder."""
     if out is None:
         return
-    if firmware.resolve() in out.resolve().parents:
-        raise InputError(f"{out} is in the folder of the firmware, which holds nothing else; choose another place")
+    not_within(firmware, out)
     if out.is_dir():
         raise InputError(f"{out} is a folder; give the name of a file, for example {out / 'certificate.json'}")
 

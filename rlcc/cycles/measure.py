@@ -52,11 +52,13 @@ class PathCosts:
         return found
 
 
-def measure(folder: Path, engine: EmulateOptions, progress: Progress | None = None) -> tuple[Profile, list[PathCosts]]:
+def measure(
+    folder: Path, engine: EmulateOptions, progress: Progress | None = None, *, proof: Path | None = None
+) -> tuple[Profile, list[PathCosts]]:
     """The worst path and the mean of a firmware folder on an engine.
 
-    Worst is the witness of the certificate beside the folder where it is of this firmware and engine; else the slowest
-    vector. InputError where the code cannot be built, or leaves its bounds.
+    Worst is the witness of the certificate ``proof`` (None: beside the folder) where it is of this firmware and engine;
+    else the slowest vector. InputError where the code cannot be built, or leaves its bounds.
     """
     profile = load_profile(engine.profile)
     firmware = read_firmware(folder)
@@ -85,7 +87,7 @@ def measure(folder: Path, engine: EmulateOptions, progress: Progress | None = No
     vectors = firmware.vectors
     every = {"flow": vectors.flow, "event": vectors.event, "params": vectors.params}
     each, spent = run(every)
-    certificate = _certificate(folder, firmware, profile, engine)
+    certificate = _certificate(proof or beside(folder), firmware, profile, engine)
     if certificate is not None:
         worst, of = _witness(certificate, firmware), _said(certificate)
     else:
@@ -115,9 +117,8 @@ def _lines(spent: Mapping[int, int], calls: int, places: SourceLines, text: list
     return tuple(sorted(costs, key=lambda cost: (STAGES.index(stage_of(cost.part)), cost.part, cost.line)))
 
 
-def _certificate(folder: Path, firmware: Firmware, profile: Profile, engine: EmulateOptions) -> Certificate | None:
-    """The certificate beside the folder, where it is of this firmware on this engine. It is not checked again here."""
-    path = beside(folder)
+def _certificate(path: Path, firmware: Firmware, profile: Profile, engine: EmulateOptions) -> Certificate | None:
+    """The certificate, where there is one of this firmware on this engine. It is not checked again here."""
     certificate = read_certificate(path) if path.is_file() else None
     return certificate if certificate is not None and _is_of(certificate, firmware, profile, engine) else None
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from emulator import emulate, load_profile
+from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.engines import Engines
 from netsim.policies import PolicySpec
@@ -122,6 +123,8 @@ def opened(
 
 
 def _on_core(argument: Argument, core: CoreName, engines: Engines | None) -> Contender:
+    if not Path(argument.policy).exists() and argument.policy in baselines.names():
+        raise InputError(f"{argument.policy} is a baseline, which acts at once; leave @ and the engine out")
     named = on_core(Path(argument.policy), core)
     label = argument.label or f"{named.name} on {core}"
     core_hash = load_profile(core.profile).hash()

@@ -4,7 +4,7 @@ verdict.json is for programs (schema in docs/verdict.schema.json); junit.xml and
 of a machine stands in them: the same firmware gives the same bytes.
 """
 
-import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from rlcc.reports.junit import junit
@@ -19,14 +19,18 @@ JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"
 
 
 def discard(folder: Path) -> None:
-    """Remove the verdict of an earlier run: one that is found after a run that could not judge would be believed."""
+    """Remove the verdict of an earlier run: one that is found after a run that could not judge would be believed. What
+    else lies in the folder stays."""
     if folder.is_symlink():
         raise InputError(f"{folder} is a link; give the folder of the verdict itself")
     if not (folder / NAME).is_file():
         return
     found = load_json(folder / NAME)
     if isinstance(found, dict) and found.get("kind") == KIND:
-        shutil.rmtree(folder)
+        for name in (NAME, JSON, JUNIT, MARKDOWN):
+            (folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            folder.rmdir()
 
 
 def write(verdict: Verdict, folder: Path) -> None:

@@ -37,6 +37,8 @@ def test_the_hash_ignores_comments_and_sees_values(tmp_path: Path) -> None:
         ("mhz = 330", "mhz = 330\nvolts = 1", "clock.volts: no such key"),
         ("mhz = 330", "mhz = 0", "clock.mhz"),
         ("mhz = 330", 'mhz = "fast"', "clock.mhz"),
+        ("mhz = 330", 'mhz = "330"', "clock.mhz"),
+        ("mhz = 330", "mhz = true", "clock.mhz"),
         ('reason = """An', '# reason = """An', "clock.reason|TOML"),
         ("wait_states = 0", "wait_states = -1", "instruction_memory.wait_states"),
         ("wait_states = 0", "wait_states = true", "instruction_memory.wait_states"),
@@ -46,6 +48,7 @@ def test_the_hash_ignores_comments_and_sees_values(tmp_path: Path) -> None:
         ("writeback_stage = false", "", "core.writeback_stage: is missing"),
         ("stack_bytes = 1024", "stack_bytes = 65536", "must be below data_memory.bytes"),
         ("context_bytes = 120", "context_bytes = 121", "limits.context_bytes"),
+        ("table_bytes = 16384", "table_bytes = 65537", "must not be above data_memory.bytes"),
         ("[clock]", "[clock", "not valid TOML"),
     ],
 )

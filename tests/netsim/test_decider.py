@@ -106,6 +106,8 @@ def test_a_fault_of_the_core_is_its_own_sentence(core) -> None:
         InputError, match=r"failed after \d+\.\d+ us: the core read outside of its memory at 0x00000bad"
     ):
         run.run(5 * MS)
+    with pytest.raises(InputError, match="core read outside"):
+        run.run(6 * MS)  # it is over
 
 
 def test_a_decision_without_end_is_a_fault(core) -> None:

@@ -12,6 +12,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
+from rlcc import cli
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import measure
 from rlcc.cycles.parts import CONTEXT, OTHER, RATE, STAGES, SUM, parts_of_decide, stage_of
@@ -120,3 +121,17 @@ def test_behind_a_network_comes_the_rate() -> None:
     assert [found[n] for n in (3, 4, 5, 6, 8, 10)] == [
         FEATURE_PART, FEATURE_PART, "rlcc_network", RATE, CONTEXT, RATE,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "place"), [("cycles", "--out", ""), ("emulate", "--json", "report.json")]
+)
+def test_nothing_is_written_into_the_firmware_folder(
+    firmware: dict[str, Path], capsys: pytest.CaptureFixture[str], command: str, option: str, place: str
+) -> None:
+    """Its manifest names every file: with one more no command would read it again."""
+    folder = firmware["joint"]
+    before = sorted(folder.iterdir())
+    assert cli.main([command, str(folder), option, str(folder / place)]) == 2
+    assert "in the folder of the firmware" in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before

@@ -212,3 +212,13 @@ def test_a_firmware_that_was_emitted_again_meanwhile(good: Path, tmp_path: Path)
 def test_a_firmware_that_is_no_firmware(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no"):
         on_core(tmp_path / "none", CoreName("ibex-small"))
+
+
+def test_a_baseline_on_an_engine_is_named(refused: Callable[..., str]) -> None:
+    assert "dcqcn is a baseline" in refused("evaluate", "dcqcn@ibex-small", "--scenario", "many-to-one:2")
+
+
+def test_hidden_bits_are_of_an_lstm(refused: Callable[..., str], tmp_path: Path) -> None:
+    teacher = Path(__file__).parents[2] / "fixtures/teachers/rl-cc-mlp"
+    given = ("--form", "mlp-int8", "--rollouts", tmp_path, "--hidden-bits", "16", "--out", tmp_path / "out")
+    assert "--hidden-bits is of an LSTM" in refused("emit", teacher, *given)

@@ -194,11 +194,19 @@ def test_sizes_are_held_against_engine_and_options(
 
 
 def test_action_errors_are_what_they_are_called() -> None:
-    errors = Errors.of(np.array([0.0] * 98 + [0.3, -0.4]), "rollouts of the test")
+    errors = Errors.of([np.array([0.0] * 98 + [0.3, -0.4])], "rollouts of the test")
     assert (errors.decisions, errors.p99, errors.maximum) == (100, 0.3, 0.4)
     assert errors.rmse == pytest.approx(0.05)
-    with pytest.raises(InputError, match="no decision"):
-        Errors.of(np.empty(0), "rollouts of the test")
+    for nothing in ([], [np.empty(0)]):
+        with pytest.raises(InputError, match="no decision"):
+            Errors.of(nothing, "rollouts of the test")
+
+
+def test_a_network_that_is_easy_hides_none_that_is_not() -> None:
+    bad = np.array([0.0] * 98 + [0.3, -0.4])
+    alone = Errors.of([bad], "rollouts of the test")
+    beside = Errors.of([np.zeros(100_000), bad, np.empty(0)], "rollouts of the test")
+    assert beside == replace(alone, decisions=100_100)
 
 
 @pytest.mark.parametrize("worse", [{"rmse": 0.021}, {"p99": 0.051}, {"maximum": 0.31}, {"rmse": math.nan}])

@@ -73,6 +73,22 @@ def test_the_action_passes_every_input_as_it_is(tmp_path: Path) -> None:
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "teacher"),
+    [
+        ({}, ["--teacher", "teacher"]),
+        ({"recipe": "recipe.toml"}, ["--recipe", "recipe.toml"]),
+        ({"recipe": "recipe.toml", "teacher": "other"}, ["--teacher", "other", "--recipe", "recipe.toml"]),
+    ],
+)
+def test_the_recipes_teacher_holds_where_no_other_is_given(
+    tmp_path: Path, given: dict[str, str], teacher: list[str]
+) -> None:
+    default = re.findall(r"^  teacher:\n.*\n    default: (\S+)$", ACTION.read_text(), re.MULTILINE)[0].strip('"')
+    _, arguments, _ = run_action(tmp_path, **GIVEN | {"teacher": default} | given)
+    assert arguments[5:-2] == teacher
+
+
 def test_no_input_stands_in_a_script() -> None:
     for path in (ACTION, EXAMPLE / ".github/workflows/firmware.yml"):
         for script in re.findall(r"run: (?:\|\n((?:\s{8,}.*\n)+)|(.*))", path.read_text()):
@@ -163,3 +179,17 @@ def test_the_example_names_its_files_and_its_recipe_loads() -> None:
         if path.is_file() and path.name not in ("README.md", ".gitignore"):
             assert str(path.relative_to(EXAMPLE)) in readme
     assert load_recipe(EXAMPLE / "recipe.toml").gate.sizes.context == 48
+
+
+def test_the_examples_steps_run_one_after_the_other(tmp_path: Path) -> None:
+    """In a repository that has only the teacher and the student, with an rlcc that writes what is asked."""
+    (tmp_path / "bin").mkdir()
+    stub = tmp_path / "bin/rlcc"
+    stub.write_text("#!/bin/sh\nmkdir -p verdict && echo {} > verdict/verdict.json\n")
+    stub.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    for step in ("firmware", "baseline", "gate"):
+        command = ["make", "-f", str(EXAMPLE / "Makefile"), step]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "baseline/verdict.json").is_file()

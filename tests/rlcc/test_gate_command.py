@@ -42,6 +42,17 @@ def test_a_good_folder_passes_and_the_worst_path_has_lines(good: Path, tmp_path:
     assert budget["line"] == next(cost["line"] for cost in path["lines"] if cost["line"])
 
 
+def test_the_worst_path_is_that_of_the_certificate_that_was_given(good: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "moved"
+    shutil.copytree(good / "firmware", folder / "firmware")
+    shutil.copytree(good / "certificate", folder / "elsewhere")
+    given = ("--recipe", good / "good.toml", "--certificate", folder / "elsewhere/certificate.json")
+    assert cli.main([str(a) for a in ("gate", folder / "firmware", *given, "--out", tmp_path / "v")]) == 0
+    content = json.loads((tmp_path / "v" / reports.JSON).read_text())
+    assert "witness" in content["worst_path"]["input"]
+    assert content["worst_path"]["cycles"] == content["measured"]["worst_case_cycles"]
+
+
 def test_no_certificate_holds_the_budget_against_a_measurement(good: Path, tmp_path: Path) -> None:
     assert run(good, "--no-certificate", "--margin", "25 %", out=tmp_path / "v") == 0
     assert checks(tmp_path / "v", "proof") == []
@@ -265,3 +276,25 @@ def test_a_folder_that_changes_meanwhile_is_not_judged(
     monkeypatch.setattr(gate.closed_loop, "run", meanwhile)
     assert run(copy, "--no-certificate", out=tmp_path / "v") == 2
     assert "was changed while it was judged" in capsys.readouterr().err
+
+
+def test_a_baseline_is_not_written_over(good: Path, tmp_path: Path, refused: Refused) -> None:
+    """The verdict's folder is emptied first: a baseline in it would be gone before it is read."""
+    folder = tmp_path / "v"
+    assert run(good, out=folder) == 0
+    kept = (folder / reports.JSON).read_bytes()
+    for place in (folder, folder / reports.JSON):
+        given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", folder)
+        assert "keep the baseline elsewhere" in refused(*given, "--baseline", place)
+        assert (folder / reports.JSON).read_bytes() == kept
+
+
+def test_a_regression_is_over_a_baseline(good: Path, tmp_path: Path, refused: Refused) -> None:
+    given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", tmp_path / "v")
+    assert "give --baseline too" in refused(*given, "--max-regression", "5 %")
+
+
+def test_a_share_beyond_all_numbers_is_refused(good: Path, tmp_path: Path, refused: Refused) -> None:
+    given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", tmp_path / "v")
+    for option in ("--margin", "--max-regression"):
+        assert "more than anything" in refused(*given, option, "1e999 %")

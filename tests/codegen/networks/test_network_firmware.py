@@ -186,7 +186,7 @@ def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):
         InputError, match="32 state values of the LSTM in the flow context of drawn: 60 bytes, 4 of them"
     ):
         emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="doca-pcc"))
-    with pytest.raises(InputError, match="do not fit into the 50 that generic keeps a flow; distil it"):
+    with pytest.raises(InputError, match="do not fit into the 50 that --context-bytes allows; distil it"):
         emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, context_bytes=50))
     with pytest.raises(InputError, match="linux-bpf takes trees only"):
         emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="linux-bpf"))
