@@ -93,9 +93,11 @@ def command(firmware: Path, out: Path | None, **given: Any) -> int:
     """
     folder = out or firmware.resolve().parent / "verdict"
     try:
-        not_within(firmware, folder)
+        if out is not None:
+            not_within(firmware, out)
         _keep_baseline(given["baseline"], folder)
-        reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
+        if firmware.resolve() != folder.resolve():
+            reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
         if given["sarif_file"] is not None:
             sarif.discard(given["sarif_file"], firmware)
         with time_limit(given["time_limit"], "the gate"):

@@ -112,7 +112,7 @@ def test_a_policy_on_a_core_travels_to_other_processes(firmware: Path) -> None:
         ("FIRMWARE@rtl:unheard-of", "no engine profile 'unheard-of'"),
         ("FIRMWARE@fast", "the time of a decision, an engine profile, or rtl:"),
         ("TEACHER@ibex-small", "is a teacher, and a core runs firmware"),
-        ("hpcc@ibex-small", "there is no hpcc"),
+        ("hpcc@ibex-small", "hpcc is a baseline, which acts at once"),
     ],
 )
 def test_what_a_core_cannot_run_is_told(good: Path, refused: Any, policy: str, words: str) -> None:
