@@ -150,7 +150,7 @@ def test_what_does_not_fit_the_engine_is_one_sentence(tmp_path: Path, memory: st
         f'int32_t f(const int32_t *x) {{ __asm__ volatile("{nops}"); return t[x[0]]; }}\n'
     )
     text = (PROFILES / "ibex-small.toml").read_text().replace("stack_bytes = 1024", "stack_bytes = 64")
-    text = text.replace("code_bytes = 16384", "code_bytes = 1024")
+    text = text.replace("code_bytes = 16384", "code_bytes = 1024").replace("table_bytes = 16384", "table_bytes = 1024")
     first, second = text.split("[data_memory]")
     if memory == "instruction":
         first = first.replace("bytes = 65536", "bytes = 1024")

@@ -34,7 +34,7 @@ def test_round_trip(tmp_path, student):
         (lambda d: d["ensemble"].update(leaf_bits=10), "the leaves have 10 fraction bits"),
         (lambda d: d["observation"].update(window=2), "but the observation offers action_1, congestion_q20, action_2"),
         (lambda d: d["observation"].update(window=0), "observation.window: "),
-        (lambda d: d["action"].update(kind="tanh"), "action: 'tanh' is unknown"),
+        (lambda d: d["action"].update(kind="tanh"), "action.kind: 'tanh' is unknown"),
         (lambda d: d["limits"].update(rate_min="2 line"), "limits.rate_min: "),
         (lambda d: d.update(name="x */ int evil; /*"), "a name or a teacher's hash that rlcc does not write"),
         (lambda d: d.update(teacher="*/ #error /*"), "a name or a teacher's hash that rlcc does not write"),
