@@ -102,18 +102,28 @@ def judge(
     if not all(check.passed for check in emitted):
         return verdict(emitted, {})
     job = _Job(firmware, student, program, master, engine, options, evidence or Evidence(), say)
-    checks, measured, path = _on_the_core(job, emitted)
+    core = _on_the_core(job, emitted)
+    checks, measured = core.checks, core.measured
     if all(check.passed for check in checks if check.group == "equality"):
-        errors, outcomes = _beside_the_teacher(job, measured.pop("latency_ps"))
+        errors, outcomes = _beside_the_teacher(job, decision_latency_ps(core.report))
         checks += [*teacher_checks(errors, options.match), *network(outcomes, options)]
         measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
-    measured.pop("latency_ps", None)
     if opened(firmware, "firmware").hash != manifest.hash:
         raise InputError(f"{firmware} was changed while it was judged; judge it again")
-    return verdict(checks, measured, path)
+    return verdict(checks, measured, core.path)
 
 
-def _on_the_core(job: _Job, emitted: list[Check]) -> tuple[list[Check], dict[str, Any], WorstPath | None]:
+@dataclass(frozen=True)
+class _OnTheCore:
+    """What the machine code came to."""
+
+    report: EmulationReport
+    checks: list[Check]
+    measured: dict[str, Any]
+    path: WorstPath | None
+
+
+def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     """Everything that is about the machine code."""
     hosts: list[HostReport] = []
     if job.options.run_on_host:
@@ -146,9 +156,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> tuple[list[Check], dict[str
         "certificate": proof.certificate.hash if proof and proof.certificate else None,
         "worst_case_cycles": proved,
     }
-    if report.cycles is not None:
-        measured["latency_ps"] = decision_latency_ps(report)
-    return checks, measured, path
+    return _OnTheCore(report, checks, measured, path)
 
 
 def _proof(job: _Job) -> Certified | None:
