@@ -6,9 +6,9 @@ second of its own, whatever else the machine does; `wall` is what one waits for.
     python -m bench.emulator runs/rl-cc/firmware ibex-small ibex-maxperf
 """
 
+import argparse
 import os
 import platform
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -47,19 +47,22 @@ def measure(firmware_dir: Path, name: str, processes: int) -> tuple[float, float
     return wall, cpu, cycles
 
 
-def main(arguments: list[str]) -> None:
-    firmware_dir, *names = arguments or [str(FIRMWARE)]
-    if not Path(firmware_dir).is_dir():
-        raise SystemExit(f"there is no firmware in {firmware_dir}; make it with: make demo")
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.emulator", description="Decisions a second on the RTL.")
+    parser.add_argument("firmware", nargs="?", type=Path, default=FIRMWARE, help="folder; that of `make demo`")
+    parser.add_argument("profile", nargs="*", help="engine profiles; ibex-small")
+    options = parser.parse_args()
+    if not options.firmware.is_dir():
+        raise SystemExit(f"there is no firmware in {options.firmware}; make it with: make demo")
     models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     processors = len(os.sched_getaffinity(0))
     print(f"{processors} processors, {models[0].split(': ')[1] if models else platform.machine()}, {platform.system()}")
     print(f"{'profile':<24}{'processes':>10}{'wall':>12}{'cpu':>12}{'Mcycles/cpu s':>16}")
-    for name in names or ["ibex-small"]:
+    for name in options.profile or ["ibex-small"]:
         for processes in sorted({1, processors}):
-            wall, cpu, cycles = measure(Path(firmware_dir), name, processes)
+            wall, cpu, cycles = measure(options.firmware, name, processes)
             print(f"{name:<24}{processes:>10}{wall:>12,.0f}{cpu:>12,.0f}{cycles:>16.2f}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -6,6 +6,7 @@ firmware is what `make demo` leaves behind. Some minutes on two cores.
     python -m bench.engine [firmware]
 """
 
+import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -272,7 +273,9 @@ def draw(found: dict[tuple[str, str, int], list[Found]]) -> None:
 
 
 def main() -> None:
-    firmware = Path(sys.argv[1]) if len(sys.argv) > 1 else FIRMWARE
+    parser = argparse.ArgumentParser(prog="python -m bench.engine", description="Decisions that wait for engines.")
+    parser.add_argument("firmware", nargs="?", type=Path, default=FIRMWARE, help="folder; that of `make demo`")
+    firmware = parser.parse_args().firmware
     if not firmware.is_dir():
         raise InputError(f"there is no {firmware}; make it with `make demo`, or name another firmware folder")
     with deciders(firmware) as who:
