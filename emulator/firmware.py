@@ -1,13 +1,14 @@
 """A firmware folder as the emulator and the host runner need it: verified, its layouts, its vectors, its C."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.memory_map import Block
 from emulator.vectors import Layout, Vectors, read_layouts, read_vectors
 from spec.documents import load_json, read_text
 from spec.errors import InputError
@@ -47,6 +48,11 @@ class Firmware:
     def context_bytes(self) -> int:
         """Size of the per-flow context."""
         return self.layouts["flow"].dtype.itemsize
+
+
+def argument_blocks(layouts: Mapping[str, Layout]) -> list[Block]:
+    """The structures that rlcc_decide is called with, in their order."""
+    return [Block(name, layouts[name].dtype.itemsize, writable=name == "flow") for name in ("flow", "event", "params")]
 
 
 def read_firmware(folder: Path) -> Firmware:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from emulator.compare import Comparison, compare
 from emulator.compile import PolicyObject, compile_policy, link_program, missing_calls
 from emulator.core import Progress
-from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import CodeFacts, check_code, read_image, undefined_and_static
@@ -57,13 +57,8 @@ def emulate(
 
 
 def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
-    """The arguments of rlcc_decide in their order."""
-    v, size = firmware.vectors, {name: layout.dtype.itemsize for name, layout in firmware.layouts.items()}
-    return [
-        (Block("flow", size["flow"], writable=True), v.flow),
-        (Block("event", size["event"], writable=False), v.event),
-        (Block("params", size["params"], writable=False), v.params),
-    ]
+    """The arguments of rlcc_decide in their order, with the vectors' records."""
+    return [(block, getattr(firmware.vectors, block.name)) for block in argument_blocks(firmware.layouts)]
 
 
 def _report(

@@ -3,12 +3,9 @@
 To a network's firmware what student.json is to the trees'.
 """
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from spec.actions import AnyAction
 from spec.documents import dump_json, load_json, validate, write_atomically
@@ -17,20 +14,13 @@ from spec.errors import InputError
 from spec.network import Network
 from spec.network_decision import Input, build, wants_root
 from spec.network_json import network_from_json, network_to_json
-from spec.policy import POLICY_NAME, Limits, Observation, default_params
+from spec.policy import Limits, Observation, default_params
 from spec.program import Program
 from spec.student import NAME as STUDENT_NAME
-from spec.student import Student, load_student
+from spec.student import Header, Student, load_student, writable_names
 
 FORMAT = 1
 NAME = "network.json"
-
-
-class _Header(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    observation: Observation
-    action: AnyAction
-    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -56,7 +46,7 @@ class NetworkPolicy:
 
     def save(self, folder: Path) -> None:
         """Write network.json into an artefact folder."""
-        header = _Header(observation=self.observation, action=self.action, limits=self.limits)
+        header = Header(observation=self.observation, action=self.action, limits=self.limits)
         content = {
             "format": FORMAT,
             "name": self.name,
@@ -75,16 +65,15 @@ def load_network_policy(path: Path) -> NetworkPolicy:
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; emit the firmware again")
-        parts = {key: data[key] for key in _Header.model_fields}
+        parts = {key: data[key] for key in Header.model_fields}
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
-        # Both stand in comments of the C: nothing that could end one.
-        if not re.fullmatch(POLICY_NAME, name) or not re.fullmatch("[0-9a-f]{12,64}", teacher):
+        if not writable_names(name, teacher):
             raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; emit the firmware again")
         inputs = tuple(Input(how["root"] is True, integer(how["shift"])) for how in data["inputs"])
         network = network_from_json(data["network"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a network of rlcc ({error!r}); emit the firmware again") from None
-    header = validate(_Header, parts, str(path))
+    header = validate(Header, parts, str(path))
     policy = NetworkPolicy(name, header.observation, header.action, header.limits, inputs, network, teacher, report)
     if [how.root for how in inputs] != [wants_root(feature) for feature in header.observation.features]:
         raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")

@@ -19,7 +19,9 @@ FORMAT = 1
 NAME = "student.json"
 
 
-class _Header(BaseModel):
+class Header(BaseModel):
+    """What a student and a quantised network say alike."""
+
     model_config = ConfigDict(extra="forbid")
     observation: Observation
     action: AnyAction
@@ -48,7 +50,7 @@ class Student:
 
     def save(self, folder: Path) -> None:
         """Write student.json into an artefact folder."""
-        header = _Header(observation=self.observation, action=self.action, limits=self.limits)
+        header = Header(observation=self.observation, action=self.action, limits=self.limits)
         content = {
             "format": FORMAT,
             "name": self.name,
@@ -60,21 +62,25 @@ class Student:
         write_atomically(folder / NAME, dump_json(content))
 
 
+def writable_names(name: str, teacher: str) -> bool:
+    """A policy's name and a teacher's hash stand in comments of the C: nothing that could end one."""
+    return bool(re.fullmatch(POLICY_NAME, name) and re.fullmatch("[0-9a-f]{12,64}", teacher))
+
+
 def load_student(path: Path) -> Student:
     """Read and check a student.json. InputError where it is not one, or its parts do not fit each other."""
     data = load_json(path)
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
-        parts = {key: data[key] for key in _Header.model_fields}
+        parts = {key: data[key] for key in Header.model_fields}
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         ensemble = Ensemble.from_json(data["ensemble"])
-        # Both stand in comments of the C: nothing that could end one.
-        if not re.fullmatch(POLICY_NAME, name) or not re.fullmatch("[0-9a-f]{12,64}", teacher):
+        if not writable_names(name, teacher):
             raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; distil it again")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
-    header = validate(_Header, parts, str(path))
+    header = validate(Header, parts, str(path))
     student = Student(name, header.observation, header.action, header.limits, ensemble, teacher, report)
     student.program()
     return student

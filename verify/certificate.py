@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from emulator.compile import C_FLAGS, Compiler, compile_policy, link_program
-from emulator.firmware import ENTRY, PROGRAM, Firmware, read_firmware
+from emulator.firmware import ENTRY, PROGRAM, Firmware, argument_blocks, read_firmware
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image, undefined_and_static
 from emulator.profile import Profile
@@ -128,8 +128,7 @@ class Built:
     @property
     def blocks(self) -> list[Block]:
         """The arguments of the decision in their order."""
-        sizes = {name: layout.dtype.itemsize for name, layout in self.firmware.layouts.items()}
-        return [Block(name, sizes[name], writable=name == "flow") for name in ("flow", "event", "params")]
+        return argument_blocks(self.firmware.layouts)
 
     def inputs(self, witness: dict[str, int]) -> list[bytes]:
         """The blocks' bytes of one input, given as "event.response_ns": 5 and so on."""

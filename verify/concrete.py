@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator.memory_map import Block
+from emulator.firmware import argument_blocks
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.vectors import Layout
@@ -43,8 +43,7 @@ class Runner:
         entry: str,
     ) -> None:
         self.program, self.layouts = program, layouts
-        blocks = [Block(name, layouts[name].dtype.itemsize, writable=name == "flow") for name in ORDER]
-        self.simulator = Simulator(image, entry, profile, blocks, model)
+        self.simulator = Simulator(image, entry, profile, argument_blocks(layouts), model)
 
     def run(self, example: Example) -> Outcome:
         """The code and the program on one input."""

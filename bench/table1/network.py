@@ -1,7 +1,5 @@
 """What each column's decision time does to the network: its own C decides, events wait for the engine of their NIC."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from bench.table1.contenders import Contender
@@ -18,15 +16,8 @@ DURATION, WINDOW = 200 * MS, (50 * MS, 170 * MS)  # RL-CC's published code
 METRICS = ("goodput", "latency_mean_us", "latency_p99_us", "loss", "engine_utilisation", "decision_latency_mean_us")
 
 
-@dataclass(frozen=True)
-class Closed:
-    """Means over the seeds."""
-
-    metrics: dict[str, float]
-
-
-def closed_loop(contender: Contender, service_us: float) -> Closed:
-    """64 flows whose decisions take ``service_us`` each."""
+def closed_loop(contender: Contender, service_us: float) -> dict[str, float]:
+    """64 flows whose decisions take ``service_us`` each: metrics, means over the seeds."""
     with by_path(contender.firmware) as named:
         assert not isinstance(named.policy, BaselineSpec)
         found = [
@@ -41,4 +32,4 @@ def closed_loop(contender: Contender, service_us: float) -> Closed:
             ).metrics
             for seed in SEEDS
         ]
-    return Closed({name: float(np.mean([m[name] for m in found])) for name in METRICS})
+    return {name: float(np.mean([m[name] for m in found])) for name in METRICS}

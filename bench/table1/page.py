@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bench.papers.found import wrapped
 from bench.table1.contenders import Contender
 from bench.table1.fit import PAPER_US, Fit
-from bench.table1.network import DURATION, SCENARIO, SEEDS, WINDOW, Closed
+from bench.table1.network import DURATION, SCENARIO, SEEDS, WINDOW
 from emulator import Cycles, EmulationReport
 from emulator.profile import Profile
 
@@ -21,7 +21,7 @@ class Row:
     contender: Contender
     operations: str
     report: EmulationReport
-    closed: Closed
+    closed: Mapping[str, float]
 
     @property
     def mean_us(self) -> float:
@@ -29,7 +29,7 @@ class Row:
         return self.report.cycles.mean / self.report.clock_mhz
 
 
-def write(rows: Sequence[Row], quick: Closed, fits: Sequence[Fit], proxy: Profile) -> str:
+def write(rows: Sequence[Row], quick: Mapping[str, float], fits: Sequence[Fit], proxy: Profile) -> str:
     """The whole page. ``quick``: the LSTM in the network, as fast as the if-else trees."""
     parts = [_head(proxy), _table(rows), _network(rows, quick), _fit(fits, proxy), _unexplained(rows, proxy)]
     return wrapped("\n".join(parts))
@@ -85,7 +85,7 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _network(rows: Sequence[Row], quick: Closed) -> str:
+def _network(rows: Sequence[Row], quick: Mapping[str, float]) -> str:
     begin, end = (t // 10**9 for t in WINDOW)
     heading = ["", "a decision, us", "event to rate, us", "engine busy", "goodput", "latency, us", "p99, us", "loss"]
     lines = [
@@ -99,8 +99,7 @@ def _network(rows: Sequence[Row], quick: Closed) -> str:
     ]
     trees = next(row for row in rows if row.contender.name == "trees")
     loops = [(row.contender.name, row.mean_us, row.closed) for row in rows]
-    for name, us, closed in (*loops, ("LSTM, as if it were as fast", trees.mean_us, quick)):
-        m = closed.metrics
+    for name, us, m in (*loops, ("LSTM, as if it were as fast", trees.mean_us, quick)):
         cells = [
             name,
             f"{us:.3g}",

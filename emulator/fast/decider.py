@@ -9,8 +9,7 @@ from emulator.compile import compile_policy, link_program, missing_calls
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.fast.timing import timing
-from emulator.firmware import ENTRY, read_firmware
-from emulator.memory_map import Block
+from emulator.firmware import ENTRY, argument_blocks, read_firmware
 from emulator.objects import check_code, read_image
 from emulator.profile import Profile, load_profile
 from spec.errors import InputError
@@ -77,7 +76,7 @@ def decider(
         if wrong := check_code(elf, ENTRY, loops_allowed=firmware.loops).forbidden:
             raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
         image = read_image(elf)
-    blocks = [Block(name, sizes[name], writable=name == "flow") for name in ("flow", "event", "params")]
+    blocks = argument_blocks(firmware.layouts)
     figures = timing(engine)
     program = program_of(image, ENTRY, engine, blocks, figures)
     return FastDecider(program, engine, machine(image, engine, figures, "hot"))

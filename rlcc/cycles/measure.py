@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.compile import compile_policy, link_program
-from emulator.firmware import ENTRY, SOURCE, Firmware, read_firmware
+from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
 from emulator.lines import Frame, SourceLines
-from emulator.memory_map import Block
 from emulator.objects import read_image
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import run_on_core
@@ -77,15 +76,14 @@ def measure(
             raise InputError(f"{engine.compiler} makes other code with line information, so no line can be told")
 
     def run(records: Mapping[str, NDArray[np.void]]) -> tuple[NDArray[np.uint64], dict[int, int]]:
-        size = {name: layout.dtype.itemsize for name, layout in firmware.layouts.items()}
-        blocks = [(Block(name, size[name], name == "flow"), records[name]) for name in ("flow", "event", "params")]
+        blocks = [(block, records[block.name]) for block in argument_blocks(firmware.layouts)]
         done = run_on_core(image, ENTRY, profile, blocks, progress, by_address=True)
         if done.fault is not None:
             raise InputError(f"{folder} does not run on {profile.name}: {done.fault.text}")
         return done.cycles, done.by_address or {}
 
     vectors = firmware.vectors
-    every = {"flow": vectors.flow, "event": vectors.event, "params": vectors.params}
+    every = {name: getattr(vectors, name) for name in firmware.layouts}
     each, spent = run(every)
     certificate = _certificate(proof or beside(folder), firmware, profile, engine)
     if certificate is not None:

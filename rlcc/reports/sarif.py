@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import rlcc
+from rlcc.options import not_within
 from rlcc.verdict import Check, Verdict, WorstPath
 from spec.documents import load_json
 from spec.errors import InputError
@@ -47,8 +48,7 @@ def sarif(verdict: Verdict, firmware: Path) -> dict[str, Any]:
 
 def discard(file: Path, firmware: Path) -> None:
     """Remove what an earlier run wrote; InputError where ``file`` is something else, or belongs to the firmware."""
-    if firmware.resolve() in file.resolve().parents:
-        raise InputError(f"{file} is in the folder of the firmware, which holds nothing else; choose another place")
+    not_within(firmware, file)
     if not file.exists():
         return
     try:
@@ -109,11 +109,7 @@ def _placed(path: WorstPath) -> list[Any]:
 
 def _location(base: str, file: str, line: int) -> dict[str, Any]:
     uri = f"{base}/{file}" if base != "." else file
-    return {"physicalLocation": {"artifactLocation": {"uri": _quoted(uri)}, "region": {"startLine": max(line, 1)}}}
-
-
-def _quoted(path: str) -> str:
-    return quote(path)
+    return {"physicalLocation": {"artifactLocation": {"uri": quote(uri)}, "region": {"startLine": max(line, 1)}}}
 
 
 def _id(group: str) -> str:
