@@ -18,6 +18,7 @@ from typing import Any
 
 from spec.ensemble import Ensemble, integer
 from spec.errors import InputError
+from spec.interface import STORAGE_RANGE as STORAGE_RANGE
 from spec.network import Network
 from spec.network_json import network_from_json, network_to_json
 from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
@@ -25,15 +26,6 @@ from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1
 MAX_NODES = 4096
-
-STORAGE_RANGE = {
-    "uint32": (0, U32_MAX),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "int8": (-(2**7), 2**7 - 1),
-}
-"""What a field of the flow context can hold, by its storage type."""
 
 
 class Op(IntEnum):

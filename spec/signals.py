@@ -5,19 +5,25 @@ policies. Sources: RL-CC sections 2.5 and 3; the programmable congestion-control
 (timestamps are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of line rate).
 """
 
-from dataclasses import dataclass
+from spec.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, LINE_RATE_Q30, RATE_FRACTION_BITS
+
+__all__ = [
+    "ACTION_BITS",
+    "CONTEXT_RATE_BITS",
+    "EVENT",
+    "EVENT_NAMES",
+    "FEATURE_LIMIT",
+    "INFLATION_BITS",
+    "LINE_RATE_Q30",
+    "PARAMS",
+    "PARAM_NAMES",
+    "RATE_FRACTION_BITS",
+    "RTT_BITS",
+    "U32_MAX",
+    "base_rtt_recip_q32",
+]
 
 U32_MAX = 2**32 - 1
-
-RATE_FRACTION_BITS = 20
-"""Fraction bits of the rate the device takes: Q0.20, 1 << 20 is line rate."""
-
-CONTEXT_RATE_BITS = 30
-"""Fraction bits of the rate kept in the flow context: ten more than the device's, so that a multiplier of 1.001 still
-moves a flow at 1/8192 of line rate (128 in Q0.20, where the step would be lost)."""
-
-LINE_RATE_Q30 = (1 << CONTEXT_RATE_BITS) - 1
-"""Line rate as the flow context and the parameters hold it: the greatest rate below 1."""
 
 RTT_BITS = 22
 """RTTs saturate at 2^22 - 1 ns (4.19 ms), far above what a full buffer adds (5 MiB at 100 Gb/s: 420 us)."""
@@ -32,33 +38,8 @@ FEATURE_LIMIT = 2**24
 """Integer features stay below 2^24 in magnitude: CatBoost keeps features as float32, which holds them exactly."""
 
 
-@dataclass(frozen=True)
-class Signal:
-    """One uint32 that the device gives (event) or the operator sets (parameter)."""
-
-    name: str
-    unit: str
-    meaning: str
-
-
-EVENT: tuple[Signal, ...] = (
-    Signal("request_sent_ns", "ns, wraps", "when the RTT request left the NIC"),
-    Signal("response_ns", "ns, wraps", "when its response came back"),
-    Signal("cnp_count", "packets", "congestion notification packets since the flow's last decision"),
-    Signal("nack_count", "packets", "negative acknowledgements since the flow's last decision"),
-    Signal("sent_bytes", "bytes", "payload sent since the flow's last decision"),
-    Signal("queue_bytes", "bytes", "queue the request met at its most congested port (0 without telemetry)"),
-)
-
-PARAMS: tuple[Signal, ...] = (
-    Signal("base_rtt_recip_q32", "2^32 / ns", "reciprocal of the RTT in an empty network"),
-    Signal("rate_min_q30", "line rate / 2^30", "lowest rate of a flow"),
-    Signal("rate_max_q30", "line rate / 2^30", "highest rate of a flow"),
-    Signal("rate_initial_q30", "line rate / 2^30", "rate of a new flow"),
-)
-
-EVENT_NAMES = tuple(signal.name for signal in EVENT)
-PARAM_NAMES = tuple(signal.name for signal in PARAMS)
+EVENT, PARAMS = FLOW_RATE.event, FLOW_RATE.params
+EVENT_NAMES, PARAM_NAMES = FLOW_RATE.event_names, FLOW_RATE.param_names
 
 
 def base_rtt_recip_q32(base_rtt_ns: int) -> int:

@@ -1,0 +1,123 @@
+"""What an agent is asked and what it answers: an interface is data.
+
+    event (signals) + params (signals) + context (the agent's memory)  ->  knobs + context
+
+An interface says nothing of how a decision is made (that is a decider's) nor of how its agents live in a network (that
+is a site's). Structs, headers, test vectors, argument blocks and records are laid out from it; nothing else knows its
+fields by name.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+STORAGE_RANGE = {
+    "uint32": (0, 2**32 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "int8": (-(2**7), 2**7 - 1),
+}
+"""What a field of a structure can hold, by its storage type."""
+
+STORAGE_BYTES = {"uint32": 4, "int32": 4, "uint16": 2, "int16": 2, "int8": 1}
+
+AgentKind = Literal["flow", "queue", "host", "network", "none"]
+TriggerKind = Literal["response", "period", "level", "call"]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Whole numbers, each as likely: ``low <= value <= high``."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class LogUniform:
+    """Each octave as likely, ``low <= value < high``, moved down by ``less`` afterwards (so that 0 can be among them).
+    ``zero``: how often it is 0 instead."""
+
+    low: float
+    high: float
+    less: int = 0
+    zero: float = 0.0
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """How often something rare happened: 0 with ``probability``, each further one by the odds left."""
+
+    probability: float
+
+
+@dataclass(frozen=True)
+class After:
+    """A wrapping timestamp that lies ``delay`` after another signal of the same structure."""
+
+    signal: str
+    delay: LogUniform
+
+
+Plausible = Uniform | LogUniform | Geometric | After
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One integer that a decision is given. Any value of its storage may come; ``plausible``: what a network shows.
+
+    ``grows``: raw values ``low..high`` over which the features that look at it grow with it (for a timestamp that is
+    ``After`` another: the time between them); None where no feature is moved by it alone.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    plausible: Plausible | None = None
+    """None: a parameter, which vectors leave at the decider's own value."""
+    storage: str = "uint32"
+    grows: tuple[int, int] | None = None
+    settable: tuple[int, int] | None = None
+    """Of a parameter: what an operator may set."""
+
+    @property
+    def range(self) -> tuple[int, int]:
+        return STORAGE_RANGE[self.storage]
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One integer that a decision sets. ``low..high``: what the device takes."""
+
+    name: str
+    unit: str
+    meaning: str
+    low: int
+    high: int
+    storage: str = "uint32"
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own
+    (a knob in force); a context that is all zero is a new agent's."""
+
+    name: str
+    agent: AgentKind
+    trigger: TriggerKind
+    event: tuple[Signal, ...]
+    params: tuple[Signal, ...]
+    knobs: tuple[Knob, ...]
+    context: tuple[Signal, ...] = ()
+
+    @property
+    def event_names(self) -> tuple[str, ...]:
+        return tuple(signal.name for signal in self.event)
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        return tuple(signal.name for signal in self.params)
+
+    @property
+    def knob_names(self) -> tuple[str, ...]:
+        return tuple(knob.name for knob in self.knobs)
