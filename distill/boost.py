@@ -91,8 +91,8 @@ def _refit_leaves(model: CatBoostRegressor, data: Dataset, ridge: float) -> CatB
     """Least squares over all leaves at once, with the bias and a small ridge; leaves without data stay as they are."""
     scale, bias = model.get_scale_and_bias()
     leaves = np.asarray(model.get_leaf_values(), dtype=np.float64)
-    columns = _leaf_columns(model, data)
-    gram, right = _normal_equations(columns, data.y - bias, data.weight, leaves.size)
+    sizes = np.asarray(model.get_tree_leaf_counts(), dtype=np.int64)
+    gram, right = _normal_equations(_leaf_columns(model, data), data.y - bias, data.weight, sizes)
     # Ridge towards the boosted leaves, not towards zero: they are what to keep where the data says nothing.
     penalty = ridge * max(float(np.trace(gram)) / leaves.size, 1e-12)
     gram[np.diag_indices_from(gram)] += penalty
@@ -116,17 +116,24 @@ def _leaf_columns(model: CatBoostRegressor, data: Dataset) -> NDArray[np.int64]:
 
 
 def _normal_equations(
-    columns: NDArray[np.int64], y: NDArray[np.float64], weight: NDArray[np.float64], leaves: int
+    columns: NDArray[np.int64], y: NDArray[np.float64], weight: NDArray[np.float64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    trees = columns.shape[1]
-    gram = np.zeros(leaves * leaves)
-    right = np.zeros(leaves)
-    for a in range(trees):
-        right += np.bincount(columns[:, a], weights=weight * y, minlength=leaves)
-        for b in range(a, trees):  # the other half is its mirror image
-            gram += np.bincount(columns[:, a] * leaves + columns[:, b], weights=weight, minlength=leaves * leaves)
-    square = gram.reshape(leaves, leaves)
-    return square + np.triu(square, 1).T, right
+    """Gram matrix of the leaf indicators [leaves, leaves] and the right-hand side [leaves]. ``sizes`` [trees]: leaves.
+
+    A pair of trees at a time: a row is in one leaf of each, so it counts in their block of the matrix alone.
+    """
+    ends = np.cumsum(sizes)
+    slices = [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
+    leaf = [column - leaves.start for column, leaves in zip(columns.T, slices, strict=True)]  # each from 0 in its tree
+    gram = np.empty((int(ends[-1]), int(ends[-1])))
+    right = np.empty(int(ends[-1]))
+    for a, first in enumerate(slices):
+        right[first] = np.bincount(leaf[a], weights=weight * y, minlength=sizes[a])
+        for b in range(a, len(slices)):  # the other half is its mirror image
+            block = np.bincount(leaf[a] * sizes[b] + leaf[b], weights=weight, minlength=sizes[a] * sizes[b])
+            gram[first, slices[b]] = block.reshape(sizes[a], sizes[b])
+            gram[slices[b], first] = gram[first, slices[b]].T
+    return gram, right
 
 
 def _floats(x: NDArray[np.int64]) -> NDArray[Any]:

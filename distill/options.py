@@ -2,13 +2,16 @@
 
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from netsim import scenarios
 from spec.errors import InputError
 from spec.quantity import DurationPs, parse_duration_ps
 
 T = TypeVar("T")
+
+MAX_LEAVES = 12_800
+"""Of all trees (200 of depth 6): they are solved for together, with a matrix of their square, 1.3 GB."""
 
 
 def _known(name: str) -> str:
@@ -63,3 +66,13 @@ class DistillOptions(_Strict):
     """Boosting step sizes tried; the best on held-out decisions is kept."""
     ridge: float = Field(default=1e-4, ge=0)
     """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""
+
+    @model_validator(mode="after")
+    def _solvable(self) -> "DistillOptions":
+        leaves = self.trees << self.depth
+        if leaves > MAX_LEAVES:
+            raise ValueError(
+                f"{self.trees} trees of depth {self.depth} have {leaves} leaves, and {MAX_LEAVES} can be fitted"
+                " together; take fewer trees or a smaller depth"
+            )
+        return self

@@ -1,5 +1,6 @@
 """Fitting: the joint refit never hurts, limits hold, and data that cannot be fitted is refused in one sentence."""
 
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -129,3 +130,26 @@ def test_runs_weigh_the_same_however_long_they_are() -> None:
     edges = np.cumsum([0, 10, 1000, 90])
     sums = [joined.weight[a:b].sum() for a, b in pairwise(edges)]
     assert sums == pytest.approx([sums[0]] * 3)
+
+
+@given(sizes=st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=6), seed=st.integers(0, 10**6))
+def test_the_normal_equations_are_those_of_the_leaf_indicators(sizes: list[int], seed: int) -> None:
+    """Whole numbers, so that sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    ends = np.cumsum(sizes)
+    columns = np.stack([rng.integers(end - size, end, 50) for size, end in zip(sizes, ends, strict=True)], axis=1)
+    y, weight = rng.integers(-9, 9, 50).astype(float), rng.integers(1, 9, 50).astype(float)
+    indicator = np.zeros((50, ends[-1]))
+    np.put_along_axis(indicator, columns, 1.0, axis=1)
+    gram, right = boost._normal_equations(columns, y, weight, np.asarray(sizes))
+    assert np.array_equal(gram, indicator.T @ (weight[:, None] * indicator))
+    assert np.array_equal(right, indicator.T @ (weight * y))
+
+
+def test_fifty_trees_of_depth_six_take_seconds() -> None:
+    """Each pair of trees once counted over the square of ALL leaves, 1275 x 10 million: that did not end."""
+    options = DistillOptions(trees=50, depth=6, learning_rate=[0.4])
+    begin = time.process_time()
+    model = boost.fit(noisy(11, rows=3000), options, seed=1)
+    assert sum(model.get_tree_leaf_counts()) > 2000
+    assert time.process_time() - begin < 20

@@ -208,6 +208,13 @@ def test_options_out_of_range_are_one_sentence(change: dict[str, Any]) -> None:
         validate(DistillOptions, change, "here")
 
 
+def test_more_leaves_than_can_be_solved_for_are_refused_in_one_sentence() -> None:
+    validate(DistillOptions, {"trees": 200, "depth": 6}, "here")
+    with pytest.raises(InputError, match="200 trees of depth 7 have 25600 leaves, and 12800 can be fitted") as no:
+        validate(DistillOptions, {"trees": 200, "depth": 7}, "here")
+    assert "\n" not in str(no.value)
+
+
 def test_the_student_that_comes_closest_in_the_network_is_kept(
     teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
