@@ -21,6 +21,7 @@ from emulator.firmware import ENTRY, read_firmware
 from emulator.objects import read_image
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
+from spec.processors import usable_cores
 
 FIRMWARE = Path(__file__).resolve().parents[1] / "runs" / "rl-cc" / "firmware"
 DECISIONS, REPEATS = 40_000, 3
@@ -55,7 +56,7 @@ def main() -> None:
     if not options.firmware.is_dir():
         raise SystemExit(f"there is no firmware in {options.firmware}; make it with: make demo")
     models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    processors = len(os.sched_getaffinity(0))
+    processors = usable_cores()
     print(f"{processors} processors, {models[0].split(': ')[1] if models else platform.machine()}, {platform.system()}")
     print(f"{'profile':<24}{'processes':>10}{'wall':>12}{'cpu':>12}{'Mcycles/cpu s':>16}")
     for name in options.profile or ["ibex-small"]:

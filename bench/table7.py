@@ -29,13 +29,13 @@ from emulator.shared import shared_library
 from netsim.network import MS
 from netsim.policies import compiled, native
 from netsim.simulation import DECISION_LATENCY_PS
-from netsim.sweep import usable_cores
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.evaluation.runs import Times
 from spec.documents import write_atomically
 from spec.errors import InputError
 from spec.manifest import opened, sha256
 from spec.network_policy import NetworkPolicy
+from spec.processors import usable_cores
 from teachers.load import load
 
 TEACHER = TEACHERS / "pcc-rl-lstm"

@@ -23,6 +23,7 @@ from emulator.cores import rtl_of
 from emulator.cores.rtl import Rtl, package_folder
 from emulator.profile import Core
 from spec.errors import InputError
+from spec.processors import usable_cores
 
 HERE = Path(__file__).resolve().parent
 SEAM = HERE.parent / "spec" / "include" / "rlcc_decider.h"
@@ -122,7 +123,7 @@ def _build(rtl: Rtl, folder: Path) -> None:
     bench = HERE / "bench"
     programs = {EXECUTABLE: bench / "stream.cpp", LIBRARY: bench / "decider.cpp"}
     runtime = [root / "verilated.cpp", root / "verilated_threads.cpp"]
-    # The largest files first, two at a time: their compilation is the build's time.
+    # The largest files first: their compilation is the build's time.
     files = sorted([*model.glob("*.cpp"), *runtime, *programs.values()], key=lambda path: -path.stat().st_size)
     includes = [f"-I{path}" for path in (model, root, root / "vltstd", bench, SEAM.parent)]
     flags = [*CXX_FLAGS, *includes, f'-DRLCC_ENGINE="{rtl.bench}"']
@@ -133,7 +134,7 @@ def _build(rtl: Rtl, folder: Path) -> None:
         _run([cxx(), *level, *flags, "-c", str(source), "-o", str(target)], env, "the C++ compiler")
         return target
 
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    with ThreadPoolExecutor(usable_cores()) as pool:
         objects = dict(zip(files, pool.map(compile_one, files), strict=True))
     shared = [str(path) for source, path in objects.items() if source not in programs.values()]
     for name, source in programs.items():

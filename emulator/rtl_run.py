@@ -4,7 +4,6 @@ The records are shared out among processes in portions (emulator/bench/stream.cp
 what comes out does not depend on how many processes there were.
 """
 
-import os
 import re
 import subprocess
 import tempfile
@@ -25,6 +24,7 @@ from emulator.memory_map import Block
 from emulator.objects import Image
 from emulator.profile import Profile
 from spec.errors import InputError
+from spec.processors import usable_cores
 
 CAUSES = {  # mcause, RISC-V privileged specification
     0: "a misaligned instruction address",
@@ -99,7 +99,7 @@ def run_on_core(
     stream = np.concatenate([r.view(np.uint8).reshape(count, n) for r, n in zip(records, stride, strict=True)], axis=1)
     written = [(block, data.dtype) for block, data in blocks if block.writable]
     output_type = np.dtype([*CALLED, *((block.name, dtype) for block, dtype in written)])
-    shares = _shares(count, processes or len(os.sched_getaffinity(0)))
+    shares = _shares(count, processes or usable_cores())
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
         job = write_job(

@@ -12,23 +12,19 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from spec.errors import InputError
-
-WORKERS = 2
-"""Threads at a time. Results do not depend on it."""
+from spec.processors import usable_cores
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")
 
 
-def sweep(run: Callable[[Task], Found], tasks: Iterable[Task]) -> list[Found]:
-    """``run`` of every task; in the order of the tasks, whichever finishes first."""
-    with ThreadPoolExecutor(WORKERS) as pool:
+def sweep(run: Callable[[Task], Found], tasks: Iterable[Task], threads: int | None = None) -> list[Found]:
+    """``run`` of every task; in the order of the tasks, whichever finishes first.
+
+    ``threads`` at a time: None for as many as there are processors. The result does not depend on it.
+    """
+    with ThreadPoolExecutor(threads or usable_cores()) as pool:
         return list(pool.map(run, tasks))
-
-
-def usable_cores() -> int:
-    """Those that this process may run on."""
-    return len(os.sched_getaffinity(0))
 
 
 def over_processes(run: Callable[[Task], Found], tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Found]]:

@@ -1,6 +1,5 @@
 """One run of the instruction-set simulator: a function called once a record, as emulator.rtl_run does on the RTL."""
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.rtl_run import RtlFault, RtlRun
 from spec.errors import InputError
+from spec.processors import usable_cores
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
     count = len(arrays[0])
     cycles, returned = np.empty(count, np.uint64), np.empty(count, np.uint32)
     records = [a.view(np.uint8).reshape(count, b.size) for a, (b, _) in zip(arrays, blocks, strict=True)]
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or usable_cores()
     done, stack_low, _, fault = program.run(records, cycles, returned, threads, engine, PORTION)
     return RtlRun(
         cycles=cycles[:done],

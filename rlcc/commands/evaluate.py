@@ -9,7 +9,6 @@ from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS, WINDOW_PS
-from netsim.sweep import usable_cores
 from rlcc.console import console, stage
 from rlcc.evaluation import contenders, grid, report, summary
 from rlcc.evaluation.grid import Grid
@@ -19,6 +18,7 @@ from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
 from spec.manifest import check_place
+from spec.processors import usable_cores
 from spec.quantity import parse_duration_ps
 
 TIME = quantity(parse_duration_ps)

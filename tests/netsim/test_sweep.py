@@ -3,16 +3,35 @@
 import math
 import multiprocessing
 import os
+import threading
 import time
 
 import pytest
 
-from netsim.sweep import over_processes, sweep, usable_cores
+from netsim import sweep as sweep_module
+from netsim.sweep import over_processes, sweep
 from spec.errors import InputError
 
 
 def test_threads_keep_the_order_of_the_tasks():
-    assert sweep(lambda s: time.sleep(s) or s, [0.02, 0.0, 0.01]) == [0.02, 0.0, 0.01]
+    for threads in (1, 2, 8, None):
+        assert sweep(lambda s: time.sleep(s) or s, [0.02, 0.0, 0.01], threads) == [0.02, 0.0, 0.01]
+
+
+@pytest.mark.parametrize("cores", [1, 3, 5])
+def test_as_many_tasks_run_at_once_as_there_are_cores(cores, monkeypatch):
+    """All ``cores`` wait for each other: with a thread less none would go on."""
+    monkeypatch.setattr(sweep_module, "usable_cores", lambda: cores)
+    meeting, running, most = threading.Barrier(cores), [], []
+
+    def meet(_):
+        running.append(None)
+        most.append(len(running))
+        meeting.wait(timeout=30)
+        running.pop()
+
+    sweep(meet, range(cores * 2))
+    assert max(most) <= cores
 
 
 @pytest.mark.parametrize("jobs", [1, 5])
@@ -58,4 +77,3 @@ def test_a_process_that_dies_is_one_sentence():
 def test_no_jobs_at_all():
     with pytest.raises(InputError, match="at least 1"):
         list(over_processes(math.sqrt, [1.0], 0))
-    assert usable_cores() >= 1
