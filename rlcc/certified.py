@@ -14,7 +14,7 @@ from spec.errors import InputError
 from spec.manifest import opened, sha256
 from verify.certificate import Certificate, read_certificate
 from verify.check.recheck import Progress, calibrated_again, rebuilt, recheck
-from verify.check.walk import Refused
+from verify.check.refused import Refused
 from verify.costs import cycle_model
 
 NAME = "certificate.json"

@@ -134,7 +134,7 @@ def _outcome(returned: int, flow: dict[str, int]) -> str:
 def _check(path: Path, firmware: Path, solver: str, figures: Figures, progress: Progress) -> int:
     from verify.certificate import read_certificate
     from verify.check.recheck import calibrated_again, rebuilt, recheck
-    from verify.check.walk import Refused
+    from verify.check.refused import Refused
 
     certificate = read_certificate(path)
     built = rebuilt(certificate, firmware)

@@ -15,7 +15,7 @@ from spec.program import Op, Program, ProgramBuilder
 from verify.calibrate_programs import encode
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
-from verify.check.walk import Refused
+from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.machine import IllegalInstruction
 

@@ -27,7 +27,7 @@ from verify.certificate import ASSUMPTIONS, Built, Certificate, build, content_h
 from verify.check.judge import Judge
 from verify.check.known import Oracle
 from verify.check.recheck import rebuilt, recheck
-from verify.check.walk import Refused
+from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.execute import ExecutionFault, Simulator
 from verify.machine import IllegalInstruction

@@ -17,9 +17,10 @@ from spec.program import Program
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of
 from verify.check.notation import NAME, NUMBER, evaluate, names_in
+from verify.check.refused import Refused
 from verify.check.solver import Undecided
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
-from verify.check.walk import A0, POINTERS, SP, Bytes, Code, Lane, Refused, at_call, pointer, step
+from verify.check.walk import A0, POINTERS, SP, Bytes, Code, Lane, at_call, pointer, step
 from verify.costs import CycleModel
 from verify.machine import Instruction, decode_image
 

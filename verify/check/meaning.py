@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from spec.program import STORAGE_RANGE, Node, Op, Program
 from spec.signals import EVENT_NAMES, PARAM_NAMES
+from verify.check.refused import Refused
 from verify.check.terms import BOOL, NARROW, Term, concat, const, extend, extract, ite, make, negate, var
 
 Choose = Callable[[Term], Term]
@@ -47,12 +48,14 @@ def fits(low: int, high: int) -> bool:
 class Meaning:
     """Terms of the nodes. ``free`` names are variables; ``choose`` and ``multiply`` use what the lane knows.
 
-    A name is node.n, tree.k (the leaf of tree k) or sum.k (the leaves of trees 0..k together, without the bias).
+    A name is node.n, tree.k (the leaf of tree k) or sum.k (the leaves of trees 0..k together, without the bias), over
+    the operands of the first node of trees.
     """
 
     def __init__(self, program: Program, free: frozenset[str], choose: Choose, multiply: Multiply) -> None:
         self.program, self.free, self.choose, self.multiply = program, free, choose, multiply
         self._known: dict[int, Term] = {}
+        self._named = next((node.args for node in program.nodes if node.op is Op.TREES), None)
 
     def word(self, n: int) -> Term:
         """The low 32 bits of a node."""
@@ -79,22 +82,39 @@ class Meaning:
         """The leaf of tree k."""
         if f"tree.{k}" in self.free:
             return var(f"tree.{k}")
+        if self._named is None:
+            raise Refused(f"a value is said to be that of tree {k}, and the program has no trees")
+        return self._leaf(k, self._named)
+
+    def sum(self, last: int) -> Term:
+        """The leaves of trees 0..last together, without the bias, in 32 bits if their range fits them, else in 64."""
+        name = f"sum.{last}"
+        return self._sum(last, 32 if fits(*free_range(self.program, name)) else 64, self._named)
+
+    def _sum(self, last: int, width: int, operands: tuple[int, ...] | None) -> Term:
+        """The leaves of trees 0..last over some operands in 32 bits (modulo 2^32) or, exactly, in 64.
+
+        From the last sum that is free; names of leaves and sums are those of the first node of trees."""
+        named = operands == self._named
+        first = max((k for k in range(last + 1) if named and f"sum.{k}" in self.free), default=-1)
+        total = const(0, width)
+        if first >= 0:
+            low, high = free_range(self.program, f"sum.{first}")
+            total = _resized(var(f"sum.{first}", 32 if fits(low, high) else 64), width, low < 0)
+        for k in range(first + 1, last + 1):
+            leaf = self.tree(k) if named else self._leaf(k, operands or ())
+            total = make("bvadd", total, _resized(leaf, width, sign=True))
+        return total
+
+    def _leaf(self, k: int, operands: tuple[int, ...]) -> Term:
+        """The leaf of tree k over some operands, a word with sign: every leaf fits one."""
         tree = self.program.ensemble.trees[k]
-        features = next(node.args for node in self.program.nodes if node.op is Op.TREES)
         leaves = [const(leaf) for leaf in tree.leaves]
         for level in reversed(range(tree.depth)):
             split, half = tree.splits[level], 1 << level
-            above = self.choose(self._greater(features[split.feature], const(split.threshold, 64)))
+            above = self.choose(self._greater(operands[split.feature], const(split.threshold, 64)))
             leaves = [ite(above, leaves[i + half], leaves[i]) for i in range(half)]
         return leaves[0]
-
-    def sum(self, last: int) -> Term:
-        """The leaves of trees 0..last together, without the bias; from the last sum that is free."""
-        first = max((k for k in range(last + 1) if f"sum.{k}" in self.free), default=-1)
-        total = var(f"sum.{first}") if first >= 0 else const(0)
-        for k in range(first + 1, last + 1):
-            total = make("bvadd", total, self.tree(k))
-        return total
 
     def _value(self, node: Node, narrow: bool) -> Term:
         args, imm = node.args, node.imm
@@ -141,10 +161,9 @@ class Meaning:
                     chosen = ite(self.choose(make("=", self.word(args[0]), const(k))), entry, chosen)
                 return chosen
             case Op.TREES:
-                ensemble = self.program.ensemble
-                total = make("bvadd", self.sum(len(ensemble.trees) - 1), const(ensemble.bias))
-                return total if narrow else extend(total, 64, sign=True)
-        raise AssertionError(node.op)
+                ensemble, width = self.program.ensemble, 32 if narrow else 64
+                return make("bvadd", self._sum(len(ensemble.trees) - 1, width, args), const(ensemble.bias, width))
+        raise Refused(f"the program has a node {node.op.name.lower()}, whose meaning this checker does not know")
 
     def _range(self, n: int) -> tuple[int, int]:
         return self.program.nodes[n].low, self.program.nodes[n].high
@@ -181,6 +200,11 @@ class Meaning:
         x, y = self.word(a), self.word(b)
         plain = self.multiply(x, y)
         return plain if low >= 0 else make("bvsub", plain, concat(signs(x, y), const(0)))
+
+
+def _resized(a: Term, width: int, sign: bool) -> Term:
+    """The low word of a value, or the value in 64 bits."""
+    return extract(a, 31, 0) if width == 32 else extend(a, 64, sign)
 
 
 def signs(x: Term, y: Term) -> Term:

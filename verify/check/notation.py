@@ -89,7 +89,8 @@ def _atom(name: str, meaning: Meaning, text: str) -> Term:
     program = meaning.program
     if number >= len(program.nodes if kind == "node" else program.ensemble.trees):
         raise _unreadable(text)
-    return {"node": meaning.word, "tree": meaning.tree, "sum": meaning.sum}[kind](number)
+    value = {"node": meaning.value, "tree": meaning.tree, "sum": meaning.sum}[kind](number)
+    return extract(value, 31, 0)
 
 
 def _unreadable(text: str) -> InputError:

@@ -13,7 +13,7 @@ from verify.calibrate import calibrate, core_version
 from verify.certificate import ASSUMPTIONS, Built, Certificate, build
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
-from verify.check.walk import Refused
+from verify.check.refused import Refused
 from verify.costs import CycleModel, cycle_model
 from verify.execute import Execution, ExecutionFault, Simulator
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from verify.check.known import Known, Oracle
 from verify.check.meaning import signs
+from verify.check.refused import Refused
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, part, var
 from verify.costs import CycleModel
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
@@ -17,10 +18,6 @@ RA, SP, A0 = 1, 2, 10
 MOST_STEPS, MOST_ENTRIES = 100_000, 4096
 POINTERS = ("flow", "event", "params")
 Bytes = dict[int, Term]
-
-
-class Refused(Exception):
-    """The certificate does not hold, or this checker cannot see that it does. The message says where and why."""
 
 
 @dataclass(frozen=True)

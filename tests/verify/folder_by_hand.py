@@ -1,0 +1,103 @@
+"""Firmware folders and certificates made by hand: what a forger could write, everything sealed as it should be."""
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from codegen.layout import manifest_layouts
+from emulator.profile import load_profile
+from spec.documents import dump_json
+from spec.interpret import evaluate
+from spec.manifest import writing
+from spec.program import Program
+from spec.signals import EVENT_NAMES, PARAM_NAMES
+from verify.calibrate import calibrate
+from verify.certificate import ASSUMPTIONS, Built, build
+from verify.certify import on_core
+from verify.costs import cycle_model
+
+ENGINE = load_profile("ibex-small")
+TYPES = """
+#include <stdint.h>
+typedef struct { uint32_t request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes; } event_t;
+typedef struct { uint32_t recip, low, high, initial; } params_t;
+"""
+Input = Mapping[str, int]
+
+
+def whole(program: Program, given: Input) -> dict[str, int]:
+    """An input by the names of its columns; 0 where nothing is given."""
+    names = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
+    return {name: given.get(name, 0) for name in [*names, *(f"flow.{s.name}" for s in program.state)]}
+
+
+def decided(program: Program, given: Input) -> tuple[int, dict[str, int]]:
+    """What the program says."""
+    values = whole(program, given)
+    parts = [
+        {n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{struct}.")}
+        for struct in ("event", "params", "flow")
+    ]
+    returned, state = evaluate(program, *parts)
+    return returned.item(), {name: value.item() for name, value in state.items()}
+
+
+def write_folder(
+    folder: Path, program: Program, source: str, vectors: list[Input], layout: Mapping[str, Any] | None = None
+) -> Path:
+    """A firmware folder around a program and C; the vectors' expectations are the program's."""
+    header = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
+    header = ["kind", *header, *(f"flow.{s.name}" for s in program.state), "expect.return"]
+    header += [f"expect.{s.name}" for s in program.state]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(header)
+    for given in vectors:
+        returned, state = decided(program, given)
+        table.writerow(["by hand", *whole(program, given).values(), returned, *state.values()])
+    with writing(folder, "firmware", details={"layout": layout or manifest_layouts(program)}) as work:
+        (work / "program.json").write_text(dump_json(program.to_json()))
+        (work / "rlcc_policy.c").write_text(TYPES + source)
+        (work / "vectors.csv").write_text(text.getvalue())
+    return folder
+
+
+def certificate_of(built: Built, witness: Input, stack_bytes: int = 0) -> dict[str, Any]:
+    """A certificate's content without a proof: the witness' cycles on the core are said to be exact."""
+    model, run = cycle_model(built.engine), on_core(built, dict(witness))
+    assert run.equal
+    worst = {
+        "bound": run.cycles,
+        "exact": run.cycles if model.exact else None,
+        "witness": whole(built.program, witness),
+    }
+    calibration = calibrate(built.engine)
+    return {
+        "format": 1,
+        "subject": built.subject.model_dump(),
+        "engine": {
+            "profile": built.engine.meaning(),
+            "core": calibration.core,
+            "model": model.kind,
+            "calibration": calibration.to_json(),
+        },
+        "claims": {
+            "equality": True,
+            "safety": True,
+            "stack_bytes": stack_bytes,
+            "worst_case": {**worst, "returned": run.returned, "rtl_cycles": run.cycles},
+        },
+        "assumptions": list(ASSUMPTIONS),
+        "tools": {},
+        "cells": 0,
+        "cuts": [],
+        "queries": [],
+    }
+
+
+def forged(folder: Path, witness: Input, opt: str = "-O2") -> tuple[Built, dict[str, Any]]:
+    """The folder compiled, and a certificate's content for it."""
+    built = build(folder, ENGINE, "clang", opt)
+    return built, certificate_of(built, witness)

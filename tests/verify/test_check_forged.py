@@ -1,0 +1,101 @@
+"""False certificates over folders made by hand: code and program differ, and everything else is in order."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from folder_by_hand import forged, write_folder
+
+from rlcc.commands.verify import command
+from spec.ensemble import Ensemble, Split, Tree
+from spec.program import Op, Program, ProgramBuilder
+from verify.certificate import Built, content_hash
+from verify.certify import on_core
+
+MOST = 2**31 - 1
+STATE = "typedef struct { uint32_t kept; } flow_t;\n"
+DECIDE = "uint32_t rlcc_decide(flow_t *flow, const event_t *event, const params_t *params)\n"
+
+
+def check(folder: Path, content: dict[str, Any]) -> tuple[int, str]:
+    """`rlcc verify FOLDER --check` of a certificate of this content, sealed."""
+    path = folder.parent / "certificate.json"
+    path.write_text(json.dumps({**content, "hash": content_hash(content)}))
+    done = CliRunner().invoke(command, [str(folder), "--check", str(path)], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.return_value, done.output
+
+
+def kept(b: ProgramBuilder, result: int) -> Program:
+    """The program with a flow context of one word that stays as it is."""
+    b.state_out("kept", b.state_in("kept", "uint32"))
+    return b.finish(result)
+
+
+def differ(built: Built, at: dict[str, int]) -> bool:
+    """Whether the core and the program disagree on an input."""
+    return not on_core(built, at).equal
+
+
+def overflowing() -> tuple[Program, str]:
+    """2^31 - 1 + 2^31 - 1 is above 0; a word of it is not."""
+    tree = Tree((Split(0, 1000),), (-(2**31), MOST))
+    b = ProgramBuilder(Ensemble(("response",), (tree,), MOST, 16))
+    trees = b.add(Op.TREES, (b.event("response_ns"),))
+    source = f"""{STATE}{DECIDE}{{
+    (void)flow; (void)params;
+    const uint32_t leaf = (event->response_ns > 1000U) ? 0x7FFFFFFFU : 0x80000000U;
+    return (int32_t)(0x7FFFFFFFU + leaf) > 0;
+}}"""
+    return kept(b, b.add(Op.GT, (trees, b.const(0)))), source
+
+
+def overflowing_in_the_middle() -> tuple[Program, str]:
+    """A partial sum leaves the word and the total as well: leaf + leaf + leaf, each 2^31 - 1 above its threshold."""
+    trees = tuple(Tree((Split(0, t),), (0, MOST)) for t in (1000, 2000, 3000))
+    b = ProgramBuilder(Ensemble(("response",), trees, 0, 16))
+    total = b.add(Op.TREES, (b.event("response_ns"),))
+    source = f"""{STATE}{DECIDE}{{
+    (void)flow; (void)params;
+    const uint32_t r = event->response_ns;
+    const uint32_t a = (r > 1000U) ? 0x7FFFFFFFU : 0U, b = (r > 2000U) ? 0x7FFFFFFFU : 0U;
+    return (int32_t)(a + b + ((r > 3000U) ? 0x7FFFFFFFU : 0U)) > 5;
+}}"""
+    return kept(b, b.add(Op.GT, (total, b.const(5)))), source
+
+
+def twice() -> tuple[Program, str]:
+    """The trees stand twice, over another operand each; the code takes the first for both."""
+    tree = Tree((Split(0, 1000),), (0, 1))
+    b = ProgramBuilder(Ensemble(("x",), (tree,), 0, 16))
+    first, second = (b.add(Op.TREES, (b.event(name),)) for name in ("response_ns", "sent_bytes"))
+    source = f"""{STATE}{DECIDE}{{
+    (void)flow; (void)params;
+    return (event->response_ns > 1000U) ? 2U : 0U;
+}}"""
+    return kept(b, b.add(Op.ADD, (first, second))), source
+
+
+FORGERIES = {
+    "a sum of trees beyond a word": (overflowing, {"event.response_ns": 7}, {"event.response_ns": 5000}),
+    "partial sums beyond a word": (overflowing_in_the_middle, {"event.response_ns": 7}, {"event.response_ns": 2500}),
+    "trees over two features": (twice, {}, {"event.response_ns": 5000}),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_code_that_differs_from_its_program_is_refused(what: str, tmp_path: Path) -> None:
+    make, agree, disagree = FORGERIES[what]
+    program, source = make()
+    built, content = forged(write_folder(tmp_path / "firmware", program, source, [agree]), agree)
+    assert differ(built, disagree)
+    code, output = check(tmp_path / "firmware", content)
+    assert code == 1
+    assert "refused: the function returns another value" in output
