@@ -1,4 +1,4 @@
-"""The value of a checker's term where its variables have values: SMT-LIB's meaning, written apart from the checker's."""
+"""The value of a checker's term where its variables have values: what SMT-LIB says, written once more."""
 
 from collections.abc import Callable
 

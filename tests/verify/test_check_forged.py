@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from folder_by_hand import forged, write_folder
 
+from codegen.layout import manifest_layouts
 from rlcc.commands.verify import command
 from spec.ensemble import Ensemble, Split, Tree
 from spec.program import Op, Program, ProgramBuilder
@@ -88,6 +89,43 @@ FORGERIES = {
     "partial sums beyond a word": (overflowing_in_the_middle, {"event.response_ns": 7}, {"event.response_ns": 2500}),
     "trees over two features": (twice, {}, {"event.response_ns": 5000}),
 }
+
+
+def indexed(c_type: str) -> tuple[Program, str, dict[str, Any]]:
+    """A table of 16 entries, indexed by the upper bits of what is a uint16_t in the program alone."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b.tables = [tuple(n * 77 + (n & 5) * 1000 for n in range(16))]
+    field = b.state_in("kept", "uint16")
+    b.state_out("kept", field)
+    program = b.finish(b.add(Op.TABLE, (b.add(Op.SHR, (field,), 12),), 0))
+    layout = manifest_layouts(program)
+    layout["flow"] = {"size": 4, "fields": [{"name": "kept", "ctype": c_type, "offset": 0}]}
+    source = f"""typedef struct {{ {c_type} kept; }} flow_t;
+static const uint32_t table[16] = {{{", ".join(map(str, b.tables[0]))}}};
+{DECIDE}{{
+    (void)event; (void)params;
+    return table[flow->kept >> 12];
+}}"""
+    return program, source, layout
+
+
+def indexing_folder(place: Path, c_type: str) -> tuple[Path, dict[str, Any]]:
+    program, source, layout = indexed(c_type)
+    folder = write_folder(place / "firmware", program, source, [{"flow.kept": 7}], layout)
+    return folder, forged(folder, {"flow.kept": 7})[1]
+
+
+@pytest.mark.parametrize(("c_type", "found"), [("uint32_t", "<u4"), ("int32_t", "<i4"), ("int16_t", "<i2")])
+def test_a_table_indexed_by_what_the_program_never_saw_is_refused(c_type: str, found: str, tmp_path: Path) -> None:
+    """The field holds 100,000, the table has 16 entries: a read outside that the program's range would hide."""
+    code, output = check(*indexing_folder(tmp_path, c_type))
+    assert code == 1
+    assert f"refused: flow.kept is {found} in the layout, uint16 in the program" in output
+
+
+def test_the_same_folder_laid_out_as_the_program_says_holds(tmp_path: Path) -> None:
+    code, output = check(*indexing_folder(tmp_path, "uint16_t"))
+    assert code == 0, output
 
 
 @pytest.mark.parametrize("what", FORGERIES)

@@ -11,10 +11,12 @@ from emulator.profile import load_profile
 from emulator.vectors import Layout
 from spec.ensemble import Ensemble
 from spec.errors import InputError
-from spec.program import Op, Program, ProgramBuilder
+from spec.program import Op, Program, ProgramBuilder, StateField
+from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.calibrate_programs import encode
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
+from verify.check.layout import fields_of
 from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.machine import IllegalInstruction
@@ -29,9 +31,12 @@ def layout(name: str, *fields: str) -> Layout:
 
 LAYOUTS = {
     "flow": layout("flow", "rate_q30"),
-    "event": layout("event", "request_sent_ns", "response_ns"),
-    "params": layout("params", "rate_max_q30"),
+    "event": layout("event", *EVENT_NAMES),
+    "params": layout("params", *PARAM_NAMES),
 }
+
+
+MOST = 4 * PARAM_NAMES.index("rate_max_q30")
 
 
 def program() -> Program:
@@ -52,7 +57,7 @@ CODE = {
     "sent": encode("lw", T0, A1, imm=0),
     "response": encode("lw", T1, A1, imm=4),
     "rtt": encode("sub", T0, T1, T0),
-    "most": encode("lw", T1, A2),
+    "most": encode("lw", T1, A2, imm=MOST),
     "less": encode("bltu", rs1=T0, rs2=T1, imm=8),
     "take": encode("addi", T0, T1),
     "write": encode("sw", rs1=A0, rs2=T0),
@@ -95,7 +100,7 @@ def test_a_right_decision_is_accepted_with_its_worst_case(cuts: tuple[Cut, ...],
 
 def test_the_instruction_before_a_cut_is_not_forgotten() -> None:
     """With a write-back stage the first instruction behind a cut may wait for a load before it."""
-    loads = with_code(take=encode("lw", T0, A2))
+    loads = with_code(take=encode("lw", T0, A2, imm=MOST))
     cut = replace(CUT, holds={**CUT.holds, "x12": "pointer.params"})
     plain, cutted = judge(loads, profile="ibex-maxperf"), judge(loads, cut, profile="ibex-maxperf")
     assert plain.bound() == cutted.bound() == 1 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 2
@@ -112,7 +117,7 @@ REFUSED = {
     "a store into the event": (with_code(write=encode("sw", rs1=A1, rs2=T0)), "outside the flow context"),
     "a store above the frame": (with_code(take=encode("sw", rs1=SP, rs2=T1)), "outside the flow context"),
     "a store far below": (with_code(take=encode("sw", rs1=SP, rs2=T1, imm=-68)), "outside the flow context"),
-    "a load beside the event": (with_code(response=encode("lw", T1, A1, imm=8)), "where nothing is"),
+    "a load beside the event": (with_code(response=encode("lw", T1, A1, imm=24)), "where nothing is"),
     "a load of what was never written": (with_code(sent=encode("lw", T0, SP, imm=-4)), "where nothing is"),
     "a load of a constant that is not there": (with_code(sent=encode("lw", T0, 0, imm=64)), "outside the constants"),
     "a load from anywhere": (with_code(most=encode("lw", T1, T0)), "not known"),
@@ -208,6 +213,92 @@ def test_a_place_that_is_none_is_refused(place: str) -> None:
 def test_an_expression_that_cannot_be_read_is_one_sentence(text: str) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         judge(None, changed(x5=text)).bound()
+
+
+U4, I4, U2, I2, I1 = "<u4", "<i4", "<u2", "<i2", "|i1"
+STATE = (("a", "int32"), ("b", "int16"), ("c", "uint16"), ("d", "int8"))
+
+
+def judged_layout(flow: list[tuple[str, str, int]], size: int = 12, **others: Layout) -> Judge:
+    """A judge of a program with four fields, laid out so: (name, type, offset)."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    for name, storage in STATE:
+        b.state_out(name, b.state_in(name, storage))
+    names, types, offsets = zip(*flow, strict=True)
+    dtype = np.dtype({"names": names, "formats": types, "offsets": offsets, "itemsize": size})
+    image = judge().image
+    model = cycle_model(load_profile("ibex-small"))
+    layouts = {**LAYOUTS, "flow": Layout("flow", dtype), **others}
+    return Judge(image, BASE, b.finish(0), layouts, (), model, 64, Oracle())
+
+
+LAID_OUT = [("a", I4, 0), ("b", I2, 4), ("c", U2, 6), ("d", I1, 8)]
+MISFITS = {
+    "wider": (1, ("b", I4, 4)),
+    "narrower": (0, ("a", I2, 0)),
+    "unsigned for signed": (1, ("b", U2, 4)),
+    "signed for unsigned": (2, ("c", I2, 6)),
+    "a word without sign": (0, ("a", U4, 0)),
+    "a byte widened": (3, ("d", I2, 8)),
+    "a byte without sign": (3, ("d", "|u1", 8)),
+    "of the other byte order": (1, ("b", ">i2", 4)),
+    "a float": (0, ("a", "<f4", 0)),
+    "renamed": (3, ("e", I1, 8)),
+    "over another": (3, ("d", I1, 5)),
+    "at the same place": (2, ("c", U2, 4)),
+    "misaligned": (1, ("b", I2, 9)),
+}
+
+
+@pytest.mark.parametrize("what", MISFITS)
+def test_a_field_of_the_context_that_is_not_the_programs_is_refused(what: str) -> None:
+    judged_layout(LAID_OUT)
+    place, changed_field = MISFITS[what]
+    flow = [changed_field if n == place else field for n, field in enumerate(LAID_OUT)]
+    with pytest.raises(Refused, match=r"in the layout|other fields|overlaps"):
+        judged_layout(flow)
+
+
+def test_a_field_more_or_less_is_refused() -> None:
+    for flow in (LAID_OUT[:3], [*LAID_OUT, ("e", I1, 9)]):
+        with pytest.raises(Refused, match="structure flow has other fields"):
+            judged_layout(flow)
+
+
+def test_a_field_beyond_its_structure_is_refused() -> None:
+    """Which NumPy refuses as well; a layout that is none of NumPy's is not."""
+
+    class Short:
+        names, itemsize = ("a",), 2
+        fields = {"a": (np.dtype(I4), 0)}  # noqa: RUF012
+
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b.state_out("a", b.state_in("a", "int32"))
+    with pytest.raises(Refused, match="outside the structure"):
+        fields_of(b.finish(0), {**LAYOUTS, "flow": Layout("flow", Short())})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["event", "params"])
+def test_event_and_params_have_the_fields_and_types_of_every_policy(name: str) -> None:
+    names = EVENT_NAMES if name == "event" else PARAM_NAMES
+    for wrong in (I4, U2):
+        dtype = np.dtype([(f, wrong if f == names[1] else U4) for f in names])
+        with pytest.raises(Refused, match=f"{name}.{names[1]} is {wrong} in the layout, uint32 in the program"):
+            judged_layout(LAID_OUT, **{name: Layout(name, dtype)})
+    for fields in (names[:-1], (*names, "more"), ("other", *names[1:])):
+        with pytest.raises(Refused, match=f"structure {name} has other fields"):
+            judged_layout(LAID_OUT, **{name: layout(name, *fields)})
+
+
+def test_a_name_that_stands_twice_in_the_context_is_refused() -> None:
+    """The range of one would be believed of the other."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b.state = [StateField("a", "int32", 0), StateField("a", "int8", 1)]
+    b.add(Op.STATE, (), 0)
+    b.add(Op.STATE, (), 1)
+    flow = Layout("flow", np.dtype([("a", I4)]))
+    with pytest.raises(Refused, match="other fields"):
+        fields_of(b.finish(0), {**LAYOUTS, "flow": flow})
 
 
 def test_a_narrow_field_of_one_program_is_forgotten_for_the_next() -> None:

@@ -15,6 +15,7 @@ from emulator.objects import Image
 from emulator.vectors import Layout
 from spec.program import Program
 from verify.check.known import Bounds, Known, Oracle, bounded
+from verify.check.layout import fields_of
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of
 from verify.check.notation import NAME, NUMBER, evaluate, names_in
 from verify.check.refused import Refused
@@ -75,6 +76,7 @@ class Judge:
     def __post_init__(self) -> None:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
         self._inputs = {input_name(self.program, n): n for n in self.program.nodes if input_name(self.program, n)}
+        self._fields = fields_of(self.program, self.layouts)
         structures = {name: self._structure(name) for name in POINTERS}
         self._code = Code(
             decode_image(self.image),
@@ -255,9 +257,7 @@ class Judge:
         if result is None:
             raise Refused("the function returns a value of which nothing is known")
         self._equal(lane, result, meaning.word(self.program.result), "the function returns another value")
-        for field_, state in zip(self._fields("flow"), self.program.state, strict=True):
-            name, offset, size = field_
-            assert name == state.name
+        for (name, offset, size), state in zip(self._fields["flow"], self.program.state, strict=True):
             found = _location(lane, "flow", offset, size)
             assert found is not None
             wanted = extract(meaning.word(state.node), 8 * size - 1, 0)
@@ -296,18 +296,10 @@ class Judge:
                 found[var(name)] = bounded(low, high)
         return found
 
-    def _fields(self, name: str) -> list[tuple[str, int, int]]:
-        """(field, offset, bytes) of a structure; the flow context's in the program's order."""
-        fields: Mapping[str, Any] = self.layouts[name].dtype.fields or {}
-        order = [s.name for s in self.program.state] if name == "flow" else list(fields)
-        if set(order) != set(fields):
-            raise Refused(f"the structure {name} has other fields than the program")
-        return [(f, fields[f][1], fields[f][0].itemsize) for f in order]
-
     def _structure(self, name: str) -> Bytes:
         """The bytes of a structure at the call."""
         storage, found = storage_of(self.program), dict[int, Term]()
-        for f, offset, size in self._fields(name):
+        for f, offset, size in self._fields[name]:
             word = input_word(f"{name}.{f}", *(storage[f] if name == "flow" else (0, (1 << 32) - 1)))
             found |= {offset + k: extract(word, 8 * k + 7, 8 * k) for k in range(size)}
         return found
