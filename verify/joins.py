@@ -220,6 +220,10 @@ class Joiner:
         order = np.argsort(classes, kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         self._keep_bounds(lanes, view, names)
+        possible = lanes.reachable()
+        if not possible.all():  # what the program says of its values excludes what the branches said: unreachable
+            left = lanes.take(possible)
+            return self(number, left) if len(left) else left
         merged = lanes.take(first)
         merged.low = np.minimum.reduceat(lanes.low[:, order], starts, axis=1)
         merged.high = np.maximum.reduceat(lanes.high[:, order], starts, axis=1)
@@ -264,9 +268,8 @@ class Joiner:
                 continue
             row = self.state.base(self.cuts.node(n))
             self.state.widen(lanes)
-            fine = low <= high
-            lanes.low[row] = np.where(fine, np.maximum(lanes.low[row], low), lanes.low[row])
-            lanes.high[row] = np.where(fine, np.minimum(lanes.high[row], high), lanes.high[row])
+            lanes.low[row] = np.maximum(lanes.low[row], low)
+            lanes.high[row] = np.minimum(lanes.high[row], high)
 
     def _keep_words(self, view: View, merged: Lanes, classes: Ints, counts: Ints, first: Ints) -> None:
         """Note which node is which word, where all joined lanes say so and what is left of them no longer does."""

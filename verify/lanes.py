@@ -37,6 +37,10 @@ class Lanes:
         parts = (self.facts, self.trail, self.origin, self.cycles, self.before)
         return Lanes(self.values[:, rows], self.low[:, rows], self.high[:, rows], *(p[rows] for p in parts))
 
+    def reachable(self) -> Bools:
+        """Lanes that some input may take: what is known of a compared word leaves it a value."""
+        return np.asarray((self.low <= self.high).all(axis=0), dtype=np.bool_)
+
     def widen(self, columns: int, ranges: list[tuple[int, int]]) -> None:
         """Room for columns and bases that were met since: no value, the whole range."""
         missing, count = columns - self.values.shape[0], len(self)

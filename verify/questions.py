@@ -73,7 +73,11 @@ class Writer:
         return found
 
     def interval(self, e: int, low: int, high: int) -> None:
-        """Assert that the integer that a word stands for lies in low..high (shorter than 2^32)."""
+        """Assert that the integer that a word stands for lies in low..high (shorter than 2^32; where low > high there
+        is none)."""
+        if low > high:
+            self.lines.append("(assert false)")
+            return
         text = self.word(e)
         if high - low >= WORD:
             return

@@ -65,6 +65,8 @@ def walk(
         result.instructions += len(lanes)
         if len(lanes) > 1 and (position.arrivals > 1 or (number in unsettled and len(lanes) <= FEW)):
             lanes = join(number, lanes)
+            if not len(lanes):
+                continue  # unreachable
         result.most_lanes = max(result.most_lanes, len(lanes))
         i = position.instruction
         if len(lanes) > most_lanes:
@@ -89,6 +91,8 @@ def walk(
                     waiting.setdefault(target, []).append(part)
         else:
             waiting.setdefault(position.following[0], []).append(lanes)
+    if not result.returned:
+        raise Refused("not-proved", graph.positions[0].instruction.address, "no input was seen to reach a return")
     return result
 
 

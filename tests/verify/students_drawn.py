@@ -1,0 +1,107 @@
+"""Ordinary small students, drawn by a number: all features and ratios, all action maps, windows of 1 to 4 decisions."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))
+
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen.emit import emit
+from codegen.lower import Options
+from emulator.profile import load_profile
+from spec.actions import Table
+from spec.ensemble import Split, Tree
+from spec.manifest import writing
+from spec.student import Student
+from verify.certificate import Built, build
+
+RANGES = {  # of thresholds: what rollouts show of each feature, and now and then all that the feature can be
+    "action": ((-9000, 12_000), (-65_536, 65_536)),
+    "congestion_q20": ((0, 20_000), (0, 2**24 - 2)),
+    "congestion_q16": ((0, 500_000), (0, 2**24 - 2)),
+    "rtt_inflation_q10": ((-1024, 4000), (-1024, 200_000)),
+    "queue_inflation_q10": ((0, 4000), (0, 40_000)),
+    "rate_q20": ((0, 2**20 - 1), (0, 2**20 - 1)),
+    "cnp_ratio_q8": ((0, 255), (0, 255)),
+    "nack_ratio_q8": ((0, 255), (0, 255)),
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A student, and how it is emitted and compiled."""
+
+    student: Student
+    form: str
+    compiler: str
+    opt: str
+
+    def __str__(self) -> str:
+        s = self.student
+        kinds = ", ".join(f.kind for f in s.observation.features)
+        shape = " ".join(str(t.depth) for t in s.ensemble.trees)
+        how = f"{self.form}, {self.compiler} {self.opt}"
+        return f"{kinds}; window {s.observation.window}; {s.action.kind}; depths {shape}; {how}"
+
+
+def drawn(seed: int, *, gcc: bool = False) -> Drawn:
+    """Student number ``seed``."""
+    rng = np.random.default_rng([11, seed])
+    kinds = [str(k) for k in rng.permutation(list(FEATURES))[: int(rng.integers(1, 5))]]
+    action = ACTIONS[int(rng.integers(len(ACTIONS)))]
+    window, base_rtt = int(rng.integers(1, 5)), str(rng.choice(["8192 ns", "13 us", "1000 ns"]))
+    student = grown(rng, kinds, action, int(rng.integers(1, 7)), window=window, base_rtt=base_rtt)
+    compiler = str(rng.choice(["clang", "gcc"])) if gcc else "clang"
+    return Drawn(student, str(rng.choice(["auto", "branches", "index", "joint"])), compiler, str(rng.choice(LEVELS)))
+
+
+def grown(
+    rng: np.random.Generator,
+    kinds: list[str],
+    action: dict[str, Any],
+    trees: int,
+    *,
+    depths: tuple[int, int] = (1, 3),
+    window: int = 1,
+    base_rtt: str = "8192 ns",
+) -> Student:
+    """Random trees over features of these kinds."""
+    features = [FEATURES[k] for k in kinds]
+    empty = make_student(features, action, (), window=window, base_rtt=base_rtt)
+    if isinstance(empty.action, Table):
+        spread = (len(empty.action.multipliers) << empty.action.leaf_bits) // trees
+        low, high = -spread // 4, spread
+    else:
+        low, high = (2 * limit // trees for limit in empty.action.limits_q16())
+    names = empty.ensemble.features
+    drawn_trees = tuple(_tree(rng, names, int(rng.integers(depths[0], depths[1] + 1)), low, high) for _ in range(trees))
+    bias = int(rng.integers(low, high + 1))
+    return make_student(features, action, drawn_trees, window=window, bias=bias, base_rtt=base_rtt)
+
+
+LEVELS = ("-O1", "-O2", "-Os")
+
+
+def _tree(rng: np.random.Generator, names: tuple[str, ...], depth: int, low: int, high: int) -> Tree:
+    splits = []
+    for _ in range(depth):
+        feature = int(rng.integers(len(names)))
+        name = names[feature]
+        near, far = next(r for known, r in RANGES.items() if name == known or name.startswith(f"{known}_"))
+        first, last = near if rng.random() < 0.75 else far
+        splits.append(Split(feature, int(rng.integers(first, last + 1))))
+    leaves = tuple(int(leaf) for leaf in rng.integers(low, high + 1, 1 << len(splits)))
+    return Tree(tuple(splits), leaves)
+
+
+def built(drawn_: Drawn, folder: Path) -> Built:
+    """Emitted into ``folder`` and linked for ibex-small."""
+    with writing(folder / "student", "student") as work:
+        drawn_.student.save(work)
+    emit(folder / "student", folder / "firmware", target="generic", options=Options(form=drawn_.form))
+    return build(folder / "firmware", load_profile("ibex-small"), drawn_.compiler, drawn_.opt)
