@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.memory_map import Block
-from emulator.vectors import Layout, Vectors, read_layouts, read_vectors
+from emulator.vectors import Layout, Vectors, check_layouts, read_layouts, read_vectors
 from spec.documents import load_json, read_text
 from spec.errors import InputError
 from spec.interpret import evaluate, trace
@@ -65,6 +65,7 @@ def read_firmware(folder: Path) -> Firmware:
     network = False
     if (folder / PROGRAM).is_file():
         program = Program.from_json(load_json(folder / PROGRAM))
+        check_layouts(layouts, program, str(folder / NAME))
         check_against_program(vectors, program, folder)
         network = program.network is not None
     return Firmware(folder, manifest.hash, layouts, vectors, network)

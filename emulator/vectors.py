@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from spec.documents import read_text
 from spec.ensemble import integer
 from spec.errors import InputError
+from spec.program import Program
+from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 MAX_VECTORS, MAX_COLUMNS, MAX_STRUCT_BYTES = 200_000, 256, 1024
 IDENTIFIER, DECIMAL, KIND = (
@@ -28,6 +30,7 @@ IDENTIFIER, DECIMAL, KIND = (
 CTYPES = {"uint32_t": "<u4", "int32_t": "<i4", "uint16_t": "<u2", "int16_t": "<i2", "uint8_t": "u1", "int8_t": "i1"}
 Columns = dict[str, NDArray[np.int64]]
 STRUCTS = ("event", "params", "flow")
+AGAIN = "emit the firmware again"
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,40 @@ def _layout(name: str, struct: Mapping[str, Any], where: str) -> Layout:
         }
     )
     return Layout(name, dtype)
+
+
+def check_layouts(layouts: Mapping[str, Layout], program: Program, where: str) -> None:
+    """The structures are those of the program, field by field; InputError where not.
+
+    What is proved or computed of an input starts from the range of the program's storage, what the code reads is the
+    bytes of the structure: a wider field could hold what the program never meets, and index a table beyond its end.
+    Event and parameters are the device's, so their places are given as well.
+    """
+    given = {"event": EVENT_NAMES, "params": PARAM_NAMES}
+    for struct in STRUCTS:
+        storage = {s.name: s.storage for s in program.state}
+        if struct in given:
+            storage = dict.fromkeys(given[struct], "uint32")
+        dtype = layouts[struct].dtype
+        places: Mapping[str, Any] = dtype.fields or {}
+        stray = next((name for name in [*storage, *places] if (name in storage) != (name in places)), None)
+        if stray is not None:
+            lacking = "lacks" if stray in storage else "lays out"
+            has = "has" if stray in storage else "does not have"
+            raise InputError(f"{where} {lacking} {struct}.{stray}, which the decision program {has}; {AGAIN}")
+        end = 0
+        for name, (kind, offset, *_) in sorted(places.items(), key=lambda place: int(place[1][1])):
+            if kind != np.dtype(storage[name]).newbyteorder("<"):
+                raise InputError(
+                    f"{where} lays out {struct}.{name} as {kind.name}, "
+                    f"the decision program has it as {storage[name]}; {AGAIN}"
+                )
+            due = 4 * given[struct].index(name) if struct in given else offset
+            if offset != due or offset % kind.itemsize or not end <= offset <= dtype.itemsize - kind.itemsize:
+                raise InputError(f"{where} lays out {struct}.{name} at byte {offset}, where no C has it; {AGAIN}")
+            end = offset + kind.itemsize
+        if struct in given and dtype.itemsize != end:
+            raise InputError(f"{where} gives {struct} {dtype.itemsize} bytes, the device gives {end}; {AGAIN}")
 
 
 def read_vectors(path: Path, layouts: Mapping[str, Layout]) -> Vectors:

@@ -14,8 +14,9 @@ import numpy as np
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.vectors import Layout
-from spec.program import STORAGE_RANGE, Program
-from verify.concrete import ORDER, Example, Runner
+from spec.program import Program
+from verify.arguments import structures
+from verify.concrete import Example, Runner
 from verify.costs import CycleModel, cycle_model
 from verify.equality import Difference, Returns
 from verify.expressions import UNKNOWN
@@ -28,7 +29,7 @@ from verify.machine import IllegalInstruction, decode_image
 from verify.simulate import walk
 from verify.solve import Answer, Solvers
 from verify.specialise import Cuts, View
-from verify.state import Field, State, Structure
+from verify.state import State
 from verify.worst import Worst, worst_case
 
 ENTRY = "rlcc_decide"
@@ -242,22 +243,6 @@ class Run:
         names = {f"{kind}.{at}.{size}": self.state.pool.text(e) for (kind, at, size), e in meeting.cuts.items()}
         address = self.graph.positions[meeting.number].instruction.address
         return Cut(meeting.number, address, len(meeting.origins), names)
-
-
-def structures(program: Program, layouts: Mapping[str, Layout]) -> tuple[Structure, ...]:
-    """The arguments of the decision as the prover needs them, in their order."""
-    storage = {s.name: STORAGE_RANGE[s.storage] for s in program.state}
-    result = []
-    for name in ORDER:
-        dtype = layouts[name].dtype
-        fields = []
-        for f in layouts[name].fields:
-            kind, offset = dtype.fields[f][:2]  # type: ignore[index]
-            limits = np.iinfo(kind)
-            low, high = storage.get(f, (0, 0)) if name == "flow" else (int(limits.min), int(limits.max))
-            fields.append(Field(f, int(offset), kind.itemsize, low, high))
-        result.append(Structure(name, dtype.itemsize, tuple(fields)))
-    return tuple(result)
 
 
 def _constants(image: Image) -> tuple[int, bytes]:

@@ -1,0 +1,29 @@
+"""The arguments of the decision as the prover needs them: each field's place, and the integers that it can hold.
+
+The proof takes an input's range from here. It is the storage of the program (an int16 of the context is never above
+32767), and true of the memory only if the structure holds that storage at that place: so the layout is refused where it
+says otherwise, whoever has read it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from emulator.vectors import Layout, check_layouts
+from spec.program import Program
+from verify.concrete import ORDER
+from verify.state import Field, Structure
+
+
+def structures(program: Program, layouts: Mapping[str, Layout]) -> tuple[Structure, ...]:
+    """flow, event and params, in the order of the arguments. InputError where a layout is not the program's."""
+    check_layouts(layouts, program, "the manifest")
+    result = []
+    for name in ORDER:
+        dtype = layouts[name].dtype
+        fields = []
+        for field, (kind, offset, *_) in (dtype.fields or {}).items():
+            limits = np.iinfo(kind)
+            fields.append(Field(field, int(offset), kind.itemsize, int(limits.min), int(limits.max)))
+        result.append(Structure(name, dtype.itemsize, tuple(fields)))
+    return tuple(result)
