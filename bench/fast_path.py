@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bench.netsim import cpu_model
 from emulator import fast
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_sources, link_program
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.firmware import ENTRY, Firmware, read_firmware
@@ -75,7 +75,7 @@ def plausible(vectors: NDArray[np.void], count: int, rng: np.random.Generator) -
 
 def compiled(firmware: Firmware, profile: Profile) -> Image:
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        policy = compile_policy(firmware.source, profile, compiler="clang", opt="-O2", folder=Path(name))
+        policy = compile_sources(firmware.sources, profile, compiler="clang", opt="-O2", folder=Path(name))
         return read_image(link_program(policy, ENTRY, profile, Path(name)))
 
 

@@ -4,7 +4,6 @@ The C is compiled from the decision program in passes (codegen/lower.py); the pr
 held to, lies beside it as program.json.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -81,29 +80,6 @@ def write_dumps(lowered: LoweredProgram, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number, dump in enumerate(lowered.dumps):
         write_atomically(folder / f"{number:02d}-{dump.name}.txt", dump.text)
-
-
-def differences(firmware: Path) -> list[str]:
-    """What in a firmware folder is not what its own student.json and its options give, byte for byte.
-
-    A manifest tells a changed file, but anyone can seal a folder anew; only emitting it again tells whether it is ours.
-    """
-    manifest = opened(firmware, KIND)
-    student = load_student(firmware / STUDENT_NAME)
-    emission = emission_of(firmware)
-    if "student" not in manifest.parents:
-        raise InputError(f"{firmware} does not say which student it is of; emit it again")
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        again = Path(name)
-        lowered = lowered_student(student, emission)
-        details = fill(again, student, manifest.parents["student"], lowered, emission)
-        made = {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*") if path.is_file()}
-    wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != _bytes(firmware / f)]
-    if details != manifest.details:
-        wrong.append("manifest.json: details")
-    if manifest.parents.get("teacher") != student.teacher:
-        wrong.append("manifest.json: parents")
-    return wrong
 
 
 def emission_of(firmware: Path) -> Emission:
@@ -219,10 +195,6 @@ def _as_they_came(program: Program) -> Forest | None:
 
 def _groups(lowered: LoweredProgram) -> tuple[Any, ...]:
     return lowered.forest.groups if lowered.forest else ()
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
 
 
 def vectors_inc(program: Program, vectors: Vectors) -> str:

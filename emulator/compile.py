@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from emulator import memory_map
@@ -17,6 +17,7 @@ from emulator.cache import cache_folder
 from emulator.core import package_folder, version_line
 from emulator.objects import undefined_and_static
 from emulator.profile import Cva6Core, Profile
+from emulator.sources import Sources
 from spec.errors import InputError
 
 RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
@@ -31,6 +32,8 @@ C_FLAGS = (
     *("-ffunction-sections", "-fdata-sections", "-fomit-frame-pointer", "-fno-stack-protector"),
     *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables"),
 )
+NO_ASSEMBLY = "-fno-gnu-inline-asm"
+"""Of clang: the second wall behind emulator.sources, which lets no word for it pass."""
 CLANG_ISA = {
     "rv32i": "generic_rv32",
     "rv32im": "generic_rv32+m",
@@ -112,18 +115,37 @@ def check_optimisation(opt: str) -> None:
 
 
 def compile_policy(
-    source: Path, profile: Profile, *, compiler: str, opt: str, folder: Path, lines: bool = False
+    source: Path,
+    profile: Profile,
+    *,
+    compiler: str,
+    opt: str,
+    folder: Path,
+    lines: bool = False,
+    assembly: bool = True,
 ) -> PolicyObject:
-    """Compile one C file for the profile's core into ``folder``; ``lines``: with line information (emulator.lines)."""
+    """Compile one C file for the profile's core into ``folder``; ``lines``: with line information (emulator.lines);
+    without ``assembly`` clang takes none within the C (GCC cannot be told)."""
     check_optimisation(opt)
     if not source.is_file():
         raise InputError(f"there is no C file {source}; give a firmware folder written by `rlcc emit`")
     tool = find_compiler(compiler, profile.core.isa)
     target = folder / "policy.o"
     flags = [*C_FLAGS, opt, *(["-gdwarf-4"] if lines else [])]  # line information changes no instruction
-    command = [*tool.compile, *flags, f"-I{source.parent}", "-c", str(source), "-o", str(target)]
+    flags += [] if assembly or compiler != "clang" else [NO_ASSEMBLY]
+    command = [*tool.compile, *flags, "-c", str(source), "-o", str(target)]
     run_tool(command, f"{source} does not compile")
     return PolicyObject(source, target, tool, () if profile.core.has_multiplier else (RUNNER_FOLDER / "multiply.S",))
+
+
+def compile_sources(
+    sources: Sources, profile: Profile, *, compiler: str, opt: str, folder: Path, lines: bool = False
+) -> PolicyObject:
+    """``compile_policy`` for C that is not trusted: the compiler sees the checked copies and nothing else."""
+    how = {"compiler": compiler, "opt": opt}
+    with sources.copied(folder / "sources") as source:
+        made = compile_policy(source, profile, folder=folder, lines=lines, assembly=False, **how)
+    return replace(made, source=sources.folder / sources.main)
 
 
 def missing_calls(policy: PolicyObject) -> list[str]:

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from emulator.compile import compile_policy, link_program, missing_calls
+from emulator.compile import compile_sources, link_program, missing_calls
 from emulator.core import LIBRARY, Progress, built_core
 from emulator.firmware import ENTRY, read_firmware
 from emulator.job import write_job
@@ -67,7 +67,7 @@ def rtl_decider(
     firmware = read_firmware(Path(firmware_dir))
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
-        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=folder)
+        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=folder)
         if wrong := missing_calls(policy):
             raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
         elf = link_program(policy, ENTRY, engine, folder)

@@ -1,7 +1,6 @@
 """A firmware folder as the emulator and the host runner need it: verified, its layouts, its vectors, its C."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.memory_map import Block
+from emulator.sources import Sources, read_sources
 from emulator.vectors import Layout, Vectors, check_layouts, read_layouts, read_vectors
-from spec.documents import load_json, read_text
+from spec.documents import load_json
 from spec.errors import InputError
 from spec.interpret import evaluate, trace
 from spec.manifest import NAME, opened
@@ -19,13 +19,9 @@ from spec.program import Op, Program
 ENTRY = "rlcc_decide"
 SOURCE = "rlcc_policy.c"
 HEADER = "rlcc_policy.h"
+TREES_ONLY = "trees_only.c"
 VECTORS = "vectors.csv"
 PROGRAM = "program.json"
-DIRECTIVE = re.compile(
-    r'\s*#\s*(include\s+("\w+\.(c|h|inc)"|<\w+\.h>)'
-    r"|(define|undef|ifn?def|else|elif|endif|error|pragma GCC visibility)\b)[^#]*"
-)
-ODD = re.compile(r"\b(__)?asm(__)?\b|\b_Pragma\b|%:|\?\?|\bincbin\b|__has_")
 
 
 @dataclass(frozen=True)
@@ -36,12 +32,14 @@ class Firmware:
     hash: str
     layouts: dict[str, Layout]
     vectors: Vectors
+    sources: Sources
+    """The emitted C with its header, checked: what a compiler gets."""
     loops: bool = False
     """The C of a network has loops, of constant length."""
 
     @property
     def source(self) -> Path:
-        """The emitted C."""
+        """The emitted C, to name it; a compiler gets ``sources``."""
         return self.folder / SOURCE
 
     @property
@@ -59,7 +57,7 @@ def read_firmware(folder: Path) -> Firmware:
     """Read a firmware folder; a file changed after emission, C that reaches out of the folder, or vectors that
     contradict the program, are errors."""
     manifest = opened(folder, "firmware")
-    check_sources(folder, manifest.files)
+    sources = read_sources(folder, SOURCE, manifest.files)
     layouts = read_layouts(manifest.details, str(folder / NAME))
     vectors = read_vectors(folder / VECTORS, layouts)
     network = False
@@ -68,25 +66,7 @@ def read_firmware(folder: Path) -> Firmware:
         check_layouts(layouts, program, str(folder / NAME))
         check_against_program(vectors, program, folder)
         network = program.network is not None
-    return Firmware(folder, manifest.hash, layouts, vectors, network)
-
-
-def check_sources(folder: Path, names: Iterable[str]) -> None:
-    """A compiler reads what C names: InputError where that may be a file outside the folder, or code that is not C.
-
-    Emitted C includes files by their names, of the folder or of the standard or device library; what could spell
-    another way to a file (assembly with .incbin, pasted tokens, digraphs, a name from a macro) it does not use.
-    """
-    for name in names:
-        if not name.endswith((".c", ".h", ".inc")):
-            continue
-        text = re.sub(r"\\\s*?\n", "", read_text(folder / name))
-        # Comments count as code: whoever tells them apart otherwise than the compiler could be deceived.
-        strange = [line for line in text.splitlines() if "#" in line and not DIRECTIVE.fullmatch(line)]
-        strange += [found[0] for found in ODD.finditer(text)]
-        if strange:
-            shown = strange[0].strip()[:80]
-            raise InputError(f"{folder / name} has {shown!r}, which rlcc never emits; emit the firmware again")
+    return Firmware(folder, manifest.hash, layouts, vectors, sources, network)
 
 
 def tree_inputs(folder: Path) -> NDArray[np.int64]:

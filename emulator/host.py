@@ -95,14 +95,16 @@ def _complaint(stderr: str, returncode: int) -> str:
 
 def _compile(firmware: Firmware, command: list[str], opt: str, sanitize: bool, program: Path) -> None:
     sizes = [f"-DRLCC_{name.upper()}_BYTES={layout.dtype.itemsize}" for name, layout in firmware.layouts.items()]
-    flags = [*(SANITIZE if sanitize else ("-fno-sanitize=all",)), opt, "-g0", f"-I{firmware.folder}"]
     policy, runner = program.with_suffix(".policy.o"), program.with_suffix(".runner.o")
-    run_tool(
-        [*command, *WARNINGS, *flags, "-c", str(firmware.source), "-o", str(policy)],
-        f"{firmware.source} does not compile",
-    )
-    main = RUNNER_FOLDER / "host_runner.c"
-    run_tool(
-        [*command, "-std=c11", *flags, *sizes, "-c", str(main), "-o", str(runner)], "the host runner does not compile"
-    )
-    run_tool([*command, *flags, str(runner), str(policy), "-o", str(program)], "the host runner does not link")
+    with firmware.sources.copied(program.with_name("sources")) as source:
+        flags = [*(SANITIZE if sanitize else ("-fno-sanitize=all",)), opt, "-g0", "-iquote", str(source.parent)]
+        run_tool(
+            [*command, *WARNINGS, *flags, "-c", str(source), "-o", str(policy)],
+            f"{firmware.source} does not compile",
+        )
+        main = RUNNER_FOLDER / "host_runner.c"
+        run_tool(
+            [*command, "-std=c11", *flags, *sizes, "-c", str(main), "-o", str(runner)],
+            "the host runner does not compile",
+        )
+        run_tool([*command, *flags, str(runner), str(policy), "-o", str(program)], "the host runner does not link")

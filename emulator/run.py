@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.compare import Comparison, compare
-from emulator.compile import PolicyObject, compile_policy, link_program, missing_calls
+from emulator.compile import PolicyObject, compile_sources, link_program, missing_calls
 from emulator.core import Progress
 from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
 from emulator.job import State
@@ -38,7 +38,7 @@ def emulate(
     firmware = read_firmware(Path(firmware_dir))
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
-        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=folder)
+        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=folder)
         calls, (_, static) = missing_calls(policy), undefined_and_static(policy.path)
         if calls:  # it cannot be linked, so it cannot run
             return _report(firmware, engine, policy, opt, None, None, {}, [*calls, *static])

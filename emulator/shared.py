@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulator.compile import run_tool, zig_command
+from emulator.compile import NO_ASSEMBLY, run_tool, zig_command
 from emulator.firmware import read_firmware
 
 EXPORTS = """#include "rlcc_policy.h"
@@ -22,7 +22,8 @@ def shared_library(firmware_dir: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         exports, library = Path(name) / "exports.c", Path(name) / "policy.so"
         exports.write_text(EXPORTS)
-        flags = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", f"-I{firmware.folder}")
-        sources = (str(firmware.source), str(exports))
-        run_tool([zig_command(), "cc", *flags, *sources, "-o", str(library)], f"{firmware.source} does not compile")
+        flags = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", NO_ASSEMBLY)
+        with firmware.sources.copied(Path(name) / "sources") as source:
+            command = [zig_command(), "cc", *flags, "-iquote", str(source.parent), str(source), str(exports)]
+            run_tool([*command, "-o", str(library)], f"{firmware.source} does not compile")
         yield library

@@ -5,18 +5,20 @@ The function is ``int32_t f(const int32_t *features)``: one row of features a ca
 
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from emulator.compile import compile_policy, link_program, missing_calls
+from emulator.compile import compile_policy, compile_sources, link_program, missing_calls
 from emulator.core import Progress
 from emulator.memory_map import Block
 from emulator.objects import CodeFacts, check_code, read_image
 from emulator.profile import load_profile
 from emulator.report import Cycles
 from emulator.rtl_run import run_on_core
+from emulator.sources import Sources
 from spec.errors import InputError
 
 
@@ -34,7 +36,7 @@ class FunctionTiming:
 
 
 def time_function(
-    c_file: Path,
+    source: Path | Sources,
     symbol: str,
     rows: ArrayLike,
     *,
@@ -43,7 +45,7 @@ def time_function(
     opt: str = "-O2",
     progress: Progress | None = None,
 ) -> FunctionTiming:
-    """Call ``int32_t symbol(const int32_t *features)`` of ``c_file`` once for each of ``rows`` [N, features].
+    """Call ``int32_t symbol(const int32_t *features)`` of ``source`` once for each of ``rows`` [N, features].
 
     Unlike ``emulate`` it forbids nothing (its rules are in ``code.forbidden``), but a function that faults or needs a
     library raises InputError: there is nothing to time.
@@ -58,14 +60,15 @@ def time_function(
     records = features.astype("<i4").view([("row", "<i4", (features.shape[1],))]).reshape(-1)
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
-        policy = compile_policy(Path(c_file), engine, compiler=compiler, opt=opt, folder=folder)
+        compile_it = partial(compile_policy, source) if isinstance(source, Path) else partial(compile_sources, source)
+        policy = compile_it(engine, compiler=compiler, opt=opt, folder=folder)
         if calls := missing_calls(policy):
-            raise InputError(f"{c_file} needs what the engine has not: {', '.join(calls)}")
+            raise InputError(f"{policy.source} needs what the engine has not: {', '.join(calls)}")
         elf = link_program(policy, symbol, engine, folder)
         facts = check_code(elf, symbol)
         run = run_on_core(read_image(elf), symbol, engine, [(block, records)], progress)
     if run.fault is not None:
-        raise InputError(f"{c_file}: {symbol} failed on row {run.fault.index}: {run.fault.text}")
+        raise InputError(f"{policy.source}: {symbol} failed on row {run.fault.index}: {run.fault.text}")
     return FunctionTiming(
         symbol=symbol,
         profile=engine.name,

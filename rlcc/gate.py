@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from codegen.emit import differences, emission_of, program_of
+from codegen.differences import differences
+from codegen.emit import emission_of, program_of
 from emulator import EmulationReport, HostReport, emulate, host_compilers, load_profile, run_on_host
 from emulator.compile import check_optimisation, find_compiler
 from emulator.firmware import PROGRAM, tree_inputs

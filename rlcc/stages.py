@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from distill.options import DistillOptions, RolloutOptions
+from emulator.firmware import TREES_ONLY
 from emulator.report import EmulationReport
 from rlcc.console import Figures, Progress
 from rlcc.recipe import EmitOptions, EmulateOptions
@@ -93,7 +94,7 @@ def emulate(firmware: Path, engine: EmulateOptions, figures: Figures, progress: 
     if report.cycles is None:
         figures.append(f"{report.profile}: did not run: {report.fault or '; '.join(report.forbidden)}")
         return report
-    alone = trees_only_cycles(firmware, engine) if (firmware / "trees_only.c").is_file() else None
+    alone = trees_only_cycles(firmware, engine) if (firmware / TREES_ONLY).is_file() else None
     figures += [
         f"{report.profile}: {report.cycles.mean:.0f} cycles mean, {report.cycles.max} max"
         f" = {report.cycles.max / report.clock_mhz:.3f} us at {report.clock_mhz:g} MHz",
@@ -108,11 +109,12 @@ def trees_only_cycles(firmware: Path, engine: EmulateOptions) -> tuple[float, in
     """Mean and maximum cycles of trees_only.c on the feature rows of the vectors."""
     from emulator import time_function
     from emulator.firmware import tree_inputs
+    from emulator.sources import read_sources
 
     # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.
     rows = np.minimum(tree_inputs(firmware), 2**31 - 1)
     timing = time_function(
-        firmware / "trees_only.c",
+        read_sources(firmware, TREES_ONLY, opened(firmware, "firmware").files),
         "rlcc_trees_only",
         rows,
         profile=engine.profile,

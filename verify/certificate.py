@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from emulator.compile import C_FLAGS, Compiler, compile_policy, link_program
+from emulator.compile import C_FLAGS, Compiler, compile_sources, link_program
 from emulator.firmware import ENTRY, PROGRAM, Firmware, argument_blocks, read_firmware
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image, undefined_and_static
@@ -151,7 +151,7 @@ def build(folder: Path, engine: Profile, compiler: str, opt: str) -> Built:
     if not (folder / PROGRAM).is_file():
         raise InputError(f"{folder} has no {PROGRAM}, so nothing says what it should compute; emit the firmware again")
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=Path(name))
+        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=Path(name))
         calls, _ = undefined_and_static(policy.path)
         if calls:
             raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")

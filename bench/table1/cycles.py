@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_sources, link_program
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import Profile
@@ -49,7 +49,7 @@ def _image(folder: Path, profile: Profile) -> Image:
     if key not in _images:
         with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
             scratch = Path(name)
-            source = _firmware(folder).source
-            policy = compile_policy(source, profile, compiler=COMPILER, opt=OPTIMISATION, folder=scratch)
+            sources = _firmware(folder).sources
+            policy = compile_sources(sources, profile, compiler=COMPILER, opt=OPTIMISATION, folder=scratch)
             _images[key] = read_image(link_program(policy, ENTRY, profile, scratch))
     return _images[key]

@@ -27,9 +27,10 @@ from codegen.targets import ALL, Target, counters_kept, misfit, targets_named
 from codegen.templates import environment
 from codegen.vectors import Vectors
 from spec.documents import dump_json, write_atomically
+from spec.ensemble import integer
 from spec.errors import InputError
 from spec.features import PreviousAction
-from spec.manifest import check_place, sha256, writing
+from spec.manifest import Manifest, check_place, sha256, writing
 from spec.network_policy import NAME as NETWORK_NAME
 from spec.network_policy import NetworkPolicy
 from spec.policy import Policy
@@ -92,6 +93,16 @@ def quantised(
     )
 
 
+def emission_of_network(manifest: Manifest) -> NetworkEmission:
+    """How a network's firmware folder was emitted, from its manifest. How many bits it has stands in the network."""
+    details = manifest.details
+    form, asked = details.get("form"), details.get("context_asked")
+    named = form.get("form") if isinstance(form, dict) else None
+    if named not in FORMS or manifest.seed is None or not (asked is None or type(asked) is int):
+        raise InputError("the firmware's manifest does not say how the network was emitted; emit it again")
+    return NetworkEmission(named, str(details.get("target")), manifest.seed, context_bytes=asked)
+
+
 def emit_network(policy: NetworkPolicy, rollouts_hash: str, out: Path, emission: NetworkEmission) -> dict[str, Any]:
     """Write the firmware folder ``out``; returns the manifest's details. InputError where its context does not fit."""
     check_place(out, KIND)
@@ -104,6 +115,7 @@ def emit_network(policy: NetworkPolicy, rollouts_hash: str, out: Path, emission:
 
 def fill(folder: Path, policy: NetworkPolicy, emission: NetworkEmission) -> dict[str, Any]:
     """Write every file of the folder but its manifest; returns the manifest's details."""
+    _check_report(policy.report)
     program = policy.program()
     # high-word and idle passes are of the arithmetic around the network; there are no trees to lower.
     printer = NetworkPrinter(lower_program(program, Options()))
@@ -121,6 +133,7 @@ def fill(folder: Path, policy: NetworkPolicy, emission: NetworkEmission) -> dict
         "policy": policy.name,
         "context_bytes": flow_layout(program)[1],
         "context_limit": limit,
+        "context_asked": emission.context_bytes,
         "vectors": len(vectors),
         "table_entries": {"wanted": entries.wanted, "hit": entries.hit},
         "layout": manifest_layouts(program),
@@ -228,6 +241,17 @@ def _layers(policy: NetworkPolicy) -> str:
     widths = [f"{network.inputs} inputs", *(str(layer.matrix.shape[0]) for layer in network.layers)]
     widths += [f"LSTM of {network.units}"] if network.lstm else []
     return ", ".join([*widths, "1 output"])
+
+
+def _check_report(report: Mapping[str, Any]) -> None:
+    """What stands in comments of the C are numbers, also where the policy was read from a file."""
+    try:
+        held = report["held_out"]
+        integer(report["activation_bits"]), integer(held["decisions"])
+        if not all(type(held[name]) is float and np.isfinite(held[name]) for name in ("rmse", "p99", "max")):
+            raise ValueError("an error is no number")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{NETWORK_NAME}: report is not readable ({error!r}); emit the firmware again") from None
 
 
 def _formats(policy: NetworkPolicy) -> list[str]:

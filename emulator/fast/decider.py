@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 
 from emulator import _fast
-from emulator.compile import compile_policy, link_program, missing_calls
+from emulator.compile import compile_sources, link_program, missing_calls
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.fast.timing import timing
@@ -69,7 +69,7 @@ def decider(
                 "emit it again with `rlcc emit`"
             )
     with tempfile.TemporaryDirectory(prefix="rlcc-") as folder:
-        policy = compile_policy(firmware.source, engine, compiler=compiler, opt=opt, folder=Path(folder))
+        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=Path(folder))
         if calls := missing_calls(policy):
             raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
         elf = link_program(policy, ENTRY, engine, Path(folder))

@@ -10,6 +10,7 @@ from rich.table import Table
 from rlcc.console import console, stage
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import PathCosts, measure
+from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, validate, write_atomically
@@ -24,7 +25,10 @@ DEFAULT = EmulateOptions()
 @click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
 @click.option("--lines", default=12, show_default=True, type=click.IntRange(0), help="Lines of C shown, dearest first.")
 @click.option("--out", type=FOLDER, help="Folder for a picture of each path and cycles.json.")
-def command(firmware: Path, profile: str, compiler: str, optimise: str, lines: int, out: Path | None) -> None:
+@foreign_option
+def command(
+    firmware: Path, profile: str, compiler: str, optimise: str, lines: int, out: Path | None, foreign: bool
+) -> None:
     """Tell every cycle of FIRMWARE's decision to the line of C that costs it: on the worst path, and on average.
 
     The worst path is the witness of the certificate beside FIRMWARE, if it is of this engine; else the slowest vector.
@@ -34,6 +38,7 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, lines: i
     engine = validate(EmulateOptions, given, "options of rlcc cycles")
     if out is not None:
         not_within(firmware, out)
+    check_emitted([firmware], foreign=foreign)
     with stage("cycles") as (figures, progress):
         used, paths = measure(firmware, engine, progress)
         figures += [

@@ -8,6 +8,7 @@ from rich.table import Table
 from emulator.report import EmulationReport
 from rlcc import stages
 from rlcc.console import console, stage
+from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 from spec.documents import dump_json, validate, write_atomically
@@ -21,7 +22,8 @@ DEFAULT = EmulateOptions()
 @click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
 @click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
 @click.option("--json", "json_file", type=FOLDER, help="Also write the report as JSON.")
-def command(firmware: Path, profile: str, compiler: str, optimise: str, json_file: Path | None) -> int:
+@foreign_option
+def command(firmware: Path, profile: str, compiler: str, optimise: str, json_file: Path | None, foreign: bool) -> int:
     """Run every vector of FIRMWARE on the core: bit-equality and cycles of one decision, call to return.
 
     Exit code 0: all equal, nothing forbidden; 1: not so; 2: could not run.
@@ -30,6 +32,7 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, json_fil
     engine = validate(EmulateOptions, given, "options of rlcc emulate")
     if json_file is not None:
         not_within(firmware, json_file)
+    check_emitted([firmware], foreign=foreign)
     with stage("emulate") as (figures, progress):
         report = stages.emulate(firmware, engine, figures, progress)
     if report.slowest is not None:

@@ -10,6 +10,7 @@ from netsim.network_file import load as load_network
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from rlcc.console import console, stage
+from rlcc.emitted import check_emitted, foreign_option
 from rlcc.evaluation import contenders, grid, report, summary
 from rlcc.evaluation.grid import Grid
 from rlcc.evaluation.runs import Times
@@ -46,6 +47,7 @@ UNFOLDED = 1000
 @click.option("--out", type=FOLDER, help="Folder that keeps each run and receives the evaluation.")
 @click.option("--no-pictures", is_flag=True, help="Draw nothing in --out.")
 @click.option("--json", "json_file", type=FOLDER, help="Also write all metrics as JSON.")
+@foreign_option
 def command(
     policies: tuple[str, ...],
     scenarios: tuple[str, ...],
@@ -62,6 +64,7 @@ def command(
     out: Path | None,
     no_pictures: bool,
     json_file: Path | None,
+    foreign: bool,
 ) -> None:
     """Run POLICIES in the same networks with the same seeds; print a table.
 
@@ -81,6 +84,7 @@ def command(
         check_place(out / report.FOLDER, report.KIND)
     waited_for = _engines(engines, engine_queue, overload)
     processes = jobs or usable_cores()
+    check_emitted(contenders.firmware_folders(policies), foreign=foreign)
     with stage("evaluate") as (figures, progress):
         with contenders.opened(
             policies, decision_latency_ps=decision_latency, profile=profile, engines=waited_for, progress=progress

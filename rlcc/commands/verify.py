@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlcc.console import Figures, Progress, console, stage
+from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 from spec.documents import validate
@@ -31,6 +32,7 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--out", type=FOLDER, help="Write the certificate to this file (and the questions beside it).")
 @click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
+@foreign_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -41,6 +43,7 @@ def command(
     out: Path | None,
     certificate: Path | None,
     solver: str,
+    foreign: bool,
 ) -> int:
     """Prove that the machine code of FIRMWARE computes its decision program for all inputs, safely, and how long it
     takes at most.
@@ -51,11 +54,13 @@ def command(
     if certificate is not None:
         if said & {"profile", "compiler", "optimise", "out"}:
             raise InputError("--check takes engine and compiler from the certificate; leave out all but --solver")
+        check_emitted([firmware], foreign=foreign)
         with stage("verify") as (figures, progress):
             return _check(certificate, firmware, solver, figures, progress)
     if "solver" in said:
         raise InputError("--solver is for --check; the proof asks bitwuzla and z3")
     _writable(out, firmware)
+    check_emitted([firmware], foreign=foreign)
     given = {"profile": profile, "compiler": compiler, "optimise": optimise}
     return _prove(firmware, validate(EmulateOptions, given, "options of rlcc verify"), out)
 

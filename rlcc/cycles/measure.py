@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_sources, link_program
 from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
 from emulator.lines import Frame, SourceLines
 from emulator.objects import read_image
@@ -67,7 +67,7 @@ def measure(
         def built(lines: bool) -> Path:
             (folder := scratch / f"lines{lines}").mkdir()
             how = {"compiler": engine.compiler, "opt": engine.optimise}
-            policy = compile_policy(firmware.source, profile, folder=folder, lines=lines, **how)
+            policy = compile_sources(firmware.sources, profile, folder=folder, lines=lines, **how)
             return link_program(policy, ENTRY, profile, folder)
 
         elf = built(lines=True)
@@ -93,7 +93,7 @@ def measure(
         worst = {name: records[slowest : slowest + 1] for name, records in every.items()}
         of = f"the slowest vector, {slowest} ({vectors.kinds[slowest]})"
     cycles, spent_worst = run(worst)
-    text = firmware.source.read_text().splitlines()
+    text = firmware.sources.text.splitlines()
     return profile, [
         PathCosts("worst", of, float(cycles[0]), _lines(spent_worst, 1, places, text)),
         PathCosts("mean", f"{len(vectors):,} vectors", float(each.mean()), _lines(spent, len(vectors), places, text)),

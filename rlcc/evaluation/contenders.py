@@ -20,8 +20,9 @@ from netsim.engines import Engines
 from netsim.policies import PolicySpec
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.core_policy import CoreName, core_name
-from rlcc.policies import by_name_or_path, on_core
+from rlcc.policies import by_name_or_path, kind_of, on_core
 from spec.errors import InputError
+from spec.manifest import NAME as MANIFEST
 from spec.quantity import TIME_PS, parse_duration_ps
 
 LABEL = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")
@@ -75,6 +76,13 @@ def parse(text: str) -> Argument:
     if not policy:
         raise InputError(f"{text!r} names no policy; write [LABEL=]POLICY[@LATENCY], for example tree=firmware@0.9us")
     return Argument(label, policy, latency, core)
+
+
+def firmware_folders(texts: Sequence[str]) -> list[Path]:
+    """The firmware folders among what was written, each once: their C will be compiled, and runs in this process unless
+    an emulated core runs it."""
+    paths = dict.fromkeys(Path(parse(text).policy) for text in texts)
+    return [path for path in paths if (path / MANIFEST).is_file() and kind_of(path) == "firmware"]
 
 
 @contextmanager

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
-from codegen.emit import KIND, differences
+from codegen.differences import differences
+from codegen.emit import KIND
 from spec.documents import dump_json, load_json
 from spec.ensemble import Split, Tree
 from spec.manifest import NAME, artefact_hash, opened, sha256

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator import time_function
+from emulator import sources, time_function
 from spec.manifest import writing
 
 HEADER = """\
@@ -120,6 +120,19 @@ def firmware_folder(tmp_path: Path) -> FolderMaker:
 def policy_source() -> str:
     """The hand-written policy, for tests that edit it."""
     return POLICY
+
+
+@pytest.fixture
+def header_source() -> str:
+    """Its header, for tests that edit it."""
+    return HEADER
+
+
+@pytest.fixture
+def compiler_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets hand-made policies use words of the compiler's own that emitted C never has, to make a core trap."""
+    allowed = sources.RESERVED | {"__builtin_trap", "__attribute__"}
+    monkeypatch.setattr(sources, "RESERVED", allowed)
 
 
 @pytest.fixture

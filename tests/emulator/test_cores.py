@@ -119,6 +119,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.usefixtures("compiler_words")
 @pytest.mark.parametrize("profile", ["picorv32", "vexriscv", "cv32e40p"])
 @pytest.mark.parametrize("why", FAULTS)
 def test_every_core_is_watched(firmware_folder: Maker, policy_source: str, profile: str, why: str) -> None:

@@ -106,6 +106,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.usefixtures("compiler_words")
 @pytest.mark.parametrize("why", FAULTS)
 def test_fault_on_the_core_is_reported(firmware_folder: Maker, policy_source: str, why: str) -> None:
     faulty = policy_source.replace("return flow", f"if (flow->seen == 8U) {{ {FAULTS[why]} }}\n  return flow")
@@ -136,6 +137,7 @@ def test_stack_over_the_engines_limit_is_caught(firmware_folder: Maker, policy_s
     assert "out of bounds" in report.fault
 
 
+@pytest.mark.usefixtures("compiler_words")
 def test_static_stack_bounds_the_measured_one(firmware_folder: Maker, policy_source: str) -> None:
     inner = """\
 __attribute__((noinline)) static uint32_t inner(uint32_t x) {

@@ -14,9 +14,10 @@ from mutations import bounded, damaged, twisted, twisted_text
 
 from distill.rollout import FILE as ROLLOUTS
 from emulator import load_profile
-from emulator.firmware import ENTRY, check_against_program, check_sources
+from emulator.firmware import ENTRY, check_against_program
 from emulator.lines import SourceLines
 from emulator.objects import check_code, read_image, undefined_and_static
+from emulator.sources import checked
 from emulator.vectors import read_layouts, read_vectors
 from rlcc.baseline import read_baseline
 from rlcc.recipe import load_recipe
@@ -87,7 +88,7 @@ READERS: dict[str, tuple[str, Reader]] = {
     "certificate.json": ("certificate.json", certificate),
     "verdict.json": ("verdict.json", lambda p, _: read_baseline(p)),
     "vectors.csv": ("firmware/vectors.csv", vectors),
-    "rlcc_policy.c": ("firmware/rlcc_policy.c", lambda p, _: check_sources(p.parent, [p.name])),
+    "rlcc_policy.c": ("firmware/rlcc_policy.c", lambda p, _: checked(p.read_bytes(), str(p))),
     "policy.toml": ("teacher/policy.toml", lambda p, _: load_policy(p)),
     "rollouts.parquet": ("rollouts/rollouts.parquet", rollouts),
     "policy.safetensors": ("teacher/policy.safetensors", weights),

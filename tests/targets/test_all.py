@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from codegen.emit import differences
+from codegen.differences import differences
 from codegen.targets import ALL, TARGETS, misfit, target_named, targets_named
 from spec.errors import InputError
 from spec.manifest import opened

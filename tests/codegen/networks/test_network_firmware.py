@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from drawn_teachers import CONGESTION, LSTM, drawn, emission_of
 
+from codegen.differences import differences
 from codegen.networks.emit import emit_network
 from codegen.networks.printer import inputs_of
 from codegen.networks.quantise import Bits
@@ -24,6 +25,7 @@ from rlcc.commands.emit import command
 from spec.documents import load_json
 from spec.errors import InputError
 from spec.interpret import evaluate, trace
+from spec.manifest import opened, writing
 from spec.network_policy import load_decider
 from spec.program import Program
 from spec.records import Trajectories
@@ -135,6 +137,59 @@ def test_the_folder_is_whole_read_back_and_the_same_each_time(folders, tmp_path)
     header = (tmp_path / "again" / "rlcc_policy.h").read_text()
     assert "int8_t hidden[3];" in header
     assert "int16_t cell[3];" in header
+
+
+@pytest.mark.parametrize("target", ["generic", "all"])
+@pytest.mark.parametrize("context_bytes", [None, 48])
+def test_a_network_s_folder_as_emitted_has_no_differences(tmp_path, target, context_bytes):
+    teacher = drawn(LSTM)
+    emission = emission_of(teacher.policy, target=target, context_bytes=context_bytes)
+    emit_network(teacher.quantised(), "cd" * 32, tmp_path / "firmware", emission)
+    assert differences(tmp_path / "firmware") == []
+
+
+SEALED_ANEW = {
+    "rlcc_policy.c": lambda c: c.replace("rate_q20;\n", "rate_q20 ^ 1U;\n"),
+    "network.json": lambda n: n.replace('"rmse": ', '"rmse": 1'),
+    "vectors.csv": lambda v: v.replace("network:walk", "network:other", 1),
+}
+
+
+@pytest.mark.parametrize("file", list(SEALED_ANEW))
+def test_what_was_changed_in_a_network_s_folder_is_named(folders, tmp_path, file):
+    found = differences(tampered(folders["mlp"], tmp_path / "firmware", file, SEALED_ANEW[file]))
+    assert file in found or (file == "network.json" and "rlcc_policy.h" in found)
+
+
+HOSTILE = {
+    "activation_bits": '"16 */ int evil; /*"',
+    "rmse": '"x"',
+    "decisions": "1.5",
+}
+
+
+@pytest.mark.parametrize("key", list(HOSTILE))
+def test_a_report_that_would_write_c_is_refused(folders, tmp_path, key):
+    """The header tells it in a comment."""
+    bad = tampered(
+        folders["mlp"],
+        tmp_path / "firmware",
+        "network.json",
+        lambda n: re.sub(f'"{key}": [^,\\n]*', f'"{key}": {HOSTILE[key]}', n),
+    )
+    with pytest.raises(InputError, match="report is not readable"):
+        differences(bad)
+
+
+def tampered(folder, place, file, change):
+    """A copy with one file changed, sealed anew."""
+    known = opened(folder, "firmware")
+    with writing(place, "firmware", parents=known.parents, seed=known.seed, details=dict(known.details)) as work:
+        for name in known.files:
+            text = (folder / name).read_text()
+            (work / name).write_text(change(text) if name == file else text)
+            assert name != file or change(text) != text
+    return place
 
 
 def test_vectors_reach_both_sides_of_whatever_the_network_does(folders):

@@ -1,0 +1,112 @@
+"""The C of a firmware as a compiler gets it: checked word by word, and copied into a folder that holds nothing else.
+
+A compiler opens what C names and assembles what C quotes. So what it is given is less than C: the characters, words and
+preprocessor lines that emitted C is made of. Whatever else could spell a file's name or an instruction (assembly,
+attributes, pasted words, a name from a macro, trigraphs, digraphs, a line that goes on where no reader sees it) has no
+spelling in that subset. What is checked are the very bytes that are compiled: they are read once.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from spec.documents import read_bytes
+from spec.errors import InputError
+from spec.manifest import sha256
+
+PLAIN = re.compile(rb"[\t\n -~]*")
+"""Printable ASCII, tabs and newlines: what ends a line for one reader ends it for all."""
+SPLICE = re.compile(r"(?<=[ \t])\\\n(?=[ \t])")
+"""A line that goes on, between blanks: it joins no two words, and begins or ends no comment."""
+HIDDEN = re.compile(r"\?\?|\\[ \t]*\n")
+"""Any other line that goes on, and trigraphs: these also begin and end comments and strings."""
+PART = re.compile(
+    r"(?P<comment>/\*(?s:.*?)\*/)"
+    r'|(?P<string>"[^"\\\n]*")'
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<digraph><[:%]|[:%]>|%:|::|\[\[)"
+    r"|(?P<other>[0-9][A-Za-z0-9]*|/(?![/*])|[-+*%&|^~!<>=?:;,.()\[\]{}#]|[ \t\n]+)"
+)
+"""``other``: an integer, a mark or blanks. What is no part (a backslash, a character constant, ``//``) is refused."""
+DIRECTIVE = re.compile(
+    r'[ \t]*#[ \t]*(?:include[ \t]+(?:"(?P<file>\w+\.(?:c|h|inc))"|<stdint\.h>)'
+    r"|define[ \t]+[A-Za-z]\w*(?:[ \t(].*)?|ifn?def[ \t]+\w+|undef[ \t]+[A-Za-z]\w*|else|endif)[ \t]*",
+    re.ASCII,
+)
+RESERVED = frozenset(("__cplusplus",))
+"""Words that begin with an underscore are the compiler's own; emitted C asks one of them."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A C file and what it includes of its folder: name -> bytes, all checked."""
+
+    folder: Path
+    main: str
+    texts: Mapping[str, bytes]
+
+    @property
+    def text(self) -> str:
+        """The C file itself."""
+        return self.texts[self.main].decode("ascii")
+
+    @contextmanager
+    def copied(self, place: Path) -> Iterator[Path]:
+        """Write them into the new folder ``place``, which then holds nothing else; yields the C file's path there. An
+        InputError names the folder that they are of."""
+        place.mkdir()
+        for name, content in self.texts.items():
+            (place / name).write_bytes(content)
+        try:
+            yield place / self.main
+        except InputError as error:
+            raise InputError(str(error).replace(str(place), str(self.folder))) from None
+
+
+def read_sources(folder: Path, main: str, files: Mapping[str, str]) -> Sources:
+    """The C file ``main`` of ``folder`` with all that it includes. ``files``: the folder's files and their SHA-256.
+
+    InputError where a file is not of the folder or was changed, or has what emitted C never has.
+    """
+    texts: dict[str, bytes] = {}
+    waiting = [main]
+    while waiting:
+        name = waiting.pop()
+        if name in texts:
+            continue
+        if name not in files:
+            raise InputError(f"{folder / main} needs {name}, which is not in the folder's manifest; emit it again")
+        texts[name] = read_bytes(folder / name)
+        if sha256(texts[name]) != files[name]:
+            raise InputError(f"{folder / name} was changed while it was read; try again when nobody writes to it")
+        waiting += checked(texts[name], str(folder / name))
+    return Sources(folder, main, texts)
+
+
+def checked(content: bytes, where: str) -> list[str]:
+    """The files that a C file includes; InputError where it has what emitted C never has."""
+    plain = PLAIN.match(content)
+    if plain is None or plain.end() != len(content):
+        odd = content[plain.end() if plain else 0]
+        raise InputError(f"{where} has the byte {odd:#04x}, which rlcc never emits; emit the firmware again")
+    text = SPLICE.sub("  ", content.decode("ascii"))
+    strange = [found[0] for found in HIDDEN.finditer(text)][:1]
+    code, at = [], 0
+    while at < len(text) and not strange:
+        part = PART.match(text, at)
+        found = part[0] if part else text[at : at + 40].splitlines()[0]
+        kind = part.lastgroup if part else "digraph"
+        own = kind == "word" and (found == "asm" or (found[0] == "_" and found not in RESERVED))
+        if kind == "digraph" or own:
+            strange.append(found)
+        # For a compiler a comment is a blank, also one that goes over lines, also before a #.
+        code.append(" " if kind == "comment" else found.replace("#", "") if kind == "string" else found)
+        at += len(found)
+    lines = [line for line in "".join(code).split("\n") if "#" in line]
+    directives = [DIRECTIVE.fullmatch(line) for line in lines]
+    strange += [line for line, read in zip(lines, directives, strict=True) if read is None or line.count("#") > 1]
+    if strange:
+        raise InputError(f"{where} has {strange[0].strip()[:80]!r}, which rlcc never emits; emit the firmware again")
+    return [read["file"] for read in directives if read and read["file"]]

@@ -1,0 +1,32 @@
+"""Is a firmware folder as this rlcc emits it? Asked before a compiler reads its C, or a simulation runs it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from codegen.differences import differences
+from codegen.emit import KIND
+from spec.errors import InputError
+from spec.manifest import opened
+
+OPTION = "--foreign-sources"
+
+foreign_option = click.option(
+    OPTION, "foreign", is_flag=True, help="Compile C that is not as rlcc emits it: only where you trust its author."
+)
+
+
+def check_emitted(folders: Iterable[Path], *, foreign: bool) -> None:
+    """InputError for the first firmware folder that is not as this rlcc emits it for the student or network in it;
+    nothing is asked where ``foreign`` sources are meant."""
+    for folder in () if foreign else folders:
+        opened(folder, KIND)
+        instead = f"{OPTION} takes it where you trust who wrote its C (docs/emulate.md says what that risks)"
+        try:
+            wrong = differences(folder)
+        except InputError as error:
+            raise InputError(f"{error}; {instead}") from None
+        if wrong:
+            more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            raise InputError(f"{folder} is not as this rlcc emits it: {wrong[0]}{more}; emit it again; {instead}")
