@@ -5,6 +5,7 @@ Versions of Python packages come from their metadata, so nothing large is import
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.metadata
 import importlib.util
@@ -71,6 +72,7 @@ def examine() -> Iterator[Finding]:
     yield package("torch", "train, and reading .pt and TorchScript teachers")
     yield riscv_gcc()
     if IN_CHECKOUT:
+        yield from test_tools()
         yield from (linter(name) for name in ("ruff", "mypy", "clang-format", "cppcheck"))
 
 
@@ -105,6 +107,20 @@ def riscv_gcc() -> Finding:
     names = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
     found = next((line for name in names if (line := first_line(output_of(name, "--version")))), None)
     return Finding("RISC-V GCC", found, "a second firmware compiler", apt_install("gcc-riscv64-unknown-elf"), False)
+
+
+def test_tools() -> Iterator[Finding]:
+    """What tests are skipped without: programs and a library of the system, and other exporters of trees."""
+    for name, packages in (("clang-tidy", "clang-tidy"), ("frama-c", "frama-c-base")):
+        found = first_line(output_of(name, "--version"))
+        yield Finding(name, found, "tests: static analysis of the C", apt_install(packages), False)
+    try:
+        library: str | None = str(ctypes.CDLL("libbpf.so.1")._name)
+    except OSError:
+        library = None
+    yield Finding("libbpf", library, "tests: the kernel's BPF verifier", apt_install("libbpf1"), False)
+    for name in ("emlearn", "m2cgen", "micromlgen", "tl2cgen"):
+        yield Finding(name, version_of(name), "tests: other exporters of trees", "make setup-exporters", False)
 
 
 def linter(name: str) -> Finding:

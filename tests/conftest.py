@@ -6,6 +6,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch and the BLAS when
 
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ("skips",)  # tests/plugins
+
 # Deadlines measure the machine, not the code. Derandomised: a run fails or passes for all alike; `-m slow` tests and
 # HYPOTHESIS_PROFILE=explore look further.
 settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -100,7 +100,7 @@ def _package(name: str) -> ModuleType:
         with np.errstate():  # emlearn lets NumPy raise on underflow, for the whole process
             return import_module(name)
     except ImportError as error:
-        raise Absent(f"{name} is not installed: make bench-codegen installs it ({error})") from None
+        raise Absent(f"{name} is not installed: make setup-exporters ({error})") from None
 
 
 @contextlib.contextmanager

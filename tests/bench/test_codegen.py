@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import treelite
 from rich.console import Console
 
 from bench.codegen import __main__ as command
@@ -44,7 +45,7 @@ def place(request: pytest.FixtureRequest) -> Place:
     profile = load_profile(ENGINE)
     found = core.found_compilers(profile)
     if request.param not in found:
-        pytest.skip(f"there is no RISC-V {request.param} here")
+        pytest.skip("no RISC-V GCC here")
     return Place(profile, found[request.param])
 
 
@@ -68,12 +69,10 @@ def forest_says(subject: Subject, table: Any) -> Any:
 
 
 def lightgbm_says(subject: Subject, table: Any) -> Any:
-    pytest.importorskip("lightgbm")
     return retold.lightgbm_model(subject).booster_.predict(table.astype(np.float64))
 
 
 def treelite_says(subject: Subject, table: Any) -> Any:
-    treelite = pytest.importorskip("treelite")
     return treelite.gtil.predict(retold.treelite_model(subject, "float64"), table.astype(np.float64)).reshape(-1)
 
 
@@ -166,8 +165,11 @@ def test_catboost_s_own_export_runs_with_soft_float_and_is_right(case: Case, pla
 def test_peers_run(case: Case, clang: Place, peer: Contender) -> None:
     try:
         source = peer.make(case.subject, ENGINE)
-    except Absent as reason:
-        pytest.skip(str(reason))
+    except Absent as absent:
+        said = str(absent)
+        if "wider than int16_t" in said:  # no code at all rather than wrong code
+            return
+        pytest.skip(f"no exporter: {said}")
     found = measure(case, peer, source, clang)
     assert found.wrong_others < 5  # emlearn is wrong beside thresholds
     assert found.right == ("emlearn" not in peer.name)

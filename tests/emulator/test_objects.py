@@ -12,6 +12,7 @@ from emulator.compile import find_compiler, run_tool
 from emulator.objects import loops, resolve_far_calls, stack_bound
 from emulator.riscv import Instruction, Kind, decode
 
+OBJDUMP = "riscv64-unknown-elf-objdump"
 COMPILER = find_compiler("clang", "rv32imc")
 
 
@@ -100,7 +101,7 @@ def test_far_call_is_resolved() -> None:
     assert resolve_far_calls(code)[1] == Instruction(0x404, 4, Kind.CALL, target=0x400 + 0x1000 + 16, rd=1)
 
 
-@pytest.mark.skipif(shutil.which("llvm-objdump") is None, reason="no disassembler installed")
+@pytest.mark.skipif(shutil.which(OBJDUMP) is None, reason="no RISC-V GCC, whose package brings the disassembler")
 def test_decoder_agrees_with_a_disassembler(tmp_path: Path) -> None:
     source, target = tmp_path / "code.c", tmp_path / "code.o"
     source.write_text(
@@ -111,7 +112,7 @@ def test_decoder_agrees_with_a_disassembler(tmp_path: Path) -> None:
     run_tool([*COMPILER.compile, "-O2", "-c", str(source), "-o", str(target)], "C")
     with target.open("rb") as file:
         code = decode(ELFFile(file).get_section_by_name(".text").data(), 0)
-    command = ["llvm-objdump", "-d", "--mattr=+m,+c", "--no-show-raw-insn", "-M", "no-aliases", str(target)]
+    command = [OBJDUMP, "-d", "--no-show-raw-insn", "-M", "no-aliases", str(target)]
     listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lines = re.findall(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$", listing, re.MULTILINE)
     assert [int(address, 16) for address, _, _ in lines] == [i.address for i in code]
@@ -121,5 +122,5 @@ def test_decoder_agrees_with_a_disassembler(tmp_path: Path) -> None:
         branch = short in ("beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez")
         assert (instruction.kind is Kind.BRANCH) == branch
         if branch:
-            assert instruction.target == int(re.search(r"0x([0-9a-f]+)", operands)[1], 16)  # type: ignore[index]
+            assert instruction.target == int(re.search(r"([0-9a-f]+) <", operands)[1], 16)  # type: ignore[index]
         assert instruction.length == (2 if name.startswith("c.") else 4)

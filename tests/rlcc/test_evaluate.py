@@ -254,10 +254,20 @@ def test_a_finished_run_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_all_processes_and_writes_no_evaluation(teacher: Path, tmp_path: Path) -> None:
-    """Runs of minutes are under way when the signal comes."""
+    """Runs of minutes are under way when the signal comes.
+
+    A shell without job control starts what it puts in the background with SIGINT ignored, and a program keeps it so: a
+    job that was sent away is not ended by a Ctrl-C for another. The one under test is asked as if from a terminal.
+    """
     command = [sys.executable, "-m", "rlcc.cli", "evaluate", str(teacher), f"b={teacher}@2us", "--jobs", "2"]
     grid = ["--scenario", "many-to-one:2", "--scenario", "many-to-one:64", "--duration", "20 s", "--out", str(tmp_path)]
-    running = subprocess.Popen([*command, *grid], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    running = subprocess.Popen(
+        [*command, *grid],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         for _ in range(600):
             workers = children(running.pid)

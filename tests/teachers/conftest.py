@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors.torch
+import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from spec.policy import Policy
 from teachers.save import policy_toml
-
-torch = pytest.importorskip("torch")
 
 PolicyMaker = Callable[..., Policy]
 

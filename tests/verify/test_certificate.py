@@ -92,7 +92,7 @@ def test_a_wrong_policy_is_refuted_with_an_input(firmware: Path, tmp_path: Path)
                     assert changed != text
                     text = changed
                 (work / file.name).write_text(text)
-    code, output = verify(tmp_path / "wrong", "--out", tmp_path / "certificate.json")
+    code, output = verify(tmp_path / "wrong", "--foreign-sources", "--out", tmp_path / "certificate.json")
     assert code == 1
     assert "refuted" in output
     assert "input: event." in output or "input: flow." in output

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import unicorn
+from unicorn.riscv_const import UC_RISCV_REG_A0, UC_RISCV_REG_A1, UC_RISCV_REG_A2, UC_RISCV_REG_RA, UC_RISCV_REG_SP
 
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program
@@ -40,8 +42,6 @@ EDGES = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF, 0x
 
 
 def test_every_operation_agrees_with_unicorn() -> None:
-    unicorn = pytest.importorskip("unicorn")
-    from unicorn.riscv_const import UC_RISCV_REG_A0, UC_RISCV_REG_A1, UC_RISCV_REG_A2
 
     rng = np.random.default_rng(7)
     cpu = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
@@ -67,8 +67,6 @@ def test_every_operation_agrees_with_unicorn() -> None:
 
 
 def test_whole_programs_agree_with_unicorn() -> None:
-    unicorn = pytest.importorskip("unicorn")
-    from unicorn.riscv_const import UC_RISCV_REG_A0, UC_RISCV_REG_A1, UC_RISCV_REG_RA, UC_RISCV_REG_SP
 
     rng = np.random.default_rng(8)
     for _ in range(25):

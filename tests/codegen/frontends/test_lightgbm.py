@@ -2,6 +2,7 @@
 
 import re
 
+import lightgbm
 import numpy as np
 import pytest
 from gridded import assert_to_the_bit, assert_within_its_error, grid, leaf, splits, training, tree
@@ -10,8 +11,6 @@ from hypothesis import strategies as st
 
 from codegen.frontends import load
 from spec.errors import InputError
-
-lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
 NAMES = ("Column_0", "Column_1", "Column_2")
 X, Y, CLASSES = training()

@@ -5,8 +5,10 @@ import json
 from fractions import Fraction
 from itertools import count
 
+import lightgbm
 import numpy as np
 import pytest
+import xgboost
 from catboost import CatBoost, CatBoostRegressor
 from gridded import assert_within_its_error, points, training
 from sklearn.tree import DecisionTreeRegressor
@@ -82,7 +84,6 @@ def test_negative_thresholds_are_floored_not_cut_towards_zero(border, q, in_c):
 @pytest.mark.parametrize("border", [-3.0, -1.0, 0.0, 2.0])
 def test_less_or_equal_is_not_less(border, tmp_path, in_c):
     """LightGBM's ``x <= t`` keeps t below; XGBoost's ``x < t`` sends it up, also where t is negative."""
-    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     options = {"verbose": -1, "num_threads": 1, "num_leaves": 2, "objective": "regression", "min_data_in_leaf": 1}
     columns = np.array([[border], [border + 1]] * 20)
     lower = lightgbm.train(options, lightgbm.Dataset(columns, [0.0, 1.0] * 20), 1).model_to_string()

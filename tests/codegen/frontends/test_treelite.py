@@ -1,14 +1,15 @@
 """Treelite's serialised models: the same integers as the library's own file gives."""
 
+import lightgbm
 import pytest
+import treelite
+import xgboost
 from gridded import assert_within_its_error, grid, training
 from sklearn import ensemble
+from treelite import sklearn as sklearn_importer
 
 from codegen.frontends import load
 from spec.errors import InputError
-
-treelite = pytest.importorskip("treelite", reason="treelite is not installed")
-sklearn_importer = pytest.importorskip("treelite.sklearn")
 
 NAMES = ("f0", "f1", "f2")
 X, Y, CLASSES = training()
@@ -39,7 +40,6 @@ def test_sklearn_ensembles_come_in(estimator, target, tmp_path):
 
 @pytest.mark.parametrize("objective", ["regression", "multiclass", "binary"])
 def test_lightgbm_gives_the_same_trees_as_its_own_file(objective, tmp_path):
-    lightgbm = pytest.importorskip("lightgbm")
     target = {"regression": Y, "multiclass": CLASSES, "binary": CLASSES > 0}[objective]
     options = {"objective": objective, "verbose": -1, "num_threads": 1, "num_leaves": 9, "seed": 0}
     options |= {"num_class": 3} if objective == "multiclass" else {}
@@ -51,7 +51,6 @@ def test_lightgbm_gives_the_same_trees_as_its_own_file(objective, tmp_path):
 
 @pytest.mark.parametrize("objective", ["reg:squarederror", "multi:softmax", "binary:logistic"])
 def test_xgboost_gives_the_same_trees_as_its_own_file(objective, tmp_path):
-    xgboost = pytest.importorskip("xgboost")
     target = {"reg:squarederror": Y, "multi:softmax": CLASSES, "binary:logistic": CLASSES > 0}[objective]
     options = {"objective": objective, "max_depth": 3, "nthread": 1}
     options |= {"num_class": 3} if objective == "multi:softmax" else {}

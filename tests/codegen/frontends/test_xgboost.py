@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import xgboost
 from gridded import assert_to_the_bit, assert_within_its_error, grid, training, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,8 +12,6 @@ from hypothesis import strategies as st
 from codegen.frontends import load
 from codegen.frontends.xgboost_json import OBJECTIVES
 from spec.errors import InputError
-
-xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
 NAMES = ("f0", "f1", "f2")
 X, Y, CLASSES = training()
