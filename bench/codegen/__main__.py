@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bench.codegen import core, floors, page
-from bench.codegen.contender import Absent, Contender
+from bench.codegen.contender import EVERYTHING, Absent, Contender
 from bench.codegen.ours import OURS
+from bench.codegen.outside import AnySubject, outside_subjects
 from bench.codegen.peers import PEERS
 from bench.codegen.results import Case, Place, Result, result
 from bench.codegen.rows import cells, rows
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 PROFILES = ("ibex-small", "ibex-maxperf", "picorv32", "cv32e40p")
 
 FLOORS = (
-    Contender("if-else", "floor", floors.if_else),
+    Contender("if-else", "floor", floors.if_else, reads=EVERYTHING),
     Contender("if-else, pruned", "floor", floors.pruned_if_else),
     Contender("oblivious tables", "floor", floors.oblivious_tables),
 )
@@ -60,20 +61,23 @@ def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Foun
     places = [Place(p, c) for p in map(load_profile, PROFILES) for c in core.found_compilers(p).values()]
     for place in places:
         built_core(place.profile.core)
-    models = subjects(seed, student)
-    if len(models) < 3:
+    symmetric, (others, missing) = subjects(seed, student), outside_subjects(seed)
+    models: list[AnySubject] = [*symmetric, *others]
+    for name, why in missing.items():
+        console.print(f"codegen-bench: no model {name}: {why}", highlight=False, markup=False, soft_wrap=True)
+    if len(symmetric) < 3:
         console.print(f"codegen-bench: no student in {student} (made by `make demo`): its table is left out")
     cases: list[Case] = []
     absent: dict[tuple[str, str], str] = {}
     results: dict[tuple[str, str, str], Result] = {}
     with Progress(console=console, transient=True) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the peers' packages
-        task = progress.add_task("", total=len(models) * len(CONTENDERS) * len(places))
+        task = progress.add_task("", total=sum(m.library in c.reads for m in models for c in CONTENDERS) * len(places))
         for subject in models:
             given = rows(subject, seed)
             case = Case(subject, given, cells(subject), subject.expected(given.table))
             cases.append(case)
-            for contender in CONTENDERS:
+            for contender in (c for c in CONTENDERS if subject.library in c.reads):
                 progress.update(task, description=f"{subject.name}: {contender.name}")
                 for place in places:
                     try:
@@ -85,7 +89,7 @@ def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Foun
                     progress.advance(task)
     for (model, name), why in absent.items():
         console.print(f"codegen-bench: {model}: {name} left out, {why}", highlight=False, markup=False, soft_wrap=True)
-    return page.Found(cases, CONTENDERS, places, results, absent)
+    return page.Found(cases, CONTENDERS, places, results, absent, missing)
 
 
 if __name__ == "__main__":

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-
-from bench.codegen.subjects import Subject
 
 ENTRY = "bench_model"
 """The measured function's name in every contender's code."""
 
 Takes = Literal["int16", "int32", "float32", "float64"]
 Gives = Literal["int32", "float32", "float64"]
+Reads = Literal["symmetric", "catboost", "lightgbm", "xgboost"]
+EVERYTHING: tuple[Reads, ...] = ("symmetric", "catboost", "lightgbm", "xgboost")
 STORED: Mapping[str, np.dtype[np.generic]] = {
     "int16": np.dtype("<i2"),
     "int32": np.dtype("<i4"),
@@ -29,6 +29,8 @@ class Absent(Exception):
 class Source:
     """Code that defines ``GIVES bench_model(const TAKES *row)``, with C linkage.
 
+    With several ``outputs`` it is ``bench_model(const TAKES *row, GIVES *out)``, whatever it returns.
+
     ``files`` are generated files that ``text`` includes; ``units`` those of them that are compiled for themselves.
     ``scribbles``: it writes into the row, as tl2cgen does when it
     quantises.
@@ -41,15 +43,18 @@ class Source:
     files: Mapping[str, str] = field(default_factory=dict)
     units: tuple[str, ...] = ()
     scribbles: bool = False
+    outputs: int = 1
 
 
 @dataclass(frozen=True)
 class Contender:
     """An entry of the tables. ``make`` is given a model and the name of the engine that the code is for; ``package`` is
-    what it needs from PyPI."""
+    what it needs from PyPI; ``reads`` says whose models it is given: "symmetric" are ``subjects.Subject``, the others
+    ``outside.Outside`` of that library."""
 
     name: str
     kind: Literal["ours", "peer", "floor"]
-    make: Callable[[Subject, str], Source]
+    make: Callable[[Any, str], Source]
     package: str = ""
     licence: str = ""
+    reads: tuple[Reads, ...] = ("symmetric",)

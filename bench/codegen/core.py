@@ -45,7 +45,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Calls:
-    """Cycles and results, one a row."""
+    """Cycles [N], and results [N] or [N, outputs]."""
 
     cycles: NDArray[np.uint64]
     values: NDArray[np.generic]
@@ -86,15 +86,19 @@ def run(built: Built, source: Source, rows: NDArray[np.int64], profile: Profile)
     count, features = rows.shape
     row = Block("row", features * stored.dtype.itemsize, writable=source.scribbles)
     records = np.ascontiguousarray(stored).view([("row", stored.dtype, (features,))]).reshape(-1)
-    result = Block("result", 8, writable=True)
-    nothing = np.zeros(count, dtype=[("words", "<u4", (2,))])
+    kind = STORED[source.gives]
+    # What is returned, then what is written: the trampoline gives the function the address behind its own two words.
+    given = np.dtype([("returned", "<u4", (2,)), ("written", kind, (source.outputs,))])
+    result = Block("result", given.itemsize, writable=True)
+    nothing = np.zeros(count, dtype=given)
     image = read_image(built.elf)
     image = replace(image, symbols=image.symbols | {"rlcc_back": image.symbols["bench_back"]})
     done = run_on_core(image, ENTRY, profile, [(row, records), (result, nothing)])
     if done.fault is not None:
         raise InputError(f"row {done.fault.index}: {done.fault.text}")
-    words = np.ascontiguousarray(done.written["result"]["words"])
-    kind = STORED[source.gives]
+    if source.outputs > 1:
+        return Calls(done.cycles, done.written["result"]["written"])
+    words = np.ascontiguousarray(done.written["result"]["returned"])
     return Calls(done.cycles, words.view(kind)[:, 0] if kind.itemsize == 4 else words.view(kind).reshape(-1))
 
 

@@ -1,13 +1,18 @@
 """Plain integer C of the trees, as anybody would write it: what a compiler of trees has to beat."""
 
 from bench.codegen.contender import Source
+from bench.codegen.outside import AnySubject, Outside
 from bench.codegen.retold import Leaf, Question, binary
 from bench.codegen.subjects import FloatTree, Subject
+from spec import model as model_tree
 from spec.ensemble import Tree
 
 
-def if_else(subject: Subject, _: str) -> Source:
-    """One comparison a node, all 15 of a tree of depth 4, one function."""
+def if_else(subject: AnySubject, _: str) -> Source:
+    """One comparison a node (all 15 of a symmetric tree of depth 4), one function. Where a leaf has several values, it
+    adds each of them to its sum: nobody would ask a tree's questions once an output."""
+    if isinstance(subject, Outside):
+        return _outside(subject)
     trees = "".join(_every_question(tree, 0, 0, "  ") for tree in subject.ensemble.trees)
     return _function(subject, trees)
 
@@ -40,6 +45,26 @@ def _function(subject: Subject, body: str, before: str = "") -> Source:
         f"{body}  return sum;\n}}\n"
     )
     return Source(text, "int32", "int32")
+
+
+def _outside(subject: Outside) -> Source:
+    model = subject.integers
+    body = "".join(_nodes(tree, "  ") for tree in model.trees)
+    sums = "".join(f"  int32_t sum_{k} = {_literal(bias)};\n" for k, bias in enumerate(model.bias))
+    if model.outputs > 1:
+        head = "void bench_model(const int32_t *x, int32_t *out)"
+        end = "".join(f"  out[{k}] = sum_{k};\n" for k in range(model.outputs))
+    else:
+        head, end = "int32_t bench_model(const int32_t *x)", "  return sum_0;\n"
+    text = f"#include <stdint.h>\n{head};\n{head} {{\n{sums}{body}{end}}}\n"
+    return Source(text, "int32", "int32", outputs=model.outputs)
+
+
+def _nodes(node: model_tree.Leaf | model_tree.Branch, indent: str) -> str:
+    if isinstance(node, model_tree.Leaf):
+        return "".join(f"{indent}sum_{k} += {_literal(v)};\n" for k, v in enumerate(node.value) if v)
+    above, below = _nodes(node.above, indent + "  "), _nodes(node.below, indent + "  ")
+    return _branch(node.feature, node.threshold, above, below, indent)
 
 
 def _every_question(tree: Tree, level: int, index: int, indent: str) -> str:

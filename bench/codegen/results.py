@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bench.codegen import core
 from bench.codegen.contender import Contender, Source, Takes
+from bench.codegen.outside import AnySubject
 from bench.codegen.rows import Rows
-from bench.codegen.subjects import Subject
 from emulator.compile import Compiler
 from emulator.core import built_core
 from emulator.profile import Profile
@@ -18,7 +18,7 @@ from spec.documents import dump_json, write_atomically
 from spec.errors import InputError
 from spec.manifest import sha256
 
-FORMAT = 1
+FORMAT = 2
 """Of a kept file."""
 
 FLOAT_TOLERANCE = 2.0**-17
@@ -29,7 +29,7 @@ a wrong side of a threshold that changes the value by less changes nothing."""
 @dataclass(frozen=True)
 class Result:
     """Cycles over the rows, ``all_worst`` over all cells of the input space; bytes; rows (and cells) whose value is
-    wrong; the greatest distance of the right values from CatBoost's own."""
+    wrong; the greatest distance of the right values from the library's own."""
 
     takes: Takes
     worst: int
@@ -61,9 +61,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Case:
-    """What all contenders are given of a model: rows, all cells, and CatBoost's own predictions of the rows."""
+    """What all contenders are given of a model: rows, all cells, and its library's own predictions of the rows, [N] or
+    [N, outputs]."""
 
-    subject: Subject
+    subject: AnySubject
     rows: Rows
     cells: NDArray[np.int64] | None
     expected: NDArray[np.float64]
@@ -91,7 +92,7 @@ def measure(case: Case, contender: Contender, source: Source, place: Place) -> R
     if len(calls) > 1 and case.cells is not None:
         if calls[0].cycles.max() > calls[1].cycles.max():
             raise InputError("a row takes longer than every cell, so the code does more than compare with thresholds")
-        elsewhere += int((calls[1].values != case.subject.ensemble.evaluate(case.cells)).sum())
+        elsewhere += int((calls[1].values != case.subject.evaluate(case.cells)).sum())
     return Result(
         takes=source.takes,
         worst=int(calls[0].cycles.max()),
@@ -107,18 +108,20 @@ def measure(case: Case, contender: Contender, source: Source, place: Place) -> R
 
 
 def judge(case: Case, source: Source, values: NDArray[np.generic]) -> tuple[NDArray[np.bool_], float]:
-    """Which rows are wrong, and the greatest error of the others.
+    """Which rows are wrong in some output, and the greatest error of the others.
 
-    Integers must equal the integer model's, bit for bit (it is CatBoost's with leaves rounded once: distill.quantise).
-    Floats must be within FLOAT_TOLERANCE of what CatBoost itself predicts.
+    Integers must equal the integer model's, bit for bit: the library's with leaves rounded once (distill.quantise,
+    codegen.frontends). Floats must be within FLOAT_TOLERANCE of what the library itself predicts.
     """
     if source.gives == "int32":
         integers = values.astype(np.int64)
-        wrong = integers != case.subject.ensemble.evaluate(case.rows.table)
-        error = np.abs(integers / (1 << case.subject.ensemble.leaf_bits) - case.expected)
+        wrong = integers != case.subject.evaluate(case.rows.table)
+        error = np.abs(integers / (1 << case.subject.leaf_bits) - case.expected)
     else:
         error = np.abs(values.astype(np.float64) - case.expected)
         wrong = ~(error <= FLOAT_TOLERANCE)  # NaN is wrong
+    if case.subject.outputs > 1:
+        wrong, error = wrong.any(axis=1), error.max(axis=1)
     return wrong, float(error[~wrong].max(initial=0.0))
 
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.codegen.subjects import Subject
+from bench.codegen.outside import AnySubject
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -22,14 +22,14 @@ class Rows:
     edges: int
 
 
-def rows(subject: Subject, seed: int) -> Rows:
+def rows(subject: AnySubject, seed: int) -> Rows:
     """Each threshold, one below and one above, the other features random; all corners; random rows.
 
     A random feature lies in a random interval between two neighbouring thresholds, all intervals alike: so a mean over
     the rows is over branches taken, not over one wide interval.
     """
     rng = np.random.default_rng([seed, 2])
-    thresholds = subject.ensemble.thresholds()
+    thresholds = subject.thresholds()
     parts = []
     for feature, values in thresholds.items():
         for value in values:
@@ -42,7 +42,7 @@ def rows(subject: Subject, seed: int) -> Rows:
     return Rows(np.concatenate([edges, between(subject, RANDOM, rng)]), len(edges))
 
 
-def between(subject: Subject, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def between(subject: AnySubject, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """``count`` random rows, see ``rows``."""
     columns = []
     for feature, (low, high) in enumerate(subject.ranges):
@@ -53,7 +53,7 @@ def between(subject: Subject, count: int, rng: np.random.Generator) -> NDArray[n
     return np.column_stack(columns)
 
 
-def cells(subject: Subject) -> NDArray[np.int64] | None:
+def cells(subject: AnySubject) -> NDArray[np.int64] | None:
     """One row for each cell of the input space that the thresholds cut; None where there are too many.
 
     Code that only compares features with the model's thresholds does the same at every point of a cell, so these rows
@@ -65,7 +65,7 @@ def cells(subject: Subject) -> NDArray[np.int64] | None:
     return np.array(list(product(*points)), dtype=np.int64)
 
 
-def _cuts(subject: Subject, feature: int) -> list[int]:
+def _cuts(subject: AnySubject, feature: int) -> list[int]:
     """Thresholds that some value of the feature lies above and some not, ascending."""
     low, high = subject.ranges[feature]
-    return [t for t in subject.ensemble.thresholds().get(feature, []) if low <= t < high]
+    return [t for t in subject.thresholds().get(feature, []) if low <= t < high]

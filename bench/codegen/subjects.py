@@ -1,4 +1,5 @@
-"""The models that are compared: each a CatBoost regressor over integer features, and the same trees in integers.
+"""The symmetric models that are compared: each a CatBoost regressor over integer features, and the same trees in
+integers. Models of other kinds: outside.py.
 
 All are 10 trees of depth 4 over 4 features whose values are integers that float32 holds exactly, so that nobody loses
 anything by converting a feature.
@@ -8,7 +9,7 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from catboost import CatBoostRegressor
@@ -46,9 +47,23 @@ class Subject:
     ensemble: Ensemble
     ranges: tuple[tuple[int, int], ...]
 
+    library: ClassVar[Literal["symmetric"]] = "symmetric"
+    outputs: ClassVar[int] = 1
+
     @property
     def features(self) -> int:
         return len(self.ranges)
+
+    @property
+    def leaf_bits(self) -> int:
+        return self.ensemble.leaf_bits
+
+    def thresholds(self) -> dict[int, list[int]]:
+        return self.ensemble.thresholds()
+
+    def evaluate(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The integer model's values [N] of integer rows [N, features]."""
+        return self.ensemble.evaluate(rows)
 
     def parts(self) -> tuple[tuple[FloatTree, ...], float]:
         """The trees and the bias, as CatBoost's own JSON states them."""
@@ -69,7 +84,7 @@ class Subject:
 
 
 def subjects(seed: int, student: Path) -> list[Subject]:
-    """All models; the last one only where ``student`` (the folder of a distilled student) is there."""
+    """The symmetric models; the last one only where ``student`` (the folder of a distilled student) is there."""
     found = [trained(seed), drawn(seed)]
     if (student / "student.json").is_file():
         found.append(distilled(student))

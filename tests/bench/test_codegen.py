@@ -11,15 +11,17 @@ import treelite
 from rich.console import Console
 
 from bench.codegen import __main__ as command
-from bench.codegen import core, floors, page, peers, results, retold
+from bench.codegen import core, floors, outside, page, peers, results, retold
 from bench.codegen.contender import Absent, Contender, Source
 from bench.codegen.ours import OURS
+from bench.codegen.outside import Outside
 from bench.codegen.results import Case, Place, Result, judge, measure
 from bench.codegen.rows import Rows, cells, rows
 from bench.codegen.subjects import FloatTree, Subject, drawn, trained
 from emulator.profile import load_profile
 from emulator.timing import time_function
 from spec.ensemble import Ensemble
+from spec.model import branches
 
 SEED = 7
 ENGINE = "ibex-small"
@@ -110,6 +112,114 @@ def test_cells_are_all_combinations_of_answers_and_each_once(subject: Subject) -
     counts = [len(values) + 1 for values in subject.ensemble.thresholds().values()]
     assert len(found) == np.prod(counts)
     assert len(np.unique(answers(subject.ensemble, found), axis=0)) == len(found)
+
+
+# --- models of other libraries and of several outputs -------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=list(outside.MODELS))
+def other(request: pytest.FixtureRequest) -> Outside:
+    if request.param.split(",")[0] in ("lightgbm", "xgboost"):
+        pytest.importorskip(request.param.split(",")[0])
+    return outside.MODELS[request.param](request.param, SEED)
+
+
+def few_rows(other: Outside) -> Case:
+    every = rows(other, SEED)
+    few = Rows(np.concatenate([every.table[: every.edges : 20], every.table[-26:]]), len(range(0, every.edges, 20)))
+    return Case(other, few, None, other.expected(few.table))
+
+
+def test_a_model_of_another_library_is_the_same_from_the_same_seed(other: Outside) -> None:
+    make = outside.MODELS[other.name]
+    assert make(other.name, SEED).integers == other.integers
+    assert make(other.name, SEED + 1).integers != other.integers
+
+
+def test_its_integers_are_what_its_library_says(other: Outside) -> None:
+    table = rows(other, SEED).table
+    off = np.abs(other.evaluate(table) / (1 << other.leaf_bits) - other.expected(table))
+    assert off.max() <= max(other.integers.error)
+    assert off.shape == ((len(table),) if other.outputs == 1 else (len(table), other.outputs))
+
+
+def test_it_is_as_large_as_the_page_says(other: Outside) -> None:
+    several = 3 if "classes" in other.name or "targets" in other.name else 1
+    assert other.outputs == several
+    assert len(other.integers.trees) == (30 if other.name == "xgboost, 3 classes" else 10)
+    if other.library != "lightgbm":
+        assert other.integers.depth == 4
+
+
+def test_plain_if_else_asks_every_question_once_however_many_outputs(other: Outside) -> None:
+    text = floors.if_else(other, ENGINE).text
+    assert text.count("if (") == sum(1 for tree in other.integers.trees for _ in branches(tree))
+
+
+@pytest.mark.parametrize("who", ["rlcc, worst", "if-else"])
+def test_ours_and_if_else_are_right_in_every_output(other: Outside, clang: Place, who: str) -> None:
+    contender = next(c for c in (*OURS, IF_ELSE) if c.name == who)
+    found = measure(few_rows(other), contender, contender.make(other, ENGINE), clang)
+    assert found.right
+    assert 0 < found.error <= max(other.integers.error)
+    assert found.library_bytes == 0
+
+
+def test_a_peer_that_reads_the_library_says_what_it_says(other: Outside, clang: Place) -> None:
+    ran = 0
+    for peer in peers.PEERS:
+        if other.library in peer.reads:
+            try:
+                source = peer.make(other, ENGINE)
+            except Absent:
+                continue
+            assert measure(few_rows(other), peer, source, clang).right
+            ran += 1
+    if not ran:
+        pytest.skip("no peer that reads it is installed")
+
+
+def several_outputs() -> Outside:
+    return outside.catboost_targets("catboost, 3 targets", SEED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("out[2] = sum_2", "out[2] = sum_2 + 1"),
+        ("out[0] = sum_0", "out[0] = sum_1"),
+        ("out[1] = sum_1;", ""),
+        ("sum_1 += ", "sum_1 -= "),
+    ],
+    ids=lambda change: change[1] or "an output left out",
+)
+def test_one_wrong_output_of_several_is_wrong(clang: Place, change: tuple[str, str]) -> None:
+    other = several_outputs()
+    source = floors.if_else(other, ENGINE)
+    wrong = replace(source, text=source.text.replace(*change))
+    assert wrong.text != source.text
+    assert not measure(few_rows(other), IF_ELSE, wrong, clang).right
+
+
+def test_one_wrong_float_of_several_is_wrong() -> None:
+    case = few_rows(several_outputs())
+    source = Source("", "float32", "float64", outputs=3)
+    assert not judge(case, source, case.expected)[0].any()
+    beside = case.expected.copy()
+    beside[5, 2] += 2.0**-16
+    wrong, error = judge(case, source, beside)
+    assert wrong.nonzero()[0].tolist() == [5]
+    assert error == 0
+
+
+def test_a_library_that_is_not_there_leaves_its_models_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr(outside, "import_module", missing)
+    found, absent = outside.outside_subjects(SEED)
+    assert {other.library for other in found} == {"catboost"}
+    assert set(absent) == {"lightgbm", "xgboost", "xgboost, 3 classes"}
 
 
 # --- what is measured ---------------------------------------------------------------------------------------------
@@ -258,6 +368,7 @@ def test_a_missing_package_is_said_and_the_others_go_on(
     monkeypatch.setattr(command, "CONTENDERS", (IF_ELSE, Contender("m2cgen", "peer", peers.m2cgen_c, "m2cgen", "MIT")))
     monkeypatch.setattr(command, "PROFILES", (ENGINE,))
     monkeypatch.setattr(command, "subjects", lambda *_: [subject])
+    monkeypatch.setattr(command, "outside_subjects", lambda _: ([], {"xgboost": "xgboost is not installed"}))
     monkeypatch.setattr(command, "cells", lambda _: None)
     found = command.compare(SEED, tmp_path, tmp_path, Console(stderr=True, width=200))
     said = capsys.readouterr().err
@@ -265,6 +376,7 @@ def test_a_missing_package_is_said_and_the_others_go_on(
     assert "no student in" in said
     text = page.write(found, SEED)
     assert "- m2cgen is left out" in text
+    assert "- the model xgboost: xgboost is not installed" in text
     assert {contender for _, contender, _ in found.results} == {"if-else"}
 
 
@@ -297,3 +409,34 @@ def test_the_page_says_how_ours_stand_and_where_others_do_better(case: Case, cla
         "- the best exact float peer: 30.0 to 30.0 times as many cycles at worst, the aim of 15 is met in all" in text
     )
     assert "- the best plain form: 1.5 to 1.5 times as many cycles at worst, the aim of 2 is met in 0 of 1" in text
+
+
+@pytest.mark.parametrize(
+    ("plain", "verdict"),
+    [
+        (
+            (80, 90),
+            "the best plain form takes 0.80 to 0.90 times `rlcc, worst`'s cycles at worst; `rlcc, worst` is SLOWER",
+        ),
+        (
+            (80, 120),
+            "takes 0.80 to 1.20 times `rlcc, worst`'s cycles at worst; `rlcc, worst` is SLOWER in 1 of 2 places",
+        ),
+        ((100, 130), "takes 1.00 to 1.30 times `rlcc, worst`'s cycles at worst; `rlcc, worst` is nowhere slower"),
+    ],
+)
+def test_the_page_says_that_ours_is_slower_where_it_is(clang: Place, plain: tuple[int, int], verdict: str) -> None:
+    other = several_outputs()
+    case = few_rows(other)
+    places = [clang, Place(load_profile("ibex-maxperf"), clang.compiler)]
+    given: dict[tuple[str, str, str], Result] = {}
+    for place, cycles in zip(places, plain, strict=True):
+        given[other.name, "rlcc, worst", place.label] = fake(100, 90.0, 900)
+        given[other.name, "if-else", place.label] = fake(cycles, 70.0, 3000)
+    found = page.Found([case], [OURS[0], IF_ELSE], places, given, {})
+    text = page.write(found, SEED)
+    said = " ".join(" ".join(line.strip() for line in text.splitlines()).split())
+    assert f"- {other.name}: " in said
+    assert verdict in said
+    assert "### Others" in text
+    assert "### Symmetric" not in text
