@@ -1,0 +1,123 @@
+"""Where the trained policies do not hold: crowds that start together, flows that come and go, fabrics of slower links.
+
+Every cell is goodput and the share of sent packets that was lost, mean over the seeds; a policy's decisions take 0.9 us
+to have effect, which is longer than the firmware takes. 100 Gb/s and one switch, unless the name of a network says
+otherwise. The table is the one in README.md.
+
+    python -m bench.limits [POLICY ...] [--seeds N] [--jobs N]
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from bench.papers.found import table
+from netsim import simulate
+from netsim.network import MS
+from netsim.sweep import over_processes, usable_cores
+from rlcc.evaluation.contenders import Contender, opened
+from spec.errors import InputError
+
+ROOT = Path(__file__).parents[1]
+STUDENT = ROOT / "runs" / "rl-cc" / "student"
+TEACHERS = {"MLP": "rl-cc-mlp", "LSTM": "rl-cc-lstm-small", "PCC-RL": "pcc-rl-lstm"}
+BASELINES = ("hpcc", "swift")
+
+START = (0, 50 * MS)
+SETTLED = (50 * MS, 170 * MS)
+"""RL-CC's published code measures there."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A network, and when in its run it is measured."""
+
+    scenario: str
+    window_ps: tuple[int, int]
+
+    @property
+    def name(self) -> str:
+        return f"`{self.scenario}`" + (", first 50 ms" if self.window_ps == START else "")
+
+
+PLACES = (
+    *(Place(f"many-to-one:{n}", START) for n in (64, 1024, 8192)),
+    *(Place(f"many-to-one:{n}@fat-tree:4:25", SETTLED) for n in (64, 256, 1024)),
+    Place("many-to-one:1024@fat-tree:4", SETTLED),
+    *(Place(f"long-short:{n}", SETTLED) for n in (33, 129)),
+    Place("incast:32", SETTLED),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    contender: Contender
+    place: Place
+    seed: int
+
+
+def execute(run: Run) -> tuple[float, float]:
+    """Goodput and loss."""
+    found = simulate(
+        run.place.scenario,
+        run.contender.policy,
+        seed=run.seed,
+        duration_ps=run.place.window_ps[1],
+        window_ps=run.place.window_ps,
+        decision_latency_ps=run.contender.decision_latency_ps,
+    ).metrics
+    return found["goodput"], found["loss"]
+
+
+def measured(
+    contenders: Sequence[Contender], places: Sequence[Place], seeds: Sequence[int], jobs: int
+) -> dict[tuple[str, Place], list[tuple[float, float]]]:
+    """Goodput and loss of every seed, by the contender's label and place."""
+    runs = [Run(c, place, seed) for place in places for c in contenders for seed in seeds]
+    found = dict(over_processes(execute, runs, jobs))
+    by_cell: dict[tuple[str, Place], list[tuple[float, float]]] = {}
+    for at, run in enumerate(runs):
+        by_cell.setdefault((run.contender.label, run.place), []).append(found[at])
+    return by_cell
+
+
+def cell(runs: Sequence[tuple[float, float]]) -> str:
+    """`0.91, 17 %`; a loss that would round to nothing keeps a digit that says it is none."""
+    goodput, loss = (mean(figures) for figures in zip(*runs, strict=True))
+    percent = 100 * loss
+    shown = "0" if percent == 0 else f"{percent:.0f}" if percent >= 9.5 else f"{percent:.2g}"
+    return f"{goodput:.2f}, {shown} %"
+
+
+def default_policies() -> list[str]:
+    """The teachers, the demo's student where it is there, two baselines."""
+    teachers = [f"{label}={ROOT / 'fixtures' / 'teachers' / name}" for label, name in TEACHERS.items()]
+    return [*teachers, *([f"tree={STUDENT}"] if STUDENT.is_dir() else []), *BASELINES]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; 0, or 2 with a sentence on why it could not be."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.limits", description="Goodput and loss where the trained policies do not hold."
+    )
+    parser.add_argument("policies", nargs="*", help="as `rlcc evaluate` takes them; teachers, student, hpcc and swift")
+    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=3, metavar="N", help="runs of each; 3")
+    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    options = parser.parse_args(arguments)
+    try:
+        texts = options.policies or default_policies()
+        with opened(texts, decision_latency_ps=None, profile="ibex-small") as who:
+            found = measured(who, PLACES, range(1, options.seeds + 1), options.jobs)
+    except InputError as error:
+        print(f"limits: {error}", file=sys.stderr)
+        return 2
+    rows = [[place.name, *(cell(found[c.label, place]) for c in who)] for place in PLACES]
+    print(table(["goodput, loss", *(c.label for c in who)], rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
