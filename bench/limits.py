@@ -17,9 +17,10 @@ from statistics import mean
 from bench.papers.found import table
 from netsim import simulate
 from netsim.network import MS
-from netsim.sweep import over_processes, usable_cores
+from netsim.sweep import over_processes
 from rlcc.evaluation.contenders import Contender, opened
 from spec.errors import InputError
+from spec.processors import usable_cores
 
 ROOT = Path(__file__).parents[1]
 STUDENT = ROOT / "runs" / "rl-cc" / "student"

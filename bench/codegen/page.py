@@ -288,7 +288,7 @@ def _section(found: Found, case: Case) -> str:
     ]
     all_cells = "" if case.cells is None else f" All inputs are {len(case.cells)} cells."
     return f"""## {case.subject.name}: {case.subject.what}
-Cycles: worst / mean, then all inputs.{all_cells}
+Cycles: worst / mean, then all inputs; `-`: not measured.{all_cells}
 
 {table(["", *(p.label for p in found.places)], cycles)}
 {table(["", *(f"code + tables, {c}" for c in compilers), f"wrong of {case.rows.edges}", "error"], sizes)}
