@@ -52,14 +52,27 @@ doctor: setup
 
 # --- setting up ---------------------------------------------------------------------------------------------------
 
-setup: $(STAMPS)/native
-setup-test: $(STAMPS)/native $(STAMPS)/test
-setup-exporters: setup-test $(STAMPS)/bench
+# One at a time: a demo and the tests may be started together in a fresh checkout.
+SET_UP = @mkdir -p build; $(if $(shell command -v flock),flock build/setup.lock) $(MAKE) -s --no-print-directory
+
+setup:
+	+$(SET_UP) $(STAMPS)/native
+setup-test:
+	+$(SET_UP) $(STAMPS)/native $(STAMPS)/test
+setup-exporters:
+	+$(SET_UP) $(STAMPS)/native $(STAMPS)/test $(STAMPS)/bench
+
+# What was set up with a Python that is gone, or in a checkout that was moved since, is set up again.
+ifneq ($(wildcard $(STAMPS)/installer),)
+ifneq ($(shell $(BIN)/python -c 'print("runs")' 2>/dev/null) $(or $(shell cat $(STAMPS)/installer),$(CURDIR)),runs $(CURDIR))
+$(shell rm -rf $(STAMPS))
+endif
+endif
 
 $(STAMPS)/installer: requirements/installer.lock requirements/system.sh
 	@python=$$(sh requirements/system.sh) && echo "setup: .venv with $$python" && "$$python" -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
-	@mkdir -p $(STAMPS) && touch $@
+	@mkdir -p $(STAMPS) && echo '$(CURDIR)' >$@
 
 $(STAMPS)/demo: requirements/build.lock requirements/demo.lock $(STAMPS)/installer
 	@echo 'setup: packages'
