@@ -2,8 +2,9 @@
 
 The first fit is to the teacher's own trajectories. Then the student drives - the very integer program that becomes
 firmware, interpreted in the simulator - the teacher labels the states that the student ran into, and the fit is made
-anew on all that was seen; the student that comes closest to its teacher in the network is kept (Ross et al., 2011). An
-LSTM teacher keeps its hidden state along those trajectories.
+anew on all that was seen (Ross et al., 2011). Each round has networks of its own, in which the teacher is driven too;
+the student that comes closest to it there is kept, and rounds end when they bring none that is closer. An LSTM teacher
+keeps its hidden state along the student's trajectories.
 """
 
 from collections.abc import Callable
@@ -13,10 +14,11 @@ from typing import Any
 
 import numpy as np
 from catboost import CatBoostRegressor
-from numpy.typing import NDArray
 
 from distill import boost, quantise, rollout
+from distill.closeness import Distance, Round, choose, distance, pays
 from distill.dataset import Dataset, join, label
+from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Run
 from netsim.policies import program
@@ -49,38 +51,47 @@ def distil(
     seed: int,
     progress: Callable[[str], None] | None = None,
 ) -> Fitted:
-    """Fit, then ``options.rounds`` rounds of DAgger in the networks of ``network``; the best of all students."""
+    """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the best student of all."""
     observation = student_observation(teacher, options)
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
+    networks, original = Networks.of(options, network), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
-    rounds: list[dict[str, Any]] = []
+    rounds: list[Round] = []
     visited: list[dict[str, Any]] = []
+    noise: Distance | None = None
     for number in range(options.rounds + 1):
         data = join(seen)
         fitted = _fit(teacher, observation, data, options, seed)
         _enforce(fitted.student, options)
-        driven = _drive(fitted.student, network, number)
-        new = label(driven, teacher, observation, rows=options.rows, seed=seed + number + 1)
+        policy = program(fitted.student.program(), fitted.student.params())
+        seeds = _seeds(network, number)
+        driven, beside = side_by_side(policy, original, networks, seeds)
+        if noise is None:
+            noise = distance(later_self(original, networks, seeds).metrics, beside.metrics)
+        new = label(driven.runs, teacher, observation, rows=options.rows, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself
         students.append(fitted)
         visited.append(visits(fitted.student, met))
         rounds.append(
-            {
-                "round": number,
-                "decisions": len(data),
-                "fit_rmse": _rmse(fitted.student, data),
-                "rmse": _rmse(fitted.student, met),
-                "mismatch": mismatch(driven, runs),
-            }
+            Round(
+                decisions=len(data),
+                fit_rmse=_rmse(fitted.student, data),
+                rmse=_rmse(fitted.student, met),
+                distance=distance(driven.metrics, beside.metrics),
+            )
         )
         seen = [*seen, *new]
         if progress is not None:
-            progress(f"round {number} of {options.rounds}: rmse {rounds[-1]['rmse']:.5f}")
-    best = min(range(len(students)), key=lambda number: float(rounds[number]["mismatch"]))
+            progress(f"round {number} of at most {options.rounds}: rmse {rounds[-1].rmse:.5f}")
+        if not pays(rounds, noise, options.patience):
+            break
+    assert noise is not None
+    best = choose(rounds, noise)
     fitted = students[best]
     report = {
         "options": options.model_dump(mode="json"),
-        "rounds": rounds,
+        "rounds": [{"round": number, **each.to_json()} for number, each in enumerate(rounds)],
+        "noise": noise.to_json(),
         "chosen": best,
         "checked_points": fitted.exactness.points,
         "declared_error": fitted.exactness.declared_error,
@@ -101,31 +112,9 @@ def visits(student: Student, data: Dataset) -> dict[str, Any]:
     return found
 
 
-def mismatch(driven: list[Run], teacher: list[Run]) -> float:
-    """How far a student's closed loop is from its teacher's: the greatest relative difference, over the networks, of
-    the mean RTT and of the bytes sent, in the last quarter of the runs."""
-    ours, theirs = _closed_loop(driven), _closed_loop(teacher)
-    differences = [np.abs(ours[name] / theirs[name] - 1.0).max() for name in theirs]
-    return round(float(max(differences)), 6)
-
-
-def _closed_loop(runs: list[Run]) -> dict[str, NDArray[np.float64]]:
-    """Mean RTT in ns and bytes sent in each network, over the last quarters of its runs."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for run in runs:
-        columns = run.trajectories.columns
-        late = columns["t_ps"].astype(np.int64) * 4 >= 3 * int(columns["t_ps"].max(initial=0))
-        rtt = (columns["response_ns"].astype(np.int64) - columns["request_sent_ns"].astype(np.int64)) & 0xFFFFFFFF
-        sent = float(columns["sent_bytes"][late].astype(np.float64).sum())
-        found.setdefault(run.scenario, []).append((float(rtt[late].mean()), max(sent, 1.0)))
-    return {name: np.mean(np.asarray(values), axis=0) for name, values in found.items()}
-
-
-def _drive(student: Student, network: RolloutOptions, number: int) -> list[Run]:
-    """The student in the networks, with seeds that no other round has."""
-    seeds = [seed + 1000 * (number + 1) for seed in network.seeds]
-    policy = program(student.program(), student.params())
-    return rollout.collect(policy, network.model_copy(update={"seeds": seeds}))
+def _seeds(network: RolloutOptions, number: int) -> list[int]:
+    """Seeds that neither the rollouts nor another round has."""
+    return [seed + 1000 * (number + 1) for seed in network.seeds]
 
 
 def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from netsim import scenarios
+from netsim.simulation import WINDOW_PS
 from spec.errors import InputError
 from spec.quantity import DurationPs, parse_duration_ps
 
@@ -49,6 +50,23 @@ class RolloutOptions(_Strict):
     decision_latency: DurationPs = parse_duration_ps("900 ns")
 
 
+class Tolerance(_Strict):
+    """How far the student may fall behind its teacher in the network, with every seed: what the gate allows, and the
+    measure by which distillation weighs one metric against another.
+
+    RL-CC Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees.
+    """
+
+    goodput: float = Field(default=0.01, ge=0, le=1)
+    """Fraction of line rate, either way."""
+    latency: float = Field(default=0.02, ge=0, le=1)
+    """Relative, of the mean packet latency, either way: a student that decides otherwise is not its teacher."""
+    fairness: float = Field(default=0.1, ge=0, le=1)
+    """Of Jain's index; only a loss of fairness fails."""
+    loss: float = Field(default=0.0001, ge=0, le=1)
+    """Fraction of the packets sent; only more loss fails."""
+
+
 class DistillOptions(_Strict):
     """Limits of the student (RL-CC section 6.1: up to 10 trees of depth 4) and how it is found."""
 
@@ -58,14 +76,29 @@ class DistillOptions(_Strict):
     """How many candidate thresholds a feature has."""
     window: int | None = Field(default=None, ge=1, le=16)
     """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
-    rounds: int = Field(default=3, ge=0, le=50)
-    """DAgger rounds after the first fit: the student drives, the teacher labels."""
+    rounds: int = Field(default=6, ge=0, le=50)
+    """DAgger rounds after the first fit, at most: the student drives, the teacher labels."""
+    patience: int = Field(default=3, ge=1, le=50)
+    """Rounds that may go by without a student closer to its teacher, beyond the noise; then there are no more."""
+    compare_in: Scenarios | None = None
+    """Networks in which each round's student is set beside its teacher; those of the rollouts where left out."""
+    compare_window: tuple[DurationPs, DurationPs] = WINDOW_PS
+    """What of their time is measured, from the start of a run; by default what the gate measures."""
     rows: int = Field(default=20_000, ge=100, le=10_000_000)
     """Decisions sampled of each run."""
     learning_rate: list[Step] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
     """Boosting step sizes tried; the best on held-out decisions is kept."""
     ridge: float = Field(default=1e-4, ge=0)
     """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""
+
+    @model_validator(mode="after")
+    def _measurable(self) -> "DistillOptions":
+        begin, end = self.compare_window
+        if not 0 <= begin < end:
+            raise ValueError(
+                f"compare_window begins at {begin} ps and ends at {end} ps; give an end after its beginning"
+            )
+        return self
 
     @model_validator(mode="after")
     def _solvable(self) -> "DistillOptions":

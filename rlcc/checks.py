@@ -3,11 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from distill.options import Tolerance
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.profile import Limits
+from netsim.comparison import difference
 from rlcc.closed_loop import Outcome
-from rlcc.recipe import GateOptions, Match, Sizes, Tolerance
+from rlcc.recipe import GateOptions, Match, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check
 from spec.program import Program
@@ -193,17 +195,19 @@ def _side_by_side(teacher: Outcome, student: Outcome, allowed: Tolerance) -> lis
         name = f"{teacher.scenario} {name}"
         return Check(group="network", name=name, value=value, limit=limit, passed=passed, file=STUDENT_NAME)
 
-    def pairs(name: str) -> NDArray[np.float64]:
-        return np.array([[s[name], s[name] - t[name]] for s, t in zip(student.metrics, teacher.metrics, strict=True)])
+    apart = [difference(s, t) for s, t in zip(student.metrics, teacher.metrics, strict=True)]
+
+    def pairs(metric: str, name: str) -> NDArray[np.float64]:
+        """[seeds, 2]: the student's value, and its difference from the teacher's."""
+        return np.array([[s[metric], getattr(d, name)] for s, d in zip(student.metrics, apart, strict=True)])
 
     def worst(found: NDArray[np.float64], badness: NDArray[np.float64]) -> tuple[float, float]:
         """The seed that is furthest off; one that is NaN before all others."""
         value, more = found[int(np.argmax(np.where(np.isnan(badness), np.inf, badness)))]
         return float(value), float(more)
 
-    goodput, jain, loss, latency = pairs("goodput"), pairs("jain"), pairs("loss"), pairs("latency_mean_us")
-    base = latency[:, 0] - latency[:, 1]
-    latency[:, 1] = np.divide(latency[:, 1], base, out=np.full_like(base, np.nan), where=base > 0)
+    goodput, latency = pairs("goodput", "goodput"), pairs("latency_mean_us", "latency")
+    jain, loss = pairs("jain", "fairness"), pairs("loss", "loss")
     g, more_g = worst(goodput, np.abs(goodput[:, 1]))
     t, more_t = worst(latency, np.abs(latency[:, 1]))
     j, more_j = worst(jain, -jain[:, 1])

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from codegen.choose import Limits
 from codegen.lower import Options, check
-from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
+from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds, Tolerance
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from spec.documents import load_toml
 from spec.errors import InputError
@@ -63,22 +63,6 @@ class EmulateOptions(_Strict):
     profile: str = "ibex-small"
     compiler: Literal["clang", "gcc"] = "clang"
     optimise: str = "-O2"
-
-
-class Tolerance(_Strict):
-    """How far the student may fall behind its teacher in the network, with every seed.
-
-    RL-CC Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees.
-    """
-
-    goodput: float = Field(default=0.01, ge=0, le=1)
-    """Fraction of line rate, either way."""
-    latency: float = Field(default=0.02, ge=0, le=1)
-    """Relative, of the mean packet latency, either way: a student that decides otherwise is not its teacher."""
-    fairness: float = Field(default=0.1, ge=0, le=1)
-    """Of Jain's index; only a loss of fairness fails."""
-    loss: float = Field(default=0.0001, ge=0, le=1)
-    """Fraction of the packets sent; only more loss fails."""
 
 
 class Match(_Strict):

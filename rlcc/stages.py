@@ -4,6 +4,7 @@ Imports of what a stage alone needs stand inside it: emit, emulate and gate must
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,11 +54,28 @@ def distill(
     chosen = report["rounds"][report["chosen"]]
     figures += [
         f"{len(ensemble.trees)} trees of depth <= {ensemble.depth}, {thresholds} thresholds",
-        f"best of {options.rounds} DAgger rounds: {chosen['round']}",
+        f"best of {len(report['rounds']) - 1} DAgger rounds: {chosen['round']}",
         f"rmse {chosen['rmse']:.5f}",
-        f"RTT and throughput off the teacher's by {chosen['mismatch']:.2%} at most",
+        _off(chosen["distance"], report["noise"]),
         f"= CatBoost on {report['checked_points']:,} points",
     ]
+
+
+WORDS = {
+    "goodput": "goodput off the teacher's by {:.2%} of line rate",
+    "latency": "mean latency off the teacher's by {:.2%}",
+    "fairness": "Jain fairness below the teacher's by {:.4f}",
+    "loss": "loss over the teacher's by {:.4%}",
+}
+
+
+def _off(distance: dict[str, Any], noise: dict[str, Any]) -> str:
+    """Where the student's network is furthest from its teacher's, and how that compares with the teacher's noise."""
+    if distance["of_tolerance"] is None:
+        return f"{distance['metric']} in {distance['scenario']} could not be measured"
+    times = distance["of_tolerance"] / noise["of_tolerance"] if noise["of_tolerance"] else float("inf")
+    off = WORDS[distance["metric"]].format(abs(distance["value"]))
+    return f"{off} at most, in {distance['scenario']}, {times:.1f} times the teacher's own noise"
 
 
 def emit(

@@ -22,7 +22,14 @@ DEFAULT = DistillOptions()
 @click.option("--depth", type=int, default=DEFAULT.depth, show_default=True, help="At most this deep.")
 @click.option("--borders", type=int, default=DEFAULT.borders, show_default=True, help="Candidate thresholds a feature.")
 @click.option("--window", type=int, help="Decisions the student looks at. [default: the teacher's window]")
-@click.option("--rounds", type=int, default=DEFAULT.rounds, show_default=True, help="DAgger rounds.")
+@click.option("--rounds", type=int, default=DEFAULT.rounds, show_default=True, help="DAgger rounds, at most.")
+@click.option(
+    "--patience",
+    type=int,
+    default=DEFAULT.patience,
+    show_default=True,
+    help="Rounds without a closer student, then no more.",
+)
 @click.option("--rows", type=int, default=DEFAULT.rows, show_default=True, help="Decisions sampled of each run.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @out_option

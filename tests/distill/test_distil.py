@@ -9,6 +9,7 @@ import pytest
 from catboost import CatBoostRegressor
 
 from distill import dataset, distil, quantise, rollout
+from distill.closeness import Distance
 from distill.dataset import join
 from distill.options import DistillOptions, RolloutOptions
 from netsim import simulate
@@ -149,7 +150,8 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
     weights |= {name: np.zeros(16, np.float32) for name in ("lstm.bias_ih", "lstm.bias_hh")}
     teacher = make_teacher(policy, weights, "the test")
     network = RolloutOptions.model_validate({"scenarios": ["many-to-one:2", "many-to-one:8"], "duration": "15 ms"})
-    options = DistillOptions(trees=4, depth=3, rounds=1, rows=2000, window=4, learning_rate=[0.4])
+    limits = {"trees": 4, "depth": 3, "rounds": 1, "rows": 2000, "window": 4, "learning_rate": [0.4]}
+    options = DistillOptions.model_validate(limits | {"compare_window": ["5 ms", "15 ms"]})
     runs = rollout.collect(rollout.teacher_policy(teacher), network)
     fitted = distil.distil(teacher, runs, options, network, seed=1)
     distil.save(fitted, "0" * 64, tmp_path / "student", seed=1)
@@ -187,8 +189,8 @@ def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, ru
     report = fitted.student.report
     assert DistillOptions.model_validate(report["options"]) == small
     assert [r["round"] for r in report["rounds"]] == [0, 1]
-    assert report["chosen"] == min((0, 1), key=lambda number: report["rounds"][number]["mismatch"])
-    assert all(r["mismatch"] >= 0 and r["decisions"] > 0 for r in report["rounds"])
+    assert all(r["distance"]["of_tolerance"] > 0 and r["decisions"] > 0 for r in report["rounds"])
+    assert report["noise"]["of_tolerance"] >= 0
     assert 0 < report["greatest_error"] <= report["declared_error"] == 2.5 / 2**16
     labels = join(dataset.label(runs, teacher, fitted.student.observation, rows=small.rows, seed=1))
     spread = np.sqrt(np.average((labels.y - np.average(labels.y, weights=labels.weight)) ** 2, weights=labels.weight))
@@ -199,13 +201,25 @@ def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, ru
     "change",
     [
         *({"trees": 0}, {"trees": 201}, {"depth": 0}, {"depth": 9}, {"borders": 0}, {"window": 17}, {"rounds": -1}),
-        *({"rows": 0}, {"learning_rate": []}, {"learning_rate": [0.0]}, {"learning_rate": [float("nan")]}),
+        *(
+            {"rows": 0},
+            {"patience": 0},
+            {"compare_in": []},
+            {"learning_rate": []},
+            {"learning_rate": [0.0]},
+            {"learning_rate": [float("nan")]},
+        ),
         *({"ridge": -1.0}, {"ridge": float("inf")}, {"leafs": 3}),
     ],
 )
 def test_options_out_of_range_are_one_sentence(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"^here: {next(iter(change))}"):
         validate(DistillOptions, change, "here")
+
+
+def test_a_window_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(InputError, match="compare_window begins at 2000000000 ps and ends at 1000000000 ps; give"):
+        validate(DistillOptions, {"compare_window": ["2 ms", "1 ms"]}, "here")
 
 
 def test_more_leaves_than_can_be_solved_for_are_refused_in_one_sentence() -> None:
@@ -215,9 +229,8 @@ def test_more_leaves_than_can_be_solved_for_are_refused_in_one_sentence() -> Non
     assert "\n" not in str(no.value)
 
 
-def test_the_student_that_comes_closest_in_the_network_is_kept(
-    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def watched(monkeypatch: pytest.MonkeyPatch, distances: list[float]) -> list[Any]:
+    """Every student that is fitted; its network is as far off as is said here, and the teacher from itself by 0.1."""
     students: list[Any] = []
     fit = distil._fit
 
@@ -225,23 +238,46 @@ def test_the_student_that_comes_closest_in_the_network_is_kept(
         students.append(fit(*rest))
         return students[-1]
 
-    told = iter((0.3, 0.1, 0.2))
+    told = iter([0.1, *distances])  # the teacher's noise is measured first
     monkeypatch.setattr(distil, "_fit", watched_fit)
-    monkeypatch.setattr(distil, "mismatch", lambda driven, teacher: next(told))
+    monkeypatch.setattr(distil, "distance", lambda *_: Distance("many-to-one:2", "latency", 0.0, next(told)))
+    return students
+
+
+def test_the_student_that_comes_closest_in_the_network_is_kept(
+    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    students = watched(monkeypatch, [3.0, 1.0, 2.0])
     kept = distil.distil(teacher, runs, small.model_copy(update={"rounds": 2}), network, seed=1)
     assert kept.student.report["chosen"] == 1
     assert kept.student.ensemble == students[1].student.ensemble
+    assert [r["distance"]["of_tolerance"] for r in kept.student.report["rounds"]] == [3.0, 1.0, 2.0]
+    assert kept.student.report["noise"]["of_tolerance"] == 0.1
 
 
-def test_mismatch_is_the_worst_networks(runs: Any) -> None:
-    assert distil.mismatch(runs, runs) == 0.0
+def test_rounds_end_before_their_limit_when_none_comes_closer(
+    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    students = watched(monkeypatch, [3.0, 1.0, 0.95, 2.0, 0.1])
+    options = small.model_copy(update={"rounds": 4, "patience": 2})
+    kept = distil.distil(teacher, runs, options, network, seed=1)
+    assert len(students) == len(kept.student.report["rounds"]) == 4
+    assert kept.student.report["chosen"] in (1, 2)
 
-    def slower(run: rollout.Run, by: int) -> rollout.Run:
-        columns = dict(run.trajectories.columns)
-        columns["response_ns"] = columns["request_sent_ns"] + np.uint32(by) * (
-            columns["response_ns"] - columns["request_sent_ns"]
-        )
-        return replace(run, trajectories=replace(run.trajectories, columns=columns))
 
-    assert distil.mismatch([slower(runs[0], 2), *runs[1:]], runs) == pytest.approx(1.0)
-    assert distil.mismatch([*runs[:-1], slower(runs[-1], 3)], runs) == pytest.approx(2.0)
+def test_each_round_has_seeds_of_its_own_for_student_and_teacher(
+    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[list[int]] = []
+    drive = distil.side_by_side
+
+    def watched_drive(student: Any, original: Any, networks: Any, seeds: list[int]) -> Any:
+        driven, beside = drive(student, original, networks, seeds)
+        assert {run.seed for run in driven.runs} == set(seeds)
+        assert list(driven.metrics) == list(beside.metrics) == [(n, s) for n in networks.compare for s in seeds]
+        used.append(seeds)
+        return driven, beside
+
+    monkeypatch.setattr(distil, "side_by_side", watched_drive)
+    distil.distil(teacher, runs, small, network, seed=1)
+    assert used == [[1001], [2001]]

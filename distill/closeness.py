@@ -1,0 +1,84 @@
+"""How close a student's network is to its teacher's, by what the gate judges, and which round's student to keep.
+
+Teacher and student run in the same networks with the same seeds (distill.driving). Even the teacher, deciding 10 ns
+later, is off its own network: queues are chaotic. That is the noise; no student is preferred for less.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, isnan
+from typing import Any
+
+from distill.options import Tolerance
+from netsim.comparison import difference
+
+Metrics = Mapping[str, float]
+Place = tuple[str, int]
+"""A scenario and a seed."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The metric, in the network, in which a policy is furthest off: ``value`` as in ``Difference``, ``of_tolerance``
+    how many times what the gate allows by default."""
+
+    scenario: str
+    metric: str
+    value: float
+    of_tolerance: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; what could not be measured is null."""
+        numbers = {"value": round(self.value, 6), "of_tolerance": round(self.of_tolerance, 4)}
+        return vars(self) | {name: number if isfinite(number) else None for name, number in numbers.items()}
+
+
+@dataclass(frozen=True)
+class Round:
+    """One fit: on how many decisions, how far the student's actions are off there and in the states that it then ran
+    into itself (root mean square), and how far its network is off."""
+
+    decisions: int
+    fit_rmse: float
+    rmse: float
+    distance: Distance
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {"distance": self.distance.to_json()}
+
+
+def distance(metrics: Mapping[Place, Metrics], reference: Mapping[Place, Metrics]) -> Distance:
+    """Over all networks, each by itself: a mean would hide the one that is off."""
+    found = [_furthest(place[0], metrics[place], reference[place]) for place in reference]
+    return max(found, key=lambda each: each.of_tolerance)
+
+
+def _furthest(scenario: str, metrics: Metrics, reference: Metrics) -> Distance:
+    """As the gate has it: goodput and latency either way, fairness and loss where they are worse. What cannot be
+    measured of the reference is left out; what then cannot be measured of the other is endlessly far off."""
+    apart, itself, allowed = difference(metrics, reference), difference(reference, reference), Tolerance()
+    worse = {
+        "goodput": abs(apart.goodput) / allowed.goodput,
+        "latency": abs(apart.latency) / allowed.latency,
+        "fairness": -apart.fairness / allowed.fairness,
+        "loss": apart.loss / allowed.loss,
+    }
+    times = {name: inf if isnan(value) else value for name, value in worse.items() if not isnan(getattr(itself, name))}
+    metric = max(times, key=lambda name: times[name])
+    return Distance(scenario, metric, getattr(apart, metric), times[metric])
+
+
+def choose(rounds: Sequence[Round], noise: Distance) -> int:
+    """The round to keep: of those that are no further off than the closest and the noise, the one with the least action
+    error; of equals the earliest."""
+    closest = min(each.distance.of_tolerance for each in rounds)
+    level = [n for n, each in enumerate(rounds) if each.distance.of_tolerance <= closest + noise.of_tolerance]
+    return min(level, key=lambda n: rounds[n].rmse)
+
+
+def pays(rounds: Sequence[Round], noise: Distance, patience: int) -> bool:
+    """Whether the last ``patience`` rounds brought a student closer than all before them, beyond the noise."""
+    if len(rounds) <= patience:
+        return True
+    before, late = ([each.distance.of_tolerance for each in part] for part in (rounds[:-patience], rounds[-patience:]))
+    return min(late) < min(before) - noise.of_tolerance

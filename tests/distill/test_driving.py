@@ -1,0 +1,80 @@
+"""Student and teacher in the same networks: what is recorded, what is measured, and that a draw is not a difference."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from distill import rollout
+from distill.closeness import distance
+from distill.driving import Networks, later_self, side_by_side
+from distill.options import DistillOptions, RolloutOptions
+from netsim import simulate
+from netsim.network import MS
+
+DRAWN = Networks(["all-to-all:4"], 2 * MS, ["all-to-all:4", "many-to-one:8"], (1 * MS, 3 * MS), 900_000)
+
+
+def test_a_teacher_beside_itself_is_not_off(teacher: Any) -> None:
+    """Who talks to whom is drawn: with other seeds the teacher itself is off by some per cent."""
+    policy = rollout.teacher_policy(teacher)
+    driven, beside = side_by_side(policy, policy, DRAWN, [1, 2])
+    assert distance(driven.metrics, beside.metrics).of_tolerance == 0.0
+    _, others = side_by_side(policy, policy, DRAWN, [3, 4])
+    drawn = {(name, seed - 2): metrics for (name, seed), metrics in others.metrics.items()}
+    assert distance(drawn, beside.metrics).of_tolerance > 0.1
+
+
+@pytest.mark.parametrize(
+    "window", [(1 * MS, 3 * MS), (2 * MS, 3 * MS), (0, 1 * MS), (1 * MS, 2 * MS), (3 * MS, 4 * MS)]
+)
+def test_what_is_recorded_and_measured_is_what_two_runs_would_give(teacher: Any, window: tuple[int, int]) -> None:
+    policy = rollout.teacher_policy(teacher)
+    networks = Networks(["many-to-one:8"], 2 * MS, ["many-to-one:8", "many-to-one:2"], window, 900_000)
+    driven, beside = side_by_side(policy, policy, networks, [5])
+    options = RolloutOptions.model_validate({"scenarios": ["many-to-one:8"], "seeds": [5], "duration": "2 ms"})
+    (expected,) = rollout.collect(policy, options)
+    (found,) = driven.runs
+    assert (found.scenario, found.seed) == ("many-to-one:8", 5)
+    for name, column in expected.trajectories.columns.items():
+        assert np.array_equal(found.trajectories.columns[name], column), name
+    assert not beside.runs
+    assert list(driven.metrics) == list(beside.metrics) == [("many-to-one:8", 5), ("many-to-one:2", 5)]
+    alone = simulate("many-to-one:2", policy, seed=5, duration_ps=4 * MS, window_ps=window)
+    for name, value in alone.metrics.items():
+        assert driven.metrics["many-to-one:2", 5][name] == pytest.approx(value, nan_ok=True, abs=0), name
+
+
+def test_only_what_is_compared_is_measured(teacher: Any) -> None:
+    policy = rollout.teacher_policy(teacher)
+    networks = Networks(["many-to-one:2"], 1 * MS, ["many-to-one:8"], (0, 1 * MS), 900_000)
+    driven, _ = side_by_side(policy, policy, networks, [1])
+    assert [run.scenario for run in driven.runs] == ["many-to-one:2"]
+    assert list(driven.metrics) == [("many-to-one:8", 1)]
+
+
+def test_a_teacher_ten_nanoseconds_later_is_a_little_off_itself(teacher: Any) -> None:
+    policy = rollout.teacher_policy(teacher)
+    networks = Networks([], 0, ["many-to-one:64"], (1 * MS, 3 * MS), 900_000)
+    _, beside = side_by_side(policy, policy, networks, [1])
+    assert 0 < distance(later_self(policy, networks, [1]).metrics, beside.metrics).of_tolerance < 1
+
+
+def test_how_many_run_at_once_changes_nothing(teacher: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, found = rollout.teacher_policy(teacher), []
+    for cores in ("1", "4"):
+        monkeypatch.setenv("PYTHON_CPU_COUNT", cores)
+        found.append(side_by_side(policy, policy, DRAWN, [1, 2]))
+    (few, _), (many, _) = found
+    assert few.metrics.keys() == many.metrics.keys()
+    assert distance(many.metrics, few.metrics).of_tolerance == 0.0
+    for a, b in zip(few.runs, many.runs, strict=True):
+        assert all(
+            np.array_equal(a.trajectories.columns[name], b.trajectories.columns[name])
+            for name in a.trajectories.columns
+        )
+
+
+def test_networks_are_those_of_the_rollouts_unless_others_are_given(network: RolloutOptions) -> None:
+    assert Networks.of(DistillOptions(), network).compare == network.scenarios
+    assert Networks.of(DistillOptions(compare_in=["many-to-one:4"]), network).compare == ["many-to-one:4"]
