@@ -85,7 +85,10 @@ def certify(
 def _prove(built: Built, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:
     """The proof, and the cuts that the checker needs: where all, or nearly all, paths become one."""
     start = time.monotonic()
-    run, failures = attempt(built.image, built.program, built.firmware.layouts, built.engine, model, Limits())
+    firmware = built.firmware
+    run, failures = attempt(
+        built.image, built.program, firmware.layouts, built.engine, model, Limits(), firmware.vectors
+    )
     worst = None if failures else run.worst()
     proof = run.proof(failures, worst, time.monotonic() - start)
     meetings = run.joiner.meetings[1:] if run.joiner and not failures else []

@@ -13,10 +13,10 @@ import numpy as np
 
 from emulator.objects import Image
 from emulator.profile import Profile
-from emulator.vectors import Layout
+from emulator.vectors import Layout, Vectors
 from spec.program import Program
 from verify.arguments import structures
-from verify.concrete import Example, Runner
+from verify.concrete import Example, Outcome, Runner
 from verify.costs import CycleModel, cycle_model
 from verify.equality import Difference, Returns
 from verify.expressions import UNKNOWN
@@ -26,6 +26,7 @@ from verify.inputs import example_of, input_writer
 from verify.joins import Joiner, Meeting
 from verify.lanes import Lanes
 from verify.machine import IllegalInstruction, decode_image
+from verify.refute import INPUTS, refute
 from verify.simulate import walk
 from verify.solve import Answer, Solvers
 from verify.specialise import Cuts, View
@@ -33,17 +34,18 @@ from verify.state import State
 from verify.worst import Worst, worst_case
 
 ENTRY = "rlcc_decide"
-TRIES = 500  # random inputs, where no solver finds one that the code gets wrong
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up. Above ``cells`` lanes partial sums are joined; above ``lanes`` there is no proof."""
+    """When to give up. Above ``cells`` lanes partial sums are joined; above ``lanes`` there is no proof. ``inputs`` are
+    combined and run before anything is proved."""
 
     cells: int = 20_000
     lanes: int = 400_000
     solver_seconds: float = 20.0
     worst_seconds: float = 60.0
+    inputs: int = INPUTS
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,14 @@ def prove(
     *,
     model: CycleModel | None = None,
     limits: Limits | None = None,
+    vectors: Vectors | None = None,
 ) -> Proof:
-    """Prove equality, safety and the worst case of ``rlcc_decide`` in a linked program."""
+    """Prove equality, safety and the worst case of ``rlcc_decide`` in a linked program.
+
+    ``vectors``: inputs that are run among others, to see at once whether there is anything to prove.
+    """
     limits, start = limits or Limits(), time.monotonic()
-    run, failures = attempt(image, program, layouts, profile, model or cycle_model(profile), limits)
+    run, failures = attempt(image, program, layouts, profile, model or cycle_model(profile), limits, vectors)
     worst = None if failures else run.worst()
     return run.proof(failures, worst, time.monotonic() - start)
 
@@ -99,12 +105,15 @@ def attempt(
     profile: Profile,
     model: CycleModel,
     limits: Limits,
+    vectors: Vectors | None = None,
 ) -> tuple["Run", list[Failure]]:
-    """Equality and safety: first with lanes joined freely, then carefully, where the first leaves open what holds."""
+    """Equality and safety: first a search for an input that goes wrong; then the proof with lanes joined freely, and
+    carefully, where the first leaves open what holds."""
     run = Run(image, program, layouts, profile, model, limits)
-    failures = run.execute()
-    if failures:
-        failures[0] = run.run_randomly(failures[0])
+    failures = run.search(vectors) or run.execute()
+    if run.fault:
+        failures = failures or [Failure("not-proved", image.symbols[ENTRY], "an input goes where the proof did not")]
+        failures[0] = refuted(failures[0], *run.fault)
     if not failures or failures[0].example or not run.returns.failed:
         return run, failures
     again = Run(image, program, layouts, profile, model, limits, careful=True)
@@ -113,12 +122,12 @@ def attempt(
     return run, [run.solved(failures[0]), *failures[1:]]
 
 
-def refuted(failure: Failure, example: Example, text: str) -> Failure:
+def refuted(failure: Failure, example: Example, outcome: Outcome) -> Failure:
     """A failure with an input that shows it; what was only not proved is wrong then."""
     kind = failure.kind
-    if kind == "not-proved":
-        kind = "wrong-result" if text.startswith("return ") else "wrong-context"
-    return replace(failure, kind=kind, example=example, shown=text)
+    if kind == "not-proved" and outcome.cycles is not None:
+        kind = "wrong-result" if outcome.text.startswith("return ") else "wrong-context"
+    return replace(failure, kind=kind, example=example, shown=outcome.text)
 
 
 class Run:
@@ -145,7 +154,23 @@ class Run:
         self.graph: Graph | None = None
         self.joiner: Joiner | None = None
         self.ends: list[tuple[int, Lanes]] = []
+        self.fault: tuple[Example, Outcome] | None = None
         self.stack = self.most = self.instructions = self.returned = 0
+
+    def search(self, vectors: Vectors | None) -> list[Failure]:
+        """What an input that was run shows to be wrong. One that the code faults at waits for the proof to name it."""
+        entry = self.image.symbols[ENTRY]
+        try:
+            build_graph(decode_image(self.image), entry)  # what loops or is no code is not run
+            found = refute(self.runner(), vectors, count=self.limits.inputs)
+        except (IllegalInstruction, Refused):
+            return []
+        if found is None:
+            return []
+        if found[1].cycles is None:
+            self.fault = found
+            return []
+        return [refuted(Failure("not-proved", entry, found[1].text), *found)]
 
     def execute(self) -> list[Failure]:
         try:
@@ -185,14 +210,6 @@ class Run:
     def runner(self) -> Runner:
         return Runner(self.image, self.program, self.layouts, self.profile, self.model, ENTRY)
 
-    def run_randomly(self, failure: Failure) -> Failure:
-        """The failure with an input for which the code goes wrong, if a random one does."""
-        try:
-            found = self.runner().search(TRIES)
-        except IllegalInstruction:
-            return failure
-        return refuted(failure, *found) if found else failure
-
     def solved(self, failure: Failure) -> Failure:
         """The failure with an input that a solver finds and the code gets wrong, if there is one."""
         for difference in sorted(self.returns.failed, key=lambda d: d.bits):  # those without a product first
@@ -200,7 +217,7 @@ class Run:
             if example is not None:
                 outcome = self.runner().run(example)
                 if not outcome.equal:
-                    return refuted(failure, example, outcome.text)
+                    return refuted(failure, example, outcome)
         return failure
 
     def _input(self, d: Difference) -> Example | None:
