@@ -235,7 +235,7 @@ def _library(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
-        raise Absent(f"{name} is not installed: make bench-codegen installs it ({error})") from None
+        raise Absent(f"{name} is not installed: make setup-exporters ({error})") from None
 
 
 def _squeezed(values: NDArray[Any]) -> NDArray[Any]:

@@ -104,8 +104,9 @@ def _models() -> str:
 
 
 def _rows(found: Found) -> str:
-    counts = sorted({(len(c.rows.table), c.rows.edges) for c in found.cases})
-    return " or ".join(f"{n} rows, {edges} of them edge rows" for n, edges in counts)
+    counts = sorted(len(c.rows.table) for c in found.cases)
+    span = f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+    return f"{span} rows of a model, all but {RANDOM} of them edge rows"
 
 
 def _compared(found: Found) -> str:

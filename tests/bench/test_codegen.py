@@ -372,7 +372,7 @@ def test_a_missing_package_is_said_and_the_others_go_on(
     monkeypatch.setattr(command, "cells", lambda _: None)
     found = command.compare(SEED, tmp_path, tmp_path, Console(stderr=True, width=200))
     said = capsys.readouterr().err
-    assert "m2cgen is not installed: make bench-codegen installs it" in said
+    assert "m2cgen is not installed: make setup-exporters" in said
     assert "no student in" in said
     text = page.write(found, SEED)
     assert "- m2cgen is left out" in text
