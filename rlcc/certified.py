@@ -13,7 +13,8 @@ from spec.documents import read_bytes
 from spec.errors import InputError
 from spec.manifest import opened, sha256
 from verify.certificate import Certificate, read_certificate
-from verify.check.recheck import Progress, calibrated_again, rebuilt, recheck
+from verify.check.boundary import checked
+from verify.check.recheck import Progress
 from verify.check.refused import Refused
 from verify.costs import cycle_model
 
@@ -71,14 +72,12 @@ def certified(
         return Certified(_check("there is none", passed=False, detail=f"prove the firmware: {how}"), None)
     try:
         certificate = read_certificate(path)
-        wrong = _of_another(certificate, engine)
+        wrong = of_another(certificate, engine.profile, engine.compiler, engine.optimise)
         if wrong:
             return Certified(_check(wrong, passed=False, detail=f"prove the firmware again: {how}"), None)
         parts = _deciding(firmware, path, engine)
         if not before.holds("certificate", parts):
-            built = rebuilt(certificate, firmware)
-            recheck(certificate, built, progress=progress)
-            calibrated_again(certificate, built, progress)
+            checked(certificate, firmware, progress=progress)
             before.keep("certificate", parts)
     except (Refused, InputError) as error:
         return Certified(_check(str(error), passed=False, detail=f"prove the firmware again: {how}"), None)
@@ -97,12 +96,15 @@ def _deciding(firmware: Path, path: Path, engine: EmulateOptions) -> dict[str, o
     }
 
 
-def _of_another(certificate: Certificate, engine: EmulateOptions) -> str:
-    subject = certificate.subject
-    if certificate.engine.profile != load_profile(engine.profile).meaning():
-        return f"it is of the engine {certificate.engine.profile.get('name')}, not of what {engine.profile} is here"
-    if (subject.compiler, subject.flags[-1:]) != (engine.compiler, [engine.optimise]):
-        return f"it is of {subject.compiler} {' '.join(subject.flags[-1:])}, not of {engine.compiler} {engine.optimise}"
+def of_another(certificate: Certificate, profile: str | None, compiler: str | None, optimise: str | None) -> str:
+    """How a certificate is of another engine, compiler or level than asked for (None: any will do); else empty."""
+    subject, engine = certificate.subject, certificate.engine.profile
+    if profile is not None and engine != load_profile(profile).meaning():
+        return f"it is of the engine {str(engine.get('name'))[:80]!r}, not of what {profile} is here"
+    level = subject.flags[-1]
+    if compiler not in (None, subject.compiler) or optimise not in (None, level):
+        asked = " ".join(part for part in (compiler, optimise) if part)
+        return f"it is of {subject.compiler[:80]!r} {level[:80]!r}, not of {asked}"
     return ""
 
 

@@ -11,5 +11,10 @@ class InputError(Exception):
     """
 
     def __init__(self, message: str) -> None:
-        shown = "".join(c if c.isprintable() else " " for c in message)
-        super().__init__(shown if len(shown) <= LONGEST else shown[: LONGEST - 4] + " ...")
+        super().__init__(one_line(message))
+
+
+def one_line(message: str) -> str:
+    """Printable characters alone, not too many."""
+    shown = "".join(c if c.isprintable() else " " for c in message[: LONGEST + 1])
+    return shown if len(shown) <= LONGEST else shown[: LONGEST - 4] + " ..."

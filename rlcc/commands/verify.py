@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from rich.markup import escape
 from rich.table import Table
 
-from rlcc.console import Figures, Progress, console, stage
+from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
@@ -18,7 +18,9 @@ from spec.documents import validate
 from spec.errors import InputError
 
 if TYPE_CHECKING:
+    from verify.certificate import Certificate
     from verify.certify import Verification
+    from verify.check.recheck import Recheck
 
 DEFAULT = EmulateOptions()
 SOLVERS = ("bitwuzla", "cvc5")
@@ -33,6 +35,7 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
 @foreign_option
+@click.option("--time-limit", type=click.IntRange(1), default=1800, show_default=True, help="Of --check: seconds.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -44,21 +47,27 @@ def command(
     certificate: Path | None,
     solver: str,
     foreign: bool,
+    time_limit: int,
 ) -> int:
     """Prove that the machine code of FIRMWARE computes its decision program for all inputs, safely, and how long it
     takes at most.
 
-    Exit code 0: proved (or the certificate holds); 1: refuted or not proved; 2: could not run.
+    --check takes engine, compiler and level from the certificate and prints them; where --profile, --compiler or
+    --optimise is given as well, a certificate of another is refused.
+
+    Exit code 0: proved (or the certificate holds); 1: refuted or not proved (or the certificate is refused); 2: could
+    not run.
     """
     said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if certificate is not None:
-        if said & {"profile", "compiler", "optimise", "out"}:
-            raise InputError("--check takes engine and compiler from the certificate; leave out all but --solver")
+        if out is not None:
+            raise InputError("--check writes nothing; leave out --out")
         check_emitted([firmware], foreign=foreign)
-        with stage("verify") as (figures, progress):
-            return _check(certificate, firmware, solver, figures, progress)
-    if "solver" in said:
-        raise InputError("--solver is for --check; the proof asks bitwuzla and z3")
+        given = {"profile": profile, "compiler": compiler, "optimise": optimise}
+        asked = {name: value if name in said else None for name, value in given.items()}
+        return _check(certificate, firmware, asked, solver, time_limit)
+    if said & {"solver", "time_limit"}:
+        raise InputError("--solver and --time-limit are for --check; the proof asks bitwuzla and z3")
     _writable(out, firmware)
     check_emitted([firmware], foreign=foreign)
     given = {"profile": profile, "compiler": compiler, "optimise": optimise}
@@ -136,21 +145,34 @@ def _outcome(returned: int, flow: dict[str, int]) -> str:
     return " ".join([f"returns {returned},", *(f"flow.{name}={value}" for name, value in flow.items())])
 
 
-def _check(path: Path, firmware: Path, solver: str, figures: Figures, progress: Progress) -> int:
+def _check(path: Path, firmware: Path, asked: dict[str, str | None], solver: str, seconds: int) -> int:
+    """Check a certificate again, and say what it is of."""
+    from rlcc.certified import of_another
     from verify.certificate import read_certificate
-    from verify.check.recheck import calibrated_again, rebuilt, recheck
+    from verify.check.boundary import Limits, checked
     from verify.check.refused import Refused
 
     certificate = read_certificate(path)
-    built = rebuilt(certificate, firmware)
-    try:
-        found = recheck(certificate, built, solver=solver, progress=progress)
-        calibrated_again(certificate, built, progress)
-    except Refused as error:
-        figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
-        return 1
-    worst = certificate.claims.worst_case
-    cycles = f"{worst.cycles} cycles {'exactly' if worst.exact is not None else 'at most'}"
-    figures.append(f"certificate {certificate.hash[:12]} holds: equal, safe, {found.stack_bytes} B stack, {cycles}")
-    figures.append(f"{found.paths} paths, {found.questions} questions to {solver}")
+    with stage("verify") as (figures, progress):
+        try:
+            if wrong := of_another(certificate, **asked):
+                raise Refused(wrong)
+            found = checked(certificate, firmware, solver=solver, progress=progress, limits=Limits(seconds))
+        except Refused as error:
+            figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
+            return 1
+        worst = certificate.claims.worst_case
+        cycles = f"{worst.cycles} cycles {'exactly' if worst.exact is not None else 'at most'}"
+        figures.append(f"certificate {certificate.hash[:12]} holds: equal, safe, {found.stack_bytes} B stack, {cycles}")
+        figures.append(f"{found.paths} paths, {found.questions} questions to {solver}")
+    _print_subject(certificate, found)
     return 0
+
+
+def _print_subject(certificate: Certificate, found: Recheck) -> None:
+    """What was certified: engine, compiler, level, image; all of it compared with what is here."""
+    subject = certificate.subject
+    click.echo(f"engine    {found.engine}, profile {found.profile_hash}, {certificate.engine.core}")
+    click.echo(f"compiler  {subject.compiler} {subject.flags[-1]}, {subject.compiler_version}")
+    click.echo(f"image     {subject.image}")
+    click.echo(f"firmware  {subject.firmware}")

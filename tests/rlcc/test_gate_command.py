@@ -84,9 +84,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
 ) -> None:
     monkeypatch.setattr("rlcc.remembered.cache_folder", lambda: tmp_path / "cache")
     asked: list[str] = []
-    monkeypatch.setattr("rlcc.certified.rebuilt", lambda *_: asked.append("checked"))
-    monkeypatch.setattr("rlcc.certified.recheck", lambda *_, **__: None)
-    monkeypatch.setattr("rlcc.certified.calibrated_again", lambda *_: None)
+    monkeypatch.setattr("rlcc.certified.checked", lambda *_, **__: asked.append("checked"))
 
     def gated(*more: object) -> tuple[int, bool]:
         asked.clear()

@@ -10,7 +10,6 @@ from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
 from spec.ensemble import Ensemble
-from spec.errors import InputError
 from spec.program import Op, Program, ProgramBuilder, StateField
 from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.calibrate_programs import encode
@@ -211,7 +210,7 @@ def test_a_place_that_is_none_is_refused(place: str) -> None:
     ["", "(+ 1", "node.9999", "(frobnicate 1 2)", "(+ 1)", "1 2", "event.", "(and 1 2 3)", "--5", "²", "(+ 1 " * 3000],
 )
 def test_an_expression_that_cannot_be_read_is_one_sentence(text: str) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(Refused, match="cannot be read"):
         judge(None, changed(x5=text)).bound()
 
 

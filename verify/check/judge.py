@@ -6,6 +6,7 @@ is sound because every input follows some chain of such paths. The worst case is
 than the witness is impossible for all inputs.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,8 @@ from verify.costs import CycleModel
 from verify.machine import Instruction, decode_image
 
 SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
+REGISTER = re.compile(r"x([1-9]|[12][0-9]|3[01])")
+MEMORY = re.compile(r"(frame|flow)([+-][0-9]{1,6}):([124])")
 MOST_CHAINS = 20_000
 START = -1
 Key = tuple[int, Instruction | None]
@@ -307,17 +310,12 @@ class Judge:
 
 def place(location: str) -> tuple[str, int, int]:
     """("x", register, 4), ("frame", offset, bytes) or ("flow", offset, bytes) of a location's name."""
-    try:
-        if location.startswith("x"):
-            kind, at, size = "x", int(location[1:]), 4
-        else:
-            kind = location[: 5 if location.startswith("frame") else 4]
-            at, size = (int(part) for part in location[len(kind) :].split(":"))
-        if kind not in ("x", "frame", "flow") or size not in (1, 2, 4) or (kind == "x" and not 0 < at < 32):
-            raise ValueError
-    except ValueError:
-        raise Refused(f"{location!r} is no place that a value can be in") from None
-    return kind, at, size
+    register, memory = REGISTER.fullmatch(location), MEMORY.fullmatch(location)
+    if register:
+        return "x", int(register[1]), 4
+    if memory:
+        return memory[1], int(memory[2]), int(memory[3])
+    raise Refused(f"{location!r} is no place that a value can be in")
 
 
 def _location(lane: Lane, kind: str, at: int, size: int) -> Term | None:

@@ -45,7 +45,8 @@ class Oracle:
     def impossible(self, conditions: list[Term], known: "Known", multiply: bool = True) -> bool:
         """Whether no input satisfies all conditions, on a path where ``known`` bounds the factors of products."""
         wanted = sorted(set(conditions), key=lambda a: a.serial)
-        factors = {x for a in wanted for p in a.products for x in p.args}
+        # The solver bounds a product by its factors as they were before a shift, too.
+        factors = {x for a in wanted for p in a.products for f in p.args for x in (f, unshifted(f)[0])}
         key = (multiply, tuple(wanted), frozenset((x, known.span(x)) for x in factors))
         if key not in self._answers:
             self.asked += 1

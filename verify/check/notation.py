@@ -2,15 +2,17 @@
 
 import re
 
-from spec.errors import InputError
 from verify.check.meaning import Meaning, signs
+from verify.check.refused import Refused
 from verify.check.terms import Term, const, extract, ite, make, unshifted, var
 
 TOKEN = re.compile(r"\(|\)|[^\s()]+")
-NUMBER = re.compile(r"-?[0-9]+")
-NAME = re.compile(r"(node|tree|sum)\.([0-9]+)")
+NUMBER = re.compile(r"-?[0-9]{1,20}")
+NAME = re.compile(r"(node|tree|sum)\.([0-9]{1,9})")
 INPUT = re.compile(r"(event|params|flow|register|pointer)\.\w+")
 OPERATIONS = {"and": "bvand", "or": "bvor", "xor": "bvxor", "srl": "bvlshr", "sra": "bvashr", "sll": "bvshl"}
+MOST_CHARACTERS = 20_000
+"""Of one expression; rlcc's have less than a hundred."""
 QUESTIONS = {"sltu": "bvult", "slt": "bvslt", "eq": "="}
 
 
@@ -20,32 +22,26 @@ def names_in(text: str) -> set[str]:
 
 
 def evaluate(text: str, meaning: Meaning) -> Term:
-    """The word that an expression stands for."""
-    tokens = TOKEN.findall(text)
-    try:
-        word, rest = _parse(tokens, meaning, text)
-    except RecursionError:
-        raise _unreadable(text[:80]) from None
-    if rest:
+    """The word that an expression stands for. Refused where it is none, or longer than any that rlcc writes."""
+    if len(text) > MOST_CHARACTERS:
+        raise Refused(f"the certificate has an expression of {len(text)} characters, more than {MOST_CHARACTERS}")
+    open_: list[tuple[str, list[Term]]] = [("", [])]  # expressions that are not closed: operation, operands so far
+    tokens = iter(TOKEN.findall(text))
+    for token in tokens:
+        if token == "(":
+            open_.append((next(tokens, ""), []))
+            continue
+        if token == ")":
+            op, operands = open_.pop()
+            if not open_ or len(operands) < 2 or (op not in ("+", "product") and len(operands) != 2):
+                raise _unreadable(text)
+            word = _apply(op, operands, meaning, text)
+        else:
+            word = _atom(token, meaning, text)
+        open_[-1][1].append(word)
+    if len(open_) != 1 or len(open_[0][1]) != 1:
         raise _unreadable(text)
-    return word
-
-
-def _parse(tokens: list[str], meaning: Meaning, text: str) -> tuple[Term, list[str]]:
-    if not tokens:
-        raise _unreadable(text)
-    first, rest = tokens[0], tokens[1:]
-    if first != "(":
-        return _atom(first, meaning, text), rest
-    if not rest:
-        raise _unreadable(text)
-    op, rest, operands = rest[0], rest[1:], list[Term]()
-    while rest and rest[0] != ")":
-        operand, rest = _parse(rest, meaning, text)
-        operands.append(operand)
-    if not rest or len(operands) < 2 or (op not in ("+", "product") and len(operands) != 2):
-        raise _unreadable(text)
-    return _apply(op, operands, meaning, text), rest[1:]
+    return open_[0][1][0]
 
 
 def _apply(op: str, operands: list[Term], meaning: Meaning, text: str) -> Term:
@@ -93,5 +89,5 @@ def _atom(name: str, meaning: Meaning, text: str) -> Term:
     return extract(value, 31, 0)
 
 
-def _unreadable(text: str) -> InputError:
-    return InputError(f"the certificate has an expression that cannot be read: {text!r}; prove the firmware again")
+def _unreadable(text: str) -> Refused:
+    return Refused(f"the certificate has an expression that cannot be read: {text[:80]!r}; prove the firmware again")

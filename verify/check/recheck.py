@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from emulator.profile import Profile
+from emulator.rtl_run import run_on_core
 from spec.documents import validate
+from spec.errors import InputError
 from spec.interpret import evaluate
 from verify.calibrate import calibrate, core_version
 from verify.certificate import ASSUMPTIONS, Built, Certificate, build
@@ -30,6 +32,8 @@ class Recheck:
     paths: int
     questions: int
     solver: str
+    engine: str
+    profile_hash: str
 
 
 def recheck(
@@ -40,12 +44,6 @@ def recheck(
     model = cycle_model(engine)
     _same_subject(certificate, built)
     _same_engine(certificate, engine, model)
-    worst = certificate.claims.worst_case
-    run = _witness(certificate, built, model)
-    if worst.exact is not None and not (model.exact and run.cycles == worst.exact == worst.rtl_cycles <= worst.bound):
-        raise Refused(f"the witness takes {run.cycles} cycles, the certificate says {worst.exact} are exact")
-    if not worst.rtl_cycles <= run.cycles <= worst.bound or (model.exact and run.cycles != worst.rtl_cycles):
-        raise Refused(f"the witness takes {run.cycles} cycles by the cost model, {worst.rtl_cycles} by the certificate")
     cuts = tuple(
         Cut(c.pc, c.holds, {name: (low, high) for name, (low, high) in c.bounds.items()}) for c in certificate.cuts
     )
@@ -53,6 +51,12 @@ def recheck(
     entry = built.image.symbols[certificate.subject.entry]
     layouts = built.firmware.layouts
     judge = Judge(built.image, entry, built.program, layouts, cuts, model, engine.limits.stack_bytes, oracle)
+    worst = certificate.claims.worst_case
+    run = _witness(certificate, built, model)
+    if worst.exact is not None and not (model.exact and run.cycles == worst.exact == worst.rtl_cycles <= worst.bound):
+        raise Refused(f"the witness takes {run.cycles} cycles, the certificate says {worst.exact} are exact")
+    if not worst.rtl_cycles <= run.cycles <= worst.bound or (model.exact and run.cycles != worst.rtl_cycles):
+        raise Refused(f"the witness takes {run.cycles} cycles by the cost model, {worst.rtl_cycles} by the certificate")
     if progress:
         progress("walking all paths of the machine code")
     bound = judge.bound() + model.overhead
@@ -67,14 +71,25 @@ def recheck(
             progress(f"paths together may take {bound} cycles: looking for one above {limit}")
         if next(judge.dearer_chains(limit - model.overhead), None) is not None:
             raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
-    return Recheck(bound, worst.exact is not None, judge.deepest, judge.walked, oracle.asked, solver)
+    return Recheck(
+        bound, worst.exact is not None, judge.deepest, judge.walked, oracle.asked, solver, engine.name, engine.hash()
+    )
 
 
 def calibrated_again(certificate: Certificate, built: Built, progress: Progress | None = None) -> None:
-    """Measure the cost model on the core once more; ``Refused`` where the certificate says anything else."""
+    """Measure the cost model, and the witness, on the core once more; ``Refused`` where the certificate says anything
+    else."""
     found = calibrate(built.engine, progress=progress)
     if found.to_json() != certificate.engine.calibration:
         raise Refused("the cost model measured on the core is not what the certificate says of it")
+    worst = certificate.claims.worst_case
+    inputs = zip(built.blocks, built.inputs(worst.witness), strict=True)
+    layouts = built.firmware.layouts
+    records = [(block, np.frombuffer(content, dtype=layouts[block.name].dtype)) for block, content in inputs]
+    run = run_on_core(built.image, certificate.subject.entry, built.engine, records)
+    if run.fault is not None or int(run.cycles[0]) != worst.rtl_cycles:
+        took = run.fault.text if run.fault is not None else f"{int(run.cycles[0])} cycles"
+        raise Refused(f"the witness on the core: {took}; the certificate says {worst.rtl_cycles} cycles")
 
 
 def rebuilt(certificate: Certificate, folder: Path) -> Built:
@@ -116,8 +131,13 @@ def _witness(certificate: Certificate, built: Built, model: CycleModel) -> Execu
     """The witness run by the simulator: it computes what the program says."""
     worst = certificate.claims.worst_case
     simulator = Simulator(built.image, certificate.subject.entry, built.engine, built.blocks, model)
+    fields = {f"{block.name}.{field}" for block in built.blocks for field in built.firmware.layouts[block.name].fields}
+    if set(worst.witness) != fields:
+        raise Refused("the witness does not have the fields of event, params and flow")
     try:
         run = simulator.call(built.inputs(worst.witness))
+    except InputError as error:
+        raise Refused(str(error)) from None
     except ExecutionFault as error:
         raise Refused(f"the witness does not return: {error}") from None
     returned, state = evaluate(built.program, *columns(worst.witness))

@@ -1,0 +1,286 @@
+"""Whatever a certificate does, the answer is "holds" or "refused", within limits of time and memory."""
+
+import copy
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fuzz"))  # mutations.py
+
+from drawing import ACTIONS, FEATURES, make_student
+from mutations import bounded, twisted
+
+from codegen.emit import emit
+from emulator.profile import load_profile
+from rlcc.certified import certified
+from rlcc.commands.verify import command
+from rlcc.recipe import EmulateOptions
+from spec.ensemble import Split, Tree
+from spec.errors import InputError
+from spec.manifest import writing
+from verify.certificate import Built, Certificate, content_hash, read_certificate
+from verify.certify import certify
+from verify.check import boundary
+from verify.check.boundary import Limits, checked, judged
+from verify.check.recheck import Recheck, recheck
+from verify.check.recheck import rebuilt as built_again
+from verify.check.refused import Refused
+
+TREES = (Tree((Split(0, 4376), Split(1, 37_000)), (-1949, 896, 1879, 2476)), Tree((Split(1, 900),), (-700, 431)))
+Proved = tuple[Built, dict[str, Any]]
+DEEP = "(+ " + "1 " * 20_000 + ")"
+NESTED = "(+ 1 " * 2000 + "1" + ")" * 2000
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, dict[str, Any]]:
+    """A firmware of two trees, and its true certificate's content."""
+    folder = tmp_path_factory.mktemp("proved")
+    with writing(folder / "student", "student") as work:
+        make_student([FEATURES["previous_action"], FEATURES["rl_cc_congestion"]], ACTIONS[0], TREES).save(work)
+    emit(folder / "student", folder / "firmware", target="generic", seed=0)
+    found = certify(folder / "firmware", load_profile("ibex-small"))
+    assert found.certificate is not None
+    content = found.certificate.model_dump(mode="json")
+    assert len(content["cuts"]) > 1
+    return found.built, content
+
+
+def sealed(path: Path, content: Any) -> Path:
+    content = {**content, "hash": content_hash(content)} if isinstance(content, dict) else content
+    path.write_text(json.dumps(content))
+    return path
+
+
+def with_value(content: dict[str, Any], expression: str) -> dict[str, Any]:
+    """The certificate with an expression as the value of its first cut's first place."""
+    edited = copy.deepcopy(content)
+    holds = edited["cuts"][0]["holds"]
+    holds[min(holds)] = expression
+    return edited
+
+
+def verify(folder: Path, *arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(command, [str(folder), *map(str, arguments)], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.return_value, done.output
+
+
+def test_an_expression_without_measure_is_refused_by_verify_and_by_the_gate(proved: Proved, tmp_path: Path) -> None:
+    built, content = proved
+    path = sealed(tmp_path / "certificate.json", with_value(content, DEEP))
+    code, output = verify(built.firmware.folder, "--check", path)
+    assert code == 1
+    assert "refused: " in output
+    found = certified(built.firmware.folder, path, EmulateOptions())
+    assert not found.check.passed
+    assert found.certificate is None
+
+
+def judging(monkeypatch: pytest.MonkeyPatch, proved: Proved) -> Callable[[Certificate], Recheck]:
+    """The check in this process, without compiling what is compiled and without the core."""
+    built, content = proved
+    true = {"profile": content["engine"]["profile"], "compiler": "clang", "opt": "-O2"}
+
+    def rebuilt(certificate: Certificate, folder: Path) -> Built:
+        subject = certificate.subject
+        same = {"profile": certificate.engine.profile, "compiler": subject.compiler, "opt": subject.flags[-1]} == true
+        return built if same else built_again(certificate, folder)
+
+    monkeypatch.setattr(boundary, "rebuilt", rebuilt)
+    monkeypatch.setattr(boundary, "calibrated_again", lambda *_: None)
+    return lambda c: judged(c, built.firmware.folder, "bitwuzla", lambda _: None, Limits())
+
+
+@pytest.mark.parametrize("expression", [NESTED, "(+ " + "node.3 " * 2500 + ")", "9" * 19_000, "(" * 10_000, ") ("])
+def test_an_expression_within_the_limit_may_still_nest_without_measure(
+    expression: str, proved: Proved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Refused):
+        judging(monkeypatch, proved)(sealed_model(with_value(proved[1], expression)))
+
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from(["0", "-1", str(2**32), str(-(2**31)), "node.0", "node.9", "tree.0", "sum.1", "tree.7", "sum.99"])
+    | st.sampled_from(["flow.action", "event.response_ns", "event.none", "pointer.flow", "register.2", "x", "", "()"]),
+    lambda inner: st.builds(
+        lambda op, args: f"({op} {' '.join(args)})",
+        st.sampled_from(["+", "*", "and", "or", "srl", "sra", "sll", "sltu", "slt", "eq", "mulh", "product", "?"]),
+        st.lists(inner, min_size=1, max_size=3),
+    ),
+    max_leaves=8,
+)
+PLACES = st.sampled_from(["x1", "x5", "x10", "x31", "x32", "frame-4:4", "frame-4:1", "flow+0:4", "flow+4:2", "y"])
+
+
+@st.composite
+def mutated(draw: st.DrawFn, content: dict[str, Any]) -> Any:
+    """A true certificate with values twisted anywhere, or with other cuts."""
+    if draw(st.booleans()):
+        return draw(twisted(content))
+    edited = copy.deepcopy(content)
+    cut = draw(st.sampled_from(edited["cuts"]))
+    for _ in range(draw(st.integers(1, 3))):
+        match draw(st.integers(0, 3)):
+            case 0:
+                cut["holds"][draw(PLACES)] = draw(EXPRESSIONS)
+            case 1:
+                cut["holds"][draw(st.sampled_from(sorted(cut["holds"])))] = draw(EXPRESSIONS)
+            case 2:
+                low = draw(st.integers(-(2**33), 2**33))
+                cut["bounds"][draw(EXPRESSIONS)] = [low, low + draw(st.integers(-1, 2**33))]
+            case _:
+                cut["pc"] += draw(st.sampled_from([-4, 4, 2, 1, -(2**31), 2**64]))
+    return edited
+
+
+def test_no_mutation_of_a_true_certificate_ends_in_a_traceback(
+    proved: Proved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, (_, content) = judging(monkeypatch, proved), proved
+    true = judge(read_certificate(sealed(tmp_path / "certificate.json", content)))
+    seen: list[str] = []
+
+    def refusal(edited: Any) -> str:
+        """Why it was refused, or what holds of it."""
+        with bounded():
+            try:
+                certificate = read_certificate(sealed(tmp_path / "certificate.json", edited))
+            except InputError as error:
+                seen.append("unreadable")
+                return str(error)
+            try:
+                found = judge(certificate)
+            except (Refused, InputError) as error:
+                seen.append("refused")
+                return str(error)
+        seen.append("holds")
+        assert found.stack_bytes == true.stack_bytes <= certificate.claims.stack_bytes
+        assert certificate.claims.worst_case.cycles >= content["claims"]["worst_case"]["exact"]
+        assert certificate.subject.model_dump(mode="json") == content["subject"]
+        return "holds"
+
+    @settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(mutated(content))
+    def answered(edited: Any) -> None:
+        why = refusal(edited)
+        assert why.isprintable()
+        assert "the checker cannot judge it" not in why
+
+    answered()
+    assert min(seen.count(answer) for answer in ("refused", "unreadable")) >= 20
+    assert "holds" in seen
+
+
+def test_a_true_certificate_holds_in_a_process_of_its_own(proved: Proved, tmp_path: Path) -> None:
+    built, content = proved
+    said: list[str] = []
+    certificate = read_certificate(sealed(tmp_path / "certificate.json", content))
+    found = checked(certificate, built.firmware.folder, progress=said.append)
+    assert found.bound == content["claims"]["worst_case"]["bound"]
+    assert (found.engine, found.profile_hash) == ("ibex-small", built.engine.hash())
+    assert any("walking" in text for text in said)
+
+
+def test_a_check_that_does_not_end_is_refused_and_ended(proved: Proved) -> None:
+    built, content = proved
+    begin = time.monotonic()
+    with pytest.raises(Refused, match=r"not done after 0\.2 s"):
+        checked(sealed_model(content), built.firmware.folder, limits=Limits(seconds=0.2))
+    assert time.monotonic() - begin < 30
+
+
+def test_a_check_that_takes_too_much_memory_is_refused(proved: Proved) -> None:
+    built, content = proved
+    with pytest.raises(Refused, match=r"needs more than 1 MiB|ended without an answer"):
+        checked(sealed_model(content), built.firmware.folder, limits=Limits(memory_bytes=1 << 20))
+
+
+def sealed_model(content: dict[str, Any]) -> Certificate:
+    return Certificate.model_validate({**content, "hash": content_hash(content)})
+
+
+def test_a_checker_that_breaks_down_has_refused() -> None:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=os.abort, daemon=True)
+    child.start()
+    theirs.close()
+    with pytest.raises(Refused, match=r"ended without an answer \(exit code -6\)"):
+        boundary._answer(ours, child, None, Limits())
+
+
+FAILURES = {
+    "a recursion": (RecursionError("maximum"), "nests deeper"),
+    "no memory": (MemoryError(), "needs more than"),
+    "an assertion": (AssertionError("text"), "cannot judge it: AssertionError: text"),
+    "a key that is missing": (KeyError("x"), "cannot judge it: KeyError"),
+}
+
+
+@pytest.mark.parametrize("what", FAILURES)
+def test_a_defect_of_the_checker_is_no_reason_to_believe(
+    what: str, proved: Proved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error, why = FAILURES[what]
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    judge = judging(monkeypatch, proved)
+    monkeypatch.setattr(boundary, "recheck", fails)
+    with pytest.raises(Refused, match=why):
+        judge(sealed_model(proved[1]))
+    assert recheck is not boundary.recheck
+
+
+def test_it_is_printed_what_was_certified(proved: Proved, tmp_path: Path) -> None:
+    built, content = proved
+    path = sealed(tmp_path / "certificate.json", content)
+    code, output = verify(built.firmware.folder, "--check", path, "--profile", "ibex-small", "--optimise", "-O2")
+    assert code == 0
+    for line in (
+        f"engine    ibex-small, profile {built.engine.hash()}, {content['engine']['core']}",
+        f"compiler  clang -O2, {built.subject.compiler_version}",
+        f"image     {built.subject.image}",
+        f"firmware  {built.subject.firmware}",
+    ):
+        assert line in output.splitlines()
+
+
+ANOTHER = {
+    ("--profile", "ibex-maxperf"): "of the engine 'ibex-small', not of what ibex-maxperf is here",
+    ("--compiler", "gcc"): "of 'clang' '-O2', not of gcc",
+    ("--optimise", "-O3"): "of 'clang' '-O2', not of -O3",
+    ("--compiler", "clang", "--opt", "-Os"): "of 'clang' '-O2', not of clang -Os",
+}
+
+
+@pytest.mark.parametrize("asked", ANOTHER)
+def test_a_certificate_of_another_than_asked_for_is_refused(
+    asked: tuple[str, ...], proved: Proved, tmp_path: Path
+) -> None:
+    path = sealed(tmp_path / "certificate.json", proved[1])
+    code, output = verify(proved[0].firmware.folder, "--check", path, *asked)
+    assert code == 1
+    assert f"refused: it is {ANOTHER[asked]}" in output
+
+
+def test_check_writes_nothing(proved: Proved, tmp_path: Path) -> None:
+    path = sealed(tmp_path / "certificate.json", proved[1])
+    with pytest.raises(InputError, match="leave out --out"):
+        verify(proved[0].firmware.folder, "--check", path, "--out", tmp_path / "x")
+    with pytest.raises(InputError, match="for --check"):
+        verify(proved[0].firmware.folder, "--time-limit", 5)

@@ -1,0 +1,132 @@
+"""The outer boundary of the checker: whatever a certificate or a folder does, it holds or it is refused.
+
+The check runs in a process of its own, in limits of time and memory. An expression that nests too deep, a term that
+grows without end, a solver that takes all memory or breaks down end that process, and the answer is "refused".
+"""
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from spec.errors import InputError
+from verify.certificate import Certificate
+from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
+from verify.check.refused import Refused
+from verify.machine import IllegalInstruction
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one check: seconds by the clock, compiling and calibrating included; bytes of memory while it walks."""
+
+    seconds: float = 1800
+    memory_bytes: int = 8 * 2**30
+
+
+DEFAULT = Limits()
+
+
+def checked(
+    certificate: Certificate,
+    folder: Path,
+    *,
+    solver: str = "bitwuzla",
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT,
+) -> Recheck:
+    """Compile the folder, check every claim, measure the cost model again. Refused where anything at all is wrong with
+    the certificate; InputError where the folder cannot be read or compiled."""
+    context = get_context("spawn")  # a fork would take the terminal's threads along
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_child, args=(theirs, certificate, folder, solver, limits), daemon=True)
+    child.start()
+    try:
+        theirs.close()
+        return _answer(ours, child, progress, limits)
+    finally:
+        _end(child)
+        ours.close()
+
+
+def judged(certificate: Certificate, folder: Path, solver: str, progress: Progress, limits: Limits) -> Recheck:
+    """The check itself, in this process: every failure but bad input is a Refused."""
+    try:
+        built = rebuilt(certificate, folder)
+        with _memory(limits.memory_bytes):
+            found = recheck(certificate, built, solver=solver, progress=progress)
+        calibrated_again(certificate, built, progress)
+        return found
+    except (Refused, InputError):
+        raise
+    except IllegalInstruction as error:
+        raise Refused(str(error)) from None
+    except RecursionError:
+        raise Refused(
+            "an expression of the certificate, or a value of the code, nests deeper than can be followed"
+        ) from None
+    except MemoryError:
+        raise Refused(f"the check needs more than {limits.memory_bytes >> 20} MiB") from None
+    except Exception as error:  # a defect of the checker is no reason to believe
+        raise Refused(f"the checker cannot judge it: {type(error).__name__}: {error}") from None
+
+
+def _child(pipe: Connection, certificate: Certificate, folder: Path, solver: str, limits: Limits) -> None:
+    """What the process does: progress, then one answer, into the pipe."""
+    os.setpgrp()  # the compilers it starts end with it
+    answer: tuple[str, object]
+    try:
+        answer = "holds", judged(certificate, folder, solver, lambda text: pipe.send(("progress", text)), limits)
+    except Refused as error:
+        answer = "refused", str(error)
+    except InputError as error:
+        answer = "input", str(error)
+    pipe.send(answer)
+
+
+def _answer(pipe: Connection, child: BaseProcess, progress: Progress | None, limits: Limits) -> Recheck:
+    end = time.monotonic() + limits.seconds
+    while pipe.poll(max(end - time.monotonic(), 0)):
+        try:
+            kind, content = pipe.recv()
+        except EOFError:
+            child.join(1)
+            raise Refused(f"the checker ended without an answer (exit code {child.exitcode})") from None
+        if kind == "holds" and isinstance(content, Recheck):
+            return content
+        if kind == "refused":
+            raise Refused(content)
+        if kind == "input":
+            raise InputError(content)
+        if progress:
+            progress(content)
+    raise Refused(f"the check is not done after {limits.seconds:g} s")
+
+
+def _end(child: BaseProcess) -> None:
+    """End the process and whatever it has started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid or 0, signal.SIGKILL)
+    child.kill()
+    child.join()
+
+
+@contextmanager
+def _memory(most: int) -> Iterator[None]:
+    """A limit of the process' memory for as long as the block runs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = min((most, *(n for n in (soft, hard) if n != resource.RLIM_INFINITY)))
+    with suppress(ValueError, OSError):  # a system without such a limit
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
