@@ -138,6 +138,44 @@ def test_a_wrong_decision_is_refused(what: str) -> None:
         judge(code).bound()
 
 
+CALLERS = (2, 3, 4, 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)
+"""sp, gp, tp and s0 to s11, by the calling convention; all others are the function's to change."""
+
+
+def changing(register: int) -> dict[str, int]:
+    """The decision with one register increased right before the return."""
+    return {**without_return(), "change": encode("addi", register, register, imm=1), "return": CODE["return"]}
+
+
+def without_return() -> dict[str, int]:
+    return {name: word for name, word in CODE.items() if name != "return"}
+
+
+@pytest.mark.parametrize("register", CALLERS)
+def test_every_register_of_the_caller_is_found_as_it_was(register: int) -> None:
+    with pytest.raises(Refused, match=f"register x{register} is not what the caller left"):
+        judge(changing(register)).bound()
+
+
+@pytest.mark.parametrize("register", sorted({*range(5, 32)} - {*CALLERS, A0}))
+def test_every_other_register_may_be_changed(register: int) -> None:
+    assert judge(changing(register)).bound() == CYCLES + 1
+
+
+def test_the_return_address_and_the_result_are_no_registers_to_change() -> None:
+    with pytest.raises(Refused, match="does not go to one place"):
+        judge(changing(RA)).bound()
+    with pytest.raises(Refused, match="returns another value"):
+        judge(changing(A0)).bound()
+
+
+@pytest.mark.parametrize("register", CALLERS)
+def test_a_register_of_the_caller_that_is_put_back_is_accepted(register: int) -> None:
+    back = encode("addi", register, register, imm=-1)
+    code = {**without_return(), "change": encode("addi", register, register, imm=1), "back": back}
+    assert judge({**code, "return": CODE["return"]}).bound() == CYCLES + 2
+
+
 def test_forbidden_code_is_refused_even_where_it_is_never_reached() -> None:
     with pytest.raises(IllegalInstruction, match="division"):
         judge({**CODE, "after": 0x02B5_4533})

@@ -26,7 +26,7 @@ from verify.calibrate import calibrate
 from verify.certificate import ASSUMPTIONS, Built, Certificate, build, content_hash, read_certificate, write_certificate
 from verify.check.judge import Judge
 from verify.check.known import Oracle
-from verify.check.recheck import rebuilt, recheck
+from verify.check.recheck import calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.execute import ExecutionFault, Simulator
@@ -192,6 +192,65 @@ LIES: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any], str]] = {
     "another calibration": (("engine", "calibration", "profile_hash"), lambda v: "0", "of another engine"),
     "a failed calibration": (("engine", "calibration", "above"), lambda v: 1, "found a difference"),
     "an inexact calibration": (("engine", "calibration", "below"), lambda v: 1, "found a difference"),
+    "another entry": (("subject", "entry"), lambda v: "main", "for another entry"),
+    "another firmware": (("subject", "firmware"), lambda v: v[::-1], "for another firmware"),
+    "another tool": (("subject", "compiler"), lambda v: "gcc", "for another compiler"),
+    "another level": (("subject", "flags"), lambda v: [*v[:-1], "-O1"], "for another flags"),
+    "another header": (("subject", "files", "header"), lambda v: v[::-1], "for another header"),
+    "another student": (("subject", "files", "student"), lambda v: v[::-1], "for another student"),
+    "a file more": (("subject", "files"), lambda v: {**v, "more": "0"}, "for another files"),
+    "a file less": (("subject", "files"), lambda v: {k: v[k] for k in v if k != "source"}, "for another source"),
+    "a bound below the witness": (
+        ("claims", "worst_case"),
+        lambda v: {**v, "exact": None, "bound": v["bound"] - 1},
+        "by the cost model",
+    ),
+    "an exact figure above the bound": (("claims", "worst_case", "bound"), lambda v: v - 1, "are exact"),
+    "more cycles than there are": (
+        ("claims", "worst_case"),
+        lambda v: {**v, "exact": v["exact"] + 1, "bound": v["bound"] + 1},
+        "are exact",
+    ),
+    "exact, and other cycles on the core": (("claims", "worst_case", "rtl_cycles"), lambda v: v + 1, "are exact"),
+    "a bound, and fewer cycles on the core": (
+        ("claims", "worst_case"),
+        lambda v: {**v, "exact": None, "rtl_cycles": v["rtl_cycles"] - 1},
+        "by the cost model",
+    ),
+    "a bound, and more cycles on the core": (
+        ("claims", "worst_case"),
+        lambda v: {**v, "exact": None, "rtl_cycles": v["rtl_cycles"] + 1},
+        "by the cost model",
+    ),
+    "less stack": (("claims", "stack_bytes"), lambda v: v - 1, "bytes of stack are used"),
+    "a field of the witness less": (
+        ("claims", "worst_case", "witness"),
+        lambda v: {k: v[k] for k in v if k != "event.cnp_count"},
+        "does not have the fields",
+    ),
+    "a field of the witness more": (
+        ("claims", "worst_case", "witness"),
+        lambda v: {**v, "event.more": 0},
+        "does not have the fields",
+    ),
+    "a witness beyond its field": (
+        ("claims", "worst_case", "witness", "event.cnp_count"),
+        lambda v: 1 << 40,
+        "does not fit event",
+    ),
+    "a cut that no path comes to": (
+        ("cuts",),
+        lambda _: [{"pc": 4, "holds": {}, "bounds": {}}],
+        "no path comes to the cut",
+    ),
+    "a place that is none": (
+        ("cuts",),
+        lambda _: [{"pc": 0, "holds": {"x99": "7"}, "bounds": {}}],
+        "no place|no path comes",
+    ),
+    "another model": (("engine", "model"), lambda v: "bounded", "of another engine"),
+    "a calibration of another core": (("engine", "calibration", "core"), lambda v: "ibex 0", "for the core"),
+    "a calibration with wrong results": (("engine", "calibration", "wrong"), lambda v: 1, "found a difference"),
     "fewer assumptions": (("assumptions",), lambda v: v[1:], "other assumptions"),
 }
 
@@ -201,6 +260,22 @@ def test_a_lie_is_refused_by_its_name(built: Built, content: dict[str, Any], wha
     path, change, why = LIES[what]
     with pytest.raises(Refused, match=why):
         recheck(certificate(put(content, path, change)), built)
+
+
+@pytest.mark.parametrize("by", [-1, 1])
+def test_the_witness_is_measured_on_the_core_again(
+    built: Built, content: dict[str, Any], by: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the cost model is only a bound, nothing else would look at these cycles."""
+    calibration = calibrate(built.engine, programs=2, calls=2)
+    monkeypatch.setattr("verify.check.recheck.calibrate", lambda *_, **__: calibration)
+    calibrated_again(certificate(content), built)
+    lie = put(content, ("claims", "worst_case", "rtl_cycles"), lambda v: v + by)
+    with pytest.raises(Refused, match="the witness on the core"):
+        calibrated_again(certificate(lie), built)
+    lie = put(content, ("engine", "calibration", "calls"), lambda v: v + 1)
+    with pytest.raises(Refused, match="the cost model measured on the core"):
+        calibrated_again(certificate(lie), built)
 
 
 MALFORMED: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
