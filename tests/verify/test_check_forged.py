@@ -31,7 +31,7 @@ def check(folder: Path, content: dict[str, Any]) -> tuple[int, str]:
     """`rlcc verify FOLDER --check` of a certificate of this content, sealed."""
     path = folder.parent / "certificate.json"
     path.write_text(json.dumps({**content, "hash": content_hash(content)}))
-    done = CliRunner().invoke(command, [str(folder), "--check", str(path)], standalone_mode=False)
+    done = CliRunner().invoke(command, [str(folder), "--check", str(path), "--foreign-sources"], standalone_mode=False)
     if done.exception is not None:
         raise done.exception
     return done.return_value, done.output
