@@ -139,5 +139,6 @@ def _rows(program: Program, pool: Pool, visit: Visit, rng: np.random.Generator) 
 
 
 def _inside(points: list[int], low: int, high: int) -> NDArray[np.int64]:
-    """One value for each side of each threshold, as far as ``low..high`` lets."""
-    return np.unique(np.clip(np.array([*points, low, high] if low == high else points, dtype=np.int64), low, high))
+    """One value for each side of each threshold, as far as ``low..high`` lets; the ends where none can be met."""
+    ends = [low, high] if low == high or not points else []
+    return np.unique(np.clip(np.array([*points, *ends], dtype=np.int64), low, high))

@@ -57,6 +57,16 @@ def test_a_point_out_of_reach_is_counted_as_wanted_and_not_as_hit():
     assert (edges.wanted, edges.hit) == (3, 0)
 
 
+def test_a_threshold_that_no_stored_value_can_reach_costs_only_its_own_visits():
+    """A past action is an int16: a tree that asks whether it is above -60000 always goes one way."""
+    trees = (Tree((Split(0, -60_000), Split(1, 4294)), (-50, 50, 10, 20)),)
+    kinds = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
+    student = make_student(kinds, ACTIONS[0], trees)
+    vectors, edges = make(student.program(), student.params(), seed=0)
+    assert edges.visits_made == edges.visits_wanted > 0
+    assert len(vectors) > 1000
+
+
 @settings(max_examples=25)
 @given(student=drawn_students(kinds=("previous_action", "rl_cc_congestion", "cnp_ratio"), windows=2, trees=4))
 def test_each_side_of_each_reachable_branch_is_visited_on_its_path(student):
