@@ -10,12 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.edges import exact, moved_by
-from codegen.inputs import Columns, Integers, Row, columns_of, plausible, split
+from codegen.inputs import Columns, Integers, Row, columns_of, count, plausible, split
 from spec.interpret import trace
 from spec.program import Node, Op, Program
-from spec.signals import PARAM_NAMES, U32_MAX, base_rtt_recip_q32
+from spec.signals import U32_MAX
 
-BASE_RTTS_NS = (256, 8_192, 100_000, 1_000_000, 4_000_000)
 SURROUNDINGS = 40
 ROWS_A_POINT = 3
 
@@ -31,7 +30,7 @@ def clamp_rows(program: Program, defaults: dict[str, int], rng: np.random.Genera
             if limit.op is Op.CONST:
                 rows += _at_constant(program, defaults, number, bounded, limit.imm, rng)
             elif limit.op is Op.PARAM:
-                rows += _at_parameter(program, defaults, number, bounded, PARAM_NAMES[limit.imm], rng)
+                rows += _at_parameter(program, defaults, number, bounded, program.interface.param_names[limit.imm], rng)
     return rows
 
 
@@ -77,10 +76,10 @@ def _points(limit: int, node: Node) -> Integers:
 def _visible(program: Program, clamp: int, bounded: int, found: Columns, points: Integers) -> list[tuple[str, Row]]:
     """For each point the rows, a few, in which an error of the clamp shows most: by one unit up and by one down, else
     by half of its value; any where none does."""
-    if not found["flow.rate_q30"].size:
+    if not count(found):
         return []
     values = trace(program, *split(program, found))
-    outputs = [program.result, *(s.node for s in program.state)]
+    outputs = program.outputs
     shown = np.zeros(values[clamp].shape, dtype=np.int64)
     for wrong_value in (values[clamp] + 1, np.maximum(values[clamp] - 1, 0), values[clamp] // 2):
         wrong = trace(program, *split(program, found), forced={clamp: wrong_value})
@@ -95,13 +94,14 @@ def _visible(program: Program, clamp: int, bounded: int, found: Columns, points:
 
 
 def _surroundings(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[Row]:
-    """Plausible rows over all base RTTs; one in four at line rate, where a small inflation weighs most."""
-    rows = []
+    """Plausible rows over all levels of the parameters; one in four at the context's own levels (at line rate a small
+    inflation weighs most)."""
+    interface, rows = program.interface, []
     for index in range(SURROUNDINGS):
         row = plausible(program, defaults, rng)
-        row["params.base_rtt_recip_q32"] = base_rtt_recip_q32(BASE_RTTS_NS[index % len(BASE_RTTS_NS)])
+        row |= {f"params.{s.name}": s.levels[index % len(s.levels)] for s in interface.params if s.levels}
         if index % 4 == 0:
-            row["flow.rate_q30"] = 2**30
+            row |= {f"flow.{s.name}": s.levels[index // 4 % len(s.levels)] for s in interface.context if s.levels}
         rows.append(row)
     return rows
 

@@ -9,31 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from codegen.inputs import Columns, Integers, Row, columns_of, keys, plausible, split
+from codegen.inputs import Columns, Integers, Row, columns_of, count, keys, plausible, split
 from spec.interpret import trace
-from spec.program import Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
+from spec.program import Node, Op, Program
+from spec.signals import U32_MAX
 
 SURROUNDINGS = 32
-RAW_RANGE = {
-    "flow.rate_q30": (1, 2**30),
-    "event.response_ns": (0, 2**22),
-    "event.queue_bytes": (0, 2**30),
-    "event.cnp_count": (0, 2**22),
-    "event.nack_count": (0, 2**22),
-    "params.base_rtt_recip_q32": (2**10, 2**24),
-}
-"""Raw signals that features grow with. For the response it is the RTT; the reciprocal comes last and only if needed:
-with a base RTT below 1024 ns the inflation moves in steps of more than one."""
-COUNTS = ("event.cnp_count", "event.nack_count", "event.sent_bytes")
-MIXES = (
-    (COUNTS,),
-    (COUNTS,),
-    (COUNTS, ("event.queue_bytes",)),
-    (("event.nack_count",), ("event.queue_bytes",)),
-    (("flow.rate_q30",),),
-)
-"""Signals that are independent of each other: exact rows of one feature meet those of another."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +64,10 @@ def make_pool(program: Program, defaults: dict[str, int], rng: np.random.Generat
                 surroundings = columns_of(program, _surroundings(program, defaults, key, rng))
                 parts.append(exact(inner, node, surroundings, key, points))
     columns = _joined(parts)
-    columns = _joined([columns, *(_mixed(columns, groups, rng) for groups in MIXES)])
+    columns = _joined([columns, *(_mixed(columns, groups, rng) for groups in program.interface.mixes)])
     values = trace(program, *split(program, columns))
     features = np.array([values[node] for node in program.nodes[trees].args], dtype=np.int64)
-    return Pool(columns, features.reshape(-1, columns["flow.rate_q30"].size).T)
+    return Pool(columns, features.reshape(-1, count(columns)).T)
 
 
 def _joined(parts: list[Columns]) -> Columns:
@@ -97,7 +78,7 @@ def _mixed(columns: Columns, groups: tuple[tuple[str, ...], ...], rng: np.random
     """The rows with each group of columns taken from some other row."""
     mixed = dict(columns)
     for group in groups:
-        order = rng.permutation(columns["flow.rate_q30"].size)
+        order = rng.permutation(count(columns))
         mixed |= {key: columns[key][order] for key in group}
     return mixed
 
@@ -107,47 +88,55 @@ def _values(program: Program, columns: Columns, node: int) -> Integers:
 
 
 def moved_by(program: Program, node: int) -> list[str]:
-    """Keys of RAW_RANGE that the node depends on."""
+    """Keys of the growing signals that the node depends on; parameters last: they are moved only if need be (with a
+    base RTT below 1024 ns the inflation moves in steps of more than one)."""
     todo, seen = [node], set()
     while todo:
         number = todo.pop()
         if number not in seen:
             seen.add(number)
             todo += program.nodes[number].args
-    names = {Op.EVENT: EVENT_NAMES, Op.PARAM: PARAM_NAMES, Op.STATE: tuple(s.name for s in program.state)}
-    group = {Op.EVENT: "event", Op.PARAM: "params", Op.STATE: "flow"}
-    used = {f"{group[n.op]}.{names[n.op][n.imm]}" for n in (program.nodes[i] for i in seen) if n.op in names}
-    return [key for key in RAW_RANGE if key in used]
+    used = {key_of(program, n) for n in (program.nodes[i] for i in seen)}
+    return [key for key, signal in program.interface.signals().items() if signal.grows and key in used]
+
+
+def key_of(program: Program, node: Node) -> str | None:
+    """The key of an input; None for what is computed."""
+    match node.op:
+        case Op.EVENT:
+            return f"event.{program.interface.event[node.imm].name}"
+        case Op.PARAM:
+            return f"params.{program.interface.params[node.imm].name}"
+        case Op.STATE:
+            return f"flow.{program.state[node.imm].name}"
+    return None
 
 
 def _surroundings(program: Program, defaults: dict[str, int], key: str, rng: np.random.Generator) -> list[Row]:
     """Plausible rows, the first of them such that ``key`` moves its features over their whole range in small steps."""
     rows = [plausible(program, defaults, rng) for _ in range(SURROUNDINGS)]
-    base_rtt = 2**32 // max(1, defaults["base_rtt_recip_q32"])
-    for row, factor in zip(rows, (33, 9, 3, 2, 60), strict=False):
-        if key == "flow.rate_q30":
-            row["event.response_ns"] = (row["event.request_sent_ns"] + factor * base_rtt) & U32_MAX
-            row["event.queue_bytes"] = min(factor * base_rtt * 12, U32_MAX)
-    for row, rate in zip(rows, (2**30, 2**26, 2**20, 2**16), strict=False):
-        if key in ("event.response_ns", "event.queue_bytes"):
-            row["flow.rate_q30"] = rate
-    for row, sent in zip(rows, (256 << 10, 1 << 20, 1 << 30), strict=False):
-        if key in ("event.cnp_count", "event.nack_count"):
-            row["event.sent_bytes"] = sent
+    for other, levels in program.interface.signals()[key].beside.items():
+        for row, level in zip(rows, levels, strict=False):
+            row[other] = _raw(program, other, level, row)
     return rows
+
+
+def _raw(program: Program, key: str, level: int, row: Row) -> int:
+    since = program.interface.since(key)
+    return level if since is None else (row[since] + level) & U32_MAX
 
 
 def exact(inner: Program, node: int, surroundings: Columns, key: str, points: Integers) -> Columns:
     """Every point under every surrounding: the rows in which ``node`` is the point. ``inner`` ends with ``node``."""
-    count = len(surroundings[key])
-    target = np.repeat(points, count)
+    target = np.repeat(points, count(surroundings))
     columns = {name: np.tile(column, points.size) for name, column in surroundings.items()}
+    since, grows = inner.interface.since(key), inner.interface.signals()[key].grows
+    assert grows is not None
 
     def with_raw(raw: Integers) -> Columns:
-        moved = (columns["event.request_sent_ns"] + raw) & U32_MAX if key == "event.response_ns" else raw
-        return columns | {key: moved}
+        return columns | {key: raw if since is None else (columns[since] + raw) & U32_MAX}
 
-    low, high = RAW_RANGE[key]
+    low, high = grows
     lows, highs = np.full_like(target, low), np.full_like(target, high)
     for _ in range((high - low).bit_length() + 1):
         middle = (lows + highs) // 2

@@ -9,23 +9,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from codegen.ctypes99 import literal
 from codegen.edges import trees_node
 from codegen.forest import Forest, Histogram, of_ensemble
-from codegen.layout import LaidOut, flow_layout, manifest_layouts
+from codegen.initialisers import vectors_inc
+from codegen.layout import flow_layout, manifest_layouts
 from codegen.lower import Options
 from codegen.passes.fix import fixed
 from codegen.passes.program import LoweredProgram, lower_program
 from codegen.printer import Printer
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, misfit, target_named, targets_named
-from codegen.vectors import Vectors, make
+from codegen.vectors import make
 from spec.documents import dump_json, write_atomically
 from spec.ensemble import integer
 from spec.errors import InputError
 from spec.manifest import opened, writing
 from spec.program import Program
-from spec.signals import EVENT, PARAMS
 from spec.student import NAME as STUDENT_NAME
 from spec.student import Student, load_student
 
@@ -195,24 +194,3 @@ def _as_they_came(program: Program) -> Forest | None:
 
 def _groups(lowered: LoweredProgram) -> tuple[Any, ...]:
     return lowered.forest.groups if lowered.forest else ()
-
-
-def vectors_inc(program: Program, vectors: Vectors) -> str:
-    """The vectors as C initialisers, one a line, in the order of the structures."""
-    fields, _ = flow_layout(program)
-    lines = []
-    c = vectors.columns
-    for row in range(len(vectors)):
-        event = ", ".join(f"{c[f'event.{s.name}'][row]}U" for s in EVENT)
-        params = ", ".join(f"{c[f'params.{s.name}'][row]}U" for s in PARAMS)
-        before = _initialiser(fields, [int(c[f"flow.{f.name}"][row]) for f in fields])
-        after = _initialiser(fields, [int(c[f"expect.{f.name}"][row]) for f in fields])
-        lines.append(f"{{{{{event}}}, {{{params}}}, {before}, {c['expect.return'][row]}U, {after}}},")
-    return "\n".join(lines) + "\n"
-
-
-def _initialiser(fields: tuple[LaidOut, ...], values: list[int]) -> str:
-    typed = (
-        literal(v, "uint32_t" if f.ctype.startswith("u") else "int32_t") for f, v in zip(fields, values, strict=True)
-    )
-    return "{" + ", ".join(typed) + "}"

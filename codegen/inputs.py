@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.program import STORAGE_RANGE, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
+from spec.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
+from spec.program import Program
 
 Integers = NDArray[np.int64]
 Row = dict[str, int]
@@ -15,16 +15,16 @@ Columns = dict[str, Integers]
 
 def keys(program: Program) -> list[str]:
     return [
-        *(f"event.{n}" for n in EVENT_NAMES),
-        *(f"params.{n}" for n in PARAM_NAMES),
+        *(f"event.{name}" for name in program.interface.event_names),
+        *(f"params.{name}" for name in program.interface.param_names),
         *(f"flow.{s.name}" for s in program.state),
     ]
 
 
 def split(program: Program, columns: Columns) -> tuple[Columns, Columns, Columns]:
-    """Event, parameters and flow context, as ``spec.interpret`` takes them."""
-    event = {name: columns[f"event.{name}"] for name in EVENT_NAMES}
-    params = {name: columns[f"params.{name}"] for name in PARAM_NAMES}
+    """Event, parameters and context, as ``spec.interpret`` takes them."""
+    event = {name: columns[f"event.{name}"] for name in program.interface.event_names}
+    params = {name: columns[f"params.{name}"] for name in program.interface.param_names}
     return event, params, {s.name: columns[f"flow.{s.name}"] for s in program.state}
 
 
@@ -33,34 +33,35 @@ def columns_of(program: Program, rows: Iterable[Row]) -> Columns:
     return {key: np.array([row[key] for row in listed], dtype=np.int64) for key in keys(program)}
 
 
+def count(columns: Columns) -> int:
+    """How many rows."""
+    return next(iter(columns.values())).size
+
+
 def field_range(program: Program, key: str) -> tuple[int, int]:
     """What the field can hold."""
     group, name = key.split(".")
-    if group != "flow":
-        return 0, U32_MAX
-    return STORAGE_RANGE[next(s.storage for s in program.state if s.name == name)]
+    if group == "flow":
+        return STORAGE_RANGE[next(s.storage for s in program.state if s.name == name)]
+    signals = program.interface.event if group == "event" else program.interface.params
+    return next(signal.range for signal in signals if signal.name == name)
 
 
 def plausible(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
-    """What a NIC in a datacenter could see."""
-
-    def log_uniform(low: float, high: float) -> int:
-        return int(np.exp(rng.uniform(np.log(low), np.log(high))))
-
-    sent = int(rng.integers(0, 2**32))
-    row = {
-        "event.request_sent_ns": sent,
-        "event.response_ns": (sent + log_uniform(4e3, 4e6)) & U32_MAX,
-        "event.cnp_count": int(rng.geometric(0.5)) - 1,
-        "event.nack_count": int(rng.geometric(0.8)) - 1,
-        "event.sent_bytes": log_uniform(1e3, 1e7),
-        "event.queue_bytes": log_uniform(1, 5e6) - 1,
-    }
+    """What a network could show, with the parameters at their defaults."""
+    row: Row = {}
+    for signal in program.interface.event:
+        assert signal.plausible is not None
+        row[f"event.{signal.name}"] = _drawn(signal.plausible, row, rng)
     row |= {f"params.{name}": value for name, value in defaults.items()}
     for s in program.state:
         low, high = STORAGE_RANGE[s.storage]
-        row[f"flow.{s.name}"] = int(rng.integers(low // 4, high // 4)) if low < 0 else log_uniform(1, high + 1) - 1
-    row["flow.rate_q30"] = 0 if rng.random() < 0.05 else log_uniform(2**10, 2**30 + 1)
+        row[f"flow.{s.name}"] = (
+            int(rng.integers(low // 4, high // 4)) if low < 0 else _log_uniform(1, high + 1, rng) - 1
+        )
+    for signal in program.interface.context:
+        assert signal.plausible is not None
+        row[f"flow.{signal.name}"] = _drawn(signal.plausible, row, rng)
     return row
 
 
@@ -71,3 +72,22 @@ def anything(program: Program, rng: np.random.Generator) -> Row:
         low, high = field_range(program, key)
         row[key] = int(rng.integers(low, high + 1))
     return row
+
+
+def _drawn(how: Plausible, row: Row, rng: np.random.Generator) -> int:
+    """``row``: what is drawn already of the same structure."""
+    match how:
+        case Uniform(low, high):
+            return int(rng.integers(low, high + 1))
+        case Geometric(probability):
+            return int(rng.geometric(probability)) - 1
+        case After(signal, delay):
+            return (row[f"event.{signal}"] + _drawn(delay, row, rng)) & 0xFFFFFFFF
+        case LogUniform(low, high, less, zero):
+            if zero and rng.random() < zero:
+                return 0
+            return _log_uniform(low, high, rng) - less
+
+
+def _log_uniform(low: float, high: float, rng: np.random.Generator) -> int:
+    return int(np.exp(rng.uniform(np.log(low), np.log(high))))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from codegen.edges import Pool, points_of, stored_key, trees_node
 from codegen.forest import Leaf, Node, nested, value
-from codegen.inputs import Columns, Row, field_range, split
+from codegen.inputs import Columns, Row, count, field_range, split
 from codegen.joint import Group
 from codegen.passes.prune import pruned
 from spec.interpret import trace
@@ -80,7 +80,7 @@ def find(
     """Chosen rows with their labels, and how many of the visits they make visibly (leaves: at all)."""
     trees = trees_node(program)
     parts = [(visit, _rows(program, pool, visit, rng)) for visit in wanted]
-    tried = [(visit, part) for visit, part in parts if part["flow.rate_q30"].size]
+    tried = [(visit, part) for visit, part in parts if count(part)]
     if not tried or trees is None:
         return [], 0
     columns = {key: np.concatenate([part[key] for _, part in tried]) for key in tried[0][1]}
@@ -88,13 +88,13 @@ def find(
     features = (
         np.array([values[n] for n in program.nodes[trees].args], dtype=np.int64).reshape(-1, values[trees].size).T
     )
-    sizes = [len(part["flow.rate_q30"]) for _, part in tried]
+    sizes = [count(part) for _, part in tried]
     slices = [slice(end - size, end) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
     error = np.concatenate(
         [value(v.instead, features[s]) - value(v.here, features[s]) for (v, _), s in zip(tried, slices, strict=True)]
     )
     wrong = trace(program, *split(program, columns), forced={trees: values[trees] + error})
-    outputs = [program.result, *(s.node for s in program.state)]
+    outputs = program.outputs
     visible = np.any([values[n] != wrong[n] for n in outputs], axis=0)
     chosen, made = [], 0
     for (visit, part), s in zip(tried, slices, strict=True):

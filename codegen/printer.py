@@ -10,11 +10,12 @@ name. Casts keep the value: the types come from proved ranges.
 """
 
 from codegen.ctypes99 import I32, RANGES, U32, U64, joint_type, literal, type_of
+from codegen.layout import structures
 from codegen.passes.program import LoweredProgram
 from codegen.passes.rewrite import needed
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
+from spec.interface import Knob
 from spec.program import Node, Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
 
@@ -43,25 +44,40 @@ class Printer:
         return lines
 
     def writes(self) -> list[Statement]:
-        """The new flow context."""
+        """The new context and, where there are several, the knobs."""
         lines = []
+        if len(self.program.results) > 1:
+            for knob, number in zip(self.program.interface.knobs, self.program.results, strict=True):
+                lines.append(Statement(f"action->{knob.name} = {self._knob(number, knob)};"))
         for s in self.program.state:
             stored = f"{s.storage}_t"
             node = self.program.nodes[s.node]
             value = self._value(s.node, type_of(node))
             cast = value if stored == type_of(node) else f"({stored}){value}"
-            lines.append(Statement(f"flow->{s.name} = {cast};"))
+            lines.append(Statement(f"{self.program.interface.agent}->{s.name} = {cast};"))
         return lines
 
-    def result(self) -> str:
-        node = self.program.nodes[self.program.result]
-        value = self._value(self.program.result, type_of(node))
-        return value if type_of(node) == U32 else f"(uint32_t){value}"
+    def head(self) -> str:
+        """The C function's head."""
+        knobs = self.program.interface.knobs
+        returns = f"{knobs[0].storage}_t" if len(knobs) == 1 else "void"
+        return f"{returns} rlcc_decide({', '.join(s.parameter() for s in structures(self.program))})"
+
+    def result(self) -> str | None:
+        """What is returned: the only knob."""
+        if len(self.program.results) > 1:
+            return None
+        return self._knob(self.program.results[0], self.program.interface.knobs[0])
+
+    def _knob(self, number: int, knob: Knob) -> str:
+        ctype = type_of(self.program.nodes[number])
+        value = self._value(number, ctype)
+        return value if ctype == f"{knob.storage}_t" else f"({knob.storage}_t){value}"
 
     def signals(self) -> set[str]:
-        """Raw signals that the printed decision reads."""
+        """Raw signals of the event that the printed decision reads."""
         nodes = (self.program.nodes[number] for number in self._needed())
-        return {EVENT_NAMES[node.imm] for node in nodes if node.op is Op.EVENT}
+        return {self.program.interface.event[node.imm].name for node in nodes if node.op is Op.EVENT}
 
     def functions(self) -> list[Function]:
         """Static functions: searches and trees."""
@@ -91,12 +107,13 @@ class Printer:
         here = type_of(node)
         match node.op:
             case Op.EVENT:
-                return f"event->{EVENT_NAMES[node.imm]}"
+                signal = self.program.interface.event[node.imm]
+                return self._cast(number, f"event->{signal.name}", f"{signal.storage}_t", here)
             case Op.PARAM:
-                return f"params->{PARAM_NAMES[node.imm]}"
+                return f"params->{self.program.interface.params[node.imm].name}"
             case Op.STATE:
                 field = self.program.state[node.imm]
-                return self._cast(number, f"flow->{field.name}", f"{field.storage}_t", here)
+                return self._cast(number, f"{self.program.interface.agent}->{field.name}", f"{field.storage}_t", here)
             case Op.ADD | Op.SUB | Op.MUL:
                 wide = joint_type(node, *args)
                 sign = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*"}[node.op]
@@ -186,7 +203,7 @@ class Printer:
 
     def _names(self) -> dict[int, str]:
         """A C identifier for every node that gets one; unnamed nodes are numbered, twins get their number too."""
-        taken: set[str] = {"flow", "event", "params", "leaf", "leaves", "place", "word"}
+        taken = {*(s.argument for s in structures(self.program)), "leaf", "leaves", "place", "word"}
         names: dict[int, str] = {}
         for number, node in enumerate(self.program.nodes):
             if number in self.lowered.clamped:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from codegen.forest import Forest
 from codegen.kernel import kernel_of
-from codegen.layout import flow_layout
+from codegen.layout import flow_layout, structures
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
@@ -18,18 +18,10 @@ from spec.decision import feature_name
 from spec.documents import write_atomically
 from spec.policy import Observation
 from spec.program import Program
-from spec.signals import EVENT, LINE_RATE_Q30, PARAMS
 from spec.student import Student
 
 COMMON = ("rlcc_policy.h", "rlcc_policy.c", "rlcc_policy.mk", "rlcc_selftest.c")
 TREES_ONLY = "trees_only.c"
-PARAM_RANGES = {
-    "base_rtt_recip_q32": (2**10, 2**24),
-    "rate_min_q30": (1, LINE_RATE_Q30),
-    "rate_max_q30": (1, LINE_RATE_Q30),
-    "rate_initial_q30": (1, LINE_RATE_Q30),
-}
-"""What an operator may set: base RTT from 256 ns to 4.2 ms, rates up to line rate."""
 
 
 class Described(Protocol):
@@ -99,6 +91,7 @@ def _decision(source: Source) -> dict[str, Any]:
         "tables": printer.tables(),
         "statements": printer.statements(),
         "writes": printer.writes(),
+        "head": printer.head(),
         "result": printer.result(),
     }
 
@@ -159,7 +152,8 @@ def interface(
 ) -> dict[str, Any]:
     """What every template may name, whatever decides: the three structures and where the policy comes from."""
     fields, size = flow_layout(program)
-    defaults = policy.params()
+    given = structures(program)
+    asked, defaults = program.interface, policy.params()
     return {
         "rlcc_version": metadata.version("rlcc"),
         "teacher_name": policy.name,
@@ -169,20 +163,23 @@ def interface(
         "context_limit": limit,
         "algo_id": f"0x{int(policy_hash[:8], 16):08X}",
         "line_rate_bytes": policy.observation.line_rate // 8,
-        "event": [{"name": s.name, "unit": s.unit, "meaning": s.meaning, "used": s.name in used} for s in EVENT],
+        "event": [{"name": s.name, "unit": s.unit, "meaning": s.meaning, "used": s.name in used} for s in asked.event],
         "params": [
             {
                 "name": s.name,
                 "unit": s.unit,
                 "meaning": s.meaning,
-                "low": PARAM_RANGES[s.name][0],
-                "high": PARAM_RANGES[s.name][1],
+                "low": (s.settable or s.range)[0],
+                "high": (s.settable or s.range)[1],
                 "initializer": _initial_parameter(s.name, defaults, policy),
                 "fixed": s.name in fixed,
             }
-            for s in PARAMS
+            for s in asked.params
         ],
         "state": fields,
+        "handed": [s for s in given if s.key != "action"],
+        "agent": next((s.argument for s in given if s.key == "flow"), None),
+        "knob": asked.knobs[0],
     }
 
 

@@ -89,14 +89,17 @@ def _extremes(program: Program, defaults: dict[str, int], rng: np.random.Generat
         for value in sorted({low, -1, 0, 1, 2**30, 2**31 - 1, 2**31, high - 1, high}):
             if low <= value <= high:
                 rows.append((f"edge:{key}={value}", plausible(program, defaults, rng) | {key: value}))
-    for before in (0, 1, 5000, 8192):
-        wrapped = {"event.request_sent_ns": U32_MAX - before, "event.response_ns": 8191 - before & U32_MAX}
-        rows.append((f"edge:rtt wraps {before} ns after the request", plausible(program, defaults, rng) | wrapped))
+    for key in program.interface.signals():
+        if (since := program.interface.since(key)) is not None:
+            for before in (0, 1, 5000, 8192):
+                wrapped = {since: U32_MAX - before, key: 8191 - before & U32_MAX}
+                label = f"edge:{key} wraps {before} after {since}"
+                rows.append((label, plausible(program, defaults, rng) | wrapped))
     for end in (0, 1):
         row = {key: field_range(program, key)[end] for key in keys(program)}
         rows.append((f"edge:every field {('least', 'greatest')[end]}", row))
-    zeroed = {f"flow.{s.name}": 0 for s in program.state}
-    rows += [("edge:new flow", plausible(program, defaults, rng) | zeroed) for _ in range(8)]
+    new = {f"flow.{s.name}": 0 for s in program.state}
+    rows += [("edge:new agent", plausible(program, defaults, rng) | new) for _ in range(8)]
     return rows
 
 

@@ -282,7 +282,7 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
     core.tables = flat["tables"]
     core.bias = flat["bias"]
     core.state_nodes = flat["state_nodes"]
-    core.result = flat["result"]
+    core.result = flat["results"][0]
     named = [i for i, node in enumerate(program.nodes) if node.name == "multiplier_q16"]
     core.multiplier_node = named[0] if named else -1
     return core

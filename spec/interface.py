@@ -7,7 +7,8 @@ is a site's). Structs, headers, test vectors, argument blocks and records are la
 fields by name.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 STORAGE_RANGE = {
@@ -67,7 +68,9 @@ class Signal:
     """One integer that a decision is given. Any value of its storage may come; ``plausible``: what a network shows.
 
     ``grows``: raw values ``low..high`` over which the features that look at it grow with it (for a timestamp that is
-    ``After`` another: the time between them); None where no feature is moved by it alone.
+    ``After`` another: the time between them); None where no feature is moved by it alone. ``beside``: values of other
+    signals ("event.x", "flow.x") between which a step of this one is coarse and fine: vectors that move this one are
+    tried among them. ``levels``: values over its whole range that vectors for the clamps are tried among.
     """
 
     name: str
@@ -77,6 +80,8 @@ class Signal:
     """None: a parameter, which vectors leave at the decider's own value."""
     storage: str = "uint32"
     grows: tuple[int, int] | None = None
+    beside: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    levels: tuple[int, ...] = ()
     settable: tuple[int, int] | None = None
     """Of a parameter: what an operator may set."""
 
@@ -100,7 +105,8 @@ class Knob:
 @dataclass(frozen=True)
 class Interface:
     """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own
-    (a knob in force); a context that is all zero is a new agent's."""
+    (a knob in force); a context that is all zero is a new agent's. ``mixes``: groups of signals that are independent of
+    each other; vectors that are exact in one feature meet those of another by shuffling the groups."""
 
     name: str
     agent: AgentKind
@@ -109,6 +115,7 @@ class Interface:
     params: tuple[Signal, ...]
     knobs: tuple[Knob, ...]
     context: tuple[Signal, ...] = ()
+    mixes: tuple[tuple[tuple[str, ...], ...], ...] = ()
 
     @property
     def event_names(self) -> tuple[str, ...]:
@@ -121,3 +128,13 @@ class Interface:
     @property
     def knob_names(self) -> tuple[str, ...]:
         return tuple(knob.name for knob in self.knobs)
+
+    def signals(self) -> dict[str, Signal]:
+        """By their keys in vectors and certificates; those of the context first, parameters last."""
+        groups = (("flow", self.context), ("event", self.event), ("params", self.params))
+        return {f"{group}.{signal.name}": signal for group, signals in groups for signal in signals}
+
+    def since(self, key: str) -> str | None:
+        """The key of the timestamp that a signal comes after; None where it is none that does."""
+        how = self.signals()[key].plausible
+        return f"event.{how.signal}" if isinstance(how, After) else None

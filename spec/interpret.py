@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spec.program import INT64_MAX, STORAGE_RANGE, Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 Integers = NDArray[np.int64]
 
@@ -20,7 +19,7 @@ def evaluate(
 ) -> tuple[Integers, dict[str, Integers]]:
     """Decide for arrays of N inputs (scalars broadcast).
 
-    Returns the new rates (Q0.20) and the new flow contexts, all int64 [N]. Raises KeyError for a missing field and
+    Returns the only knob and the new contexts, all int64 [N]. Raises KeyError for a missing field and
     ValueError for a value that the field cannot hold.
     """
     values = trace(program, event, params, state)
@@ -40,8 +39,8 @@ def trace(
     ``forced`` puts other values in place of a node's own: what would the decision be if the trees said this?
     """
     sources = [
-        (Op.EVENT, [_column(event, name, "uint32") for name in EVENT_NAMES]),
-        (Op.PARAM, [_column(params, name, "uint32") for name in PARAM_NAMES]),
+        (Op.EVENT, [_column(event, s.name, s.storage) for s in program.interface.event]),
+        (Op.PARAM, [_column(params, s.name, s.storage) for s in program.interface.params]),
         (Op.STATE, [_column(state, s.name, s.storage) for s in program.state]),
     ]
     columns = np.broadcast_arrays(*[column for _, group in sources for column in group])

@@ -19,21 +19,24 @@ from typing import Any
 from spec.ensemble import Ensemble, integer
 from spec.errors import InputError
 from spec.interface import STORAGE_RANGE as STORAGE_RANGE
+from spec.interface import Interface
+from spec.interfaces import FLOW_RATE, from_json, to_json
 from spec.network import Network
 from spec.network_json import network_from_json, network_to_json
-from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
+from spec.signals import U32_MAX
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1
 MAX_NODES = 4096
+FORMAT = 2
 
 
 class Op(IntEnum):
     """Operators. The numbers are the wire format of ``flatten`` (the simulator's interpreter knows them)."""
 
     CONST = 0  # imm
-    EVENT = 1  # imm: index in EVENT_NAMES
-    PARAM = 2  # imm: index in PARAM_NAMES
+    EVENT = 1  # imm: index in Interface.event
+    PARAM = 2  # imm: index in Interface.params
     STATE = 3  # imm: index in Program.state
     ADD = 4  # a + b
     SUB = 5  # a - b
@@ -67,7 +70,7 @@ class Node:
 
 @dataclass(frozen=True)
 class StateField:
-    """A field of the per-flow context, zero for a new flow. ``node`` is the value written back."""
+    """A field of an agent's context, zero for a new agent. ``node`` is the value written back."""
 
     name: str
     storage: str
@@ -77,26 +80,40 @@ class StateField:
 
 @dataclass(frozen=True)
 class Program:
-    """The whole decision: raw event, parameters and flow context in; new rate and flow context out."""
+    """The whole decision: raw event, parameters and the agent's context in; knobs and the new context out.
+    ``results``: the node of each knob of the interface."""
 
+    interface: Interface
     nodes: tuple[Node, ...]
     state: tuple[StateField, ...]
-    result: int
+    results: tuple[int, ...]
     ensemble: Ensemble
     tables: tuple[tuple[int, ...], ...] = ()
     network: Network | None = None
 
+    @property
+    def result(self) -> int:
+        """The node of the only knob."""
+        (result,) = self.results
+        return result
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The nodes that anybody sees: knobs, then what is written back."""
+        return (*self.results, *(s.node for s in self.state))
+
     def to_json(self) -> dict[str, Any]:
         """A readable form: one object a node, ranges included."""
         return {
-            "format": 1,
+            "format": FORMAT,
+            "interface": to_json(self.interface),
             "nodes": [
                 {"id": i, "op": n.op.name.lower(), "args": list(n.args), "imm": n.imm}
                 | {"range": [n.low, n.high], "name": n.name, "note": n.note}
                 for i, n in enumerate(self.nodes)
             ],
             "state": [{"name": s.name, "storage": s.storage, "node": s.node, "note": s.note} for s in self.state],
-            "result": self.result,
+            "results": list(self.results),
             "ensemble": self.ensemble.to_json(),
             "tables": [list(table) for table in self.tables],
         } | ({} if self.network is None else {"network": network_to_json(self.network)})
@@ -105,10 +122,12 @@ class Program:
     def from_json(data: Any) -> "Program":
         """Inverse of ``to_json``. Ranges are derived anew, never believed: a stored range that differs is an error."""
         try:
-            if data["format"] != 1:
-                raise InputError(f"the decision program has format {data['format']!r}, not 1; emit it again")
+            if data["format"] != FORMAT:
+                raise InputError(f"the decision program has format {data['format']!r}, not {FORMAT}; emit it again")
             network = network_from_json(data["network"]) if "network" in data else None
-            builder = ProgramBuilder(Ensemble.from_json(data["ensemble"]), network=network)
+            builder = ProgramBuilder(
+                Ensemble.from_json(data["ensemble"]), from_json(data["interface"]), network=network
+            )
             builder.tables = [tuple(integer(v) for v in table) for table in data["tables"]]
             builder.state = [StateField(s["name"], s["storage"], integer(s["node"]), s["note"]) for s in data["state"]]
             for i, n in enumerate(data["nodes"]):
@@ -118,7 +137,7 @@ class Program:
                     raise InputError(f"node {i} of the decision program stands twice or out of order; emit it again")
                 if [builder.nodes[node].low, builder.nodes[node].high] != n["range"]:
                     raise InputError(f"node {i} of the decision program states a range it does not have; emit it again")
-            return builder.finish(integer(data["result"]))
+            return builder.finish(*(integer(result) for result in data["results"]))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise InputError(f"the decision program is not readable: {error!r}; emit it again") from None
 
@@ -137,7 +156,7 @@ class Program:
             "state_nodes": [s.node for s in self.state],
             "state_storage": [s.storage for s in self.state],
             "state_names": [s.name for s in self.state],
-            "result": self.result,
+            "results": list(self.results),
             "tables": [list(table) for table in self.tables],
             "bias": self.ensemble.bias,
             "tree_features": [[s.feature for s in t.splits] for t in trees],
@@ -151,6 +170,7 @@ class ProgramBuilder:
     """Builds a program node by node; equal nodes are shared; a value that 64 bits cannot hold is refused."""
 
     ensemble: Ensemble
+    interface: Interface = FLOW_RATE
     nodes: list[Node] = field(default_factory=list)
     state: list[StateField] = field(default_factory=list)
     tables: list[tuple[int, ...]] = field(default_factory=list)
@@ -177,10 +197,10 @@ class ProgramBuilder:
         return self.add(Op.CONST, (), value)
 
     def event(self, name: str) -> int:
-        return self.add(Op.EVENT, (), EVENT_NAMES.index(name), name)
+        return self.add(Op.EVENT, (), self.interface.event_names.index(name), name)
 
     def param(self, name: str) -> int:
-        return self.add(Op.PARAM, (), PARAM_NAMES.index(name), name)
+        return self.add(Op.PARAM, (), self.interface.param_names.index(name), name)
 
     def state_in(self, name: str, storage: str, note: str = "") -> int:
         """Read a field of the flow context; ``state_out`` says what is written back to it."""
@@ -195,8 +215,8 @@ class ProgramBuilder:
         known = self.state[index]
         self.state[index] = StateField(known.name, known.storage, node, known.note)
 
-    def finish(self, result: int) -> Program:
-        """Check what is written back against its storage and close the program."""
+    def finish(self, *results: int) -> Program:
+        """Check what is written back against its storage and close the program; ``results``: a node a knob."""
         for s in self.state:
             if not 0 <= s.node < len(self.nodes):
                 raise InputError(f"nothing is written back to the flow context's {s.name}")
@@ -204,10 +224,11 @@ class ProgramBuilder:
             node = self.nodes[s.node]
             if node.low < low or node.high > high:
                 raise InputError(f"{s.name} can reach {node.low}..{node.high}, which {s.storage} cannot hold")
-        if not 0 <= result < len(self.nodes):
-            raise InputError("the decision program has no result")
+        if len(results) != len(self.interface.knobs) or any(not 0 <= result < len(self.nodes) for result in results):
+            knobs = ", ".join(self.interface.knob_names)
+            raise InputError(f"the decision program has to give one result each for {knobs}")
         state, tables = tuple(self.state), tuple(self.tables)
-        return Program(tuple(self.nodes), state, result, self.ensemble, tables, self.network)
+        return Program(self.interface, tuple(self.nodes), state, results, self.ensemble, tables, self.network)
 
     def _range(self, op: Op, args: tuple[int, ...], imm: int, name: str) -> tuple[int, int]:
         arity = self._arity(op)
@@ -217,10 +238,10 @@ class ProgramBuilder:
         match op:
             case Op.CONST:
                 return imm, imm
-            case Op.EVENT if 0 <= imm < len(EVENT_NAMES):
-                return 0, U32_MAX
-            case Op.PARAM if 0 <= imm < len(PARAM_NAMES):
-                return 0, U32_MAX
+            case Op.EVENT if 0 <= imm < len(self.interface.event):
+                return self.interface.event[imm].range
+            case Op.PARAM if 0 <= imm < len(self.interface.params):
+                return self.interface.params[imm].range
             case Op.STATE if 0 <= imm < len(self.state) and self.state[imm].storage in STORAGE_RANGE:
                 return STORAGE_RANGE[self.state[imm].storage]
             case Op.ADD:

@@ -5,7 +5,13 @@ policies. Sources: RL-CC sections 2.5 and 3; the programmable congestion-control
 (timestamps are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of line rate).
 """
 
-from spec.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, LINE_RATE_Q30, RATE_FRACTION_BITS
+from spec.interfaces.flow_rate import (
+    CONTEXT_RATE_BITS,
+    FLOW_RATE,
+    LINE_RATE_Q30,
+    RATE_FRACTION_BITS,
+    base_rtt_recip_q32,
+)
 
 __all__ = [
     "ACTION_BITS",
@@ -40,8 +46,3 @@ FEATURE_LIMIT = 2**24
 
 EVENT, PARAMS = FLOW_RATE.event, FLOW_RATE.params
 EVENT_NAMES, PARAM_NAMES = FLOW_RATE.event_names, FLOW_RATE.param_names
-
-
-def base_rtt_recip_q32(base_rtt_ns: int) -> int:
-    """The operator's parameter for a base RTT in ns: floor(2^32 / base_rtt_ns)."""
-    return 2**32 // base_rtt_ns

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codegen.ctypes99 import literal
+from codegen.initialisers import declared, elements, vectors_inc
 from codegen.layout import LaidOut, flow_layout, manifest_layouts
 from codegen.lower import Options
 from codegen.networks.accuracy import errors, told
 from codegen.networks.network_c import arrays, described
-from codegen.networks.printer import NetworkPrinter, declared, elements, initialiser
+from codegen.networks.printer import NetworkPrinter
 from codegen.networks.quantise import Bits, quantise
 from codegen.networks.recorded import recorded, split
 from codegen.networks.vectors import make
@@ -25,7 +25,6 @@ from codegen.passes.program import lower_program
 from codegen.render import interface
 from codegen.targets import ALL, Target, counters_kept, misfit, targets_named
 from codegen.templates import environment
-from codegen.vectors import Vectors
 from spec.documents import dump_json, write_atomically
 from spec.ensemble import integer
 from spec.errors import InputError
@@ -36,7 +35,6 @@ from spec.network_policy import NetworkPolicy
 from spec.policy import Policy
 from spec.program import Program
 from spec.records import Trajectories
-from spec.signals import EVENT, PARAMS
 
 KIND = "firmware"
 FORMS = {"mlp-int8": "mlp", "lstm-int8": "lstm"}
@@ -175,6 +173,7 @@ def _render(
         "arrays": constants,
         "statements": printer.statements(),
         "writes": printer.writes(),
+        "head": printer.head(),
         "result": printer.result(),
         **described(network),
     }
@@ -273,23 +272,3 @@ def _accuracy(policy: NetworkPolicy) -> str:
         f"the multiplier is off the teacher's by {held['rmse']:.5f} rms, {held['p99']:.5f} in 99 of 100, "
         f"{held['max']:.5f} at most, on {held['decisions']} recorded decisions"
     )
-
-
-def vectors_inc(program: Program, vectors: Vectors) -> str:
-    """The vectors as C initialisers, one a line, in the order of the structures."""
-    fields, _ = flow_layout(program)
-    c = vectors.columns
-    lines = []
-    for row in range(len(vectors)):
-        event = ", ".join(f"{c[f'event.{s.name}'][row]}U" for s in EVENT)
-        params = ", ".join(f"{c[f'params.{s.name}'][row]}U" for s in PARAMS)
-        before, after = (
-            initialiser(fields, [_literal(f, int(c[f"{which}.{f.name}"][row])) for f in fields])
-            for which in ("flow", "expect")
-        )
-        lines.append(f"{{{{{event}}}, {{{params}}}, {before}, {c['expect.return'][row]}U, {after}}},")
-    return "\n".join(lines) + "\n"
-
-
-def _literal(laid_out: LaidOut, value: int) -> str:
-    return literal(value, "uint32_t" if laid_out.ctype.startswith("u") else "int32_t")

@@ -5,18 +5,12 @@ the LSTM's state back to the context.
     const int32_t network = rlcc_network(inputs, flow->hidden, flow->cell);
 """
 
-import re
-from collections.abc import Sequence
-
 from codegen.ctypes99 import I32, type_of
-from codegen.layout import LaidOut
+from codegen.initialisers import is_vector
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.trees_c import Statement
 from spec.program import Op, Program
-
-VECTORS = ("hidden", "cell")
-"""Fields of the context that are arrays in C: hidden_0, hidden_1, .. are hidden[0], hidden[1], .."""
 
 
 class NetworkPrinter(Printer):
@@ -42,7 +36,8 @@ class NetworkPrinter(Printer):
         assert network is not None
         taken = [self._value(a, type_of(self.program.nodes[a])) for a in node.args[: network.inputs]]
         values = ", ".join(f"(int16_t){value}" for value in taken)
-        state = ", flow->hidden, flow->cell" if network.lstm else ""
+        agent = self.program.interface.agent
+        state = f", {agent}->hidden, {agent}->cell" if network.lstm else ""
         self._before = []
         call = self._cast(number, f"rlcc_network(inputs{state})", I32, type_of(node))
         return [
@@ -50,49 +45,6 @@ class NetworkPrinter(Printer):
             *self._before,
             Statement(f"const {type_of(node)} {self.names[number]} = {call};", node.note),
         ]
-
-
-def is_vector(name: str) -> bool:
-    return re.fullmatch(rf"({'|'.join(VECTORS)})_\d+", name) is not None
-
-
-def declared(fields: Sequence[LaidOut]) -> list[LaidOut]:
-    """The context's fields as C declares them: an array for each vector, at the place of its first element."""
-    found: list[LaidOut] = []
-    for field in fields:
-        stem = field.name.rsplit("_", 1)[0]
-        if not is_vector(field.name):
-            found.append(field)
-        elif field.name.endswith("_0"):
-            count = sum(1 for f in fields if is_vector(f.name) and f.name.rsplit("_", 1)[0] == stem)
-            found.append(LaidOut(f"{stem}[{count}]", field.ctype, field.offset, field.note))
-    return found
-
-
-def elements(fields: Sequence[LaidOut]) -> list[LaidOut]:
-    """Every value of the context as C names it."""
-    return [
-        LaidOut(f"{f.name.rsplit('_', 1)[0]}[{f.name.rsplit('_', 1)[1]}]", f.ctype, f.offset)
-        if is_vector(f.name)
-        else f
-        for f in fields
-    ]
-
-
-def initialiser(fields: Sequence[LaidOut], values: Sequence[str]) -> str:
-    """A C initialiser of the context: braces around each vector."""
-    parts: list[str] = []
-    vector: dict[str, list[str]] = {}
-    for field, value in zip(fields, values, strict=True):
-        if not is_vector(field.name):
-            parts.append(value)
-            continue
-        stem = field.name.rsplit("_", 1)[0]
-        if stem not in vector:
-            vector[stem] = []
-            parts.append(stem)
-        vector[stem].append(value)
-    return "{" + ", ".join("{" + ", ".join(vector[p]) + "}" if p in vector else p for p in parts) + "}"
 
 
 def inputs_of(program: Program) -> tuple[int, ...]:

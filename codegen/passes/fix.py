@@ -10,18 +10,18 @@ from codegen.passes.idle import idle_clamp
 from codegen.passes.rewrite import rewritten
 from spec.errors import InputError
 from spec.program import Node, Op, Program, ProgramBuilder
-from spec.signals import PARAM_NAMES
 
 
 def fixed(program: Program, parameters: Mapping[str, int]) -> Program:
     """The program with constants in place of ``parameters``."""
-    unknown = [name for name in parameters if name not in PARAM_NAMES]
+    names = program.interface.param_names
+    unknown = [name for name in parameters if name not in names]
     if unknown:
-        raise InputError(f"there is no parameter {unknown[0]!r} to fix; choose among {', '.join(PARAM_NAMES)}")
+        raise InputError(f"there is no parameter {unknown[0]!r} to fix; choose among {', '.join(names)}")
 
     def rewrite(b: ProgramBuilder, node: Node, args: tuple[int, ...]) -> int | None:
-        if node.op is Op.PARAM and PARAM_NAMES[node.imm] in parameters:
-            return b.const(parameters[PARAM_NAMES[node.imm]])
+        if node.op is Op.PARAM and names[node.imm] in parameters:
+            return b.const(parameters[names[node.imm]])
         return idle_clamp(b, node, args)  # what ranges decide now
 
     return rewritten(program, rewrite)

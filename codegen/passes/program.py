@@ -66,7 +66,7 @@ def lower_program(
 def _clamps(program: Program, trees: int) -> tuple[list[int], int, int]:
     """The trees and the clamps to constants behind them, as long as each has no other use; and what they amount to."""
     chain, low, high = [trees], -(2**31), 2**31 - 1
-    written = {program.result, *(s.node for s in program.state)}
+    written = set(program.outputs)
     while chain[-1] not in written:
         users = [n for n, node in enumerate(program.nodes) if chain[-1] in node.args]
         node = program.nodes[users[0]] if len(users) == 1 else None
@@ -93,4 +93,5 @@ def text_of(program: Program) -> str:
         text = f"{node.op.name.lower()}({operands})"
         lines.append(f"{number:3d} {node.name or '-':28s} {text:28s} [{node.low}, {node.high}]")
     lines += [f"flow->{s.name} = {s.node}" for s in program.state]
-    return "\n".join([*lines, f"return {program.result}"]) + "\n"
+    lines += [f"{knob.name} = {n}" for knob, n in zip(program.interface.knobs, program.results, strict=True)]
+    return "\n".join(lines) + "\n"

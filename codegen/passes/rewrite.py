@@ -10,7 +10,7 @@ Rewriter = Callable[[ProgramBuilder, Node, tuple[int, ...]], int | None]
 
 def rewritten(program: Program, rewrite: Rewriter) -> Program:
     """The program with every node put through ``rewrite``, and without the nodes that nothing needs any more."""
-    b = ProgramBuilder(program.ensemble, network=program.network)
+    b = ProgramBuilder(program.ensemble, program.interface, network=program.network)
     b.tables = list(program.tables)
     b.state = [StateField(s.name, s.storage, -1, s.note) for s in program.state]
     new: dict[int, int] = {}
@@ -21,12 +21,12 @@ def rewritten(program: Program, rewrite: Rewriter) -> Program:
         new[number] = changed if changed is not None else b.add(node.op, args, node.imm, node.name, node.note)
     for s in program.state:
         b.state_out(s.name, new[s.node])
-    return _without_idle(b.finish(new[program.result]))
+    return _without_idle(b.finish(*(new[result] for result in program.results)))
 
 
 def needed(program: Program, operands: Callable[[Node], Iterable[int]] = lambda node: node.args) -> list[int]:
     """Nodes that the result or the new context depends on, in order. ``operands``: those that a node needs."""
-    todo = [program.result, *(s.node for s in program.state)]
+    todo = list(program.outputs)
     seen: set[int] = set()
     while todo:
         number = todo.pop()

@@ -83,7 +83,7 @@ def decide(kind: str, sent: int, response: int, recip: int, rate: int, action: i
 
 
 VECTORS = [
-    decide("edge:new flow", 0, 0, 0, 0, 0, 0),
+    decide("edge:new agent", 0, 0, 0, 0, 0, 0),
     decide("random", 1000, 9000, 2**32 // 8192, 2**29, 5, 41),
     decide("edge:congested", 1000, 1000 + 4 * 8192, 2**32 // 8192, 2**30, -32768, 65535),
     decide("edge:rtt wraps", 2**32 - 500, 4 * 8192 - 500, 2**32 // 8192, 12345678, 32767, 7),

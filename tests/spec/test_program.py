@@ -107,10 +107,14 @@ def tampered(**changes):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda d: d.update(format=2), "has format 2, not 1"),
+        (lambda d: d.update(format=1), "has format 1, not 2"),
         (lambda d: d.pop("nodes"), "not readable: KeyError"),
-        (lambda d: d.update(result=99), "has no result"),
-        (lambda d: d.update(result=1.0), "1.0 is not an integer"),
+        (lambda d: d.update(results=[99]), "one result each for rate_q20"),
+        (lambda d: d.update(results=[]), "one result each for rate_q20"),
+        (lambda d: d.update(results=[0, 0]), "one result each for rate_q20"),
+        (lambda d: d.update(interface="flow"), "no interface 'flow'; known are flow_rate, queue_marking"),
+        (lambda d: d.update(interface={}), "interface of the decision program is not readable"),
+        (lambda d: d.update(results=[1.0]), "1.0 is not an integer"),
         (lambda d: d["nodes"][2].update(op="divide"), "not readable: KeyError"),
         (lambda d: d["nodes"][2].update(op=5), "not readable: AttributeError"),
         (lambda d: d["nodes"][2].update(args=[0, 2]), "uses a value that comes after it"),

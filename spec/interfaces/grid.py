@@ -1,0 +1,57 @@
+"""A model made elsewhere, asked by nobody in a network: its features on their grid in, its outputs out.
+
+CatBoost, XGBoost, LightGBM, scikit-learn. A feature is an integer k that stands for ``k / 2^fraction_bits``; beyond the
+range that its grid was declared for, a decision is defined but not the model's.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from spec.ensemble import integer
+from spec.errors import InputError
+from spec.interface import Interface, Knob, Signal, Uniform
+
+NAME = "grid"
+
+
+def grid(event: Sequence[Signal], knobs: Sequence[Knob]) -> Interface:
+    """The interface of one model."""
+    return Interface(NAME, agent="none", trigger="call", event=tuple(event), params=(), knobs=tuple(knobs))
+
+
+def to_json(interface: Interface) -> dict[str, Any]:
+    """What a file says of a grid."""
+    return {
+        "name": interface.name,
+        "event": [
+            {"name": s.name, "unit": s.unit, "meaning": s.meaning, "storage": s.storage, "range": list(_declared(s))}
+            for s in interface.event
+        ],
+        "knobs": [
+            {"name": k.name, "unit": k.unit, "meaning": k.meaning, "storage": k.storage, "range": [k.low, k.high]}
+            for k in interface.knobs
+        ],
+    }
+
+
+def from_json(data: dict[str, Any]) -> Interface:
+    """Inverse of ``to_json``."""
+    try:
+        event = [
+            Signal(s["name"], s["unit"], s["meaning"], Uniform(*_two(s["range"])), s["storage"]) for s in data["event"]
+        ]
+        knobs = [Knob(k["name"], k["unit"], k["meaning"], *_two(k["range"]), k["storage"]) for k in data["knobs"]]
+        if data["name"] != NAME:
+            raise ValueError(f"its name is {data['name']!r}")
+        return grid(event, knobs)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the interface of the decision program is not readable: {error!r}; emit it again") from None
+
+
+def _two(values: Any) -> tuple[int, int]:
+    low, high = values
+    return integer(low), integer(high)
+
+
+def _declared(signal: Signal) -> tuple[int, int]:
+    return (signal.plausible.low, signal.plausible.high) if isinstance(signal.plausible, Uniform) else signal.range
