@@ -9,11 +9,14 @@ from emulator.firmware import SOURCE, VECTORS
 from emulator.profile import Limits
 from netsim.comparison import difference
 from rlcc.closed_loop import Outcome
-from rlcc.recipe import GateOptions, Match, Sizes
+from rlcc.neighbourhood import Outside
+from rlcc.recipe import GateOptions, Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check
+from spec.policy import Policy
 from spec.program import Program
 from spec.student import NAME as STUDENT_NAME
+from spec.student import Student
 
 US_PS = 1_000_000
 
@@ -171,6 +174,44 @@ def teacher(errors: Errors, allowed: Match) -> list[Check]:
         )
         for name, found, most in rows
     ]
+
+
+def same_eyes(student: Student, policy: Policy) -> Check:
+    """A student of other features or actions than its teacher's cannot be set beside it state by state: it could act on
+    what the teacher does not see. Its window is its own."""
+    theirs = {
+        "observation": policy.observation.with_window(student.observation.window),
+        "action map": policy.action,
+        "limits": policy.limits,
+    }
+    ours = {"observation": student.observation, "action map": student.action, "limits": student.limits}
+    other = [name for name, wanted in theirs.items() if ours[name] != wanted]
+    return Check(
+        group="teacher",
+        name="observation, action map and limits",
+        value=", ".join(other) + " not the teacher's" if other else "all are the teacher's",
+        limit="all",
+        passed=not other,
+        detail="distil the student from this teacher again" if other else "",
+        file=STUDENT_NAME,
+    )
+
+
+def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
+    """The student's action beside the range of its teacher's around a state, in the state where it is furthest out. NaN
+    does not pass."""
+    low, high = outside.teacher
+    passed = outside.distance <= allowed.limit
+    place = f"student {outside.action:+.4f}, teacher {low:+.4f} to {high:+.4f} around {outside.state}"
+    return Check(
+        group="teacher",
+        name="action outside the teacher's around a state, greatest",
+        value=f"{outside.distance:.5f} in {outside.visited:,} of {outside.cells:,} cells",
+        limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
+        passed=passed,
+        detail="" if passed else place,
+        file=STUDENT_NAME,
+    )
 
 
 def network(outcomes: list[Outcome], options: GateOptions) -> list[Check]:

@@ -21,9 +21,21 @@ from netsim.policies import program as interpreted
 from rlcc import closed_loop
 from rlcc.baseline import Baseline, check_same_engine, regression
 from rlcc.certified import Certified, beside, certified, unprovable
-from rlcc.checks import US_PS, as_emitted, budget, coverage, equality, network, object_code, sizes
+from rlcc.checks import (
+    US_PS,
+    as_emitted,
+    budget,
+    coverage,
+    equality,
+    neighbourhood,
+    network,
+    object_code,
+    same_eyes,
+    sizes,
+)
 from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, Outcome
+from rlcc.neighbourhood import Outside, furthest
 from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.remembered import Remembered
@@ -107,8 +119,10 @@ def judge(
     checks, measured = core.checks, core.measured
     if all(check.passed for check in checks if check.group == "equality"):
         errors, outcomes = _beside_the_teacher(job, decision_latency_ps(core.report))
-        checks += [*teacher_checks(errors, options.match), *network(outcomes, options)]
+        around, outside = _around_the_states(job)
+        checks += [*teacher_checks(errors, options.match), *around, *network(outcomes, options)]
         measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
+        measured["neighbourhood"] = outside.to_json() if outside else None
     if opened(firmware, "firmware").hash != manifest.hash:
         raise InputError(f"{firmware} was changed while it was judged; judge it again")
     return verdict(checks, measured, core.path)
@@ -192,6 +206,16 @@ def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[Outcom
         progress=job.say,
     )
     return errors, outcomes
+
+
+def _around_the_states(job: _Job) -> tuple[list[Check], Outside | None]:
+    """Actions in every cell of the forest, also in states that no network here has met."""
+    eyes = same_eyes(job.student, job.teacher.policy)
+    if not eyes.passed:
+        return [eyes], None
+    job.say("actions in the cells of the forest")
+    outside = furthest(job.student, job.teacher, job.options.neighbourhood)
+    return [eyes, neighbourhood(outside, job.options.neighbourhood)], outside
 
 
 def check_engine(engine: EmulateOptions) -> None:

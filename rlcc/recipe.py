@@ -82,6 +82,22 @@ class Match(_Strict):
     """Of these; no recipe that comes with rlcc distils with it."""
 
 
+class Neighbourhood(_Strict):
+    """How far the student's action may lie outside its teacher's actions around a state, in every cell of its forest
+    (rlcc.neighbourhood)."""
+
+    limit: float = Field(default=0.25, ge=0, le=4)
+    """Of the rate: an action is the multiplier - 1."""
+    share: float = Field(default=0.2, ge=0, lt=1)
+    """Around every signal, now and in the window; relative, of its integer."""
+    action: float = Field(default=0.02, ge=0, le=4)
+    """Around every past action."""
+    warm_up: int = Field(default=4, ge=0, le=1000)
+    """How often an LSTM teacher sees the window's oldest decision before the window."""
+    seed: int = Field(default=1, ge=0, lt=2**62)
+    """Of the cells that are looked into where there are too many."""
+
+
 class Sizes(_Strict):
     """Bytes that the firmware may take beside what the engine's profile allows; None: what that allows."""
 
@@ -103,6 +119,7 @@ class GateOptions(_Strict):
     window: tuple[DurationPs, DurationPs] = WINDOW_PS
     tolerance: Tolerance = Tolerance()
     match: Match = Match()
+    neighbourhood: Neighbourhood = Neighbourhood()
     sizes: Sizes = Sizes()
     proof: bool = True
     """The budget is held against the proved worst case; False, or an engine whose cycles have no model: against the

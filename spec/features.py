@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from spec.program import Op, ProgramBuilder
-from spec.signals import CONTEXT_RATE_BITS, FEATURE_LIMIT, INFLATION_BITS, RATE_FRACTION_BITS, RTT_BITS
+from spec.signals import ACTION_BITS, CONTEXT_RATE_BITS, FEATURE_LIMIT, INFLATION_BITS, RATE_FRACTION_BITS, RTT_BITS
 
 Floats = NDArray[np.float64]
 KIBIBYTE_BITS = 10
@@ -81,6 +81,15 @@ class Feature(BaseModel):
         """Append the integer meaning to a program; ``rate`` is the node of the rate in force (Q0.30)."""
         raise NotImplementedError
 
+    def float_of(self, integer: Floats) -> Floats:
+        """What a teacher sees where the firmware computes this integer, [N]. The integer is a floor: anything up to
+        ``float_of(integer + 1)`` is possible, and fractions are allowed."""
+        raise NotImplementedError
+
+    def value(self, integer: int) -> str:
+        """The integer as a value in physical units."""
+        raise NotImplementedError
+
     def meaning(self) -> str:
         """What the integer stands for, for the reader of the header."""
         raise NotImplementedError
@@ -110,6 +119,12 @@ class PreviousAction(Feature):
     def float_value(self, d: Decisions, path: Path) -> Floats:
         return d.previous_multiplier
 
+    def float_of(self, integer: Floats) -> Floats:
+        return np.asarray(1.0 + integer / 2**ACTION_BITS, dtype=np.float64)
+
+    def value(self, integer: int) -> str:
+        return f"previous action {1 + integer / 2**ACTION_BITS:.4f}"
+
     def meaning(self) -> str:
         return "action_k: the multiplier of the rate k decisions ago, minus 1, Q16"
 
@@ -125,6 +140,12 @@ class _Inflation(Feature):
     @property
     def initial(self) -> float:
         return 1.0
+
+    def float_of(self, integer: Floats) -> Floats:
+        return np.asarray(1.0 + integer / 2**INFLATION_BITS, dtype=np.float64)
+
+    def value(self, integer: int) -> str:
+        return f"{self.kind.replace('_', ' ')} {1 + integer / 2**INFLATION_BITS:.4f}"
 
     def meaning(self) -> str:
         return f"{self.name}: {self.kind.replace('_', ' ')} - 1, Q{INFLATION_BITS}"
@@ -207,6 +228,13 @@ class _Congestion(Feature):
         shift = 2 * INFLATION_BITS + CONTEXT_RATE_BITS - self.fraction_bits
         return b.add(Op.MUL_SHR, (square, rate), shift, self.name, "excess^2 * rate: orders flows as -delta does")
 
+    def float_of(self, integer: Floats) -> Floats:
+        excess = np.sqrt(np.maximum(integer, 0.0) / 2**self.fraction_bits)
+        return np.asarray(self.factor * (self.target - excess), dtype=np.float64)
+
+    def value(self, integer: int) -> str:
+        return f"delta {round(self.target - sqrt(max(integer, 0) / 2**self.fraction_bits), 4) + 0.0:.4f}"
+
     def meaning(self) -> str:
         inflation = "rtt / base RTT" if self.signal == "rtt" else "(1 + queue delay / base RTT)"
         excess = f"max({inflation} - {self.tolerance:g}, 0)" if self.tolerance > 0 else inflation
@@ -265,6 +293,12 @@ class Rate(Feature):
         shifted = b.add(Op.SHR, (rate,), CONTEXT_RATE_BITS - RATE_FRACTION_BITS)
         return b.add(Op.MIN, (shifted, b.const(FEATURE_LIMIT - 1)), name=self.name, note="fraction of line rate")
 
+    def float_of(self, integer: Floats) -> Floats:
+        return np.asarray(integer / 2**RATE_FRACTION_BITS, dtype=np.float64)
+
+    def value(self, integer: int) -> str:
+        return f"rate {integer / 2**RATE_FRACTION_BITS:.6f} of line rate"
+
     def meaning(self) -> str:
         return f"{self.name}: the rate in force, a fraction of line rate, Q{RATE_FRACTION_BITS}"
 
@@ -314,6 +348,12 @@ class _Ratio(Feature):
             quotient = b.add(Op.SELECT, (short, quotient, more), 0, "quotient_q8")
         note = f"{self.kind.replace('_', ' ')} a KiB sent"
         return b.add(Op.SELECT, (below_one, quotient, b.const(256)), name=self.name, note=note)
+
+    def float_of(self, integer: Floats) -> Floats:
+        return np.asarray(integer / 256, dtype=np.float64)
+
+    def value(self, integer: int) -> str:
+        return f"{self.kind.replace('_', ' ')} {integer / 256:.4f}"
 
     def meaning(self) -> str:
         return f"{self.name}: {self.signal} a KiB sent since the decision before, at most 1, Q8"

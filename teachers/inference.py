@@ -26,6 +26,30 @@ def decide(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.flo
     return teacher.policy.action.multiplier(column.astype(np.float64)), valid
 
 
+def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -> NDArray[np.float64]:
+    """The multiplier [N] in states [N, window, features]: what the teacher sees of each decision, newest first.
+
+    Of decisions before the window nothing is known: all are taken to be as the window's oldest. An MLP looks back so as
+    far as its own window goes; an LSTM starts from zero and sees the oldest row ``warm_up`` times before the window."""
+    count, window, _ = states.shape
+    lstm = teacher.policy.architecture.lstm is not None
+    back = window + warm_up if lstm else teacher.policy.observation.window
+    lags = [min(lag, window - 1) for lag in range(back)]
+    found = []
+    for i in range(0, max(count, 1), CHUNK // back):
+        rows = states[i : i + CHUNK // back].astype(np.float32)
+        if lstm:
+            features = _feed(teacher, rows.reshape(-1, rows.shape[2])).reshape(len(rows), window, -1)
+            along = features[:, lags[::-1]].reshape(len(rows) * back, features.shape[2])
+            hidden = _unroll(teacher.weights, along, np.arange(len(rows)) * back)[back - 1 :: back]
+        else:
+            hidden = _feed(teacher, rows[:, lags].reshape(len(rows), -1))
+        found.append(_squashed(teacher, _affine(teacher.weights, "out", hidden)))
+    outputs = np.concatenate(found)
+    column = outputs if teacher.policy.action.outputs > 1 else outputs[:, 0]
+    return teacher.policy.action.multiplier(column.astype(np.float64))
+
+
 def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats, NDArray[np.bool_]]:
     """Outputs [N, K] of the network (after tanh; logits for a table of actions), and which rows are valid."""
     rows64, valid = trajectories.float_rows(teacher.policy.observation)
@@ -36,8 +60,11 @@ def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Float
         hidden = _unroll(teacher.weights, hidden, starts)
         from_start = trajectories.columns["step"][starts] == 0
         valid = np.repeat(from_start, np.diff(np.append(starts, len(rows))))
-    outputs = _affine(teacher.weights, "out", hidden)
-    return (np.tanh(outputs) if teacher.policy.action.outputs == 1 else outputs), valid
+    return _squashed(teacher, _affine(teacher.weights, "out", hidden)), valid
+
+
+def _squashed(teacher: Teacher, outputs: Floats) -> Floats:
+    return np.tanh(outputs) if teacher.policy.action.outputs == 1 else outputs
 
 
 def _feed(teacher: Teacher, rows: Floats) -> Floats:

@@ -56,6 +56,15 @@ def _limits(command: Command) -> Command:
             click.option("--max-table", type=bytes_of, help="Bytes of constant tables. [default: the profile's]"),
             click.option("--max-context", type=bytes_of, help="Bytes of a flow's context. [default: the profile's]"),
             click.option("--max-stack", type=bytes_of, help="Bytes of stack. [default: the profile's]"),
+            click.option(
+                "--max-outside",
+                type=click.FloatRange(0, 4),
+                help="Of the student's action outside its teacher's around a state. [default: 0.25]",
+            ),
+            click.option("--around", callback=_share, help='Every signal of that state. [default: "20 %"]'),
+            click.option(
+                "--around-action", type=click.FloatRange(0, 4), help="Every past action of it. [default: 0.02]"
+            ),
             click.option("--baseline", type=FOLDER, help="verdict.json of an earlier firmware."),
             click.option("--max-regression", callback=_share, help='Over the baseline. [default: "5 %"]'),
         ]
@@ -163,5 +172,7 @@ def _options(recipe: GateOptions | None, given: dict[str, Any]) -> GateOptions:
         "run_on_host": True if given["run_on_host"] else None,
     }
     sizes = {name: given[f"max_{name}"] for name in ("code", "table", "context", "stack")}
+    around = {"limit": given["max_outside"], "share": given["around"], "action": given["around_action"]}
+    base["neighbourhood"] = base.get("neighbourhood", {}) | {k: v for k, v in around.items() if v is not None}
     base["sizes"] = base.get("sizes", {}) | {name: value for name, value in sizes.items() if value is not None}
     return validate(GateOptions, base | {name: value for name, value in said.items() if value is not None}, WHERE)

@@ -67,6 +67,9 @@ window = ["1 ms", "4 ms"]
 [gate.tolerance]
 goodput = 0.2
 latency = 0.5
+
+[gate.neighbourhood]
+limit = 0.4  # three trees of depth 3 that have seen 8 flows
 """
 
 

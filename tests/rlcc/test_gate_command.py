@@ -4,6 +4,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import pytest
 from rlcc import cli, gate
 from rlcc.baseline import read_baseline
 from rlcc.reports import folder as reports
+from spec import manifest
+from spec.ensemble import Split, Tree
+from spec.student import NAME as STUDENT
+from spec.student import load_student
 
 Refused = Callable[..., str]
 
@@ -108,6 +113,54 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
         kept.write_text("{}")
     assert gated() == (1, False)
     assert [p for p in (tmp_path / "cache/checked").iterdir() if p.name.startswith(".")] == []
+
+
+# --- a backdoor ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def backdoor(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The good folder with one more tree in its student, which fires in 40 values of the congestion that no network of
+    the gate meets, and raises the rate by 20 % where the teacher lowers it."""
+    root = tmp_path_factory.mktemp("backdoor")
+    shutil.copytree(good / "teacher", root / "teacher")
+    shutil.copy(good / "good.toml", root)
+    student = load_student(good / "student" / STUDENT)
+    at = student.ensemble.features.index("congestion_q20")
+    tree = Tree((Split(at, 9_000_000), Split(at, 9_000_040)), (0, 24_000, 0, 0))
+    ensemble = replace(student.ensemble, trees=(*student.ensemble.trees, tree))
+    with manifest.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
+        replace(student, ensemble=ensemble).save(work)
+    assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
+    return root
+
+
+def test_a_backdoor_that_no_network_meets_fails_by_the_cells_alone(backdoor: Path, tmp_path: Path) -> None:
+    found = tmp_path / "found.sarif"
+    assert run(backdoor, "--no-certificate", "--sarif", found, out=tmp_path / "v") == 1
+    content = json.loads((tmp_path / "v" / reports.JSON).read_text())
+    (failed,) = [check for check in content["checks"] if not check["passed"]]
+    assert failed["name"] == "action outside the teacher's around a state, greatest"
+    state = content["measured"]["neighbourhood"]
+    assert 9_000_000 < int(state["state"].split("congestion_q20 = ")[1].split()[0]) <= 9_000_040
+    assert state["action"] == pytest.approx(0.2, abs=1e-4)
+    assert state["teacher"][1] < -0.1
+    assert state["state"] in failed["detail"]
+    for file in (tmp_path / "v" / reports.JUNIT, tmp_path / "v" / reports.MARKDOWN, found):
+        assert "congestion_q20 = 90000" in file.read_text(), file
+
+
+def test_without_that_check_the_backdoor_would_pass(backdoor: Path, tmp_path: Path) -> None:
+    assert run(backdoor, "--no-certificate", "--max-outside", "0.4", out=tmp_path / "v") == 0
+    content = json.loads((tmp_path / "v" / reports.JSON).read_text())
+    assert content["measured"]["teacher"]["maximum"] < 0.35
+
+
+def test_limit_and_neighbourhood_are_options(good: Path, tmp_path: Path) -> None:
+    around = ("--no-certificate", "--around", "40 %", "--around-action", "0.05", "--max-outside", "0.001")
+    assert run(good, *around, out=tmp_path / "v") == 1
+    (failed,) = [check for check in checks(tmp_path / "v", "teacher") if not check["passed"]]
+    assert failed["limit"] == "0.001 (±40% of a signal, ±0.05 of an action)"
 
 
 # --- baseline --------------------------------------------------------------------------------------------------------

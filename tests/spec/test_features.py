@@ -247,3 +247,30 @@ def test_every_kind_is_listed():
     assert set(FEATURE_KINDS) == set(FEATURES)
     for kind, feature in FEATURES.items():
         assert isinstance(TypeAdapter(AnyFeature).validate_python(feature), FEATURE_KINDS[kind])
+
+
+@pytest.mark.parametrize("name", CURRENT)
+@settings(max_examples=200)
+@given(row=raw, path=paths)
+def test_an_integer_read_back_is_what_the_teacher_saw(name, row, path):
+    """Within the steps of the integer's inputs, between the integer and the next one."""
+    obs = observation(CURRENT[name], *path)
+    feature, k = obs.features[0], integers(obs, [row]).astype(np.float64)
+    if k[0] >= FEATURE_LIMIT - 1:
+        return
+    ends = sorted([float(feature.float_of(k)[0]), float(feature.float_of(k + 1)[0])])
+    seen, off = float(floats(obs, [row])[0]), quantum(CURRENT[name]["kind"], obs, row) * (1 + 1e-9) + 1e-9
+    if "congestion" in CURRENT[name]["kind"] and abs(seen / feature.factor - feature.target) >= 63.9:
+        return  # the excess saturates at 64
+    assert ends[0] - off <= seen <= ends[1] + off
+    assert feature.value(int(k[0]))
+
+
+def test_a_past_action_reads_back_as_the_multiplier():
+    obs = Observation.model_validate(
+        {"window": 1, "base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
+        | {"features": [{"kind": "previous_action"}]}
+    )
+    (feature,) = obs.features
+    assert feature.float_of(np.array([0.0, 13_107.2, -32_768.0])).tolist() == [1.0, 1.2, 0.5]
+    assert feature.value(0) == "previous action 1.0000"

@@ -13,7 +13,7 @@ from netsim.network import MS
 from netsim.policies import native
 from spec.policy import Policy
 from spec.records import RECORD_COLUMNS, Trajectories
-from teachers.inference import decide, network_outputs
+from teachers.inference import decide, decide_states, network_outputs
 from teachers.networks import PolicyNetwork
 from teachers.teacher import Teacher, make_teacher
 
@@ -86,6 +86,37 @@ def test_gap_in_a_flow_starts_a_new_run(make_policy: Any) -> None:
     kept = {name: column[records["step"] != 10] for name, column in records.items()}
     _, valid = network_outputs(teacher, Trajectories.of(kept))
     assert np.array_equal(valid, np.arange(29) < 10)
+
+
+def states_of(teacher: Teacher, length: int, flows: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What a teacher sees of each of ``length`` decisions [flows, length, features], newest first, and its last."""
+    trajectories = Trajectories.of(random_records([length] * flows, [0] * flows))
+    observation = teacher.policy.observation.with_window(1)
+    rows = trajectories.float_rows(observation)[0].reshape(flows, length, -1)
+    multiplier, _ = decide(teacher, trajectories)
+    return rows[:, ::-1], multiplier.reshape(flows, length)[:, -1]
+
+
+def test_an_mlp_decides_in_a_state_as_along_a_run(make_policy: Any) -> None:
+    teacher, _ = random_teacher(make_policy(hidden=[12, 7], window=3))
+    states, last = states_of(teacher, 3)
+    assert np.abs(decide_states(teacher, states, 4) - last).max() < 1e-6
+    older = np.concatenate([states, np.full_like(states, 9.0)], axis=1)
+    assert np.array_equal(decide_states(teacher, older, 4), decide_states(teacher, states, 4))
+    assert np.array_equal(  # of a shorter window the oldest is what was before it
+        decide_states(teacher, states[:, :1], 4), decide_states(teacher, np.repeat(states[:, :1], 3, axis=1), 4)
+    )
+
+
+def test_an_lstm_decides_in_a_state_as_along_the_run_that_ends_there(make_policy: Any) -> None:
+    teacher, _ = random_teacher(make_policy(hidden=[12], lstm=16, bias=True))
+    states, last = states_of(teacher, 4)
+    assert np.abs(decide_states(teacher, states, 0) - last).max() < 1e-6
+    repeated = np.concatenate([states, np.repeat(states[:, -1:], 5, axis=1)], axis=1)
+    assert np.abs(decide_states(teacher, states, 5) - decide_states(teacher, repeated, 0)).max() < 1e-6
+    assert np.abs(decide_states(teacher, states, 5) - last).max() > 1e-4
+    many = np.tile(states, (700, 1, 1))  # more than one matrix product
+    assert np.abs(decide_states(teacher, many, 2)[-50:] - decide_states(teacher, states, 2)).max() < 1e-6
 
 
 def test_no_rows(make_policy: Any) -> None:
