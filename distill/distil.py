@@ -16,6 +16,7 @@ import numpy as np
 from catboost import CatBoostRegressor
 
 from distill import boost, quantise, rollout
+from distill.anywhere import anywhere
 from distill.closeness import Distance, Round, choose, distance, pays
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
@@ -81,6 +82,8 @@ def distil(
             )
         )
         seen = [*seen, *new]
+        if options.anywhere > 0:
+            seen.append(anywhere(fitted.student, teacher, options.anywhere, seed + number))
         if progress is not None:
             progress(f"round {number} of at most {options.rounds}: rmse {rounds[-1].rmse:.5f}")
         if not pays(rounds, noise, options.patience):

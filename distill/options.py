@@ -88,6 +88,8 @@ class DistillOptions(_Strict):
     """Decisions sampled of each run."""
     learning_rate: list[Step] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
     """Boosting step sizes tried; the best on held-out decisions is kept."""
+    anywhere: float = Field(default=0.0, ge=0, le=100)
+    """Weight of states with signals from anywhere in their range, in runs (distill.anywhere), of each round."""
     ridge: float = Field(default=1e-4, ge=0)
     """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""
 

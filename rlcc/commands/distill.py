@@ -31,9 +31,16 @@ DEFAULT = DistillOptions()
     help="Rounds without a closer student, then no more.",
 )
 @click.option("--rows", type=int, default=DEFAULT.rows, show_default=True, help="Decisions sampled of each run.")
+@click.option(
+    "--anywhere",
+    type=float,
+    default=DEFAULT.anywhere,
+    show_default=True,
+    help="Weight, in runs, of states with signals from anywhere in their range.",
+)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @out_option
-def command(teacher: Path, rollouts: Path, seed: int, out: Path, **limits: int | None) -> None:
+def command(teacher: Path, rollouts: Path, seed: int, out: Path, **limits: float | None) -> None:
     """Distil TEACHER into trees on ROLLOUTS; write student.json and student.cbm to OUT.
 
     DAgger rounds run in the networks that the rollouts were made in.

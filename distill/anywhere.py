@@ -1,0 +1,59 @@
+"""Decisions in states that no network of the rollouts leads to.
+
+Signals are drawn anywhere in their range, on a logarithmic scale, each decision anew; the past actions are the
+student's own (spec.cells.act), and an LSTM teacher's memory is that of the flow's whole past. What comes of it is no
+network, but any network could send a part of it; with a small weight it keeps a student near its teacher where the
+rollouts say nothing.
+"""
+
+import numpy as np
+
+from distill.dataset import Dataset
+from spec.cells import act
+from spec.decision import build_observer
+from spec.features import PreviousAction
+from spec.signals import FEATURE_LIMIT
+from spec.student import Student
+from teachers.inference import decide_states
+from teachers.teacher import Teacher
+
+FLOWS, STEPS = 1000, 12
+KEEPS = 0.5
+"""How often a signal stays about as it was, rather than being drawn anew."""
+
+
+def anywhere(student: Student, teacher: Teacher, weight: float, seed: int) -> Dataset:
+    """``FLOWS`` flows over ``STEPS`` decisions, labelled by the teacher; the sum of all weights is ``weight``."""
+    random = np.random.default_rng(seed)
+    observation = student.observation
+    width, columns = len(observation.features), observation.size
+    observer, nodes = build_observer(observation)
+    past = [f for f, feature in enumerate(observation.features) if isinstance(feature, PreviousAction)]
+    row = np.zeros((FLOWS, columns), dtype=np.int64)
+    rows, seen = [], []
+    for _ in range(STEPS):
+        for f in (f for f in range(width) if f not in past):
+            low, high = observer.nodes[nodes[f]].low, min(observer.nodes[nodes[f]].high, FEATURE_LIMIT - 1)
+            drawn = low + np.exp(random.uniform(0.0, np.log(high - low + 1.0), FLOWS)) - 1.0
+            near = (row[:, f + width] if columns > width else drawn) * np.exp(random.normal(0.0, 0.5, FLOWS))
+            value = np.where(random.random(FLOWS) < KEEPS, near, drawn)
+            row[:, f] = np.clip(np.rint(value), low, high).astype(np.int64)
+        rows.append(row.copy())
+        seen.append(
+            np.stack([feature.float_of(row[:, f].astype(float)) for f, feature in enumerate(observation.features)], 1)
+        )
+        after = np.zeros_like(row)
+        after[:, width:] = row[:, : columns - width]
+        for f in past:
+            after[:, f] = act(student, row)
+        row = after
+    x = np.concatenate(rows)
+    labels = []
+    for step in range(STEPS):
+        states = np.stack(seen[step::-1], axis=1)  # newest first
+        if teacher.policy.architecture.lstm is None:
+            new = np.stack([feature.initial for feature in observation.features])
+            missing = max(teacher.policy.observation.window - states.shape[1], 0)
+            states = np.concatenate([states, np.broadcast_to(new, (FLOWS, missing, width))], axis=1)
+        labels.append(teacher.policy.action.label(decide_states(teacher, states, 0)))
+    return Dataset(x, np.concatenate(labels), np.full(len(x), weight / len(x)))

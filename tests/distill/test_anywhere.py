@@ -1,0 +1,42 @@
+"""States from anywhere: the student's own past, the teacher's labels, a small weight."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distill.anywhere import anywhere
+from spec.cells import act
+from spec.decision import feature_names
+from spec.ensemble import Ensemble, Split, Tree
+from spec.student import Student
+from teachers.inference import decide_states
+from teachers.load import load
+
+TEACHERS = Path(__file__).resolve().parents[2] / "fixtures/teachers"
+
+
+@pytest.mark.parametrize(("name", "window"), [("rl-cc-mlp", 2), ("rl-cc-lstm-small", 3)])
+def test_past_actions_are_the_students_and_labels_the_teachers(name: str, window: int) -> None:
+    teacher = load(TEACHERS / name)
+    policy = teacher.policy
+    observation = policy.observation.with_window(window)
+    ensemble = Ensemble(feature_names(observation), (Tree((Split(1, 40_000),), (900, -1200)),), 100, 16)
+    student = Student("s", observation, policy.action, policy.limits, ensemble, teacher.hash)
+    data = anywhere(student, teacher, 0.3, 5)
+    assert data.weight.sum() == pytest.approx(0.3)
+    flows = 1000
+    first, second = data.x[:flows], data.x[flows : 2 * flows]
+    assert not first[:, [0, *range(2, 2 * window)]].any()  # a new flow has no past
+    assert np.array_equal(second[:, 0], act(student, first))
+    assert np.array_equal(second[:, 3], first[:, 1])
+    # Half of all congestions below a thousandth of the range, as on a logarithmic scale.
+    assert 0.3 < np.mean(data.x[:, 1] < 2**14) < 0.9
+    rows = [
+        np.stack([f.float_of(x[:, n].astype(float)) for n, f in enumerate(observation.features)], 1)
+        for x in (second, first)
+    ]
+    states = np.stack(rows, axis=1)
+    assert data.y[flows : 2 * flows] == pytest.approx(decide_states(teacher, states, 0) - 1.0)
+    assert np.array_equal(data.x, anywhere(student, teacher, 0.3, 5).x)
+    assert not np.array_equal(data.x, anywhere(student, teacher, 0.3, 6).x)
