@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from emulator import emulate, load_profile
 from emulator.compile import compile_policy, find_gcc, link_program
@@ -18,7 +19,7 @@ from emulator.decider import rtl_decider
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import check_code, read_image
-from emulator.profile import Cva6Core, Profile
+from emulator.profile import Cva6Core, OwnCache, Profile
 from emulator.rtl_run import RtlRun, run_on_core
 from spec.errors import InputError
 
@@ -228,6 +229,20 @@ def test_a_contradictory_profile_is_one_sentence(tmp_path: Path, edit: tuple[str
     with pytest.raises(InputError, match=words) as error:
         edited_profile(tmp_path, edit)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("size", "line", "ways", "sets"),
+    [(512, 64, 8, 1), (512, 64, 4, 2), (512, 32, 8, 2), (1024, 64, 8, 2), (1536, 64, 8, 3), (4096, 16, 4, 64)],
+)
+def test_an_own_cache_has_a_power_of_two_of_sets_and_more_than_one(size: int, line: int, ways: int, sets: int) -> None:
+    """With one set the RTL has an index of no bits."""
+    cache = {"bytes": size, "line_bytes": line, "ways": ways}
+    if sets in (1, 3):
+        with pytest.raises(ValidationError, match="no power of two of sets"):
+            OwnCache.model_validate(cache)
+    else:
+        assert OwnCache.model_validate(cache).bytes == sets * line * ways
 
 
 def test_a_core_without_caches_takes_no_first_wait(tmp_path: Path) -> None:

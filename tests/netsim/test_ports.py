@@ -218,6 +218,25 @@ def test_marks_of_a_port_far_slower_than_the_nics(steering) -> None:
     assert marks[0] == marks[1] > 1000
 
 
+@pytest.mark.parametrize(("spine_gbps", "from_bytes"), [(25, 100_000), (100, 400_000), (200, 800_000)])
+def test_a_port_marks_from_a_queue_that_grows_with_its_rate(constant, spine_gbps: int, from_bytes: int) -> None:
+    """Thresholds are those of ports at the NICs' rate: a port of a quarter of it marks from a quarter of them on."""
+    fabric = leaf_spine(2, 4, 1, host_gbps=100, spine_gbps=spine_gbps)
+    flows = tuple(Flow(4 + n, n) for n in range(4))
+    network = Network(
+        ecn_min_bytes=400_000, ecn_max_bytes=400_000, ecn_max_probability=1.0, inflight_messages=4096, burst_packets=1
+    )
+    run = Simulation(Scenario("far", 8, 8, flows, topology=fabric), constant(), seed=1, network=network)
+    (uplink,) = [n for n, port in enumerate(fabric.ports) if port.switch == 1 and port.to == 2]
+    longest_unmarked, marked = 0, 0
+    while not marked:
+        run.run(run.now_ps + US // 10)
+        ports = run.ports()
+        marked = int(ports["marked"][uplink])
+        longest_unmarked = longest_unmarked if marked else int(ports["backlog_bytes"][uplink])
+    assert longest_unmarked == pytest.approx(from_bytes, rel=0.15)
+
+
 def test_pauses_reach_back_to_the_senders(constant) -> None:
     """Two to one behind a spine: the leaf stops the spine, the spine the other leaf, that leaf its hosts."""
     fabric = leaf_spine(2, 3, 1)

@@ -285,6 +285,104 @@ def test_one_bad_seed_is_not_hidden_by_the_others() -> None:
     assert shown == "0.9300 (-0.0200)"  # the seed that is furthest off
 
 
+@pytest.mark.parametrize(
+    ("metric", "bad", "shown"),
+    [
+        ("goodput", 0.9, "0.9000 (-0.0500)"),
+        ("goodput", 1.0, "1.0000 (+0.0500)"),
+        ("latency_mean_us", 30.0, "30.00 us (+50.00%)"),
+        ("latency_mean_us", 10.0, "10.00 us (-50.00%)"),
+        ("jain", 0.5, "0.5000 (-0.4000)"),
+        ("loss", 0.5, "0.5000 (+0.4990)"),
+    ],
+)
+def test_the_seed_that_is_furthest_off_is_judged_and_shown(metric: str, bad: float, shown: str) -> None:
+    """Beside seeds that are right, better, or have the greater value with a teacher that has it too."""
+    better = {"jain": 1.0, "loss": 0.0}.get(metric, GOOD[metric])
+    others = [(GOOD, GOOD), (GOOD, GOOD | {metric: better}), (GOOD | {metric: 60.0}, GOOD | {metric: 60.0})]
+    others.append((GOOD | {metric: 1e-9}, GOOD | {metric: 1e-9}))
+    for place in range(4):
+        pairs = [*others[:place], (GOOD, GOOD | {metric: bad}), *others[place:]]
+        seeds = tuple(range(len(pairs)))
+        outcomes = [
+            Outcome(name, "many-to-one:8", seeds, tuple(pair[side] for pair in pairs))
+            for side, name in enumerate(("teacher", "student"))
+        ]
+        (wrong,) = [check for check in gate.network(outcomes, OPTIONS) if not check.passed]
+        assert wrong.value == shown
+
+
+def test_each_tolerance_may_just_be_reached() -> None:
+    base = {"goodput": 0.5, "latency_mean_us": 16.0, "jain": 0.5, "loss": 0.25}
+    tolerance = {"goodput": 0.125, "latency": 0.25, "fairness": 0.25, "loss": 0.125}
+    options = OPTIONS.model_copy(update={"tolerance": OPTIONS.tolerance.model_copy(update=tolerance)})
+    for edge in (
+        {"goodput": 0.625, "latency_mean_us": 20.0, "jain": 0.25, "loss": 0.375},
+        {"goodput": 0.375, "latency_mean_us": 12.0},
+    ):
+        assert passed(gate.network(pair(base, base | edge), options))
+    beyond = {"goodput": 0.6251, "latency_mean_us": 20.01, "jain": 0.2499, "loss": 0.3751}
+    for metric, value in beyond.items():
+        assert not passed(gate.network(pair(base, base | {metric: value}), options))
+
+
+def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:
+    low, high = GOOD, GOOD | {"goodput": 0.5}
+    outcomes = [
+        replace(outcome, scenario=name)
+        for name, metrics in (("a", low), ("b", high), ("c", low))
+        for outcome in pair(metrics, metrics)
+    ]
+    found = gate.network(outcomes, OPTIONS)
+    assert passed(found)
+    assert [check.name.split()[0] for check in found] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+
+
+def test_a_latency_of_less_than_a_microsecond_is_compared_too() -> None:
+    teacher = GOOD | {"latency_mean_us": 0.5}
+    assert passed(gate.network(pair(teacher, GOOD | {"latency_mean_us": 0.505}), OPTIONS))
+    assert not passed(gate.network(pair(teacher, GOOD | {"latency_mean_us": 0.6}), OPTIONS))
+
+
+def test_what_a_check_of_equality_shows() -> None:
+    stopped, wrong = host(fault="vector 2: overflow"), host(mismatches=3, first_mismatch="vector 5")
+    shown = [(c.value, c.detail) for c in gate.equality([host(), stopped, wrong], report(fault="trap"))]
+    assert shown == [
+        ("0 of 1000 differ", ""),
+        ("0 of 1000 differ, vector 2: overflow", ""),
+        ("3 of 1000 differ", "vector 5"),
+        ("0 of 1000 differ, trap", ""),
+    ]
+    shown = [(c.value, c.detail) for c in gate.equality([], report(mismatches=1, first_mismatch="vector 7"))]
+    assert shown == [("1 of 1000 differ", "vector 7")]
+    (silent,) = gate.equality([], report(cycles=None))
+    assert silent.value == "0 of 1000 differ, did not run"
+    (fine,) = gate.equality([], report())
+    assert fine.value == "0 of 1000 differ"
+
+
+def test_a_folder_as_emitted_passes_and_another_names_its_files() -> None:
+    (fine,) = checks.as_emitted([])
+    assert (fine.passed, fine.value, fine.detail, fine.file) == (True, "all are", "", "")
+    (wrong,) = checks.as_emitted(["manifest.json: layout", "rlcc_policy.c"])
+    assert (wrong.passed, wrong.file) == (False, "manifest.json")
+    assert wrong.value == "manifest.json: layout, rlcc_policy.c differ"
+    assert "emit the firmware again" in wrong.detail
+
+
+def test_what_checks_of_code_size_and_budget_show() -> None:
+    assert gate.object_code(report())[0].value == "none"
+    found = checks.sizes(report(code_bytes=None), LIMITS, Sizes())
+    assert [check.value for check in found] == ["not known", "0 B", "12 B", "16 B"]
+    (hot,) = gate.budget(report(), US)
+    assert hot.name.endswith("not proved")
+    assert hot.detail == "slowest: vector 7 (edge:all)"
+    assert gate.budget(report(slowest=None), US)[0].detail == ""
+    slower = {"other-flow": StateCost(Cycles(1, 1.0, 1, 398), {}, 0.0, 0.0)}
+    (cold,) = gate.budget(report(states=slower), US)
+    assert cold.detail == "in the state other-flow; hot 315"
+
+
 def test_a_threshold_that_no_vector_stands_beside_fails() -> None:
     ensemble = Ensemble(("x", "y"), (Tree((Split(0, 5), Split(1, -3)), (1, 2, 3, 4)),), 0, 16)
     program = ProgramBuilder(ensemble)

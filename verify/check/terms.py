@@ -107,8 +107,6 @@ def make(op: str, *args: Term) -> Term:
             return a
         if b.value == 0 and op in ("bvand", "prod", "bvmul"):
             return const(0, width)
-        if op == "bvand" and b.value == (1 << width) - 1:
-            return a
         if op == "bvadd" and a.op == "bvadd" and a.args[1].op == "const":
             return make("bvadd", a.args[0], const(a.args[1].value + b.value, width))
         if op == "bvshl" and a.op in ("zero", "sign") and a.args[0].width + b.value >= width:

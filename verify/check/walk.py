@@ -182,8 +182,6 @@ def _place(address: Term) -> tuple[str, int] | None:
     base, offset = address, 0
     if address.op == "bvadd" and address.args[1].op == "const":
         base, offset = address.args[0], address.args[1].value
-    if base.op != "var":
-        return None
     regions = {at_call(SP): "frame", **{pointer(name): name for name in POINTERS}}
     return (regions[base], offset - (offset >> 31 << 32)) if base in regions else None
 

@@ -1,0 +1,20 @@
+"""What is mutated, and the tests that have to notice: the quick ones that are about the file."""
+
+CHECK = "tests/verify/test_check"
+TARGETS: dict[str, tuple[str, ...]] = {
+    "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),
+    "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
+    "rlcc/checks.py": ("tests/rlcc/test_gate.py",),
+    "rlcc/gate.py": ("tests/rlcc/test_gate_judging.py", "tests/rlcc/test_gate.py"),
+    "rlcc/teacher_match.py": ("tests/rlcc/test_teacher_match.py", "tests/rlcc/test_gate.py"),
+    "verify/check/judge.py": (f"{CHECK}_judge.py",),
+    "verify/check/known.py": (f"{CHECK}_known.py",),
+    "verify/check/layout.py": (f"{CHECK}_judge.py",),
+    "verify/check/meaning.py": (f"{CHECK}_meaning.py", f"{CHECK}_judge.py"),
+    "verify/check/notation.py": (f"{CHECK}_judge.py", f"{CHECK}_meaning.py"),
+    "verify/check/recheck.py": (f"{CHECK}_claims.py", f"{CHECK}_recheck.py"),
+    "verify/check/solver.py": (f"{CHECK}_judge.py",),
+    "verify/check/terms.py": (f"{CHECK}_terms.py",),
+    "verify/check/walk.py": (f"{CHECK}_walk.py",),
+}
+"""File -> tests."""

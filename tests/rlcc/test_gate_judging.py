@@ -1,0 +1,447 @@
+"""The gate with the slow parts in its hands replaced: what it asks, of what, in which order, and what comes of it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator import Cycles, EmulationReport, HostReport
+from emulator.firmware import tree_inputs
+from rlcc import gate
+from rlcc.certified import Certified
+from rlcc.closed_loop import Outcome
+from rlcc.gate import Evidence
+from rlcc.neighbourhood import Outside
+from rlcc.recipe import EmulateOptions, GateOptions, Sizes
+from rlcc.remembered import Remembered
+from rlcc.teacher_match import Errors
+from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
+from spec.errors import InputError
+from spec.manifest import opened
+from spec.student import load_student
+from teachers.load import load
+
+REPORT = EmulationReport(
+    profile="ibex-small",
+    profile_hash="0" * 64,
+    clock_mhz=330.0,
+    compiler="clang",
+    compiler_version="clang 20",
+    opt="-O2",
+    vectors=1000,
+    cycles=Cycles(100, 120.0, 120, 130),
+    microseconds=None,
+    slowest=None,
+    mismatches=0,
+    first_mismatch=None,
+    fault=None,
+    code_bytes=700,
+    table_bytes=0,
+    stack_bytes=16,
+    stack_bytes_measured=16,
+    context_bytes=12,
+    context_limit_bytes=120,
+    forbidden=(),
+)
+METRICS = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
+PATH = WorstPath(input="witness", cycles=130, lines=[CostlyLine(function="f", line=42, text="x", cycles=9)])
+PROOF = Check(group="proof", name="certificate", value="holds", limit="it", passed=True)
+EYES = Check(group="teacher", name="both see the same", value="they do", limit="the same", passed=True)
+OUTSIDE = Outside(0.1, 0.2, (-0.1, 0.1), "a state", 0.1, 100, 10, 4, 4, True)
+LATENCY_PS = round(120 * 1_000_000 / 330)
+
+
+def options(**changes: Any) -> GateOptions:
+    match = {"rmse": 0.01, "p99": 0.05, "maximum": 0.35, "duration": "2 ms", "seed": 5}
+    asked = {"budget": "0.9 us", "scenarios": ["many-to-one:2"], "seeds": [3], "duration": "4 ms", "match": match}
+    return GateOptions.model_validate({**asked, "window": ["1 ms", "3 ms"], **changes})
+
+
+@dataclass
+class Stage:
+    """What the replaced parts answer, and what they were asked."""
+
+    folder: Path
+    report: EmulationReport = REPORT
+    differing: list[str] = field(default_factory=list)
+    proof: Certified = field(
+        default_factory=lambda: Certified(
+            PROOF,
+            SimpleNamespace(hash="c" * 64, claims=SimpleNamespace(worst_case=SimpleNamespace(cycles=135))),  # type: ignore[arg-type]
+        )
+    )
+    errors: Errors = field(default_factory=lambda: Errors("rollouts of the test", 10, 0.001, 0.01, 0.1))
+    student: dict[str, float] = field(default_factory=lambda: dict(METRICS))
+    outside: Outside = OUTSIDE
+    same_eyes: bool = True
+    unprovable: str = ""
+    asked: dict[str, list[Any]] = field(default_factory=dict)
+    meanwhile: Callable[[], None] = lambda: None
+    said: list[str] = field(default_factory=list)
+
+    def judge(self, evidence: Evidence | None = None, engine: EmulateOptions | None = None, **changes: Any) -> Verdict:
+        return gate.judge(
+            self.folder / "firmware",
+            self.folder / "teacher",
+            engine or EmulateOptions(),
+            options(**changes),
+            self.said.append,
+            evidence=evidence,
+        )
+
+
+@pytest.fixture(scope="session")
+def rows(good: Path) -> Any:
+    return tree_inputs(good / "firmware")
+
+
+@pytest.fixture
+def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    made = Stage(good)
+
+    def answering(name: str, answer: Callable[[], Any]) -> None:
+        def part(*given: Any, **named: Any) -> Any:
+            made.asked.setdefault(name, []).append((given, named))
+            return answer()
+
+        monkeypatch.setattr(gate, name, part)
+
+    outcomes = [
+        lambda: Outcome("teacher", "many-to-one:2", (3,), (METRICS,)),
+        lambda: Outcome("student", "many-to-one:2", (3,), (made.student,)),
+    ]
+    answering("differences", lambda: made.differing)
+    answering("emulate", lambda: made.report)
+    answering("host_compilers", lambda: {"clang": None, "gcc": None})
+    answering("run_on_host", lambda: HostReport("gcc", "gcc 12", "-O2", 1000, 0, None, None))
+    answering("certified", lambda: made.proof)
+    answering("unprovable", lambda: made.unprovable)
+    answering("worst_path", lambda: PATH)
+    answering("tree_inputs", lambda: rows)
+    answering("own_rollouts", lambda: ["own"])
+    answering("given_rollouts", lambda: ["given"])
+    answering("compare", lambda: made.errors)
+    answering("furthest", lambda: made.outside)
+    answering("same_eyes", lambda: EYES.model_copy(update={"passed": made.same_eyes}))
+    monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
+    monkeypatch.setattr(gate, "interpreted", lambda program, params: ("program", program, params))
+
+    def network(*given: Any, **named: Any) -> list[Outcome]:
+        made.asked.setdefault("network", []).append((given, named))
+        made.meanwhile()
+        return [outcome() for outcome in outcomes]
+
+    monkeypatch.setattr(gate.closed_loop, "run", network)
+    return made
+
+
+def failed(verdict: Verdict) -> list[str]:
+    return [check.group for check in verdict.checks if not check.passed]
+
+
+def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> None:
+    found = stage.judge()
+    assert found.passed
+    groups = list(dict.fromkeys(check.group for check in found.checks))
+    assert groups == ["equality", "object code", "size", "proof", "budget", "teacher", "network"]
+    assert [check.name for check in found.checks[:3]] == [
+        "C on the core, ibex-small, clang",
+        "every file is as rlcc emits it",
+        "vectors on both sides of every threshold",
+    ]
+    manifest = opened(stage.folder / "firmware", "firmware")
+    assert (found.firmware, found.student) == (manifest.hash, manifest.parents["student"])
+    assert (found.policy, found.teacher) == ("hand-made", load(stage.folder / "teacher").hash)
+    assert found.profile.startswith("ibex-small")
+    assert found.worst_path == PATH
+    assert found.measured == {
+        "emulation": REPORT.to_json(),
+        "certificate": "c" * 64,
+        "worst_case_cycles": 135,
+        "teacher": vars(stage.errors),
+        "network": [Outcome(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ("teacher", "student")],
+        "neighbourhood": OUTSIDE.to_json(),
+    }
+
+
+def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
+    stage.judge(engine=EmulateOptions(profile="ibex-maxperf", optimise="-O3"))
+    firmware, teacher = stage.folder / "firmware", load(stage.folder / "teacher")
+    student = load_student(firmware / "student.json")
+    assert stage.asked["differences"] == [((firmware,), {})]
+    ((given, named),) = stage.asked["emulate"]
+    assert given == (firmware,)
+    assert (named["profile"], named["compiler"], named["opt"]) == ("ibex-maxperf", "clang", "-O3")
+    ((given, named),) = stage.asked["worst_path"]
+    assert (given[0], given[1].profile, named) == (firmware, "ibex-maxperf", {"proof": None})
+    ((given, _),) = stage.asked["certified"]
+    assert given[:2] == (firmware, firmware.resolve().parent / "certificate/certificate.json")
+    assert given[2].profile == "ibex-maxperf"
+    ((given, _),) = stage.asked["own_rollouts"]
+    assert (given[0].hash, given[1], given[2].seed) == (teacher.hash, ["many-to-one:2"], 5)
+    ((given, _),) = stage.asked["compare"]
+    assert (given[1], given[2], given[3].hash) == (student.observation, student.params(), teacher.hash)
+    assert (list(given[4]), given[5]) == (["own"], "rollouts of seed 5")
+    ((given, named),) = stage.asked["network"]
+    entries, scenarios, seeds = given
+    assert [(e.name, e.policy[0], e.decision_latency_ps) for e in entries] == [
+        ("teacher", "native", LATENCY_PS),
+        ("student", "program", LATENCY_PS),
+    ]
+    assert entries[0].policy[1] == teacher.policy
+    assert entries[1].policy[2] == student.params()
+    assert (scenarios, seeds) == (["many-to-one:2"], [3])
+    assert (named["duration_ps"], named["window_ps"]) == (4 * 10**9, (10**9, 3 * 10**9))
+    assert "run_on_host" not in stage.asked
+    assert [s for s in stage.said if s in ("vectors on the core", "certificate", "actions beside the teacher's")] == [
+        "vectors on the core",
+        "certificate",
+        "actions beside the teacher's",
+    ]
+    assert "lines of the worst path" in stage.said
+
+
+def test_a_folder_that_is_not_as_emitted_is_judged_by_that_alone(stage: Stage) -> None:
+    stage.differing = ["rlcc_policy.c"]
+    found = stage.judge()
+    assert [check.name for check in found.checks] == ["every file is as rlcc emits it"]
+    assert not found.passed
+    assert found.measured == {}
+    assert list(stage.asked) == ["differences"]
+
+
+@pytest.mark.parametrize(
+    ("change", "group"),
+    [
+        ({"mismatches": 1}, "equality"),
+        ({"fault": "trap"}, "equality"),
+        ({"cycles": None}, "equality"),
+        ({"forbidden": ("static data",)}, "object code"),
+        ({"code_bytes": 10**6}, "size"),
+        ({"cycles": Cycles(1, 1.0, 1, 136)}, "budget"),
+    ],
+)
+def test_each_part_of_the_core_can_fail_the_whole(stage: Stage, change: dict[str, Any], group: str) -> None:
+    stage.report = replace(REPORT, **change)
+    found = stage.judge()
+    assert not found.passed
+    assert group in failed(found)
+    equal = group != "equality"
+    assert ("compare" in stage.asked, "network" in stage.asked, "teacher" in found.measured) == (equal, equal, equal)
+    ran = "cycles" not in change or change["cycles"] is not None
+    assert (found.worst_path is not None) == (ran and "fault" not in change)
+
+
+def test_each_part_beside_the_teacher_can_fail_the_whole(stage: Stage) -> None:
+    stage.errors = replace(stage.errors, p99=0.06)
+    assert failed(stage.judge()) == ["teacher"]
+    stage.errors = replace(stage.errors, p99=0.01)
+    stage.student["goodput"] = 0.9
+    assert failed(stage.judge()) == ["network"]
+    stage.student["goodput"] = METRICS["goodput"]
+    assert failed(stage.judge(budget="1 ns")) == ["budget"]
+    assert failed(stage.judge(sizes=Sizes(stack=15))) == ["size"]
+
+
+def test_the_cells_of_the_forest_are_judged_where_both_see_the_same(stage: Stage) -> None:
+    found = stage.judge()
+    (((student, teacher, allowed), _),) = stage.asked["furthest"]
+    assert (student.name, teacher.hash, allowed) == ("hand-made", found.teacher, options().neighbourhood)
+    (((seen, policy), _),) = stage.asked["same_eyes"]
+    assert (seen.name, policy) == (student.name, teacher.policy)
+    names = [check.name for check in found.checks if check.group == "teacher"]
+    assert names[-2:] == ["both see the same", "action outside the teacher's around a state, greatest"]
+    assert "actions in the cells of the forest" in stage.said
+    stage.outside = replace(OUTSIDE, distance=0.9)
+    assert failed(stage.judge()) == ["teacher"]
+    stage.asked.clear()
+    stage.same_eyes = False
+    blind = stage.judge()
+    assert failed(blind) == ["teacher"]
+    assert blind.measured["neighbourhood"] is None
+    assert "furthest" not in stage.asked
+
+
+def test_a_threshold_without_vectors_fails_and_stops(stage: Stage, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "tree_inputs", lambda _: np.zeros_like(rows))
+    assert failed(stage.judge()) == ["equality"]
+    assert "network" not in stage.asked
+
+
+def test_the_host_is_asked_with_each_of_its_compilers(stage: Stage) -> None:
+    found = stage.judge(run_on_host=True)
+    assert [named["compiler"] for _, named in stage.asked["run_on_host"]] == ["clang", "gcc"]
+    assert {given for given, _ in stage.asked["run_on_host"]} == {(stage.folder / "firmware",)}
+    assert sum("on the host" in check.name for check in found.checks) == 2
+    assert "vectors on the host, gcc" in stage.said
+
+
+def test_a_proof_that_does_not_hold_fails_and_its_cycles_count_for_nothing(stage: Stage) -> None:
+    stage.proof = Certified(PROOF.model_copy(update={"passed": False}), None)
+    found = stage.judge()
+    assert failed(found) == ["proof"]
+    assert (found.measured["certificate"], found.measured["worst_case_cycles"]) == (None, None)
+    assert any("not proved" in check.name for check in found.checks)
+
+
+@pytest.mark.parametrize(
+    ("proof", "unprovable", "given", "asked"),
+    [
+        (True, "", False, True),
+        (True, "no model", False, False),
+        (True, "no model", True, True),
+        (True, "", True, True),
+        (False, "", False, False),
+        (False, "", True, False),
+    ],
+)
+def test_a_certificate_is_asked_for_where_there_can_be_one(
+    stage: Stage, tmp_path: Path, proof: bool, unprovable: str, given: bool, asked: bool
+) -> None:
+    stage.unprovable = unprovable
+    evidence = Evidence(certificate=tmp_path / "c.json" if given else None, remembered=Remembered(use=False))
+    found = stage.judge(evidence, proof=proof)
+    assert ("certified" in stage.asked) is asked
+    if asked:
+        ((call, _),) = stage.asked["certified"]
+        assert call[1] == (tmp_path / "c.json" if given else stage.folder.resolve() / "certificate/certificate.json")
+        assert call[4] is evidence.remembered
+    assert ("proof" in {check.group for check in found.checks}) is asked
+    budget = next(check for check in found.checks if check.group == "budget")
+    assert ("not proved" in budget.name) is not asked
+    assert ("and a margin" in budget.name) is not asked
+    assert budget.line == 42
+    assert stage.asked["worst_path"][0][1] == {"proof": evidence.certificate}
+
+
+def test_given_rollouts_are_compared_and_named(stage: Stage, tmp_path: Path) -> None:
+    stage.judge(Evidence(rollouts=tmp_path / "held-out"))
+    ((given, _),) = stage.asked["given_rollouts"]
+    assert (given[0], given[1].hash) == (tmp_path / "held-out", load(stage.folder / "teacher").hash)
+    ((compared, _),) = stage.asked["compare"]
+    assert (compared[4], compared[5]) == (["given"], "rollouts held-out")
+    assert "own_rollouts" not in stage.asked
+
+
+def test_a_baseline_is_of_the_same_engine_and_its_regression_counts(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    check = Check(group="regression", name="code", value="1", limit="0", passed=False)
+    monkeypatch.setattr(gate, "check_same_engine", lambda *given: asked.append(given))
+    monkeypatch.setattr(gate, "regression", lambda *given: asked.append(given) or [check])
+    baseline: Any = object()
+    assert failed(stage.judge(Evidence(baseline=baseline), max_regression=0.25)) == ["regression"]
+    assert asked == [(baseline, REPORT), (baseline, REPORT, 135, 0.25, 42)]
+    asked.clear()
+    assert stage.judge().passed
+    assert asked == []
+
+
+# --- what keeps a folder from being judged ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(stage: Stage, tmp_path: Path) -> Stage:
+    stage.folder = Path(shutil.copytree(stage.folder, tmp_path / "copy"))
+    return stage
+
+
+def reseal(copied: Stage, resealed: Any, edit: Callable[[Path], None]) -> None:
+    """Change the copied firmware, and seal it."""
+    folder = copied.folder / "firmware"
+    old = folder.rename(copied.folder / "old")
+    resealed(old, folder, edit)
+
+
+@pytest.mark.parametrize("when", ["differences", "emulate", "compare"])
+def test_a_folder_that_changes_while_it_is_judged_is_refused(
+    copied: Stage, resealed: Any, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Whenever it happens, and though the new one is sealed too."""
+    answer = getattr(gate, when)
+
+    def meanwhile(*given: Any, **named: Any) -> Any:
+        reseal(copied, resealed, lambda folder: (folder / "rlcc_policy.h").write_text("/* another */\n"))
+        return answer(*given, **named)
+
+    monkeypatch.setattr(gate, when, meanwhile)
+    with pytest.raises(InputError, match="was changed while it was judged"):
+        copied.judge()
+
+
+def test_one_that_changes_meanwhile_without_a_seal_is_refused_too(copied: Stage) -> None:
+    copied.meanwhile = lambda: (copied.folder / "firmware/rlcc_policy.h").write_text("/* another */\n") and None
+    with pytest.raises(InputError, match="was changed after rlcc wrote it"):
+        copied.judge()
+
+
+def test_one_that_is_written_again_as_it_was_is_judged(copied: Stage, resealed: Any) -> None:
+    copied.meanwhile = lambda: reseal(copied, resealed, lambda _: None)
+    assert copied.judge().passed
+
+
+def test_another_teacher_is_refused_before_anything_runs(copied: Stage, save_teacher: Callable[..., None]) -> None:
+    shutil.rmtree(copied.folder / "teacher")
+    save_teacher(copied.folder / "teacher", gain=0.5)
+    with pytest.raises(InputError, match="was distilled from another teacher"):
+        copied.judge()
+    assert copied.asked == {}
+
+
+@pytest.mark.parametrize("kind", ["student", "firmware"])
+def test_what_is_no_teacher_is_refused(copied: Stage, kind: str) -> None:
+    shutil.rmtree(copied.folder / "teacher")
+    shutil.copytree(copied.folder / kind, copied.folder / "teacher")
+    with pytest.raises(InputError, match=f"is a {kind}, not the teacher"):
+        copied.judge()
+
+
+def test_a_folder_without_a_student_is_refused(copied: Stage, resealed: Any) -> None:
+    reseal(copied, resealed, lambda folder: (folder / "student.json").unlink())
+    with pytest.raises(InputError, match=r"holds no student.json; rlcc gate judges trees"):
+        copied.judge()
+
+
+@pytest.mark.parametrize("name", ["student.json", "program.json"])
+def test_a_program_that_is_not_its_students_is_refused(copied: Stage, resealed: Any, name: str) -> None:
+    def edit(folder: Path) -> None:
+        content = json.loads((folder / name).read_text())
+        content["ensemble"]["trees"][0]["leaves"][0] ^= 1
+        (folder / name).write_text(json.dumps(content))
+
+    reseal(copied, resealed, edit)
+    with pytest.raises(InputError, match=r"is not the program of student.json beside it"):
+        copied.judge()
+    assert copied.asked == {}
+
+
+def test_an_engine_or_compiler_that_is_not_there_is_said_first(stage: Stage) -> None:
+    for engine, says in (
+        (EmulateOptions(profile="nosuch"), "no engine profile 'nosuch'"),
+        (EmulateOptions(optimise="-Oh"), "-Oh"),
+    ):
+        with pytest.raises(InputError, match=says):
+            stage.judge(engine=engine)
+    assert stage.asked == {}
+
+
+def test_a_compiler_that_is_not_there_is_said_first(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, isa: str) -> None:
+        raise InputError(f"there is no {name} for {isa}")
+
+    monkeypatch.setattr(gate, "find_compiler", missing)
+    with pytest.raises(InputError, match="there is no clang for rv32im"):
+        stage.judge()
+    assert stage.asked == {}
+
+
+def test_the_gate_speaks_to_no_one_where_no_one_listens(stage: Stage) -> None:
+    firmware, teacher = stage.folder / "firmware", stage.folder / "teacher"
+    assert gate.judge(firmware, teacher, EmulateOptions(), options()).passed

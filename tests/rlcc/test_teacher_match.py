@@ -1,0 +1,133 @@
+"""The distance of the program's actions from its teacher's: which decisions count, and what each is compared with."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from distill import rollout
+from rlcc import teacher_match
+from rlcc.recipe import Match
+from rlcc.teacher_match import Errors, actions, compare, given_rollouts, own_rollouts
+from spec.ensemble import Ensemble
+from spec.errors import InputError
+from spec.program import Op, ProgramBuilder
+from spec.signals import EVENT_NAMES, PARAM_NAMES
+
+
+def states(seen: list[bool]) -> Any:
+    return SimpleNamespace(integer_rows=lambda observation, params: (None, np.array(seen)))
+
+
+def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known to the teacher, seen by the program: either may lack what the other has (windows differ)."""
+    runs = [states([True, True, False, False]), states([True, True, True, True])]
+    known = [np.array([True, False, True, False]), np.array([True, True, False, True])]
+    wanted = iter(zip([np.full(4, 1.5)] * 2, known, strict=True))
+    monkeypatch.setattr(teacher_match, "decide", lambda teacher, run: next(wanted))
+    own = iter([np.array([0.25, 7.0, 8.0, 9.0]), np.array([0.5, 0.75, 7.0, 0.5])])
+    monkeypatch.setattr(teacher_match, "actions", lambda *_: next(own))
+    found = compare(None, None, {}, None, runs, "rollouts of the test")  # type: ignore[arg-type]
+    assert found == Errors(
+        "rollouts of the test",
+        decisions=4,
+        rmse=0.25,
+        p99=0.25,
+        maximum=0.25,
+    )
+
+
+def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = states([True])
+    asked: list[Any] = []
+    monkeypatch.setattr(teacher_match, "decide", lambda *given: asked.append(given) or (np.ones(1), np.ones(1, bool)))
+    monkeypatch.setattr(teacher_match, "actions", lambda *given: asked.append(given) or np.zeros(1))
+    program, observation, teacher = object(), object(), object()
+    found = compare(program, observation, {"a": 1}, teacher, [run], "it")  # type: ignore[arg-type]
+    assert asked == [(teacher, run), (program, observation, {"a": 1}, run)]
+    assert found.maximum == 0
+
+
+def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rate comes from the record, all other fields of the context from the features of the same name."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    rate, before = b.state_in("rate_q30", "uint32"), b.state_in("action_1", "int16")
+    event = b.event(EVENT_NAMES[1])
+    shifted = b.add(Op.SHL, (event,), 4)
+    total = b.add(Op.ADD, (b.add(Op.ADD, (shifted, before)), b.add(Op.SHR, (rate,), 10)))
+    multiplier = b.add(Op.ADD, (total, b.param("rate_max_q30")), name="multiplier_q16")
+    b.state_out("rate_q30", rate)
+    b.state_out("action_1", before)
+    program = b.finish(b.add(Op.ADD, (multiplier, b.const(1))))
+    monkeypatch.setattr(teacher_match, "feature_names", lambda observation: ("other", "action_1"))
+    columns = dict.fromkeys(EVENT_NAMES, np.zeros(2, np.uint32))
+    columns |= {EVENT_NAMES[1]: np.array([1, 2], np.uint32), "rate_q30": np.array([1 << 10, 3 << 10], np.uint32)}
+    rows = np.array([[9, -5], [9, 7]])
+    run: Any = SimpleNamespace(columns=columns, integer_rows=lambda observation, params: (rows, np.ones(2, bool)))
+    full = {**dict.fromkeys(PARAM_NAMES, 0), "rate_max_q30": 65536}
+    found = actions(program, None, full, run)  # type: ignore[arg-type]
+    assert found.tolist() == [(16 - 5 + 1) / 65536, (32 + 7 + 3) / 65536]
+
+
+def test_the_gates_own_rollouts_are_the_teachers_with_the_seed_of_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def collect(policy: Any, options: Any) -> list[Any]:
+        asked.append((policy, options.scenarios, options.seeds, options.duration))
+        return [SimpleNamespace(trajectories="first"), SimpleNamespace(trajectories="second")]
+
+    monkeypatch.setattr(rollout, "teacher_policy", lambda teacher: ("policy of", teacher))
+    monkeypatch.setattr(rollout, "collect", collect)
+    match = Match.model_validate({"seed": 77, "duration": "3 ms"})
+    assert own_rollouts("teacher", ["many-to-one:2"], match) == ["first", "second"]  # type: ignore[arg-type]
+    assert asked == [(("policy of", "teacher"), ["many-to-one:2"], [77], 3 * 10**9)]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of rollouts with three decisions, and the teacher that reads any."""
+    pq.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / rollout.FILE)
+    runs = [SimpleNamespace(trajectories=(tmp_path, n)) for n in range(2)]
+    monkeypatch.setattr(rollout, "read", lambda folder, teacher: runs if folder == tmp_path else [])
+    return tmp_path
+
+
+def test_rollouts_are_given_as_their_folder_or_the_file_in_it(recorded: Path) -> None:
+    for place in (recorded, recorded / rollout.FILE):
+        assert list(given_rollouts(place, None)) == [(recorded, 0), (recorded, 1)]  # type: ignore[arg-type]
+
+
+def test_rollouts_of_more_decisions_than_memory_holds_are_refused(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(teacher_match, "MAX_ROWS", 3)
+    assert len(list(given_rollouts(recorded, None))) == 2  # type: ignore[arg-type]
+    monkeypatch.setattr(teacher_match, "MAX_ROWS", 2)
+    with pytest.raises(InputError, match="has 3 decisions, more than 2; give shorter rollouts"):
+        list(given_rollouts(recorded, None))  # type: ignore[arg-type]
+    assert teacher_match.MAX_ROWS == 2
+    (recorded / rollout.FILE).write_bytes(b"PAR1 no more")
+    with pytest.raises(InputError, match="is not readable"):
+        list(given_rollouts(recorded, None))  # type: ignore[arg-type]
+
+
+def test_what_is_no_file_is_left_to_the_reader(recorded: Path) -> None:
+    """It says what is missing; a link is not followed for its size."""
+    (recorded / rollout.FILE).rename(recorded / "elsewhere")
+    assert len(list(given_rollouts(recorded, None))) == 2  # type: ignore[arg-type]
+    (recorded / "elsewhere").write_bytes(b"no Parquet")
+    (recorded / rollout.FILE).symlink_to(recorded / "elsewhere")
+    assert len(list(given_rollouts(recorded, None))) == 2  # type: ignore[arg-type]
+
+
+def test_the_errors_are_of_the_network_in_which_each_is_largest() -> None:
+    noisy, spiky = np.full(100, -0.2), np.array([0.0] * 100 + [0.5])
+    found = Errors.of([noisy, spiky], "two")
+    assert found == Errors("two", 201, rmse=pytest.approx(0.2), p99=0.2, maximum=0.5)
+    one_in_hundred = np.array([0.5] + [0.1] * 99)
+    assert Errors.of([one_in_hundred], "one").p99 == 0.1
+    assert Errors.of([np.array([0.5, 0.5] + [0.1] * 98)], "one").p99 == 0.5
