@@ -7,6 +7,7 @@ simulate("websearch:60%@acc-fabric", baselines.by_name("dcqcn"), seed=1).metrics
 
 from netsim import baselines, policies, scenarios
 from netsim.arrays import ArrayEnv, Batch
+from netsim.cohorts import Cohort
 from netsim.engines import Engines
 from netsim.network import Network
 from netsim.scenarios import Flow, Flows, Scenario
@@ -15,6 +16,7 @@ from netsim.simulation import Result, Simulation, simulate
 __all__ = [
     "ArrayEnv",
     "Batch",
+    "Cohort",
     "Engines",
     "Flow",
     "Flows",

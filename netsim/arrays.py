@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netsim import assembly
+from netsim.cohorts import named
 from netsim.network import Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Measured, at_random, check_until
 from spec.errors import InputError
+from spec.interfaces.flow_rate import FLOW_RATE
 
 ONE_Q30 = 1 << 30
 ACTION_LIMIT_Q16 = 2**31 - 1
@@ -76,7 +78,7 @@ class ArrayEnv(Measured):
         self._core, _ = assembly.build(
             self.scenario, asked, None, initial_rate=initial, seed=seed, decision_latency_ps=decision_latency_ps
         )
-        self._core.recording = record
+        self.start_recording(record)
         self._batch: Batch | None = None
 
     @property
@@ -91,7 +93,7 @@ class ArrayEnv(Measured):
         check_until(self.now_ps, until)
         if self._core.run(until):
             return None
-        columns = self._core.batch()
+        columns = named(self._core.batch(), FLOW_RATE)
         self._batch = Batch(**{name: columns[name] for name in Batch.__dataclass_fields__})
         return self._batch
 
@@ -120,8 +122,8 @@ class ArrayEnv(Measured):
             action = np.clip(np.rint((wanted / before - 1.0) * 2**16), -ACTION_LIMIT_Q16, ACTION_LIMIT_Q16)
         else:
             raise InputError("send either multiplier or rate_q30")
-        rate = np.clip(wanted, self.rate_min_q30, self.rate_max_q30) / ONE_Q30
-        self._core.answer(np.ascontiguousarray(rate), action.astype(np.int32))
+        rate = np.floor(np.clip(wanted, self.rate_min_q30, self.rate_max_q30) + 0.5)
+        self._core.answer(0, rate.astype(np.uint32), action.astype(np.int32))
         self._batch = None
 
 

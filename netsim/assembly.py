@@ -1,5 +1,6 @@
 """From a network, a scenario and whoever steers its flows to the simulator's core."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -9,13 +10,17 @@ import numpy as np
 
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec
+from netsim.cohorts import MOST, Cohort, whole_ps
 from netsim.engines import Engines
-from netsim.network import LATEST_PS, MS, Network
-from netsim.policies import PolicySpec, Site
+from netsim.network import MS, Network
+from netsim.policies import PolicySpec, interface_of
 from netsim.scenarios import Scenario
+from netsim.sites import Paths
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Topology
 from spec.errors import InputError
+from spec.interfaces.flow_rate import FLOW_RATE
+from spec.signals import CONTEXT_RATE_BITS
 
 ECMP_STREAM = 1 << 16
 """Of the seed's random numbers; workloads draw from the lower ones."""
@@ -40,57 +45,56 @@ def build(
     seed: int,
     decision_latency_ps: int,
     engines: Engines | None = None,
+    cohorts: Sequence[Cohort] = (),
 ) -> tuple["_core.Simulator", Any]:
-    """A simulator and what decides in it: a ``_core.Policy``, a ``_core.Baseline``, or None for decisions from outside
-    and for the ideal allocator."""
+    """A simulator and what decides at its flows: a ``_core.Decider``, a ``_core.Baseline``, or None for decisions from
+    outside and for the ideal allocator."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
-    if isinstance(decision_latency_ps, bool) or not isinstance(decision_latency_ps, int | np.integer):
-        raise InputError(f"the decision latency is {decision_latency_ps!r}; give whole picoseconds")
-    if not 0 <= decision_latency_ps <= LATEST_PS:
-        raise InputError(f"the decision latency is {decision_latency_ps} ps; it must be 0 to 100 s")
+    latency_ps = whole_ps("decision latency", decision_latency_ps)
     if engines is not None and (spec is None or isinstance(spec, BaselineSpec)):
         raise InputError("engines run policies; baselines and decisions from outside wait for none, leave engines out")
+    if len(cohorts) > MOST:
+        raise InputError(f"{len(cohorts)} cohorts are too many; {MOST} are possible beside the flows")
     check(scenario, network, spec)
     fabric, net = place(scenario, network)
     net = fitted(net, spec)
-    core = network_config(net, fabric, spec, int(decision_latency_ps))
-    if engines is not None:
-        engines.set(core)
-    policy: Any = None
+    decider: Any = None
     baseline: Any = None
-    flows = len(scenario.flows)
+    agents = len(scenario.flows)
     if isinstance(spec, BaselineSpec):
-        baseline = spec.build(flows, net.link_gbps)
+        baseline = spec.build(agents, net.link_gbps)
     elif spec is not None:
-        site = None if scenario.topology is None else _site(scenario, fabric, net)
-        policy = spec.build(flows, site)
-        initial_rate = policy.initial_rate()
+        decider = spec.build(agents, None if scenario.topology is None else _paths(scenario, fabric, net))
+        initial_rate = decider.initial / 2**CONTEXT_RATE_BITS
+    flows = _core.CohortSpec(_core.SiteKind.flows, decider, latency_ps)
+    flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate)
+    if engines is not None:
+        engines.set(flows)
+    core = network_config(net, fabric, spec)
+    # A FIFO marks a packet that leaves only when it has arrived; thresholds that change meanwhile must not.
+    core.scheduled_ports |= net.mark_at_dequeue and len(cohorts) > 0
+    others = [cohort.build(fabric, len(net.class_weights))[0] for cohort in cohorts]
     simulator = _core.Simulator(
-        core,
-        _fabric(fabric),
-        _scenario(scenario, fabric, net, int(seed)),
-        policy,
-        baseline,
-        isinstance(spec, BaselineSpec) and baseline is None,
-        initial_rate,
-        int(seed),
+        core, _fabric(fabric), _scenario(scenario, fabric, net, int(seed)), [flows, *others], int(seed)
     )
     for number, port in enumerate(fabric.ports):
         if port.gbps != net.link_gbps:
             scale = port.gbps / net.link_gbps
             marking = (round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability)
             simulator.set_red(number, *marking)
-    return simulator, policy if baseline is None else baseline
+    return simulator, decider if baseline is None else baseline
 
 
-def _site(scenario: Scenario, fabric: Topology, net: Network) -> Site:
+def _paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
     rtts_ps = fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver"))
-    return Site(np.rint(rtts_ps / 1000).astype(np.uint32), net.link_gbps)
+    return Paths(np.rint(rtts_ps / 1000).astype(np.uint32), net.link_gbps)
 
 
 def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec | None) -> None:
     """InputError where these do not go together."""
+    if spec is not None and not isinstance(spec, BaselineSpec) and interface_of(spec).name != FLOW_RATE.name:
+        raise InputError(f"agents of {interface_of(spec).name} are no flows; give their decider in a cohort")
     if spec is not None and spec.needs_int and not network.telemetry:
         who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
         raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
@@ -117,9 +121,7 @@ def fitted(network: Network, spec: PolicySpec | BaselineSpec | None) -> Network:
     return replace(network, **changes)
 
 
-def network_config(
-    net: Network, fabric: Topology, spec: PolicySpec | BaselineSpec | None, decision_latency_ps: int
-) -> "_core.NetworkConfig":
+def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSpec | None) -> "_core.NetworkConfig":
     """Switches, NICs and transport for the core. Timeouts are just above the longest RTT there can be."""
     slowest = max(8000 // port.gbps for port in fabric.ports)
     weights = net.class_weights
@@ -154,7 +156,6 @@ def network_config(
     core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
     core.start_jitter_ps = net.start_jitter_ps
-    core.decision_latency_ps = decision_latency_ps
     if isinstance(spec, BaselineSpec):
         core.ack_each_packet = spec.acknowledge == "packet"
         core.telemetry = spec.needs_int

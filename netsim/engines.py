@@ -40,8 +40,8 @@ class Engines:
         if self.overload == "wait":
             raise InputError("where every event waits the queue has no depth; leave it out, or choose drop or coalesce")
 
-    def set(self, core: "_core.NetworkConfig") -> None:
-        """Give them to the simulator's NICs."""
+    def set(self, core: "_core.CohortSpec") -> None:
+        """Give them to the devices of a cohort's agents."""
         overload = getattr(_core.Overload, self.overload)
         core.set_engines(self.of_nic, UNLIMITED if self.depth is None else self.depth, overload)
 

@@ -6,6 +6,9 @@ Each function returns a policy specification, to be used in any number of simula
     compiled(path, params)      a shared library with the emitted C
     program(program, params)    the integer decision program, interpreted
     decider(address, ..)        an emulated core, which also says what each decision takes
+    fixed(interface, knobs)     a setting that stays as it is
+
+Agents are flows that set their rate unless another interface is named; where its agents live: netsim/sites.py.
 """
 
 from collections.abc import Mapping
@@ -17,36 +20,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim import _core
+from netsim.sites import Paths, Ports, device, site_of
 from spec.actions import Multiplier, Table, TanhMap
 from spec.errors import InputError
 from spec.features import PccRlCongestion, RlCcCongestion
+from spec.interface import Interface
+from spec.interfaces.flow_rate import FLOW_RATE
 from spec.policy import Policy
 from spec.program import Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX, base_rtt_recip_q32
 from spec.weights import shapes as weight_shapes
 
 Weights = Mapping[str, NDArray[np.float32]]
-RATE_ONE_Q30 = 1 << 30
-
-
-@dataclass(frozen=True)
-class Site:
-    """What a policy is told of a network that is not the one that it was made for: as RL-CC's equation 5 has it, every
-    flow's own base RTT [flows]."""
-
-    base_rtt_ns: NDArray[np.uint32] = field(repr=False)
-    link_gbps: int
 
 
 class PolicySpec(Protocol):
-    """What a simulation needs of a policy."""
+    """What a simulation needs of a policy. One whose agents are no flows says so: ``interface``."""
 
     @property
     def needs_int(self) -> bool:
         """It reads queue lengths, which switches have to stamp into packets."""
 
-    def build(self, flows: int, site: Site | None = None) -> Any:
-        """A fresh ``_core.Policy`` for ``flows`` new flows; ``site`` None: in the network that it was made for."""
+    def build(self, agents: int, where: Paths | Ports | None = None) -> Any:
+        """A fresh ``_core.Decider`` for ``agents`` new agents; ``where`` None: in the network that it was made for."""
+
+
+def interface_of(policy: object) -> Interface:
+    """Whose event it is asked with and whose knobs it sets."""
+    found = getattr(policy, "interface", FLOW_RATE)
+    assert isinstance(found, Interface)
+    return found
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,13 @@ class NativePolicy:
             for f in self.policy.observation.features
         )
 
-    def build(self, flows: int, site: Site | None = None) -> "_core.NativePolicy":
+    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.NativeDecider":
         config = _native_config(self.policy)
-        if site is not None:
-            config.line_rate_bps = site.link_gbps * 1e9
-        core = _core.NativePolicy(config, _network_weights(self.policy, self.weights), flows)
-        if site is not None:
-            core.set_base_rtts(site.base_rtt_ns)
+        if isinstance(where, Paths):
+            config.line_rate_bps = where.link_gbps * 1e9
+        core = _core.NativeDecider(config, _network_weights(self.policy, self.weights), agents)
+        if isinstance(where, Paths):
+            core.set_base_rtts(where.base_rtt_ns)
         return core
 
     def with_weights(self, weights: Weights) -> "NativePolicy":
@@ -82,19 +84,22 @@ class NativePolicy:
 
 @dataclass(frozen=True)
 class CompiledPolicy:
-    """The emitted C in a shared library (``rlcc_decide``, ``rlcc_flow_bytes``)."""
+    """The emitted C in a shared library (``rlcc_decide``, and the bytes of an agent's context: ``rlcc_flow_bytes``)."""
 
     path: Path
     params: Mapping[str, int]
     needs_int: bool = False
+    interface: Interface = field(default=FLOW_RATE, repr=False)
 
-    def build(self, flows: int, site: Site | None = None) -> "_core.CompiledPolicy":
+    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.CompiledDecider":
+        config, symbol = device(self.interface, self.params), f"rlcc_{self.interface.agent}_bytes"
         try:
-            return _on_site(_core.CompiledPolicy(str(self.path), _params(self.params), flows), site)
+            core = _core.CompiledDecider(str(self.path), symbol, config, agents)
         except RuntimeError as error:
             raise InputError(
                 f"{self.path} is not a compiled policy: {error}; build it from a firmware folder"
             ) from None
+        return _told(core, self.interface, where)
 
 
 @dataclass(frozen=True)
@@ -105,11 +110,16 @@ class ProgramPolicy:
     params: Mapping[str, int]
 
     @property
+    def interface(self) -> Interface:
+        return self.program.interface
+
+    @property
     def needs_int(self) -> bool:
         return reads_queues(self.program)
 
-    def build(self, flows: int, site: Site | None = None) -> "_core.ProgramPolicy":
-        return _on_site(_core.ProgramPolicy(_program_config(self.program), _params(self.params), flows), site)
+    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.ProgramDecider":
+        config = device(self.interface, self.params)
+        return _told(_core.ProgramDecider(_program_config(self.program), config, agents), self.interface, where)
 
 
 @dataclass(frozen=True)
@@ -123,14 +133,30 @@ class DeciderPolicy:
     params: Mapping[str, int]
     keep: object = field(default=None, repr=False)
     needs_int: bool = False
+    interface: Interface = field(default=FLOW_RATE, repr=False)
 
-    def build(self, flows: int, site: Site | None = None) -> "_core.DeciderPolicy":
-        params = _params(self.params)
+    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.CoreDecider":
+        config = device(self.interface, self.params)
         try:
-            core = _core.DeciderPolicy(self.address, self.context_bytes, self.clock_mhz, params, flows, self.keep)
+            core = _core.CoreDecider(self.address, self.context_bytes, self.clock_mhz, config, agents, self.keep)
         except ValueError as error:
             raise InputError(f"the core cannot decide here: {error}; build it again with this rlcc") from None
-        return _on_site(core, site)
+        return _told(core, self.interface, where)
+
+
+@dataclass(frozen=True)
+class FixedPolicy:
+    """Knobs that stay as they are, whatever happens; in the interface's own units."""
+
+    interface: Interface = field(repr=False)
+    knobs: Mapping[str, int]
+    needs_int: bool = False
+
+    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.FixedDecider":
+        shifts = site_of(self.interface).knob_shift
+        return _core.FixedDecider(
+            [self.knobs[name] << shift for name, shift in zip(self.interface.knob_names, shifts, strict=True)]
+        )
 
 
 def native(policy: Policy, weights: Weights) -> NativePolicy:
@@ -138,22 +164,37 @@ def native(policy: Policy, weights: Weights) -> NativePolicy:
     return NativePolicy(policy, _checked(policy, weights))
 
 
-def compiled(path: Path | str, params: Mapping[str, int], needs_int: bool = False) -> CompiledPolicy:
-    """The emitted C as a shared library; ``params`` are the operator's, by their names in spec.signals. Whether it
+def compiled(
+    path: Path | str, params: Mapping[str, int], needs_int: bool = False, interface: Interface = FLOW_RATE
+) -> CompiledPolicy:
+    """The emitted C as a shared library; ``params`` are the operator's, by their names in the interface. Whether it
     reads queue lengths its program says (``reads_queues``)."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file} does not exist; compile the firmware folder into a shared library first")
-    _params(params)
-    return CompiledPolicy(file.resolve(), dict(params), needs_int)
+    device(interface, params)
+    return CompiledPolicy(file.resolve(), dict(params), needs_int, interface)
 
 
 def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
-    """An integer decision program (spec.program)."""
-    if not program.state or program.state[0].name != "rate_q30":
-        raise InputError("the decision program keeps no rate_q30 as its first field; build it with spec.decision")
-    _params(params)
+    """An integer decision program (spec.program); its interface says what its agents are."""
+    interface = program.interface
+    first = [field.name for field in interface.context]
+    if [field.name for field in program.state[: len(first)]] != first:
+        raise InputError(f"the decision program keeps no {first[0]} as its first field; build it with spec.decision")
+    device(interface, params)
     return ProgramPolicy(program, dict(params))
+
+
+def fixed(interface: Interface, knobs: Mapping[str, int]) -> FixedPolicy:
+    """A setting of the interface's knobs, by their names. InputError where one is missing or out of its range."""
+    if set(knobs) != set(interface.knob_names):
+        raise InputError(f"{interface.name}: the knobs are {', '.join(interface.knob_names)}; got {', '.join(knobs)}")
+    for knob in interface.knobs:
+        value = knobs[knob.name]
+        if isinstance(value, bool) or not isinstance(value, int) or not knob.low <= value <= knob.high:
+            raise InputError(f"{interface.name}: {knob.name} is {value!r}; it must be {knob.low} to {knob.high}")
+    return FixedPolicy(interface, dict(knobs))
 
 
 def decider(
@@ -163,9 +204,10 @@ def decider(
     params: Mapping[str, int],
     keep: object = None,
     needs_int: bool = False,
+    interface: Interface = FLOW_RATE,
 ) -> DeciderPolicy:
     """The core behind ``address``, a pointer to an ``rlcc_decider`` that ``keep`` owns. Each decision takes its cycles
-    at ``clock_mhz``; contexts are ``context_bytes`` long and begin with the rate (Q0.30). Where the core faults a run
+    at ``clock_mhz``; contexts are ``context_bytes`` long and begin as the interface says. Where the core faults a run
     raises InputError with the core's own sentence."""
     if not isinstance(address, int) or not 0 < address < 2**64:
         raise InputError(f"{address!r} is no address of a core that decides")
@@ -173,31 +215,19 @@ def decider(
         raise InputError(f"a context of {context_bytes!r} bytes is not possible; choose 4 to 65536")
     if not 0 < clock_mhz <= 10_000:
         raise InputError(f"a clock of {clock_mhz} MHz is not possible; choose up to 10,000")
-    _params(params)
-    return DeciderPolicy(address, context_bytes, float(clock_mhz), dict(params), keep, needs_int)
+    device(interface, params)
+    return DeciderPolicy(address, context_bytes, float(clock_mhz), dict(params), keep, needs_int, interface)
 
 
-Integer = TypeVar("Integer", _core.CompiledPolicy, _core.ProgramPolicy, _core.DeciderPolicy)
+Integer = TypeVar("Integer", _core.CompiledDecider, _core.ProgramDecider, _core.CoreDecider)
 
 
-def _on_site(policy: Integer, site: Site | None) -> Integer:
-    """The operator's parameter of each flow: the reciprocal of its base RTT."""
-    if site is not None:
-        each, back = np.unique(site.base_rtt_ns, return_inverse=True)
-        recips = np.array([base_rtt_recip_q32(int(ns)) for ns in each], np.uint32)
-        policy.set_base_rtt_recips(recips[back])
-    return policy
-
-
-def _params(params: Mapping[str, int]) -> "_core.Params":
-    if set(params) != set(PARAM_NAMES):
-        raise InputError(f"the parameters must be {', '.join(PARAM_NAMES)}; got {', '.join(sorted(params)) or 'none'}")
-    for name, value in params.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= U32_MAX:
-            raise InputError(f"parameter {name} is {value!r}; it must be a whole number that uint32 holds")
-    if not 1 <= params["rate_initial_q30"] <= RATE_ONE_Q30:
-        raise InputError("parameter rate_initial_q30 must be 1 to 2^30")
-    return _core.Params(*(int(params[name]) for name in PARAM_NAMES))
+def _told(decider: Integer, interface: Interface, where: Paths | Ports | None) -> Integer:
+    """The operator's parameters that the network says, of each agent."""
+    if where is not None:
+        for name, values in where.params().items():
+            decider.set_param(interface.param_names.index(name), values)
+    return decider
 
 
 def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]:
@@ -282,12 +312,15 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
     core.tables = flat["tables"]
     core.bias = flat["bias"]
     core.state_nodes = flat["state_nodes"]
-    core.result = flat["results"][0]
+    core.results = flat["results"]
     named = [i for i, node in enumerate(program.nodes) if node.name == "multiplier_q16"]
     core.multiplier_node = named[0] if named else -1
     return core
 
 
 def reads_queues(program: Program) -> bool:
-    """The program uses the queue length that a probe brings back."""
-    return any(node.op == Op.EVENT and EVENT_NAMES[node.imm] == "queue_bytes" for node in program.nodes)
+    """The program uses the queue length that a flow's probe brings back."""
+    flows = program.interface.name == FLOW_RATE.name
+    return flows and any(
+        node.op == Op.EVENT and FLOW_RATE.event_names[node.imm] == "queue_bytes" for node in program.nodes
+    )

@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 
 from netsim import _core, assembly, scenarios
 from netsim.baselines import BaselineSpec
+from netsim.cohorts import Cohort, named
+from netsim.cohorts import Records as Records
 from netsim.engines import Engines
 from netsim.metrics import metrics
 from netsim.network import LATEST_PS, MOST_BYTES, MS, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights
 from netsim.scenarios import Scenario
 from spec.errors import InputError
-
-Records = dict[str, NDArray[Any]]
+from spec.interface import Interface
+from spec.interfaces.flow_rate import FLOW_RATE
 
 DURATION_PS = 200 * MS  # RL-CC, published code: 200 ms, measured from 50 to 170 ms
 WINDOW_PS = (50 * MS, 170 * MS)
@@ -29,11 +31,13 @@ DECISION_LATENCY_PS = 900_000  # RL-CC, table 1: 0.9 us for boosted trees on the
 
 @dataclass(frozen=True)
 class Result:
-    """Metrics of the window; records of the whole run where they were asked for (columns: spec.records)."""
+    """Metrics of the window; records of the whole run where they were asked for (columns: spec.records), of the flows
+    and of each cohort beside them."""
 
     scenario: Scenario
     metrics: dict[str, float]
     records: Records = field(repr=False)
+    cohorts: tuple[Records, ...] = field(default=(), repr=False)
 
 
 class Measured:
@@ -41,11 +45,27 @@ class Measured:
 
     scenario: Scenario
     network: Network
+    interfaces: tuple[Interface, ...] = (FLOW_RATE,)
+    """Of the cohorts, the flows' first."""
     _core: Any
 
-    def drain_records(self) -> Records:
-        """The decisions recorded since the last call."""
-        return dict(self._core.drain_records())
+    def drain_records(self, cohort: int = 0) -> Records:
+        """The decisions recorded since the last call: the flows', or those of another cohort, numbered from 1."""
+        return named(self._core.drain_records(self._number(cohort)), self.interfaces[cohort])
+
+    def decisions(self, cohort: int = 0) -> int:
+        """How many decisions a cohort has made since the start."""
+        return int(self._core.decisions(self._number(cohort)))
+
+    def start_recording(self, on: bool = True) -> None:
+        """Keep the decisions of all cohorts from now on, or no longer."""
+        for cohort in range(len(self.interfaces)):
+            self._core.record(on, cohort)
+
+    def _number(self, cohort: int) -> int:
+        if not 0 <= cohort < len(self.interfaces):
+            raise InputError(f"there is no cohort {cohort}; the simulation has {len(self.interfaces)}, from 0 on")
+        return cohort
 
     def reset_window(self) -> None:
         """Begin a new measurement window now."""
@@ -80,10 +100,10 @@ class Measured:
             raise InputError(f"port {port}: 0 <= min_bytes <= max_bytes and a probability of 0 to 1 are needed")
         self._core.set_red(port, int(min_bytes), int(max_bytes), float(max_probability))
 
-    def engine_events(self) -> dict[str, int]:
-        """RTT events since the start: ``events`` = decided + dropped + coalesced + expired + waiting; ``holds`` says
+    def engine_events(self, cohort: int = 0) -> dict[str, int]:
+        """Events since the start: ``events`` = decided + dropped + coalesced + expired + waiting; ``holds`` says
         whether it is so. Empty where decisions wait for no engine."""
-        return dict(self._core.engine_events() or {})
+        return dict(self._core.engine_events(self._number(cohort)) or {})
 
     def conservation(self) -> dict[str, int]:
         """Data packets sent = arrived + dropped + on_uplinks + at_ports; ``holds`` says whether it is so."""
@@ -104,10 +124,12 @@ class Simulation(Measured):
         record: bool = False,
         network: Network | None = None,
         engines: Engines | None = None,
+        cohorts: Sequence[Cohort] = (),
     ) -> None:
         """``duration_ps`` says for how long a scenario by its name has flows that arrive at random.
 
-        Without ``engines`` every flow has an engine of its own, and no decision waits.
+        Without ``engines`` every flow has an engine of its own, and no decision waits. ``cohorts``: who decides beside
+        the flows.
         """
         asked = network or Network()
         self.scenario = at_random(scenario, seed, duration_ps, asked)
@@ -121,8 +143,10 @@ class Simulation(Measured):
             seed=seed,
             decision_latency_ps=decision_latency_ps,
             engines=engines,
+            cohorts=cohorts,
         )
-        self._core.recording = record
+        self.interfaces = (FLOW_RATE, *(cohort.interface for cohort in cohorts))
+        self.start_recording(record)
         self._failed = ""  # why it cannot go on
 
     @property
@@ -161,9 +185,6 @@ class Simulation(Measured):
         flows = len(self.scenario.flows)
         return np.asarray(self._policy.observations(flows)).reshape(flows, -1)
 
-    def start_recording(self, on: bool = True) -> None:
-        self._core.recording = on
-
     def _native(self) -> NativePolicy:
         if not isinstance(self.policy, NativePolicy):
             raise InputError("only a native policy has weights and memory; this simulation runs another kind")
@@ -181,6 +202,7 @@ def simulate(
     record: bool = False,
     network: Network | None = None,
     engines: Engines | None = None,
+    cohorts: Sequence[Cohort] = (),
 ) -> Result:
     """One whole run from an empty network; metrics over ``window_ps``."""
     begin, end = window_ps
@@ -195,13 +217,15 @@ def simulate(
         record=record,
         network=network,
         engines=engines,
+        cohorts=cohorts,
     )
     run.run(begin)
     run.reset_window()
     run.run(end)
     found = run.metrics()
     run.run(duration_ps)
-    return Result(run.scenario, found, run.drain_records())
+    others = tuple(run.drain_records(cohort) for cohort in range(1, len(run.interfaces)))
+    return Result(run.scenario, found, run.drain_records(), others)
 
 
 def at_random(scenario: Scenario | str, seed: int, duration_ps: int, network: Network) -> Scenario:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import emulator
 from emulator.profile import Profile, load_profile, profile_names
-from netsim.policies import Site, decider
+from netsim.policies import decider
+from netsim.sites import Paths, Ports
 from spec.errors import InputError
 from spec.manifest import opened
 
@@ -52,11 +53,11 @@ class CorePolicy:
     params: Mapping[str, int] = field(repr=False)
     needs_int: bool = False
 
-    def build(self, flows: int, site: Site | None = None) -> Any:
-        """A ``_core.DeciderPolicy`` with an engine of its own, which ends with it."""
+    def build(self, agents: int, where: Paths | Ports | None = None) -> Any:
+        """A ``_core.CoreDecider`` with an engine of its own, which ends with it."""
         engine = self._engine()
         spec = decider(engine.address, engine.context_bytes, engine.clock_mhz, self.params, engine, self.needs_int)
-        return spec.build(flows, site)
+        return spec.build(agents, where)
 
     def check(self) -> None:
         """InputError where the core cannot run the firmware, or the fast path cannot tell the core's cycles exactly."""

@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "cohort.hpp"
+#include "histogram.hpp"
+
 namespace netsim {
 
 namespace nb = nanobind;
@@ -27,7 +30,14 @@ template <class T> std::vector<T> copy_of(const ReadOnly<T> &array) {
   return std::vector<T>(array.data(), array.data() + array.size());
 }
 
-void bind_policies(nb::module_ &m);
 void bind_baselines(nb::module_ &m);
+void bind_cohorts(nb::module_ &m);
+void bind_configs(nb::module_ &m);
+void bind_deciders(nb::module_ &m);
+
+nb::list quantiles(const Histogram &histogram);
+nb::dict columns(Records &&records);
+nb::object engine_window(const Cohort &cohort, Ps at);
+nb::object engine_events(const Cohort &cohort, Ps at);
 
 } // namespace netsim

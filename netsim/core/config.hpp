@@ -18,11 +18,11 @@ struct RedConfig {
 };
 
 // What happens to an event that finds its engine busy: it waits, or is dropped where too many wait, or takes the place
-// of an older one of its flow.
+// of an older one of its agent.
 enum class Overload : std::uint8_t { wait, drop, coalesce };
 
 struct EngineConfig {
-  std::uint32_t of_nic = 0;                // 0: nothing waits for an engine
+  std::uint32_t of_device = 0;             // 0: nothing waits for an engine
   std::uint32_t depth = ~std::uint32_t{0}; // events that may wait at one
   Overload overload = Overload::wait;
 };
@@ -48,8 +48,6 @@ struct NetworkConfig {
   Ps probe_timeout = 0;
   Ps retransmit_timeout = 0;
   Ps start_jitter = 0;
-  Ps decision_latency = 0; // of a decision that does not say itself what it takes
-  EngineConfig engines;
 
   // Switches.
   std::int64_t buffer_bytes = 0;

@@ -4,12 +4,13 @@
 namespace netsim {
 
 Conservation Simulator::conservation() const {
-  Conservation c{counters_.data_sent, counters_.data_arrived, counters_.data_dropped, 0, 0};
-  for (const Nic &nic : nics_) {
+  const Counters &counters = network_.counters;
+  Conservation c{counters.data_sent, counters.data_arrived, counters.data_dropped, 0, 0};
+  for (const Nic &nic : network_.nics) {
     for (std::size_t i = 0; i < nic.uplink.size(); ++i)
       c.on_uplinks += nic.uplink[i].packets;
   }
-  for (const Port &port : fabric_.ports()) {
+  for (const Port &port : network_.fabric.ports()) {
     for (std::size_t i = 0; i < port.link.size(); ++i)
       c.at_ports += port.link[i].kind == PacketKind::data;
     for (const ClassQueue &queue : port.queues) {

@@ -1,58 +1,106 @@
-// What integer firmware keeps in a NIC: a zeroed context a flow that begins with the rate, and the operator's
-// parameters.
+// What integer firmware has beside an event: the operator's parameters, and a context an agent, zeroed when it is new.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "policy.hpp"
+#include "decider.hpp"
 
 namespace netsim {
 
+// How a device's numbers stand to its site's.
+struct DeviceConfig {
+  std::uint32_t signals = 0;
+  std::vector<std::uint32_t> params;     // in the order of the interface
+  std::vector<std::uint32_t> knob_shift; // of each knob: bits by which the site's unit is finer
+  std::int32_t initial = -1; // the parameter that a new agent's first word of context stands for: a knob in force;
+                             // -1: contexts keep no knob
+};
+
+// Parameters that are the same for all agents, but for those that have been set.
+class Params {
+public:
+  Params(std::vector<std::uint32_t> common, std::uint32_t agents)
+      : values_(std::move(common)), own_(values_.size()), agents_(agents) {}
+
+  std::size_t size() const { return values_.size(); }
+  const std::uint32_t *of(std::uint32_t agent) {
+    for (const std::uint32_t param : differ_)
+      values_[param] = own_[param][agent];
+    return values_.data();
+  }
+  void set_each(std::uint32_t param, std::vector<std::uint32_t> values) {
+    if (param >= values_.size() || values.size() != agents_)
+      throw std::invalid_argument("one value of a parameter that there is, for each agent, is needed");
+    if (own_[param].empty())
+      differ_.push_back(param);
+    own_[param] = std::move(values);
+  }
+  void set(std::uint32_t param, std::uint32_t agent, std::uint32_t value) {
+    if (own_[param].empty())
+      set_each(param, std::vector<std::uint32_t>(agents_, values_[param]));
+    own_[param][agent] = value;
+  }
+
+private:
+  std::vector<std::uint32_t> values_;
+  std::vector<std::vector<std::uint32_t>> own_; // of each parameter, a value an agent; empty: all have the same
+  std::vector<std::uint32_t> differ_;
+  std::uint32_t agents_;
+};
+
+// A knob in the site's unit.
+inline std::uint32_t to_site(std::uint32_t knob, std::uint32_t shift) {
+  return std::min(knob, ~std::uint32_t{0} >> shift) << shift;
+}
+
+// A multiplier's action, as records keep it.
+inline std::int32_t action_of(double after, double before) {
+  return static_cast<std::int32_t>(std::lround((after / before - 1.0) * 65536.0));
+}
+
 class Contexts {
 public:
-  Contexts(std::uint32_t bytes, const Params &params, std::uint32_t flows)
-      : params_(params), base_rtt_recip_q32_(flows, params.base_rtt_recip_q32), bytes_(bytes),
-        stride_((bytes + 7) / 8 * 8), contexts_(flows * stride_ / 8, 0) {}
+  Contexts(std::uint32_t bytes, const DeviceConfig &config, std::uint32_t agents)
+      : params(config.params, agents), config_(config), bytes_(bytes), stride_((bytes + 7) / 8 * 8),
+        contexts_(agents * stride_ / 8, 0) {
+    if (config.initial >= static_cast<std::int64_t>(config.params.size()))
+      throw std::invalid_argument("a new agent's knob is no parameter");
+  }
 
-  double initial_rate() const { return q30_to_rate(params_.rate_initial_q30); }
+  Params params;
   std::uint32_t bytes() const { return bytes_; }
-  void set_base_rtt_recips(std::vector<std::uint32_t> q32) { // one a flow: an operator's parameter
-    check_base_rtts(q32, base_rtt_recip_q32_.size());
-    base_rtt_recip_q32_ = std::move(q32);
+  void reset(std::uint32_t agent) { std::memset(of(agent), 0, stride_); }
+  void *of(std::uint32_t agent) { return &contexts_[agent * (stride_ / 8)]; }
+
+  std::uint32_t initial() const { return config_.initial < 0 ? 0 : config_.params[config_.initial]; }
+  // The knob in force, where contexts keep one.
+  std::uint32_t in_force(std::uint32_t agent) {
+    if (config_.initial < 0)
+      return 0;
+    std::uint32_t word;
+    std::memcpy(&word, of(agent), sizeof word);
+    return word != 0 ? word : params.of(agent)[config_.initial];
   }
 
-  void reset(std::uint32_t flow) { std::memset(of(flow), 0, stride_); }
-  void *of(std::uint32_t flow) { return &contexts_[flow * (stride_ / 8)]; }
-  const Params &params(std::uint32_t flow) {
-    params_.base_rtt_recip_q32 = base_rtt_recip_q32_[flow];
-    return params_;
-  }
-  std::uint32_t rate_q30(std::uint32_t flow) { // in force
-    std::uint32_t rate;
-    std::memcpy(&rate, of(flow), sizeof rate);
-    return rate != 0 ? rate : params_.rate_initial_q30;
-  }
-
-  // What was decided: the context has changed, `rate_q20` was answered, `before_q30` was in force.
-  Decision decision(std::uint32_t flow, std::uint32_t before_q30, std::uint32_t rate_q20) {
-    Decision decision{};
-    decision.rate_q30 = before_q30;
-    // What the device paces with; 0 would stop the flow for good and with it its probes.
-    decision.rate = (rate_q20 == 0 ? 1 : rate_q20 > (1U << 20) ? (1U << 20) : rate_q20) * 0x1p-20;
-    const double multiplier = static_cast<double>(rate_q30(flow)) / before_q30;
-    decision.action_q16 = static_cast<std::int32_t>(std::lround((multiplier - 1.0) * 65536.0));
-    decision.output = std::numeric_limits<float>::quiet_NaN();
+  // What was decided: the context has changed, `before` was in force, and `knobs` are still the device's.
+  Decision decision(std::uint32_t agent, std::uint32_t before, Knobs knobs) {
+    for (std::size_t k = 0; k < knobs.size(); ++k)
+      knobs[k] = to_site(knobs[k], config_.knob_shift[k]);
+    Decision decision;
+    decision.before = before;
+    if (config_.initial >= 0)
+      decision.action = action_of(in_force(agent), before);
     return decision;
   }
 
 private:
-  Params params_;
-  std::vector<std::uint32_t> base_rtt_recip_q32_; // of each flow
+  DeviceConfig config_;
   std::uint32_t bytes_;
   std::size_t stride_;                  // a multiple of 8
   std::vector<std::uint64_t> contexts_; // one after the other

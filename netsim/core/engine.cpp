@@ -2,71 +2,75 @@
 
 namespace netsim {
 
-namespace {
-
-// A newer event of the same flow: its timestamps and its probe's queue count, and what either of them counted.
-Event coalesced(const Event &older, Event newer) {
-  newer.cnp_count += older.cnp_count;
-  newer.nack_count += older.nack_count;
-  newer.sent_bytes += older.sent_bytes;
-  return newer;
-}
-
-} // namespace
-
-Engines::Engines(const EngineConfig &config, const std::vector<FlowConfig> &flows, std::uint32_t hosts)
-    : config_(config), places_(flows.size()) {
-  std::vector<std::uint32_t> queue_pairs(hosts, 0);
-  for (const FlowConfig &flow : flows)
-    ++queue_pairs[flow.host];
-  of_.reserve(flows.size());
-  std::uint32_t first = 0;
-  for (const std::uint32_t n : queue_pairs) {
-    const std::uint32_t engines = config.of_nic == 0 ? n : std::min(config.of_nic, n);
-    for (std::uint32_t qp = 0; qp < n; ++qp)
-      of_.push_back(first + qp % engines);
-    first += engines;
+Engines::Engines(const EngineConfig &config, const Shape &shape, const Site &site)
+    : config_(config), shape_(shape), of_(site.agents()), places_(site.agents()),
+      events_(std::size_t{site.agents()} * shape.signals) {
+  std::vector<std::uint32_t> size; // of each device, agents
+  for (std::uint32_t agent = 0; agent < site.agents(); ++agent) {
+    size.resize(std::max<std::size_t>(size.size(), site.group(agent) + 1), 0);
+    ++size[site.group(agent)];
   }
-  engines_.resize(first);
+  std::vector<std::uint32_t> first, engines;
+  std::uint32_t total = 0;
+  for (const std::uint32_t n : size) {
+    first.push_back(total);
+    engines.push_back(config.of_device == 0 ? n : std::min(config.of_device, n));
+    total += engines.back();
+  }
+  std::vector<std::uint32_t> seen(size.size(), 0);
+  for (std::uint32_t agent = 0; agent < site.agents(); ++agent) {
+    const std::uint32_t device = site.group(agent);
+    of_[agent] = first[device] + seen[device]++ % engines[device];
+  }
+  engines_.resize(total);
+  knobs_.resize(std::size_t{total} * shape.knobs);
   reset_window(0);
 }
 
-Offer Engines::offer(Ps now, std::uint32_t flow, std::uint32_t generation, const Event &event) {
+void Engines::keep(std::uint32_t agent, const Place &place, Words event) {
+  places_[agent] = place;
+  std::copy(event.begin(), event.end(), &events_[std::size_t{agent} * shape_.signals]);
+}
+
+Offer Engines::offer(Ps now, std::uint32_t agent, std::uint32_t life, Knobs event, const Site &site) {
   ++counters_.events;
-  Engine &engine = engines_[of_[flow]];
-  Place &place = places_[flow];
+  Engine &engine = engines_[of_[agent]];
+  const Place &place = places_[agent];
   if (!engine.busy) {
-    place = Place{now, event, generation, false};
+    keep(agent, Place{now, life, false}, event);
     return Offer::taken;
   }
   if (place.waits) {
-    const bool same = place.generation == generation;
+    const bool same = place.life == life;
     ++(same ? counters_.coalesced : counters_.expired);
-    place = Place{now, same ? coalesced(place.event, event) : event, generation, true};
+    if (same)
+      site.merge(this->event(agent), event);
+    keep(agent, Place{now, life, true}, event);
     return Offer::merged;
   }
   if (engine.waiting.size() >= config_.depth) {
     ++counters_.dropped;
     return Offer::dropped;
   }
-  place = Place{now, event, generation, true};
-  engine.waiting.push(flow);
+  keep(agent, Place{now, life, true}, event);
+  engine.waiting.push(agent);
   queues_change(now, 1);
   window_.queue_max = std::max(window_.queue_max, engine.waiting.size());
   return Offer::queued;
 }
 
-void Engines::begin(Ps now, std::uint32_t flow, Ps takes, double rate) {
-  Engine &engine = engines_[of_[flow]];
-  const Place &place = places_[flow];
+void Engines::begin(Ps now, std::uint32_t agent, Ps takes, Words knobs) {
+  const std::uint32_t e = of_[agent];
+  Engine &engine = engines_[e];
+  const Place &place = places_[agent];
   engine.busy = true;
-  engine.flow = flow;
-  engine.generation = place.generation;
-  engine.rate = rate;
+  engine.agent = agent;
+  engine.life = place.life;
   engine.event_at = place.event_at;
   engine.began = now;
+  std::copy(knobs.begin(), knobs.end(), &knobs_[std::size_t{e} * shape_.knobs]);
   ++engine.decided;
-  ends_.emplace(now + takes, of_[flow]);
+  ends_.emplace(now + takes, e);
   const Ps wait = now - place.event_at;
   ++counters_.decided;
   counters_.wait_ps += static_cast<std::uint64_t>(wait);
@@ -83,14 +87,14 @@ std::uint32_t Engines::end() {
   return e;
 }
 
-bool Engines::next(Ps now, std::uint32_t engine, std::uint32_t &flow) {
+bool Engines::next(Ps now, std::uint32_t engine, std::uint32_t &agent) {
   Ring<std::uint32_t> &waiting = engines_[engine].waiting;
   if (waiting.empty())
     return false;
-  flow = waiting.front();
+  agent = waiting.front();
   waiting.pop();
   queues_change(now, -1);
-  places_[flow].waits = false;
+  places_[agent].waits = false;
   return true;
 }
 

@@ -1,9 +1,10 @@
-// The engines of the NICs. Each runs one event handler at a time, to its end; events that come meanwhile wait.
+// The engines of the devices (NICs, switches). Each runs one event handler at a time, to its end; events that come
+// meanwhile wait.
 //
-//   flow --queue pair modulo engines of its NIC--> [ flows that wait, first come first served ] --> handler --> rate
+//   agent --its number in its device modulo engines--> [ agents that wait, first come first served ] --> handler -->
+//   knobs
 //
-// A flow has at most one place in the queue, so that what waits is kept by flow and the queue holds their numbers. Only
-// RTT events are handled here: CNPs, NACKs and bytes sent are counted by the NIC and come with the next of them.
+// An agent has at most one place in the queue, so that what waits is kept by agent and the queue holds their numbers.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +15,10 @@
 #include <vector>
 
 #include "config.hpp"
+#include "decider.hpp"
 #include "histogram.hpp"
-#include "policy.hpp"
 #include "ring.hpp"
+#include "site.hpp"
 #include "time.hpp"
 
 namespace netsim {
@@ -24,23 +26,22 @@ namespace netsim {
 // Totals since the start. Every event is in exactly one place: decided, dropped, coalesced, expired, or it waits.
 struct EngineCounters {
   std::uint64_t events = 0;
-  std::uint64_t decided = 0;    // handed to the policy
+  std::uint64_t decided = 0;    // handed to the decider
   std::uint64_t dropped = 0;    // found the queue full
-  std::uint64_t coalesced = 0;  // a newer one of the flow came while they waited
-  std::uint64_t expired = 0;    // their flow was over before their turn
-  std::uint64_t applied = 0;    // decisions whose rate took effect
+  std::uint64_t coalesced = 0;  // a newer one of the agent came while they waited
+  std::uint64_t expired = 0;    // their agent was gone before their turn
+  std::uint64_t applied = 0;    // decisions that took effect
   std::uint64_t wait_ps = 0;    // of those decided, from the event to the handler
-  std::uint64_t latency_ps = 0; // of those applied, from the event to the rate
+  std::uint64_t latency_ps = 0; // of those applied, from the event to the knobs
   std::uint64_t service_ps = 0; // of those decided
   std::uint64_t queue_ps = 0;   // places taken in all queues, over time
 };
 
 struct Engine {
-  Ring<std::uint32_t> waiting{1}; // flows
+  Ring<std::uint32_t> waiting{1}; // agents
   bool busy = false;
-  std::uint32_t flow = 0; // whose event is handled
-  std::uint32_t generation = 0;
-  double rate = 0; // what the handler found
+  std::uint32_t agent = 0; // whose event is handled
+  std::uint32_t life = 0;
   Ps event_at = 0;
   Ps began = 0;
   std::uint64_t busy_ps = 0; // handlers that have ended
@@ -62,28 +63,29 @@ class Engines {
 public:
   struct Place {
     Ps event_at = 0;
-    Event event{};
-    std::uint32_t generation = 0;
+    std::uint32_t life = 0;
     bool waits = false;
   };
 
-  // Flows are grouped by host. No engine is made that no flow belongs to.
-  Engines(const EngineConfig &config, const std::vector<FlowConfig> &flows, std::uint32_t hosts);
+  // No engine is made that no agent belongs to.
+  Engines(const EngineConfig &config, const Shape &shape, const Site &site);
 
-  // An RTT event comes. Taken: its engine is idle and has to begin with it now.
-  Offer offer(Ps now, std::uint32_t flow, std::uint32_t generation, const Event &event);
-  // The handler of the flow's event runs from now on, and for `takes`.
-  void begin(Ps now, std::uint32_t flow, Ps takes, double rate);
+  // An event comes. Taken: its engine is idle and has to begin with it now.
+  Offer offer(Ps now, std::uint32_t agent, std::uint32_t life, Knobs event, const Site &site);
+  // The handler of the agent's event runs from now on, and for `takes`; then its knobs hold.
+  void begin(Ps now, std::uint32_t agent, Ps takes, Words knobs);
   // The handler that ends first has ended; its engine is idle.
   std::uint32_t end();
-  // The next flow that waits at an engine, off its queue; false where none does.
-  bool next(Ps now, std::uint32_t engine, std::uint32_t &flow);
+  // The next agent that waits at an engine, off its queue; false where none does.
+  bool next(Ps now, std::uint32_t engine, std::uint32_t &agent);
 
   bool coalesces() const { return config_.overload == Overload::coalesce; }
   Ps first_end() const { return ends_.empty() ? kLatest : ends_.top().first; }
   const Engine &engine(std::uint32_t e) const { return engines_[e]; }
   const std::vector<Engine> &all() const { return engines_; }
-  const Place &place(std::uint32_t flow) const { return places_[flow]; }
+  const Place &place(std::uint32_t agent) const { return places_[agent]; }
+  Words event(std::uint32_t agent) const { return {&events_[std::size_t{agent} * shape_.signals], shape_.signals}; }
+  Words knobs(std::uint32_t e) const { return {&knobs_[std::size_t{e} * shape_.knobs], shape_.knobs}; }
 
   void expired() { ++counters_.expired; }
   void applied(Ps now, Ps event_at);
@@ -98,12 +100,16 @@ public:
   const EngineWindow &window() const { return window_; }
 
 private:
+  void keep(std::uint32_t agent, const Place &place, Words event);
   void queues_change(Ps now, int by);
 
   EngineConfig config_;
-  std::vector<std::uint32_t> of_; // of each flow
-  std::vector<Place> places_;     // of each flow
+  Shape shape_;
+  std::vector<std::uint32_t> of_;     // of each agent
+  std::vector<Place> places_;         // of each agent
+  std::vector<std::uint32_t> events_; // of each agent, the one that waits or is handled
   std::vector<Engine> engines_;
+  std::vector<std::uint32_t> knobs_;        // of each engine, what its handler has found
   using End = std::pair<Ps, std::uint32_t>; // when, engine: one each that is busy
   std::priority_queue<End, std::vector<End>, std::greater<End>> ends_;
   std::uint64_t queued_ = 0; // in all queues

@@ -21,7 +21,7 @@ public:
     std::size_t groups = (leaves + 3) / 4;
     std::size_t total = 0;
     for (;;) {
-      level_.push_back(total);
+      level_[levels_++] = static_cast<std::uint32_t>(total);
       total += groups;
       if (groups == 1)
         break;
@@ -32,14 +32,15 @@ public:
 
   std::uint64_t first() const { return first_; }
 
-  void set(std::size_t leaf, std::uint64_t key) {
+  [[gnu::always_inline]] void set(std::size_t leaf, std::uint64_t key) {
+    Group *const groups = groups_.data();
     std::size_t index = leaf;
-    for (const std::size_t base : level_) {
-      Group &group = groups_[base + (index >> 2)];
-      if (group.key[index & 3] == key)
+    for (std::uint32_t level = 0; level < levels_; ++level) {
+      std::array<std::uint64_t, 4> &keys = groups[level_[level] + (index >> 2)].key;
+      if (keys[index & 3] == key)
         return;
-      group.key[index & 3] = key;
-      key = std::min(std::min(group.key[0], group.key[1]), std::min(group.key[2], group.key[3]));
+      keys[index & 3] = key;
+      key = std::min(std::min(keys[0], keys[1]), std::min(keys[2], keys[3]));
       index >>= 2;
     }
     first_ = key;
@@ -49,9 +50,10 @@ private:
   struct alignas(32) Group {
     std::array<std::uint64_t, 4> key;
   };
-  std::vector<Group> groups_;      // leaves first, then their winners, the root's group last
-  std::vector<std::size_t> level_; // where each level starts
+  std::vector<Group> groups_; // leaves first, then their winners, the root's group last
   std::uint64_t first_ = kNever;
+  std::array<std::uint32_t, 11> level_{}; // where each level starts: 4^11 leaves are more than there can be flows
+  std::uint32_t levels_ = 0;
 };
 
 } // namespace netsim

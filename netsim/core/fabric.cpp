@@ -17,8 +17,10 @@ Fabric::Fabric(const NetworkConfig &net, const FabricConfig &fabric, std::uint32
     const auto p = static_cast<std::uint32_t>(ports_.size());
     ports_.emplace_back(net, port, unit_, seed, p);
     ports_of_[port.node].push_back(p);
-    if (scheduled_)
+    if (scheduled_) {
       ports_.back().queues.resize(classes_.size());
+      set_red(p, net.red);
+    }
   }
 
   const std::size_t links = hosts + fabric.ports.size();
@@ -31,6 +33,17 @@ Fabric::Fabric(const NetworkConfig &net, const FabricConfig &fabric, std::uint32
     for (std::size_t p = 0; p < fabric.ports.size(); ++p)
       link_node_[hosts + p] = fabric.ports[p].next;
   }
+}
+
+bool Fabric::enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Packet &packet) {
+  const Ps queue = port.backlog_of(from.klass, now);
+  if (!admits(port, now, queue, duration))
+    return false;
+  if (!stamp_late_)
+    mark(port, port.queues[from.klass].red, queue, packet);
+  hold(port, from, duration, packet);
+  port.longest = std::max(port.longest, port.backlog(now));
+  return true;
 }
 
 void Fabric::hold(Port &port, Ingress from, Ps duration, const Packet &packet) {
@@ -58,13 +71,15 @@ bool Fabric::begin(Port &port, Ps now) {
   queue.waiting -= duration;
   port.waiting -= duration;
   if (stamp_late_)
-    mark(port, queue.waiting, packet);
+    mark(port, queue.red, queue.waiting, packet);
   if (packet.telemetry != 0) {
     telemetry_.stamp(packet.telemetry,
                      Hop{now, port.begun_bytes, static_cast<std::uint32_t>(queue.waiting / port.ps_per_byte),
                          static_cast<std::uint32_t>(port.ps_per_byte)});
   }
   port.begun_bytes += packet.wire_bytes;
+  queue.begun.all += packet.wire_bytes;
+  queue.begun.marked += packet.marked_here ? packet.wire_bytes : 0;
   port.busy = true;
   port.sending_bytes = packet.wire_bytes;
   port.sending_from = held.link;
@@ -90,7 +105,7 @@ void Fabric::finish(Port &port) {
 void Fabric::stamp_departed(Port &port, Packet &packet) {
   const Ps queue = port.behind_first();
   if (stamp_late_)
-    mark(port, queue, packet);
+    mark(port, port.red, queue, packet);
   if (packet.telemetry != 0) {
     const Ps begin = packet.due - port.delay - packet.wire_bytes * port.ps_per_byte;
     telemetry_.stamp(packet.telemetry,

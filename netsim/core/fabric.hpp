@@ -31,16 +31,13 @@ public:
   bool enqueue(std::uint32_t p, Ps now, Ingress from, Packet &packet) {
     Port &port = ports_[p];
     const Ps duration = packet.wire_bytes * port.ps_per_byte;
-    const Ps queue = port.backlog_of(from.klass, now);
+    if (scheduled_)
+      return enqueue_scheduled(port, now, from, duration, packet);
+    const Ps queue = port.backlog(now);
     if (!admits(port, now, queue, duration))
       return false;
     if (!stamp_late_)
-      mark(port, queue, packet);
-    if (scheduled_) {
-      hold(port, from, duration, packet);
-      port.longest = std::max(port.longest, port.backlog(now));
-      return true;
-    }
+      mark(port, port.red, queue, packet);
     packet.wait = queue;
     port.free_at = now + queue + duration;
     packet.due = port.free_at + port.delay;
@@ -54,6 +51,7 @@ public:
     if (stamp_late_ || packet.telemetry != 0)
       stamp_departed(port, packet);
     port.received_bytes += packet.wire_bytes;
+    port.marked_bytes += packet.marked_here ? packet.wire_bytes : 0;
   }
 
   // A scheduled port that is idle begins to send what it picks. False: there is nothing that it may send.
@@ -65,14 +63,23 @@ public:
   bool must_pause(Ingress from);
   bool may_resume(Ingress from);
 
-  void set_red(std::uint32_t p, const RedConfig &red) { ports_[p].red = Red(red, ports_[p].ps_per_byte); }
+  void set_red(std::uint32_t p, std::uint32_t klass, const RedConfig &red) {
+    ports_[p].red_of(klass) = Red(red, ports_[p].ps_per_byte);
+  }
+  void set_red(std::uint32_t p, const RedConfig &red) { // of all its classes
+    for (std::uint32_t klass = 0; klass < classes_.size(); ++klass)
+      set_red(p, klass, red);
+  }
+  RedConfig red(std::uint32_t p, std::uint32_t klass) const {
+    return ports_[p].red_of(klass).config(ports_[p].ps_per_byte);
+  }
 
 private:
   // RED, and for packets with telemetry a stamp, when the packet begins to leave `queue` behind.
-  void mark(Port &port, Ps queue, Packet &packet) {
-    if (port.red.marks(queue, port.random)) {
+  void mark(Port &port, const Red &red, Ps queue, Packet &packet) {
+    if (red.marks(queue, port.random)) {
       port.marked += packet.kind == PacketKind::data;
-      packet.marked = true;
+      packet.marked = packet.marked_here = true;
     }
   }
 
@@ -97,6 +104,7 @@ private:
     return true;
   }
 
+  bool enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Packet &packet);
   void hold(Port &port, Ingress from, Ps duration, const Packet &packet);
   void stamp_departed(Port &port, Packet &packet);
   std::size_t account(Ingress from) const { return std::size_t{from.link} * classes_.size() + from.klass; }

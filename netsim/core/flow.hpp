@@ -37,7 +37,7 @@ struct Sender {
   bool active = false;
   std::uint8_t klass = 0;
 
-  // Since the last decision.
+  // Since the last event that was taken (flow_site.hpp).
   std::uint32_t cnp_count = 0;
   std::uint32_t nack_count = 0;
   std::uint32_t sent_bytes = 0; // payload
@@ -48,6 +48,8 @@ struct Sender {
   std::uint32_t qp = 0; // index within the host
   std::uint64_t sent_total = 0;
 
+  // From a burst to the next one.
+  Ps gap() const { return static_cast<Ps>(std::min(last_burst_ps / rate, static_cast<double>(kLatest / 2))); }
   bool ack_awaited() const { return asked_psn > acked_psn; }
 
   // Packets that may leave in one burst: within the burst limit, what may be in flight, the message and the flow.

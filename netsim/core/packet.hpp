@@ -36,6 +36,7 @@ struct Packet {
   PacketKind kind : 1;
   bool ack : 1;
   bool marked : 1;
+  bool marked_here : 1; // by the queue that it is in, or left last
 };
 static_assert(sizeof(Packet) <= 40);
 
@@ -52,15 +53,6 @@ struct Control {
   bool marked; // ack: the packet that asked for it carried the mark
 };
 static_assert(sizeof(Control) <= 32);
-
-// A decision that has been made and waits for the decision latency to pass.
-struct PendingRate {
-  Ps due;
-  std::uint32_t flow;
-  std::uint32_t generation;
-  double rate;
-};
-static_assert(sizeof(PendingRate) <= 32);
 
 // A priority flow control frame on its way to the transmitter of a link (IEEE 802.1Qbb).
 struct Pause {

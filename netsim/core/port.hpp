@@ -27,6 +27,10 @@ struct Red {
       : min(red.min_bytes * ps_per_byte), max(red.max_bytes * ps_per_byte),
         slope(max > min ? red.max_probability / static_cast<double>(max - min) : 0.0) {}
 
+  RedConfig config(Ps ps_per_byte) const {
+    return {min / ps_per_byte, max / ps_per_byte, slope * static_cast<double>(max - min)};
+  }
+
   bool marks(Ps queue, Pcg32 &random) const {
     if (queue <= min)
       return false;
@@ -42,10 +46,18 @@ struct Held {
   std::uint32_t link;
 };
 
+// Bytes on the wire that have wholly left a queue, since the start.
+struct SentBytes {
+  std::uint64_t all = 0;
+  std::uint64_t marked = 0; // in packets that this queue marked
+};
+
 struct ClassQueue {
   Ring<Held> packets{16};
   Ps waiting = 0;
   std::int64_t deficit = 0; // bytes
+  Red red;
+  SentBytes begun; // transmissions under way too
 };
 
 struct Port {
@@ -68,6 +80,7 @@ struct Port {
 
   // Totals.
   std::uint64_t received_bytes = 0; // that have wholly reached the other end
+  std::uint64_t marked_bytes = 0;   // .. in packets that this port marked (FIFO)
   std::uint64_t begun_bytes = 0;    // whose transmission has begun (not kept by a FIFO: there it is received_bytes)
   std::uint64_t marked = 0;
   std::uint64_t dropped = 0; // data packets
@@ -80,11 +93,34 @@ struct Port {
   std::uint32_t sending_bytes = 0;
   std::uint32_t sending_from = 0; // the link that the packet under way came over
   std::uint8_t sending_class = 0;
+
   Ps backlog(Ps now) const { return waiting + std::max<Ps>(free_at - now, 0); }
   Ps backlog_of(std::uint32_t klass, Ps now) const {
     if (queues.empty())
       return backlog(now);
     return queues[klass].waiting + (klass == sending_class ? std::max<Ps>(free_at - now, 0) : 0);
+  }
+
+  Red &red_of(std::uint32_t klass) { return queues.empty() ? red : queues[klass].red; }
+  const Red &red_of(std::uint32_t klass) const { return queues.empty() ? red : queues[klass].red; }
+
+  // What has left a class's queue: begun transmissions but for the one under way; of a FIFO what has reached the other
+  // end and what is on the link.
+  SentBytes sent(std::uint32_t klass, Ps now) const {
+    if (!queues.empty()) {
+      SentBytes sent = queues[klass].begun;
+      if (busy && klass == sending_class && free_at > now) {
+        sent.all -= sending_bytes;
+        sent.marked -= link[link.size() - 1].marked_here ? sending_bytes : 0;
+      }
+      return sent;
+    }
+    SentBytes sent{received_bytes, marked_bytes};
+    for (std::size_t i = 0; i < link.size() && link[i].due - delay <= now; ++i) {
+      sent.all += link[i].wire_bytes;
+      sent.marked += link[i].marked_here ? link[i].wire_bytes : 0;
+    }
+    return sent;
   }
 
   // FIFO: the queue behind the first packet of `link` when that packet began to leave.

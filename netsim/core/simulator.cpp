@@ -2,158 +2,118 @@
 
 #include <algorithm>
 
+#include "check.hpp"
+#include "queue_site.hpp"
+
 namespace netsim {
 
 Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
-                     const Steering &steering, std::uint64_t seed)
-    : net_(net), scenario_(scenario), uplink_delay_(fabric.uplink_delay), policy_(steering.policy),
-      baseline_(steering.baseline), max_min_(steering.max_min), timed_(baseline_ != nullptr && baseline_->timed()),
-      probes_(baseline_ == nullptr && !max_min_), initial_rate_(steering.initial_rate),
-      data_ps_(net.data_wire_bytes * net.ps_per_byte), probe_ps_(net.probe_wire_bytes * net.ps_per_byte),
-      starts_stream_(kControl + static_cast<std::uint32_t>(scenario.control_delays.size())),
-      pauses_stream_(starts_stream_ + 1), transmitters_(pauses_stream_ + 1),
-      links_(transmitters_ + static_cast<std::uint32_t>(fabric.ports.size())),
-      uplinks_(links_ + static_cast<std::uint32_t>(fabric.ports.size())), nics_first_(uplinks_ + scenario.hosts),
-      events_(nics_first_ + scenario.hosts), started_at_(scenario.flows.size(), -1), senders_(scenario.flows.size()),
-      receivers_(scenario.flows.size()), routes_(scenario.flows.size()), fabric_(net, fabric, scenario.hosts, seed),
-      control_(scenario.control_delays.size(), Ring<Control>{256}) {
+                     const std::vector<CohortSpec> &cohorts, std::uint64_t seed)
+    : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_), sending_(network_, flows_),
+      flows_(network_, sending_, recovery_, cohorts.front().steering),
+      ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
+      workload_(network_, sending_, flows_, recovery_, ideal_.get()), receivers_(network_),
+      pausing_(network_, sending_, forwarding_, fabric), forwarding_(network_, receivers_, pausing_),
+      transport_(network_, sending_, flows_, workload_) {
   Pcg32 random(seed, 1);
-  // The device's clock wraps every 4.29 s; it starts so that it wraps between 10 and 110 ms of every run.
-  timestamp_offset_ =
-      static_cast<std::uint32_t>(0) - static_cast<std::uint32_t>(10'000'000 + random.below(100'000'000));
-
-  std::vector<std::uint32_t> queue_pairs(scenario.hosts, 0);
-  for (const FlowConfig &flow : scenario.flows)
-    ++queue_pairs[flow.host];
-  nics_.reserve(scenario.hosts);
-  std::uint32_t first = 0;
-  for (const std::uint32_t n : queue_pairs) {
-    nics_.emplace_back(std::max<std::uint32_t>(n, 1), net.classes.size());
-    nics_.back().first_flow = first;
-    first += n;
+  flows_.start_clock(random);
+  workload_.plan(random);
+  auto flows =
+      std::make_unique<CohortAt<FlowSite>>(network_.loop, 0, flows_, cohorts.front().decider, cohorts.front().config);
+  flows_.ask_from(flows.get());
+  cohorts_.push_back(std::move(flows));
+  for (std::uint32_t number = 1; number < cohorts.size(); ++number) {
+    queues_.push_back(std::make_unique<QueueSite>(network_));
+    cohorts_.push_back(std::make_unique<CohortAt<QueueSite>>(network_.loop, number, *queues_.back(),
+                                                             cohorts[number].decider, cohorts[number].config));
   }
-  std::vector<Start> starts(scenario.flows.size());
-  for (std::uint32_t f = 0; f < senders_.size(); ++f) {
-    const FlowConfig &flow = scenario.flows[f];
-    senders_[f].host = flow.host;
-    senders_[f].klass = flow.klass;
-    senders_[f].qp = f - nics_[flow.host].first_flow;
-    routes_[f] = Route{flow.route, static_cast<std::uint16_t>(flow.control), flow.hops, flow.klass};
-    receivers_[f].base_latency = base_latency(f);
-    starts[f] = {flow.start + (net.start_jitter > 0 ? random.below(net.start_jitter) : 0), f};
-  }
-  starts_ = decltype(starts_)(std::greater<Start>(), std::move(starts));
-  if (!starts_.empty())
-    events_.set(starts_stream_, event_key(starts_.top().first, starts_stream_));
-
-  link_delay_.assign(scenario.hosts, uplink_delay_);
-  for (const PortConfig &port : fabric.ports)
-    link_delay_.push_back(port.delay);
-  if (net.lossless)
-    paused_since_.assign(link_delay_.size() * net.classes.size(), -1);
-  if (policy_ != nullptr && (net.engines.of_nic > 0 || policy_->timed()))
-    engines_ = std::make_unique<Engines>(net.engines, scenario.flows, scenario.hosts);
   reset_window();
 }
 
-Ps Simulator::base_latency(std::uint32_t flow) const {
-  const Route &route = routes_[flow];
-  Ps latency = data_ps_ + uplink_delay_;
-  for (std::uint32_t h = 0; h < route.hops; ++h) {
-    const Port &port = fabric_.ports()[scenario_.routes[route.first + h]];
-    latency += net_.data_wire_bytes * port.ps_per_byte + port.delay;
-  }
-  return latency;
-}
-
 std::size_t Simulator::bytes_per_flow() const {
-  return sizeof(Sender) + sizeof(Receiver) + sizeof(Route) + sizeof(FlowConfig) + sizeof(Start) +
-         sizeof(started_at_[0]) + sizeof(window_.expected_psn[0]) + sizeof(window_.sent[0]) +
-         net_.classes.size() * sizeof(std::uint64_t) * 4 / 3; // a leaf of the NIC's tree, and the nodes above
+  return sizeof(Sender) + sizeof(Receiver) + sizeof(Route) + sizeof(FlowConfig) + sizeof(Workload::Start) + sizeof(Ps) +
+         sizeof(network_.window.expected_psn[0]) + sizeof(network_.window.sent[0]) +
+         network_.net.classes.size() * sizeof(std::uint64_t) * 4 / 3; // a leaf of the NIC's tree, and the nodes above
 }
 
-double Simulator::rate_of(std::uint32_t flow) const {
-  const Sender &s = senders_[flow];
-  if (!s.active)
-    return 0.0;
-  if (baseline_ == nullptr)
-    return s.rate;
-  const double rate = timed_ ? baseline_->rate_at(flow, now_) : s.rate;
-  const Ps rtt = receivers_[flow].base_latency + scenario_.control_delays[routes_[flow].control];
-  return std::min(rate, static_cast<double>(s.window * data_ps_) / static_cast<double>(rtt));
+bool Simulator::waits_for_answer() const {
+  return std::any_of(cohorts_.begin(), cohorts_.end(), [](const auto &cohort) { return cohort->waits_for_answer(); });
 }
 
 Stop Simulator::run(Ps until, std::uint64_t events) {
-  if (!batch_.empty())
+  if (waits_for_answer())
     return Stop::batch;
-  limit_ = until;
+  Loop &loop = network_.loop;
+  const Streams &streams = loop.streams;
+  loop.limit = until;
   for (std::uint64_t n = 0;; ++n) {
-    const std::uint64_t key = events_.first();
+    const std::uint64_t key = loop.events.first();
     const Ps now = key_time(key);
-    if (key == kNever || now >= limit_)
+    if (key == kNever || now >= loop.limit)
       break;
     if (n == events)
       return Stop::slice;
-    check(now >= now_, "time went back");
-    now_ = now;
+    check(now >= loop.now, "time went back");
+    loop.now = now;
     const std::uint32_t stream = key_stream(key);
-    if (stream >= nics_first_) {
-      on_nic(now, stream - nics_first_);
-    } else if (stream >= uplinks_) {
-      on_uplink(now, stream - uplinks_);
-    } else if (stream >= links_) {
-      on_link(now, stream - links_);
-    } else if (stream >= transmitters_) {
-      on_transmitted(now, stream - transmitters_);
-    } else if (stream == pauses_stream_) {
-      on_pause(now);
-    } else if (stream == starts_stream_) {
-      on_start(now);
-    } else if (stream != kPending) {
-      on_control(now, stream - kControl);
+    if (stream >= streams.nics) {
+      sending_.turn(now, stream - streams.nics);
+    } else if (stream >= streams.uplinks) {
+      forwarding_.on_uplink(now, stream - streams.uplinks);
+    } else if (stream >= streams.links) {
+      forwarding_.on_link(now, stream - streams.links);
+    } else if (stream >= streams.transmitters) {
+      forwarding_.on_transmitted(now, stream - streams.transmitters);
+    } else if (stream == streams.pauses) {
+      pausing_.on_frame(now);
+    } else if (stream == streams.starts) {
+      workload_.on_start(now);
+    } else if (stream >= streams.control) {
+      transport_.on_control(now, stream - streams.control);
+    } else if (stream % 2 == 1) {
+      cohorts_[stream / 2]->tick(now);
+    } else if (stream == 0 && ideal_ != nullptr) {
+      ideal_->share(now);
     } else {
-      on_pending(now);
+      cohorts_[stream / 2]->due(now);
     }
   }
   check(!kChecked || conservation().holds(), "a packet was lost sight of");
-  check(!kChecked || engines_ == nullptr || engines_->holds(), "an event was lost sight of");
-  if (!batch_.empty())
+  for (const auto &cohort : cohorts_)
+    check(!kChecked || cohort->engines() == nullptr || cohort->engines()->holds(), "an event was lost sight of");
+  if (waits_for_answer())
     return Stop::batch;
-  now_ = until;
-  for (Ps &since : paused_since_) { // pauses that go on count up to now
-    if (since >= 0) {
-      counters_.paused_ps += static_cast<std::uint64_t>(now_ - since);
-      since = now_;
-    }
-  }
+  loop.now = until;
+  pausing_.settle(until);
   return Stop::until;
 }
 
 void Simulator::reset_window() {
-  window_.begin = now_;
-  window_.at_begin = counters_;
-  window_.latency.clear();
-  window_.expected_psn.resize(receivers_.size());
-  window_.sent.resize(senders_.size());
-  for (std::size_t i = 0; i < receivers_.size(); ++i)
-    window_.expected_psn[i] = receivers_[i].expected_psn;
-  for (std::size_t i = 0; i < senders_.size(); ++i)
-    window_.sent[i] = senders_[i].sent_total;
-  const std::size_t ports = fabric_.ports().size();
-  window_.received_bytes.resize(ports);
-  window_.marked.resize(ports);
-  window_.dropped.resize(ports);
+  Window &window = network_.window;
+  window.begin = now();
+  window.at_begin = network_.counters;
+  window.latency.clear();
+  window.expected_psn.resize(network_.receivers.size());
+  window.sent.resize(network_.senders.size());
+  for (std::size_t i = 0; i < network_.receivers.size(); ++i)
+    window.expected_psn[i] = network_.receivers[i].expected_psn;
+  for (std::size_t i = 0; i < network_.senders.size(); ++i)
+    window.sent[i] = network_.senders[i].sent_total;
+  const std::size_t ports = network_.fabric.ports().size();
+  window.received_bytes.resize(ports);
+  window.marked.resize(ports);
+  window.dropped.resize(ports);
   for (std::size_t i = 0; i < ports; ++i) {
-    Port &port = fabric_.ports()[i];
-    window_.received_bytes[i] = port.received_bytes;
-    window_.marked[i] = port.marked;
-    window_.dropped[i] = port.dropped;
-    port.longest = port.backlog(now_);
+    Port &port = network_.fabric.ports()[i];
+    window.received_bytes[i] = port.received_bytes;
+    window.marked[i] = port.marked;
+    window.dropped[i] = port.dropped;
+    port.longest = port.backlog(now());
   }
-  window_.completions = Completions{};
-  window_.recovery_us.clear();
-  if (engines_ != nullptr)
-    engines_->reset_window(now_);
+  window.completions = Completions{};
+  window.recovery_us.clear();
+  for (const auto &cohort : cohorts_)
+    cohort->reset_window(now());
 }
 
 } // namespace netsim

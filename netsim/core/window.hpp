@@ -23,20 +23,12 @@ struct Counters {
   std::uint64_t nacks = 0;
   std::uint64_t cnps = 0;
   std::uint64_t timeouts = 0;
-  std::uint64_t decisions = 0;
   std::uint64_t wait_ps = 0;    // data packets' waits at the switches
   std::uint64_t latency_ps = 0; // .. and their whole latencies
-  std::uint64_t rtts = 0;       // RTTs measured: a decision's probe, a baseline's ACK
+  std::uint64_t rtts = 0;       // RTTs measured: a probe's, a baseline's ACK's
   std::uint64_t rtt_ns = 0;     // all of them together
   std::uint64_t pauses = 0;     // priority flow control frames that stop a link
   std::uint64_t paused_ps = 0;  // links' time under them
-};
-
-// A burst of short flows, measured on the long one: from the moment they begin until the long flow is back.
-struct Recovery {
-  Ps begin = -1; // the first short flow of this round started
-  Ps quiet = -1; // the last one was done
-  std::uint32_t running = 0;
 };
 
 // Finite flows that were done, in the order of their ends.

@@ -186,7 +186,7 @@ class _Silent:
         network.output = layer
         config = _core.NativeConfig()
         config.features = [_core.FeatureConfig(_core.FeatureKind.rate, False, 0.0, 0.0, 1.0, 0.0)]
-        return _core.NativePolicy(config, network, flows)
+        return _core.NativeDecider(config, network, flows)
 
 
 @pytest.mark.parametrize("senders", [2, 3, 7])

@@ -53,7 +53,7 @@ class Elsewhere:
 
     def build(self, flows: int, site: object = None) -> Any:
         core = self.policy.build(flows)
-        core.set_base_rtt_recips(np.array([base_rtt_recip_q32(ns) for ns in self.base_rtt_ns], np.uint32))
+        core.set_param(0, np.array([base_rtt_recip_q32(ns) for ns in self.base_rtt_ns], np.uint32))
         return core
 
 

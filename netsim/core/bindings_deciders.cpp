@@ -1,12 +1,13 @@
-// Python's view of the kinds of policies.
+// Python's view of the kinds of deciders.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
-#include "policy_compiled.hpp"
-#include "policy_decider.hpp"
-#include "policy_native.hpp"
-#include "policy_program.hpp"
+#include "decider_compiled.hpp"
+#include "decider_core.hpp"
+#include "decider_fixed.hpp"
+#include "decider_native.hpp"
+#include "decider_program.hpp"
 
 namespace netsim {
 
@@ -32,8 +33,13 @@ Layer make_layer(const Matrix &weight, const ReadOnly<float> &bias) {
   return layer;
 }
 
+// An operator's parameter, of each agent.
+template <class T> void set_param(T &decider, std::uint32_t param, const ReadOnly<std::uint32_t> &values) {
+  decider.params().set_each(param, copy_of(values));
+}
+
 // memory and observations of all flows, one row a flow
-Column<float> rows(const NativePolicy &p, std::uint32_t flows, bool memory) {
+Column<float> rows(const NativeDecider &p, std::uint32_t flows, bool memory) {
   const std::size_t width = memory ? 2 * p.lstm_units() : p.observation_size();
   std::vector<float> all;
   all.reserve(width * flows);
@@ -46,10 +52,10 @@ Column<float> rows(const NativePolicy &p, std::uint32_t flows, bool memory) {
 
 } // namespace
 
-void bind_policies(nb::module_ &m) {
-  nb::class_<Params>(m, "Params")
-      .def(nb::init<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>(), "base_rtt_recip_q32"_a,
-           "rate_min_q30"_a, "rate_max_q30"_a, "rate_initial_q30"_a);
+void bind_deciders(nb::module_ &m) {
+  nb::class_<DeviceConfig>(m, "DeviceConfig")
+      .def(nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t>(), "signals"_a,
+           "params"_a, "knob_shift"_a, "initial"_a);
 
   nb::enum_<FeatureKind>(m, "FeatureKind")
       .value("previous_action", FeatureKind::previous_action)
@@ -89,33 +95,33 @@ void bind_policies(nb::module_ &m) {
       .def_rw("rate_max_q30", &NativeConfig::rate_max_q30)
       .def_rw("rate_initial_q30", &NativeConfig::rate_initial_q30);
 
-  nb::class_<Policy>(m, "Policy").def("initial_rate", &Policy::initial_rate);
-  nb::class_<NativePolicy, Policy>(m, "NativePolicy")
+  nb::class_<Decider>(m, "Decider").def_prop_ro("initial", &Decider::initial);
+  nb::class_<NativeDecider, Decider>(m, "NativeDecider")
       .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "flows"_a)
-      .def("set_weights", &NativePolicy::set_weights, "weights"_a)
-      .def("set_base_rtts", [](NativePolicy &p, const ReadOnly<std::uint32_t> &ns) { p.set_base_rtts(copy_of(ns)); })
-      .def("memory", [](const NativePolicy &p, std::uint32_t flows) { return rows(p, flows, true); })
-      .def("observations", [](const NativePolicy &p, std::uint32_t flows) { return rows(p, flows, false); });
-  nb::class_<CompiledPolicy, Policy>(m, "CompiledPolicy")
-      .def(nb::init<const std::string &, const Params &, std::uint32_t>(), "path"_a, "params"_a, "flows"_a)
-      .def("set_base_rtt_recips",
-           [](CompiledPolicy &p, const ReadOnly<std::uint32_t> &q32) { p.set_base_rtt_recips(copy_of(q32)); })
-      .def_prop_ro("context_bytes", &CompiledPolicy::context_bytes);
+      .def("set_weights", &NativeDecider::set_weights, "weights"_a)
+      .def("set_base_rtts", [](NativeDecider &p, const ReadOnly<std::uint32_t> &ns) { p.set_base_rtts(copy_of(ns)); })
+      .def("memory", [](const NativeDecider &p, std::uint32_t flows) { return rows(p, flows, true); })
+      .def("observations", [](const NativeDecider &p, std::uint32_t flows) { return rows(p, flows, false); });
+  nb::class_<FixedDecider, Decider>(m, "FixedDecider").def(nb::init<std::vector<std::uint32_t>>(), "knobs"_a);
+  nb::class_<CompiledDecider, Decider>(m, "CompiledDecider")
+      .def(nb::init<const std::string &, const std::string &, const DeviceConfig &, std::uint32_t>(), "path"_a,
+           "bytes_symbol"_a, "config"_a, "agents"_a)
+      .def("set_param", &set_param<CompiledDecider>, "param"_a, "values"_a)
+      .def_prop_ro("context_bytes", &CompiledDecider::context_bytes);
   nb::exception<DeciderFault>(m, "DeciderFault");
-  nb::class_<DeciderPolicy, Policy>(m, "DeciderPolicy")
+  nb::class_<CoreDecider, Decider>(m, "CoreDecider")
       .def(
           "__init__",
-          [](DeciderPolicy *self, std::uintptr_t address, std::uint32_t context_bytes, double clock_mhz,
-             const Params &params, std::uint32_t flows, const nb::object &) {
-            new (self) DeciderPolicy(*reinterpret_cast<const rlcc_decider *>(address), context_bytes, clock_mhz, params,
-                                     flows);
+          [](CoreDecider *self, std::uintptr_t address, std::uint32_t context_bytes, double clock_mhz,
+             const DeviceConfig &config, std::uint32_t agents, const nb::object &) {
+            new (self)
+                CoreDecider(*reinterpret_cast<const rlcc_decider *>(address), context_bytes, clock_mhz, config, agents);
           },
-          "address"_a, "context_bytes"_a, "clock_mhz"_a, "params"_a, "flows"_a, nb::arg("keep").none(),
+          "address"_a, "context_bytes"_a, "clock_mhz"_a, "config"_a, "agents"_a, nb::arg("keep").none(),
           nb::keep_alive<1, 7>())
-      .def("set_base_rtt_recips",
-           [](DeciderPolicy &p, const ReadOnly<std::uint32_t> &q32) { p.set_base_rtt_recips(copy_of(q32)); })
-      .def_prop_ro("cycles", &DeciderPolicy::cycles)
-      .def_prop_ro("cycles_max", &DeciderPolicy::cycles_max);
+      .def("set_param", &set_param<CoreDecider>, "param"_a, "values"_a)
+      .def_prop_ro("cycles", &CoreDecider::cycles)
+      .def_prop_ro("cycles_max", &CoreDecider::cycles_max);
 
   nb::class_<ProgramNode>(m, "ProgramNode")
       .def("__init__",
@@ -135,17 +141,12 @@ void bind_policies(nb::module_ &m) {
       .def_rw("tables", &ProgramConfig::tables)
       .def_rw("bias", &ProgramConfig::bias)
       .def_rw("state_nodes", &ProgramConfig::state_nodes)
-      .def_rw("result", &ProgramConfig::result)
+      .def_rw("results", &ProgramConfig::results)
       .def_rw("multiplier_node", &ProgramConfig::multiplier_node);
-  nb::class_<ProgramPolicy, Policy>(m, "ProgramPolicy")
-      .def(nb::init<ProgramConfig, const Params &, std::uint32_t>(), "program"_a, "params"_a, "flows"_a)
-      .def("set_base_rtt_recips",
-           [](ProgramPolicy &p, const ReadOnly<std::uint32_t> &q32) { p.set_base_rtt_recips(copy_of(q32)); })
-      .def("trace", [](ProgramPolicy &p, const std::vector<std::uint32_t> &e, const std::vector<std::int64_t> &c) {
-        if (e.size() != 6)
-          throw std::invalid_argument("an event has six fields");
-        return p.trace(Event{e[0], e[1], e[2], e[3], e[4], e[5]}, c);
-      });
+  nb::class_<ProgramDecider, Decider>(m, "ProgramDecider")
+      .def(nb::init<ProgramConfig, const DeviceConfig &, std::uint32_t>(), "program"_a, "config"_a, "agents"_a)
+      .def("set_param", &set_param<ProgramDecider>, "param"_a, "values"_a)
+      .def("trace", &ProgramDecider::trace);
 }
 
 } // namespace netsim

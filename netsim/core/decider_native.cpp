@@ -1,10 +1,12 @@
-#include "policy_native.hpp"
+#include "decider_native.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "activation.hpp"
+#include "flow_site.hpp"
 
 namespace netsim {
 
@@ -23,7 +25,7 @@ void Layer::accumulate(const float *x, float *__restrict y) const {
   }
 }
 
-NativePolicy::NativePolicy(NativeConfig config, NetworkWeights weights, std::uint32_t flows)
+NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t flows)
     : config_(std::move(config)), observation_(static_cast<std::uint32_t>(config_.features.size()) * config_.window),
       base_rtt_ns_(flows, config_.base_rtt_ns), rate_q30_(flows), multiplier_(flows),
       window_(static_cast<std::size_t>(flows) * observation_) {
@@ -33,12 +35,13 @@ NativePolicy::NativePolicy(NativeConfig config, NetworkWeights weights, std::uin
     reset(f);
 }
 
-void NativePolicy::set_base_rtts(std::vector<std::uint32_t> ns) {
-  check_base_rtts(ns, base_rtt_ns_.size());
+void NativeDecider::set_base_rtts(std::vector<std::uint32_t> ns) {
+  if (ns.size() != base_rtt_ns_.size() || std::find(ns.begin(), ns.end(), 0U) != ns.end())
+    throw std::invalid_argument("a base RTT above zero is needed for each flow");
   base_rtt_ns_ = std::move(ns);
 }
 
-void NativePolicy::set_weights(NetworkWeights weights) {
+void NativeDecider::set_weights(NetworkWeights weights) {
   weights_ = std::move(weights);
   std::size_t widest = std::max<std::size_t>(observation_, weights_.output.outputs);
   for (const Layer &layer : weights_.hidden)
@@ -48,7 +51,7 @@ void NativePolicy::set_weights(NetworkWeights weights) {
   gates_.assign(4 * static_cast<std::size_t>(weights_.lstm_units), 0.0f);
 }
 
-void NativePolicy::reset(std::uint32_t flow) {
+void NativeDecider::reset(std::uint32_t flow) {
   rate_q30_[flow] = config_.rate_initial_q30;
   multiplier_[flow] = 1.0;
   float *window = &window_[flow * observation_];
@@ -61,17 +64,17 @@ void NativePolicy::reset(std::uint32_t flow) {
 }
 
 // The float meanings of spec/features.py, in its order of operations.
-double NativePolicy::feature(const FeatureConfig &f, std::uint32_t flow, const Event &event, double rate) const {
+double NativeDecider::feature(const FeatureConfig &f, std::uint32_t flow, Words event, double rate) const {
   const auto rtt_inflation = [&] {
-    const std::uint32_t rtt = event.response_ns - event.request_sent_ns;
+    const std::uint32_t rtt = event[FlowSite::response_ns] - event[FlowSite::request_sent_ns];
     return static_cast<double>(std::min(rtt, config_.rtt_max_ns)) / base_rtt_ns_[flow];
   };
   const auto queue_inflation = [&] {
-    const double queue_ns = event.queue_bytes * 8e9 / config_.line_rate_bps;
+    const double queue_ns = event[FlowSite::queue_bytes] * 8e9 / config_.line_rate_bps;
     return 1.0 + std::min(queue_ns, static_cast<double>(config_.rtt_max_ns)) / base_rtt_ns_[flow];
   };
   const auto ratio = [&](std::uint32_t count) {
-    return std::min(count / std::max(static_cast<double>(event.sent_bytes >> 10), 1.0), 1.0);
+    return std::min(count / std::max(static_cast<double>(event[FlowSite::sent_bytes] >> 10), 1.0), 1.0);
   };
   switch (f.kind) {
   case FeatureKind::previous_action:
@@ -88,15 +91,15 @@ double NativePolicy::feature(const FeatureConfig &f, std::uint32_t flow, const E
   case FeatureKind::rate:
     return rate;
   case FeatureKind::cnp_ratio:
-    return ratio(event.cnp_count);
+    return ratio(event[FlowSite::cnp_count]);
   case FeatureKind::nack_ratio:
-    return ratio(event.nack_count);
+    return ratio(event[FlowSite::nack_count]);
   }
   return 0.0;
 }
 
 // From the flow's window to the network's raw outputs in y_.
-void NativePolicy::evaluate(std::uint32_t flow) {
+void NativeDecider::evaluate(std::uint32_t flow) {
   const float *input = &window_[flow * observation_];
   for (const Layer &layer : weights_.hidden) {
     layer.apply(input, y_.data());
@@ -129,7 +132,7 @@ void NativePolicy::evaluate(std::uint32_t flow) {
 }
 
 // The action map; `output` becomes what a record keeps: the output after tanh, of a table the entry's index.
-double NativePolicy::multiplier(float &output) const {
+double NativeDecider::multiplier(float &output) const {
   const ActionConfig &action = config_.action;
   if (action.kind == ActionKind::table) {
     const auto begin = y_.begin();
@@ -144,9 +147,9 @@ double NativePolicy::multiplier(float &output) const {
   return x < 0 ? 1.0 / (1.0 - action.step * x) : 1.0 + action.step * x;
 }
 
-Decision NativePolicy::decide(std::uint32_t flow, const Event &event) {
+Decision NativeDecider::decide(std::uint32_t flow, Words event, Knobs knobs) {
   const std::uint32_t before = rate_q30_[flow];
-  const double rate = q30_to_rate(before);
+  const double rate = before * 0x1p-30;
   const std::size_t n = config_.features.size();
   float *window = &window_[flow * observation_];
   std::move_backward(window, window + observation_ - n, window + observation_);
@@ -154,17 +157,17 @@ Decision NativePolicy::decide(std::uint32_t flow, const Event &event) {
     window[i] = static_cast<float>(feature(config_.features[i], flow, event, rate));
   }
   evaluate(flow);
-  Decision decision{};
-  decision.rate_q30 = before;
+  Decision decision;
+  decision.before = before;
   // The multiplier is a whole number of 2^-16 and the rate one of 2^-30, as records keep them: a trajectory can be
   // computed again from its records exactly.
-  decision.action_q16 = static_cast<std::int32_t>(std::lround((multiplier(decision.output) - 1.0) * 65536.0));
-  multiplier_[flow] = 1.0 + decision.action_q16 / 65536.0;
+  decision.action = static_cast<std::int32_t>(std::lround((multiplier(decision.output) - 1.0) * 65536.0));
+  multiplier_[flow] = 1.0 + decision.action / 65536.0;
   const double wanted = before * multiplier_[flow] + 0.5;
   const double after =
       std::clamp(wanted, static_cast<double>(config_.rate_min_q30), static_cast<double>(config_.rate_max_q30));
   rate_q30_[flow] = static_cast<std::uint32_t>(after);
-  decision.rate = q30_to_rate(rate_q30_[flow]);
+  knobs[0] = rate_q30_[flow];
   return decision;
 }
 

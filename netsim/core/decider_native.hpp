@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy.hpp"
+#include "decider.hpp"
 
 namespace netsim {
 
@@ -61,13 +61,13 @@ struct NativeConfig {
   std::uint32_t rate_min_q30 = 1, rate_max_q30 = 1U << 30, rate_initial_q30 = 1U << 30;
 };
 
-class NativePolicy final : public Policy {
+class NativeDecider final : public Decider {
 public:
-  NativePolicy(NativeConfig config, NetworkWeights weights, std::uint32_t flows);
+  NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t flows);
 
-  double initial_rate() const override { return q30_to_rate(config_.rate_initial_q30); }
+  std::uint32_t initial() const override { return config_.rate_initial_q30; }
   void reset(std::uint32_t flow) override;
-  Decision decide(std::uint32_t flow, const Event &event) override;
+  Decision decide(std::uint32_t flow, Words event, Knobs knobs) override;
 
   void set_weights(NetworkWeights weights);
   void set_base_rtts(std::vector<std::uint32_t> ns); // one a flow
@@ -77,7 +77,7 @@ public:
   const float *observation(std::uint32_t flow) const { return &window_[flow * observation_]; }
 
 private:
-  double feature(const FeatureConfig &f, std::uint32_t flow, const Event &event, double rate) const;
+  double feature(const FeatureConfig &f, std::uint32_t flow, Words event, double rate) const;
   void evaluate(std::uint32_t flow);
   double multiplier(float &output) const;
 

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy.hpp"
+#include "contexts.hpp"
+#include "decider.hpp"
 
 namespace netsim {
 
@@ -47,34 +48,36 @@ struct ProgramConfig {
   std::vector<ProgramTree> trees;
   std::vector<std::vector<std::int64_t>> tables;
   std::int64_t bias = 0;
-  std::vector<std::uint32_t> state_nodes; // written back; the first field is rate_q30
-  std::uint32_t result = 0;
-  std::int32_t multiplier_node = -1; // the multiplier of the rate, Q16; -1: not kept by the program
+  std::vector<std::uint32_t> state_nodes; // written back, in the order of the context
+  std::vector<std::uint32_t> results;     // a knob each
+  std::int32_t multiplier_node = -1;      // a scale action's multiplier, Q16; -1: the program does not keep it
 };
 
-class ProgramPolicy final : public Policy {
+class ProgramDecider final : public Decider {
 public:
   // Throws std::invalid_argument where the program is not well formed.
-  ProgramPolicy(ProgramConfig program, const Params &params, std::uint32_t flows);
+  ProgramDecider(ProgramConfig program, const DeviceConfig &config, std::uint32_t agents);
 
-  double initial_rate() const override { return q30_to_rate(params_.rate_initial_q30); }
-  void reset(std::uint32_t flow) override;
-  Decision decide(std::uint32_t flow, const Event &event) override;
-
-  void set_base_rtt_recips(std::vector<std::uint32_t> q32); // one a flow: an operator's parameter
+  std::uint32_t initial() const override { return config_.initial < 0 ? 0 : config_.params[config_.initial]; }
+  void reset(std::uint32_t agent) override;
+  Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
+  void set_param(std::uint32_t param, std::uint32_t agent, std::uint32_t value) override {
+    params_.set(param, agent, value);
+  }
+  Params &params() { return params_; }
 
   // The value of every node for one input, and the context that it would write back (for tests).
-  std::vector<std::int64_t> trace(const Event &event, const std::vector<std::int64_t> &context);
+  std::vector<std::int64_t> trace(const std::vector<std::uint32_t> &event, const std::vector<std::int64_t> &context);
 
 private:
-  void evaluate(const Event &event, const std::int64_t *context);
+  void evaluate(Words event, const std::uint32_t *params, const std::int64_t *context);
   std::int64_t ensemble() const;
 
   ProgramConfig program_;
+  DeviceConfig config_;
   Params params_;
-  std::vector<std::uint32_t> base_rtt_recip_q32_; // of each flow
   std::vector<std::int64_t> values_;
-  std::vector<std::int64_t> contexts_; // one a flow, its fields in order
+  std::vector<std::int64_t> contexts_; // one an agent, its fields in order
 };
 
 } // namespace netsim

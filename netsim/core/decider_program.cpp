@@ -1,24 +1,22 @@
-#include "policy_program.hpp"
+#include "decider_program.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
 namespace netsim {
 
-ProgramPolicy::ProgramPolicy(ProgramConfig program, const Params &params, std::uint32_t flows)
-    : program_(std::move(program)), params_(params), base_rtt_recip_q32_(flows, params.base_rtt_recip_q32),
-      values_(program_.nodes.size()) {
+ProgramDecider::ProgramDecider(ProgramConfig program, const DeviceConfig &config, std::uint32_t agents)
+    : program_(std::move(program)), config_(config), params_(config.params, agents), values_(program_.nodes.size()) {
   const auto require = [](bool holds) {
     if (!holds)
       throw std::invalid_argument("the decision program is not well formed");
   };
   const std::size_t fields = program_.state_nodes.size();
-  require(fields >= 1 && program_.result < values_.size());
+  require(config.initial < static_cast<std::int64_t>(config.params.size()) && (config.initial < 0 || fields >= 1));
+  require(!program_.results.empty() && program_.results.size() == config.knob_shift.size());
+  for (const std::uint32_t node : program_.results)
+    require(node < values_.size());
   for (const std::uint32_t node : program_.state_nodes)
     require(node < values_.size());
   require(program_.multiplier_node < static_cast<std::int64_t>(values_.size()));
@@ -28,9 +26,9 @@ ProgramPolicy::ProgramPolicy(ProgramConfig program, const Params &params, std::u
     require(n.op <= Op::state || (n.a < i && n.b < i && n.c < i) || n.op == Op::trees);
     const auto index = static_cast<std::uint64_t>(n.imm);
     if (n.op == Op::event)
-      require(index < 6);
+      require(index < config.signals);
     if (n.op == Op::param)
-      require(index < 4);
+      require(index < params_.size());
     if (n.op == Op::state)
       require(index < fields);
     if (n.op == Op::table)
@@ -48,15 +46,15 @@ ProgramPolicy::ProgramPolicy(ProgramConfig program, const Params &params, std::u
     for (const std::uint32_t feature : tree.features)
       require(feature < program_.tree_args.size());
   }
-  contexts_.assign(fields * flows, 0);
+  contexts_.assign(fields * agents, 0);
 }
 
-void ProgramPolicy::reset(std::uint32_t flow) {
+void ProgramDecider::reset(std::uint32_t agent) {
   const std::size_t fields = program_.state_nodes.size();
-  std::fill_n(contexts_.begin() + static_cast<std::ptrdiff_t>(flow * fields), fields, 0);
+  std::fill_n(contexts_.begin() + static_cast<std::ptrdiff_t>(agent * fields), fields, 0);
 }
 
-std::int64_t ProgramPolicy::ensemble() const {
+std::int64_t ProgramDecider::ensemble() const {
   std::int64_t total = program_.bias;
   for (const ProgramTree &tree : program_.trees) {
     std::size_t leaf = 0;
@@ -69,9 +67,7 @@ std::int64_t ProgramPolicy::ensemble() const {
   return total;
 }
 
-void ProgramPolicy::evaluate(const Event &event, const std::int64_t *context) {
-  const auto events = std::bit_cast<std::array<std::uint32_t, 6>>(event);
-  const auto params = std::bit_cast<std::array<std::uint32_t, 4>>(params_);
+void ProgramDecider::evaluate(Words event, const std::uint32_t *params, const std::int64_t *context) {
   for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
     const ProgramNode &n = program_.nodes[i];
     const std::int64_t a = values_[n.a];
@@ -84,7 +80,7 @@ void ProgramPolicy::evaluate(const Event &event, const std::int64_t *context) {
       v = n.imm;
       break;
     case Op::event:
-      v = events[static_cast<std::size_t>(n.imm)];
+      v = event[static_cast<std::size_t>(n.imm)];
       break;
     case Op::param:
       v = params[static_cast<std::size_t>(n.imm)];
@@ -139,37 +135,34 @@ void ProgramPolicy::evaluate(const Event &event, const std::int64_t *context) {
   }
 }
 
-std::vector<std::int64_t> ProgramPolicy::trace(const Event &event, const std::vector<std::int64_t> &context) {
+std::vector<std::int64_t> ProgramDecider::trace(const std::vector<std::uint32_t> &event,
+                                                const std::vector<std::int64_t> &context) {
+  if (event.size() != config_.signals)
+    throw std::invalid_argument("the event has other signals");
   if (context.size() != program_.state_nodes.size())
     throw std::invalid_argument("the context has other fields");
-  evaluate(event, context.data());
+  evaluate(event, params_.of(0), context.data());
   return values_;
 }
 
-void ProgramPolicy::set_base_rtt_recips(std::vector<std::uint32_t> q32) {
-  check_base_rtts(q32, base_rtt_recip_q32_.size());
-  base_rtt_recip_q32_ = std::move(q32);
-}
-
-Decision ProgramPolicy::decide(std::uint32_t flow, const Event &event) {
+Decision ProgramDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   const std::size_t fields = program_.state_nodes.size();
-  std::int64_t *context = &contexts_[flow * fields];
-  Decision decision{};
-  decision.rate_q30 = context[0] != 0 ? static_cast<std::uint32_t>(context[0]) : params_.rate_initial_q30;
-  params_.base_rtt_recip_q32 = base_rtt_recip_q32_[flow];
-  evaluate(event, context);
+  std::int64_t *context = contexts_.data() + agent * fields;
+  Decision decision;
+  const std::uint32_t *params = params_.of(agent);
+  if (config_.initial >= 0)
+    decision.before = context[0] != 0 ? static_cast<std::uint32_t>(context[0]) : params[config_.initial];
+  evaluate(event, params, context);
   for (std::size_t i = 0; i < fields; ++i)
     context[i] = values_[program_.state_nodes[i]];
-  const auto rate_q20 = std::clamp<std::int64_t>(values_[program_.result], 1, 1 << 20);
-  decision.rate = static_cast<double>(rate_q20) * 0x1p-20; // what the device paces with
-  if (program_.multiplier_node >= 0) {
-    const std::int64_t multiplier = values_[static_cast<std::size_t>(program_.multiplier_node)];
-    decision.action_q16 = static_cast<std::int32_t>(multiplier - 65536);
-  } else {
-    const double multiplier = static_cast<double>(context[0]) / decision.rate_q30;
-    decision.action_q16 = static_cast<std::int32_t>(std::lround((multiplier - 1.0) * 65536.0));
+  for (std::size_t k = 0; k < knobs.size(); ++k) {
+    const std::int64_t knob = std::clamp<std::int64_t>(values_[program_.results[k]], 0, ~std::uint32_t{0});
+    knobs[k] = to_site(static_cast<std::uint32_t>(knob), config_.knob_shift[k]);
   }
-  decision.output = std::numeric_limits<float>::quiet_NaN();
+  if (program_.multiplier_node >= 0)
+    decision.action = static_cast<std::int32_t>(values_[static_cast<std::size_t>(program_.multiplier_node)] - 65536);
+  else if (config_.initial >= 0)
+    decision.action = action_of(static_cast<double>(context[0]), decision.before);
   return decision;
 }
 

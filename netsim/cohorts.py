@@ -1,0 +1,92 @@
+"""Who decides in a network beside its flows: agents at other places, each kind under one decider.
+
+    marking = Cohort(policies.compiled(library, params, interface=QUEUE_MARKING), period_ps=100 * US)
+    Simulation("many-to-one:64", baselines.by_name("dcqcn"), seed=1, cohorts=[marking])
+
+The agents are those of the decider's interface (netsim/sites.py). Every period all of them are looked at, and each is
+asked; with ``level`` only those whose signal has crossed it since the last look. What is decided holds ``latency_ps``
+later, or when one of the device's ``engines`` has got to it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim import _core
+from netsim.engines import Engines
+from netsim.network import LATEST_PS
+from netsim.policies import PolicySpec, interface_of
+from netsim.sites import Ports, site_of
+from netsim.topology import Topology
+from spec.errors import InputError
+from spec.interface import Interface
+from spec.signals import U32_MAX
+
+Records = dict[str, NDArray[Any]]
+MOST = 63  # beside the flows'
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """``level``: (signal of the interface, value); see above. InputError where these do not go together."""
+
+    decider: PolicySpec
+    period_ps: int
+    latency_ps: int = 0
+    engines: Engines | None = None
+    level: tuple[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        whole_ps("period_ps", self.period_ps, 1)
+        whole_ps("latency_ps", self.latency_ps)
+        interface = self.interface
+        if interface.trigger != "period":
+            raise InputError(
+                f"agents of {interface.name} are asked on a {interface.trigger}, not every period: they are the "
+                "simulation's own, give their decider as its policy"
+            )
+        if self.level is not None:
+            signal, value = self.level
+            if signal not in interface.event_names or not 0 <= value <= U32_MAX:
+                raise InputError(
+                    f"level is {self.level!r}; give one of {', '.join(interface.event_names)} and a uint32 value"
+                )
+
+    @property
+    def interface(self) -> Interface:
+        return interface_of(self.decider)
+
+    def build(self, fabric: Topology, classes: int) -> tuple["_core.CohortSpec", Any]:
+        """The cohort for the core, and its decider."""
+        port_ps = np.array([8000 // port.gbps for port in fabric.ports], np.int64)
+        capacity = np.minimum(self.period_ps // port_ps, U32_MAX).astype(np.uint32).repeat(classes)
+        decider = self.decider.build(capacity.size, Ports(capacity))
+        core = _core.CohortSpec(site_of(self.interface).kind, decider, self.latency_ps, self.period_ps)
+        if self.engines is not None:
+            self.engines.set(core)
+        if self.level is not None:
+            core.set_level(self.interface.event_names.index(self.level[0]), self.level[1])
+        return core, decider
+
+
+def named(columns: Mapping[str, Any], interface: Interface) -> Records:
+    """Records as the core has them, by the names of their interface: an agent whose context keeps the knob in force has
+    that and the action (columns: spec.records), any other the knobs that were set."""
+    event = dict(zip(interface.event_names, columns["event"], strict=True))
+    records = {"t_ps": columns["t_ps"], interface.agent: columns["agent"], "step": columns["step"], **event}
+    if not interface.context:
+        return records | dict(zip(interface.knob_names, columns["knobs"], strict=True))
+    before = {interface.context[0].name: columns["before"]}
+    return records | before | {"action_q16": columns["action"], "output": columns["output"]}
+
+
+def whole_ps(name: str, value: object, least: int = 0) -> int:
+    """A time in whole picoseconds, up to 100 s."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"the {name} is {value!r}; give whole picoseconds")
+    if not least <= value <= LATEST_PS:
+        raise InputError(f"the {name} is {value} ps; it must be {least} to 100 s")
+    return int(value)

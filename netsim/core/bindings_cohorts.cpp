@@ -1,0 +1,149 @@
+// Python's view of cohorts: how they are described, and what they have recorded and measured.
+#include "bindings.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "queue_site.hpp"
+#include "simulator.hpp"
+
+namespace netsim {
+
+using namespace nb::literals;
+
+namespace {
+
+nb::list take_all(std::vector<std::vector<std::uint32_t>> &&values) {
+  nb::list columns;
+  for (std::vector<std::uint32_t> &column : values)
+    columns.append(take(std::move(column)));
+  return columns;
+}
+
+const Shape &shape_of(SiteKind site) { return site == SiteKind::flows ? FlowSite::kShape : QueueSite::kShape; }
+
+void check_cohort(const CohortSpec &spec) {
+  const Trigger &trigger = spec.config.trigger;
+  if (spec.config.latency < 0 || trigger.period < 0 ||
+      trigger.signal >= static_cast<std::int64_t>(spec.config.shape.signals))
+    throw std::invalid_argument("a cohort has a latency and a period that are not negative, and watches a signal");
+}
+
+} // namespace
+
+nb::dict columns(Records &&r) {
+  nb::dict d;
+  d["t_ps"] = take(std::move(r.t_ps));
+  d["agent"] = take(std::move(r.agent));
+  d["step"] = take(std::move(r.step));
+  d["event"] = take_all(std::move(r.event));
+  d["before"] = take(std::move(r.before));
+  d["knobs"] = take_all(std::move(r.knobs));
+  d["action"] = take(std::move(r.action));
+  d["output"] = take(std::move(r.output));
+  return d;
+}
+
+nb::list quantiles(const Histogram &histogram) {
+  nb::list found;
+  for (const double q : {0.5, 0.99, 0.999})
+    found.append(histogram.quantile(q));
+  return found;
+}
+
+// Of the window; None where decisions wait for no engine.
+nb::object engine_window(const Cohort &cohort, Ps at) {
+  if (cohort.engines() == nullptr)
+    return nb::none();
+  const Engines &engines = *cohort.engines();
+  const EngineWindow &w = engines.window();
+  const EngineCounters now = engines.totals(at);
+  nb::dict d;
+  const auto add = [&](const char *name, std::uint64_t EngineCounters::*c) { d[name] = now.*c - w.at_begin.*c; };
+  add("events", &EngineCounters::events);
+  add("decided", &EngineCounters::decided);
+  add("dropped", &EngineCounters::dropped);
+  add("coalesced", &EngineCounters::coalesced);
+  add("expired", &EngineCounters::expired);
+  add("applied", &EngineCounters::applied);
+  add("wait_ps", &EngineCounters::wait_ps);
+  add("latency_ps", &EngineCounters::latency_ps);
+  add("service_ps", &EngineCounters::service_ps);
+  add("queue_ps", &EngineCounters::queue_ps);
+  d["wait_quantiles_ps"] = quantiles(w.wait);
+  d["wait_max_ps"] = w.wait_max;
+  d["latency_quantiles_ps"] = quantiles(w.latency);
+  d["latency_max_ps"] = w.latency_max;
+  d["queue_max"] = w.queue_max;
+  std::vector<std::uint64_t> busy, decided;
+  for (std::uint32_t e = 0; e < w.busy_ps.size(); ++e) {
+    busy.push_back(engines.busy(e, at) - w.busy_ps[e]);
+    decided.push_back(engines.engine(e).decided - w.decided[e]);
+  }
+  d["engine_busy_ps"] = take(std::move(busy));
+  d["engine_decided"] = take(std::move(decided));
+  return d;
+}
+
+// Where every event is, since the start; None where decisions wait for no engine.
+nb::object engine_events(const Cohort &cohort, Ps at) {
+  if (cohort.engines() == nullptr)
+    return nb::none();
+  const Engines &engines = *cohort.engines();
+  const EngineCounters now = engines.totals(at);
+  nb::dict d;
+  d["events"] = now.events;
+  d["decided"] = now.decided;
+  d["dropped"] = now.dropped;
+  d["coalesced"] = now.coalesced;
+  d["expired"] = now.expired;
+  d["waiting"] = engines.waiting();
+  d["holds"] = engines.holds();
+  return d;
+}
+
+void bind_cohorts(nb::module_ &m) {
+  nb::enum_<Overload>(m, "Overload")
+      .value("wait", Overload::wait)
+      .value("drop", Overload::drop)
+      .value("coalesce", Overload::coalesce);
+  nb::enum_<SiteKind>(m, "SiteKind").value("flows", SiteKind::flows).value("queues", SiteKind::queues);
+  nb::class_<CohortSpec>(m, "CohortSpec")
+      .def(
+          "__init__",
+          [](CohortSpec *self, SiteKind site, Decider *decider, Ps latency, Ps period) {
+            CohortSpec spec{site, decider, {}, {}};
+            spec.config.shape = shape_of(site);
+            spec.config.latency = latency;
+            spec.config.trigger.period = period;
+            check_cohort(spec);
+            new (self) CohortSpec(spec);
+          },
+          "site"_a, nb::arg("decider").none(), "latency_ps"_a, "period_ps"_a = 0, nb::keep_alive<1, 3>())
+      .def(
+          "set_engines",
+          [](CohortSpec &c, std::uint32_t of_device, std::uint32_t depth, Overload overload) {
+            c.config.engines = EngineConfig{of_device, depth, overload};
+          },
+          "of_device"_a, "depth"_a, "overload"_a)
+      .def(
+          "set_level",
+          [](CohortSpec &c, std::int32_t signal, std::uint32_t level) {
+            c.config.trigger.signal = signal;
+            c.config.trigger.level = level;
+            check_cohort(c);
+          },
+          "signal"_a, "level"_a)
+      .def(
+          "set_steering",
+          [](CohortSpec &c, Baseline *baseline, bool ideal, double initial_rate) {
+            c.steering = Steering{baseline, ideal, initial_rate};
+          },
+          nb::arg("baseline").none(), "ideal"_a, "initial_rate"_a, nb::keep_alive<1, 2>());
+}
+
+} // namespace netsim

@@ -1,0 +1,119 @@
+// What a network and its scenario are described by.
+#include "bindings.hpp"
+
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "baseline.hpp"
+#include "config.hpp"
+
+namespace netsim {
+
+using namespace nb::literals;
+
+namespace {
+
+template <class T> void same_length(std::size_t n, const ReadOnly<T> &column) {
+  if (column.size() != n)
+    throw std::invalid_argument("columns of one length are needed");
+}
+
+void set_flows(ScenarioConfig &s, const ReadOnly<std::uint32_t> &host, const ReadOnly<std::uint32_t> &packets,
+               const ReadOnly<std::uint32_t> &last_wire_bytes, const ReadOnly<std::int64_t> &start,
+               const ReadOnly<std::int64_t> &period, const ReadOnly<std::uint32_t> &klass,
+               const ReadOnly<std::uint32_t> &control, const ReadOnly<std::uint32_t> &offset) {
+  const std::size_t n = host.size();
+  if (n == 0)
+    throw std::invalid_argument("a scenario needs a flow");
+  for (const auto *column : {&packets, &last_wire_bytes, &klass, &control})
+    same_length(n, *column);
+  same_length(n, start);
+  same_length(n, period);
+  same_length(n + 1, offset);
+  s.flows.clear();
+  s.flows.reserve(n);
+  for (std::size_t f = 0; f < n; ++f) {
+    const std::uint32_t hops = offset(f + 1) - offset(f);
+    if (host(f) >= s.hosts || (f > 0 && host(f) < host(f - 1)) || start(f) < 0 || period(f) < 0 ||
+        (packets(f) == 0 && period(f) > 0) || last_wire_bytes(f) > 65535 || klass(f) >= kMaxClasses ||
+        control(f) >= s.control_delays.size() || offset(f + 1) > s.routes.size() || hops < 1 || hops > kMaxHops)
+      throw std::invalid_argument("flows must be grouped by host and name hosts, ways back and routes that exist");
+    s.flows.push_back(FlowConfig{host(f), packets(f), start(f), period(f), offset(f), control(f),
+                                 static_cast<std::uint16_t>(last_wire_bytes(f)), static_cast<std::uint8_t>(hops),
+                                 static_cast<std::uint8_t>(klass(f))});
+  }
+}
+
+void set_ports(FabricConfig &f, const ReadOnly<std::uint32_t> &node, const ReadOnly<std::int64_t> &ps_per_byte,
+               const ReadOnly<std::int64_t> &delay, const ReadOnly<std::uint32_t> &next) {
+  same_length(node.size(), ps_per_byte);
+  same_length(node.size(), delay);
+  same_length(node.size(), next);
+  f.ports.clear();
+  for (std::size_t p = 0; p < node.size(); ++p) {
+    if (node(p) >= f.switches || next(p) >= f.switches || ps_per_byte(p) < 1 || delay(p) < 0)
+      throw std::invalid_argument("ports must belong to switches that exist and take time");
+    f.ports.push_back(PortConfig{node(p), ps_per_byte(p), delay(p), next(p)});
+  }
+}
+
+} // namespace
+
+void bind_configs(nb::module_ &m) {
+  nb::class_<NetworkConfig>(m, "NetworkConfig")
+      .def(nb::init<>())
+      .def_rw("ps_per_byte", &NetworkConfig::ps_per_byte)
+      .def_rw("payload_bytes", &NetworkConfig::payload_bytes)
+      .def_rw("data_wire_bytes", &NetworkConfig::data_wire_bytes)
+      .def_rw("probe_wire_bytes", &NetworkConfig::probe_wire_bytes)
+      .def_rw("cnp_interval_ps", &NetworkConfig::cnp_interval)
+      .def_rw("burst_packets", &NetworkConfig::burst_packets)
+      .def_rw("message_packets", &NetworkConfig::message_packets)
+      .def_rw("inflight_packets", &NetworkConfig::inflight_packets)
+      .def_rw("ack_each_packet", &NetworkConfig::ack_each_packet)
+      .def_rw("send_cnps", &NetworkConfig::send_cnps)
+      .def_rw("probe_gap_ps", &NetworkConfig::probe_gap)
+      .def_rw("probe_timeout_ps", &NetworkConfig::probe_timeout)
+      .def_rw("retransmit_timeout_ps", &NetworkConfig::retransmit_timeout)
+      .def_rw("start_jitter_ps", &NetworkConfig::start_jitter)
+      .def_rw("buffer_bytes", &NetworkConfig::buffer_bytes)
+      .def_rw("dynamic_threshold", &NetworkConfig::dynamic_threshold)
+      .def_rw("mark_at_dequeue", &NetworkConfig::mark_at_dequeue)
+      .def_rw("telemetry", &NetworkConfig::telemetry)
+      .def_rw("queue_in_probes", &NetworkConfig::queue_in_probes)
+      .def_rw("lossless", &NetworkConfig::lossless)
+      .def_rw("pfc_headroom_bytes", &NetworkConfig::pfc_headroom_bytes)
+      .def_rw("pfc_reserve_bytes", &NetworkConfig::pfc_reserve_bytes)
+      .def_rw("pfc_resume_bytes", &NetworkConfig::pfc_resume_bytes)
+      .def_rw("scheduled_ports", &NetworkConfig::scheduled_ports)
+      .def("set_red", [](NetworkConfig &n, std::int64_t min, std::int64_t max,
+                         double probability) { n.red = RedConfig{min, max, probability}; })
+      .def("set_classes", [](NetworkConfig &n, const std::vector<std::uint32_t> &weights) {
+        if (weights.empty() || weights.size() > kMaxClasses)
+          throw std::invalid_argument("1 to 8 classes are possible");
+        n.classes.clear();
+        for (const std::uint32_t weight : weights)
+          n.classes.push_back(ClassConfig{weight});
+      });
+  nb::class_<FabricConfig>(m, "FabricConfig")
+      .def(nb::init<>())
+      .def_rw("switches", &FabricConfig::switches)
+      .def_rw("uplink_delay_ps", &FabricConfig::uplink_delay)
+      .def("set_uplinks", [](FabricConfig &f, const ReadOnly<std::uint32_t> &node) { f.uplink_node = copy_of(node); })
+      .def("set_ports", &set_ports, "node"_a, "ps_per_byte"_a, "delay_ps"_a, "next"_a);
+  nb::class_<ScenarioConfig>(m, "ScenarioConfig")
+      .def(nb::init<>())
+      .def_rw("hosts", &ScenarioConfig::hosts)
+      .def_rw("receivers", &ScenarioConfig::receivers)
+      .def_rw("long_flow", &ScenarioConfig::long_flow)
+      .def_rw("recovered_rate", &ScenarioConfig::recovered_rate)
+      .def("set_ways_back",
+           [](ScenarioConfig &s, const ReadOnly<std::int64_t> &delays) { s.control_delays = copy_of(delays); })
+      .def("set_routes", [](ScenarioConfig &s, const ReadOnly<std::uint32_t> &ports) { s.routes = copy_of(ports); })
+      .def("set_flows", &set_flows, "host"_a, "packets"_a, "last_wire_bytes"_a, "start_ps"_a, "period_ps"_a, "klass"_a,
+           "way_back"_a, "route_offset"_a);
+}
+
+} // namespace netsim

@@ -1,0 +1,126 @@
+// All agents of one interface under one decider: when they are asked, how long an answer takes, and what is kept of it.
+//
+//   trigger --> observe --+-- latency ----------------------------------+--> apply, if the agent is still the same
+//                         +-- the device's engines: wait, decide (engine.hpp) --+
+//                         +-- outside: a batch, answered from Python ----+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "config.hpp"
+#include "decider.hpp"
+#include "engine.hpp"
+#include "loop.hpp"
+#include "records.hpp"
+#include "ring.hpp"
+#include "site.hpp"
+
+namespace netsim {
+
+// When agents are asked. Without a period the site says when (a response has come back).
+struct Trigger {
+  Ps period = 0;            // all agents are looked at every period
+  std::int32_t signal = -1; // .. and asked only when this signal has crossed `level` since the last look
+  std::uint32_t level = 0;
+};
+
+struct CohortConfig {
+  Shape shape;
+  Trigger trigger;
+  Ps latency = 0; // of a decision that does not say itself what it takes
+  EngineConfig engines;
+};
+
+// A knob of one cohort that is a parameter of another: of the agent with the same number, or where the cohort has one
+// agent only, of all.
+struct Wire {
+  std::uint32_t knob = 0;
+  Decider *to = nullptr;
+  std::uint32_t param = 0;
+  std::uint32_t agents = 0;
+};
+
+// What a simulation knows of a cohort, wherever its agents live.
+class Cohort {
+public:
+  virtual ~Cohort() = default;
+  virtual void tick(Ps now) = 0;                                                   // its period is over
+  virtual void due(Ps now) = 0;                                                    // a decision takes effect
+  virtual void answer(const std::uint32_t *knobs, const std::int32_t *action) = 0; // the batch: knobs of each in turn
+
+  void begin(std::uint32_t agent) { // it is new
+    if (decider_ != nullptr)
+      decider_->reset(agent);
+  }
+  void connect(const Wire &wire) { wires_.push_back(wire); }
+
+  // Decisions that somebody outside has to make.
+  bool waits_for_answer() const { return !asked_.empty(); }
+  std::size_t batch_size() const { return asked_.size(); }
+  const Records &batch() const { return asked_records_; }
+
+  const Shape &shape() const { return config_.shape; }
+  const Engines *engines() const { return engines_.get(); } // none: a decision waits for nothing
+  Records drain();
+  void reset_window(Ps now);
+  bool recording = false;
+  std::uint64_t decisions = 0;          // since the start
+  std::uint64_t decisions_at_begin = 0; // .. when the measurement window began
+
+protected:
+  struct Pending { // made, and waits for its latency to pass
+    Ps due;
+    std::uint32_t agent;
+    std::uint32_t life;
+  };
+  struct Asked {
+    Ps time;
+    std::uint32_t agent;
+    std::uint32_t life;
+  };
+
+  Cohort(Loop &loop, std::uint32_t number, const Site &site, Decider *decider, const CohortConfig &config);
+  void put_off(Ps due, std::uint32_t agent, std::uint32_t life, Words knobs);
+  void set_served();
+
+  Loop &loop_;
+  std::uint32_t number_; // names its streams in the loop
+  Decider *decider_;     // none: decisions are made outside, in batches
+  CohortConfig config_;
+  std::unique_ptr<Engines> engines_;
+  std::vector<std::uint32_t> event_, knobs_; // scratch: of the decision being made
+  Ring<Pending> pending_{64};
+  Ring<std::uint32_t> pending_knobs_{64}; // of each in turn
+  std::vector<std::uint8_t> above_;       // the level, at the last look
+  std::vector<Wire> wires_;
+  std::vector<Asked> asked_;
+  Records asked_records_;
+  Records records_;
+};
+
+// The same, at a site that is known when it is compiled: a decision makes no virtual call but the decider's.
+template <class AtSite> class CohortAt final : public Cohort {
+public:
+  CohortAt(Loop &loop, std::uint32_t number, AtSite &site, Decider *decider, const CohortConfig &config)
+      : Cohort(loop, number, site, decider, config), site_(site) {}
+
+  void ask(Ps now, std::uint32_t agent); // it has something to decide on
+  void tick(Ps now) override;
+  void due(Ps now) override;
+  void answer(const std::uint32_t *knobs, const std::int32_t *action) override;
+
+private:
+  Decision decide(Ps now, std::uint32_t agent, Words event, Knobs knobs);
+  void ask_outside(Ps now, std::uint32_t agent);
+  void ask_engine(Ps now, std::uint32_t agent);
+  void serve(Ps now, std::uint32_t agent);
+  void served(Ps now);
+  bool crossed(std::uint32_t agent, Ps now);
+  void apply(Ps now, std::uint32_t agent, Words knobs);
+
+  AtSite &site_;
+};
+
+} // namespace netsim

@@ -1,0 +1,161 @@
+#include "flow_site.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace netsim {
+
+namespace {
+
+constexpr std::uint32_t kOne = 1U << 30; // line rate
+constexpr std::uint32_t kSlowest =
+    1U << 10; // what the device takes for 0, which would stop a flow and its probes for good
+constexpr Ps kNoProbe = std::numeric_limits<Ps>::max();
+
+double rate_of_knob(std::uint32_t q30) { return (q30 == 0 ? kSlowest : std::min(q30, kOne)) * 0x1p-30; }
+
+} // namespace
+
+// The device's clock wraps every 4.29 s; it starts so that it wraps between 10 and 110 ms of every run.
+void FlowSite::start_clock(Pcg32 &random) {
+  clock_offset_ = static_cast<std::uint32_t>(0) - static_cast<std::uint32_t>(10'000'000 + random.below(100'000'000));
+}
+
+// --- agents ----------------------------------------------------------------------------------------------------------
+
+void FlowSite::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
+  Sender &s = n_.senders[flow];
+  if (!s.active || !s.probe_outstanding || serial != s.probe_serial)
+    return;
+  s.probe_outstanding = false;
+  ++n_.counters.rtts;
+  n_.counters.rtt_ns += device_ns(now) - device_ns(s.probe_sent_at);
+  cohort_->ask(now, flow);
+}
+
+void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
+  const Sender &s = n_.senders[flow];
+  event[request_sent_ns] = device_ns(s.probe_sent_at);
+  event[response_ns] = device_ns(now);
+  event[cnp_count] = s.cnp_count;
+  event[nack_count] = s.nack_count;
+  event[sent_bytes] = s.sent_bytes;
+  event[queue_bytes] = s.probe_queue_bytes;
+}
+
+// Without `goes_on` there is no probe before the decision has taken effect.
+void FlowSite::taken(std::uint32_t flow, Ps now, bool goes_on) {
+  Sender &s = n_.senders[flow];
+  s.probe_at = goes_on ? now + n_.net.probe_gap : kNoProbe;
+  s.cnp_count = s.nack_count = s.sent_bytes = 0;
+}
+
+// Another probe has to be sent; what was counted goes on counting.
+void FlowSite::refused(std::uint32_t flow, Ps now) { n_.senders[flow].probe_at = now + n_.net.probe_gap; }
+
+// The newer one's timestamps and its probe's queue count, and what either of them counted.
+void FlowSite::merge(Words older, Knobs newer) const {
+  for (const Signal counted : {cnp_count, nack_count, sent_bytes})
+    newer[counted] += older[counted];
+}
+
+void FlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
+  knobs[0] = static_cast<std::uint32_t>(n_.senders[flow].rate * 0x1p30 + 0.5);
+}
+
+void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) { set_rate(now, flow, rate_of_knob(knobs[0])); }
+
+void FlowSite::set_rate(Ps now, std::uint32_t flow, double rate) {
+  Sender &s = n_.senders[flow];
+  s.rate = rate;
+  s.probe_at = now + n_.net.probe_gap;
+  // The gap after the last burst is that of the new rate: a flow that speeds up does not wait out its old gap.
+  s.pace_at = s.pace_base + s.gap();
+  sending_.schedule(s);
+  if (recovery_.watches(flow))
+    recovery_.rate(now, rate);
+}
+
+// --- hand-written algorithms -----------------------------------------------------------------------------------------
+
+void FlowSite::begin(Ps now, std::uint32_t flow) {
+  Sender &s = n_.senders[flow];
+  s.rate = initial_rate_;
+  s.window = n_.net.inflight_packets;
+  s.probe_at = now;
+  s.probe_outstanding = false;
+  s.cnp_count = s.nack_count = s.sent_bytes = 0;
+  s.step = 0;
+  if (cohort_ != nullptr)
+    cohort_->begin(flow);
+  if (baseline_ != nullptr) {
+    const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
+    const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};
+    const Pace pace = baseline_->start(flow, now, path);
+    s.rate = pace.rate;
+    s.window = window_packets(pace.window);
+  }
+}
+
+void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked) {
+  const Sender &s = n_.senders[control.flow];
+  Ack ack;
+  ack.now = now;
+  ack.rtt = now - control.sent_at;
+  ack.acked_psn = control.value;
+  ack.next_psn = s.next_psn;
+  ack.packets = packets;
+  ack.marked = control.marked;
+  if (control.telemetry != 0) {
+    const Stamps &stamps = n_.fabric.telemetry()[control.telemetry];
+    ack.hops = stamps.hop.data();
+    ack.hop_count = stamps.count;
+  }
+  steer(now, control.flow, baseline_->on_ack(control.flow, ack), was_blocked);
+}
+
+void FlowSite::on_cnp(Ps now, std::uint32_t flow) { steer(now, flow, baseline_->on_cnp(flow, now), false); }
+
+void FlowSite::on_loss(Ps now, std::uint32_t flow, bool was_blocked) {
+  steer(now, flow, baseline_->on_loss(flow, now), was_blocked);
+}
+
+void FlowSite::on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
+  baseline_->on_sent(flow, now, bytes);
+  if (timed_ && recovery_.watches(flow))
+    recovery_.rate(now, rate_of(flow));
+}
+
+// A baseline's word: its rate and window hold from now on.
+void FlowSite::steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked) {
+  Sender &s = n_.senders[flow];
+  s.rate = pace.rate;
+  s.window = window_packets(pace.window);
+  s.pace_at = next_send(flow, s, s.pace_base);
+  if (was_blocked)
+    s.pace_at = std::max(s.pace_at, now); // no credit for the time it was blocked
+  sending_.schedule(s);
+  if (recovery_.watches(flow))
+    recovery_.rate(now, rate_of(flow));
+}
+
+// A window of the algorithm's own stands in the place of the NIC's cap.
+std::uint32_t FlowSite::window_packets(double window) const {
+  if (std::isinf(window))
+    return n_.net.inflight_packets;
+  return static_cast<std::uint32_t>(std::clamp(window, 1.0, 1e9));
+}
+
+double FlowSite::rate_of(std::uint32_t flow) const {
+  const Sender &s = n_.senders[flow];
+  if (!s.active)
+    return 0.0;
+  if (baseline_ == nullptr)
+    return s.rate;
+  const double rate = timed_ ? baseline_->rate_at(flow, n_.loop.now) : s.rate;
+  const Ps rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
+  return std::min(rate, static_cast<double>(s.window * n_.data_ps) / static_cast<double>(rtt));
+}
+
+} // namespace netsim

@@ -1,0 +1,86 @@
+// Agents that are flows (spec/interfaces/flow_rate.py): who sets their rates, and what of that holds at the senders.
+//
+// A flow's event is the response to its RTT probe. A decider is asked then; a hand-written algorithm (baseline.hpp) has
+// more ears: it hears of every ACK, CNP, loss and burst, and what it says holds at once. The ideal (fair_shares.hpp)
+// listens to nobody.
+#pragma once
+
+#include <cstdint>
+
+#include "baseline.hpp"
+#include "cohort.hpp"
+#include "network.hpp"
+#include "random.hpp"
+#include "recovery.hpp"
+#include "sending.hpp"
+#include "site.hpp"
+
+namespace netsim {
+
+// Who sets the rates: a baseline, the ideal, or where it is neither, a cohort whose new flows start at `initial_rate`.
+struct Steering {
+  Baseline *baseline = nullptr;
+  bool ideal = false;
+  double initial_rate = 1.0;
+};
+
+class FlowSite final : public Site {
+public:
+  enum Signal : std::size_t { request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes };
+  static constexpr Shape kShape{6, 1}; // the knob: the rate, Q0.30 of line rate
+
+  FlowSite(Network &network, Sending &sending, Recovery &recovery, const Steering &steering)
+      : n_(network), sending_(sending), recovery_(recovery), baseline_(steering.baseline),
+        timed_(baseline_ != nullptr && baseline_->timed()), probes_(baseline_ == nullptr && !steering.ideal),
+        initial_rate_(steering.initial_rate) {}
+
+  void ask_from(CohortAt<FlowSite> *cohort) { cohort_ = cohort; }
+  void start_clock(Pcg32 &random);
+
+  std::uint32_t agents() const override { return static_cast<std::uint32_t>(n_.senders.size()); }
+  std::uint32_t group(std::uint32_t flow) const override { return n_.senders[flow].host; }
+  std::uint32_t life(std::uint32_t flow) const override {
+    return n_.senders[flow].active ? n_.senders[flow].generation : 0;
+  }
+  std::uint32_t next_step(std::uint32_t flow) override { return n_.senders[flow].step++; }
+  void observe(std::uint32_t flow, Ps now, Knobs event) override;
+  void taken(std::uint32_t flow, Ps now, bool goes_on) override;
+  void refused(std::uint32_t flow, Ps now) override;
+  void merge(Words older, Knobs newer) const override;
+  void in_force(std::uint32_t flow, Knobs knobs) const override;
+  void apply(std::uint32_t flow, Ps now, Words knobs) override;
+
+  // What the network tells of a flow.
+  void begin(Ps now, std::uint32_t flow); // it is new
+  void on_response(Ps now, std::uint32_t flow, std::uint32_t serial);
+  bool probes() const { return probes_; }             // flows send RTT probes
+  bool hears() const { return baseline_ != nullptr; } // of the following
+  void on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked);
+  void on_cnp(Ps now, std::uint32_t flow);
+  void on_loss(Ps now, std::uint32_t flow, bool was_blocked);
+  void on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
+
+  // When the burst after the one that began at `begin` may leave.
+  Ps next_send(std::uint32_t flow, const Sender &s, Ps begin) {
+    return timed_ ? baseline_->next_send(flow, begin, s.last_burst_ps) : begin + s.gap();
+  }
+  void set_rate(Ps now, std::uint32_t flow, double rate);
+  double rate_of(std::uint32_t flow) const; // in force now, 0 for a flow that is not there
+
+private:
+  void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
+  std::uint32_t window_packets(double window) const;
+  std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }
+
+  Network &n_;
+  Sending &sending_;
+  Recovery &recovery_;
+  CohortAt<FlowSite> *cohort_ = nullptr;
+  Baseline *baseline_;
+  bool timed_;  // the baseline's rates change with time alone
+  bool probes_; // nobody else sets the rates
+  double initial_rate_;
+  std::uint32_t clock_offset_ = 0;
+};
+
+} // namespace netsim

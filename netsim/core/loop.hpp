@@ -1,0 +1,45 @@
+// The clock and the event list. Whoever has events to come holds a stream in it, with the first of them.
+//
+// Streams, in the order that breaks ties: of each cohort the decisions that take effect and the ticks of its period,
+// the ways back (one a delay), flows that start, pauses, transmissions that end, links, uplinks, NICs.
+#pragma once
+
+#include <cstdint>
+
+#include "event_tree.hpp"
+#include "ring.hpp"
+#include "time.hpp"
+
+namespace netsim {
+
+struct Streams {
+  Streams(std::size_t cohorts, std::size_t ways, std::size_t ports, std::size_t hosts)
+      : control(static_cast<std::uint32_t>(2 * cohorts)), starts(control + static_cast<std::uint32_t>(ways)),
+        pauses(starts + 1), transmitters(pauses + 1), links(transmitters + static_cast<std::uint32_t>(ports)),
+        uplinks(links + static_cast<std::uint32_t>(ports)), nics(uplinks + static_cast<std::uint32_t>(hosts)),
+        end(nics + static_cast<std::uint32_t>(hosts)) {}
+
+  static std::uint32_t due(std::uint32_t cohort) { return 2 * cohort; }
+  static std::uint32_t tick(std::uint32_t cohort) { return 2 * cohort + 1; }
+
+  std::uint32_t control, starts, pauses, transmitters, links, uplinks, nics, end; // the first of each kind
+};
+
+struct Loop {
+  explicit Loop(const Streams &s) : streams(s), events(s.end) {}
+
+  // The first event of a stream: at `time`, or none.
+  void set(std::uint32_t stream, Ps time) { events.set(stream, event_key(time, stream)); }
+  void clear(std::uint32_t stream) { events.set(stream, kNever); }
+  // .. that of a queue of them, each with its `time`.
+  template <class T> void follow(std::uint32_t stream, Ring<T> &queue, Ps T::*time) {
+    events.set(stream, queue.empty() ? kNever : event_key(queue.front().*time, stream));
+  }
+
+  Streams streams;
+  EventTree events;
+  Ps now = 0;
+  Ps limit = 0; // the run stops before events from here on
+};
+
+} // namespace netsim

@@ -1,0 +1,44 @@
+#include "network.hpp"
+
+#include <algorithm>
+
+namespace netsim {
+
+Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_config,
+                 const ScenarioConfig &scenario_config, std::size_t cohorts, std::uint64_t seed)
+    : net(net_config), scenario(scenario_config), uplink_delay(fabric_config.uplink_delay),
+      data_ps(net.data_wire_bytes * net.ps_per_byte), probe_ps(net.probe_wire_bytes * net.ps_per_byte),
+      loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size(), scenario.hosts)),
+      senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
+      fabric(net, fabric_config, scenario.hosts, seed), control(scenario.control_delays.size(), Ring<Control>{256}) {
+  std::vector<std::uint32_t> queue_pairs(scenario.hosts, 0);
+  for (const FlowConfig &flow : scenario.flows)
+    ++queue_pairs[flow.host];
+  nics.reserve(scenario.hosts);
+  std::uint32_t first = 0;
+  for (const std::uint32_t n : queue_pairs) {
+    nics.emplace_back(std::max<std::uint32_t>(n, 1), net.classes.size());
+    nics.back().first_flow = first;
+    first += n;
+  }
+  for (std::uint32_t f = 0; f < senders.size(); ++f) {
+    const FlowConfig &flow = scenario.flows[f];
+    senders[f].host = flow.host;
+    senders[f].klass = flow.klass;
+    senders[f].qp = f - nics[flow.host].first_flow;
+    routes[f] = Route{flow.route, static_cast<std::uint16_t>(flow.control), flow.hops, flow.klass};
+    receivers[f].base_latency = base_latency(f);
+  }
+}
+
+Ps Network::base_latency(std::uint32_t flow) const {
+  const Route &route = routes[flow];
+  Ps latency = data_ps + uplink_delay;
+  for (std::uint32_t h = 0; h < route.hops; ++h) {
+    const Port &port = port_of(route, h);
+    latency += net.data_wire_bytes * port.ps_per_byte + port.delay;
+  }
+  return latency;
+}
+
+} // namespace netsim

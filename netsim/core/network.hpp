@@ -1,0 +1,47 @@
+// The state that the parts of the simulator share: flows and their two ends, NICs, switches, the ways back.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "config.hpp"
+#include "fabric.hpp"
+#include "flow.hpp"
+#include "loop.hpp"
+#include "nic.hpp"
+#include "packet.hpp"
+#include "ring.hpp"
+#include "window.hpp"
+
+namespace netsim {
+
+struct Network {
+  Network(const NetworkConfig &net, const FabricConfig &fabric_config, const ScenarioConfig &scenario_config,
+          std::size_t cohorts, std::uint64_t seed);
+
+  const Port &port_of(const Route &route, std::uint32_t hop) const {
+    return fabric.ports()[scenario.routes[route.first + hop]];
+  }
+  Ps way_back(std::uint32_t flow) const { return scenario.control_delays[routes[flow].control]; }
+
+  NetworkConfig net;
+  ScenarioConfig scenario;
+  Ps uplink_delay;
+  Ps data_ps, probe_ps; // a full data packet and a probe on a NIC's line
+  Loop loop;
+
+  std::vector<Sender> senders;
+  std::vector<Receiver> receivers;
+  std::vector<Route> routes;
+  std::vector<Nic> nics;
+  Fabric fabric;
+  std::vector<Ring<Control>> control; // of each way back
+
+  Counters counters;
+  Window window;
+
+private:
+  Ps base_latency(std::uint32_t flow) const; // of a full data packet that waits nowhere
+};
+
+} // namespace netsim

@@ -1,0 +1,84 @@
+#include "receiving.hpp"
+
+#include "check.hpp"
+
+namespace netsim {
+
+void Receiving::receive(Ps now, const Packet &packet) {
+  if (packet.kind == PacketKind::data)
+    return deliver(now, packet);
+  ++n_.counters.probes_arrived;
+  send(now, packet.flow, ControlKind::response, packet.psn);
+}
+
+void Receiving::deliver(Ps now, const Packet &packet) {
+  Receiver &r = n_.receivers[packet.flow];
+  const Ps latency = now - packet.sent_at;
+  Ps base = r.base_latency;
+  if (packet.wire_bytes < n_.net.data_wire_bytes)
+    base -= short_packet_saves(packet);
+  ++n_.counters.data_arrived;
+  n_.counters.wait_ps += static_cast<std::uint64_t>(latency - base);
+  n_.counters.latency_ps += static_cast<std::uint64_t>(latency);
+  n_.window.latency.add(latency);
+  check(latency >= base, "a packet was faster than its path");
+  check(packet.sent_at > r.last_sent_at, "packets of a flow overtook one another");
+  if constexpr (kChecked)
+    r.last_sent_at = packet.sent_at;
+
+  if (packet.psn == r.expected_psn) {
+    ++r.expected_psn;
+    ++n_.counters.data_in_order;
+    r.nacked = false;
+    if (packet.ack)
+      send_ack(now, packet, r.expected_psn);
+    else
+      n_.fabric.telemetry().give(packet.telemetry);
+  } else if (packet.psn > r.expected_psn) {
+    // The first packet after a gap is reported; so is the next if the sender has gone back and it is lost again.
+    if (!r.nacked || packet.psn <= r.gap_psn)
+      send(now, packet.flow, ControlKind::nack, r.expected_psn);
+    r.nacked = true;
+    r.gap_psn = packet.psn;
+    n_.fabric.telemetry().give(packet.telemetry);
+  } else if (packet.ack) {
+    send_ack(now, packet, r.expected_psn);
+  } else {
+    n_.fabric.telemetry().give(packet.telemetry);
+  }
+  if (packet.marked) {
+    ++n_.counters.marked;
+    if (n_.net.send_cnps && now >= r.cnp_at) {
+      r.cnp_at = now + n_.net.cnp_interval;
+      send(now, packet.flow, ControlKind::cnp, 0);
+    }
+  }
+}
+
+// What a data packet that is shorter than the others gains on its path.
+Ps Receiving::short_packet_saves(const Packet &packet) const {
+  const Route &route = n_.routes[packet.flow];
+  Ps ps_per_byte = n_.net.ps_per_byte;
+  for (std::uint32_t h = 0; h < route.hops; ++h)
+    ps_per_byte += n_.port_of(route, h).ps_per_byte;
+  return (n_.net.data_wire_bytes - packet.wire_bytes) * ps_per_byte;
+}
+
+void Receiving::send_ack(Ps now, const Packet &packet, std::uint32_t expected) {
+  push(Control{now, packet.sent_at, packet.flow, expected, packet.telemetry, ControlKind::ack, packet.marked});
+}
+
+void Receiving::send(Ps now, std::uint32_t flow, ControlKind kind, std::uint32_t value) {
+  push(Control{now, 0, flow, value, 0, kind, false});
+}
+
+// Onto the way back of the flow.
+void Receiving::push(Control control) {
+  const std::uint32_t way = n_.routes[control.flow].control;
+  control.arrival += n_.scenario.control_delays[way];
+  if (n_.control[way].empty())
+    n_.loop.set(n_.loop.streams.control + way, control.arrival);
+  n_.control[way].push(control);
+}
+
+} // namespace netsim

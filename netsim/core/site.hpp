@@ -1,0 +1,34 @@
+// Where agents live: what one of them sees, and what it can set.
+//
+// An agent is asked by its cohort (cohort.hpp): it is observed, and its event is either taken, so that what it counts
+// begins anew, or refused. What is decided is applied when its latency is over, if the agent is still the same.
+#pragma once
+
+#include <cstdint>
+
+#include "decider.hpp"
+#include "time.hpp"
+
+namespace netsim {
+
+class Site {
+public:
+  virtual ~Site() = default;
+  virtual std::uint32_t agents() const = 0;
+  virtual std::uint32_t group(std::uint32_t agent) const = 0; // the device that it is part of: its engines are there
+  // Which life of the agent this is (a flow that ended and came back has another); 0 where it is not there.
+  virtual std::uint32_t life(std::uint32_t agent) const = 0;
+  virtual std::uint32_t next_step(std::uint32_t agent) = 0; // number of the decision it makes now, from 0 in each life
+
+  virtual void observe(std::uint32_t agent, Ps now, Knobs event) = 0;
+  // The event was taken. `goes_on`: the agent need not wait for the decision before it sees another one.
+  virtual void taken(std::uint32_t agent, Ps now, bool goes_on) = 0;
+  virtual void refused(std::uint32_t agent, Ps now) = 0;
+  // `newer` takes the place of an older event of the agent that has not been decided.
+  virtual void merge(Words older, Knobs newer) const = 0;
+
+  virtual void in_force(std::uint32_t agent, Knobs knobs) const = 0;
+  virtual void apply(std::uint32_t agent, Ps now, Words knobs) = 0;
+};
+
+} // namespace netsim

@@ -1,0 +1,70 @@
+#include "transport.hpp"
+
+#include <algorithm>
+
+namespace netsim {
+
+void Transport::on_control(Ps now, std::uint32_t way) {
+  Ring<Control> &controls = n_.control[way];
+  const Control control = controls.front();
+  controls.pop();
+  n_.loop.follow(n_.loop.streams.control + way, controls, &Control::arrival);
+  switch (control.kind) {
+  case ControlKind::ack:
+    ++n_.counters.acks;
+    on_ack(now, control);
+    n_.fabric.telemetry().give(control.telemetry);
+    return;
+  case ControlKind::nack:
+    ++n_.counters.nacks;
+    return on_nack(now, control.flow, control.value);
+  case ControlKind::cnp:
+    ++n_.counters.cnps;
+    ++n_.senders[control.flow].cnp_count;
+    if (flows_.hears() && n_.senders[control.flow].active)
+      flows_.on_cnp(now, control.flow);
+    return;
+  case ControlKind::response:
+    return flows_.on_response(now, control.flow, control.value);
+  }
+}
+
+void Transport::on_ack(Ps now, const Control &control) {
+  const std::uint32_t psn = control.value;
+  Sender &s = n_.senders[control.flow];
+  if (!s.active || psn <= s.acked_psn)
+    return;
+  const bool was_blocked = s.blocked();
+  const std::uint32_t packets = psn - s.acked_psn;
+  s.acked_psn = psn;
+  s.next_psn = std::max(s.next_psn, psn);
+  s.timed_at = now;
+  if (!flows_.probes()) {
+    ++n_.counters.rtts;
+    n_.counters.rtt_ns += static_cast<std::uint64_t>((now - control.sent_at) / kPsPerNs);
+  }
+  if (psn == s.end_psn)
+    workload_.end(now, control.flow);
+  else if (flows_.hears())
+    return flows_.on_ack(now, control, packets, was_blocked);
+  if (was_blocked) {
+    s.pace_at = std::max(s.pace_at, now); // no credit for the time it was blocked
+    sending_.schedule(s);
+  }
+}
+
+void Transport::on_nack(Ps now, std::uint32_t flow, std::uint32_t psn) {
+  Sender &s = n_.senders[flow];
+  if (!s.active || psn < s.acked_psn)
+    return;
+  ++s.nack_count;
+  const bool was_blocked = s.blocked();
+  s.go_back(psn, now);
+  if (flows_.hears())
+    return flows_.on_loss(now, flow, was_blocked);
+  if (was_blocked)
+    s.pace_at = std::max(s.pace_at, now);
+  sending_.schedule(s);
+}
+
+} // namespace netsim

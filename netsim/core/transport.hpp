@@ -1,0 +1,28 @@
+// The sender's side of the transport: what comes over the ways back, and go-back-N.
+#pragma once
+
+#include "flow_site.hpp"
+#include "network.hpp"
+#include "sending.hpp"
+#include "workload.hpp"
+
+namespace netsim {
+
+class Transport {
+public:
+  Transport(Network &network, Sending &sending, FlowSite &flows, Workload &workload)
+      : n_(network), sending_(sending), flows_(flows), workload_(workload) {}
+
+  void on_control(Ps now, std::uint32_t way); // the first on a way back has come
+
+private:
+  void on_ack(Ps now, const Control &ack);
+  void on_nack(Ps now, std::uint32_t flow, std::uint32_t psn);
+
+  Network &n_;
+  Sending &sending_;
+  FlowSite &flows_;
+  Workload &workload_;
+};
+
+} // namespace netsim

@@ -1,0 +1,45 @@
+// Flows come and go; what their coming and going is measured by.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "fair_shares.hpp"
+#include "flow_site.hpp"
+#include "network.hpp"
+#include "random.hpp"
+#include "recovery.hpp"
+#include "sending.hpp"
+
+namespace netsim {
+
+class Workload {
+public:
+  using Start = std::pair<Ps, std::uint32_t>; // when, flow
+
+  // `ideal`: who hands out the rates, if it is the ideal allocator.
+  Workload(Network &network, Sending &sending, FlowSite &flows, Recovery &recovery, FairShares *ideal)
+      : n_(network), sending_(sending), flows_(flows), recovery_(recovery), ideal_(ideal),
+        started_at_(network.senders.size(), -1) {}
+
+  void plan(Pcg32 &random);
+  void on_start(Ps now);                // the first flow that is planned comes
+  void end(Ps now, std::uint32_t flow); // its last ACK has come
+
+private:
+  void begin(Ps now, std::uint32_t flow);
+  Ps alone(std::uint32_t flow) const;
+
+  Network &n_;
+  Sending &sending_;
+  FlowSite &flows_;
+  Recovery &recovery_;
+  FairShares *ideal_;
+  std::priority_queue<Start, std::vector<Start>, std::greater<Start>> starts_;
+  std::vector<Ps> started_at_;
+};
+
+} // namespace netsim
