@@ -227,6 +227,11 @@ class ProgramBuilder:
         if len(results) != len(self.interface.knobs) or any(not 0 <= result < len(self.nodes) for result in results):
             knobs = ", ".join(self.interface.knob_names)
             raise InputError(f"the decision program has to give one result each for {knobs}")
+        for knob, result in zip(self.interface.knobs, results, strict=True):
+            low, high = STORAGE_RANGE[knob.storage]
+            node = self.nodes[result]
+            if node.low < low or node.high > high:
+                raise InputError(f"{knob.name} can reach {node.low}..{node.high}, which {knob.storage} cannot hold")
         state, tables = tuple(self.state), tuple(self.tables)
         return Program(self.interface, tuple(self.nodes), state, results, self.ensemble, tables, self.network)
 

@@ -19,7 +19,7 @@ def integer_map(action, value):
     start = b.state_in("sum", "int32")
     decided = action.integer(b, start)
     b.state_out("sum", start)
-    program = b.finish(decided)
+    program = b.finish(b.const(0))
     nothing = dict.fromkeys((*EVENT_NAMES, *PARAM_NAMES), 0)
     return trace(program, nothing, nothing, {"sum": np.asarray(value, dtype=np.int64)})[decided]
 

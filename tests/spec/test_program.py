@@ -188,7 +188,7 @@ def test_mul_shr_at_the_edge_of_uint64(shift):
         node = b.add(Op.MUL_SHR, (b.const(first), b.const(second)), shift)
         b.state_in("rate_q30", "uint32")
         b.state_out("rate_q30", 0 if first <= U32_MAX else node)
-        value = int(trace(b.finish(node), *NOTHING, {"rate_q30": 0})[node][0])
+        value = int(trace(b.finish(b.const(0)), *NOTHING, {"rate_q30": 0})[node][0])
         assert value == (first * second) >> shift
 
 
@@ -198,6 +198,16 @@ def test_what_is_written_back_must_fit_its_storage():
     b.state_out("rate_q30", b.add(Op.ADD, (rate, b.const(1))))
     with pytest.raises(InputError, match=r"rate_q30 can reach 1\.\.4294967296, which uint32 cannot hold"):
         b.finish(rate)
+
+
+def test_a_result_must_fit_its_knob():
+    """The C would cut it: code and program would differ, and both be called equal in 32 bits."""
+    for low, high, more in ((1, 2**32, 1), (-1, U32_MAX - 1, -1)):
+        b = builder()
+        rate = b.state_in("rate_q30", "uint32")
+        b.state_out("rate_q30", rate)
+        with pytest.raises(InputError, match=rf"rate_q20 can reach {low}\.\.{high}, which uint32 cannot hold"):
+            b.finish(b.add(Op.ADD, (rate, b.const(more))))
 
 
 def test_at_most_4096_nodes():
@@ -242,7 +252,7 @@ def test_scalars_broadcast_and_forced_values_take_a_nodes_place():
     double = b.add(Op.SHL, (rate,), 1)
     more = b.add(Op.ADD, (double, b.const(1)))
     b.state_out("rate_q30", rate)
-    program = b.finish(more)
+    program = b.finish(rate)
     state = {"rate_q30": np.array([1, 2, 3])}
     assert trace(program, *NOTHING, state)[more].tolist() == [3, 5, 7]
     assert trace(program, *NOTHING, state, forced={double: np.array([10, 20, 30])})[more].tolist() == [11, 21, 31]

@@ -10,6 +10,7 @@ from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
 from spec.ensemble import Ensemble
+from spec.interfaces import FLOW_RATE
 from spec.program import Op, Program, ProgramBuilder, StateField
 from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.calibrate_programs import encode
@@ -253,6 +254,7 @@ def test_an_expression_that_cannot_be_read_is_one_sentence(text: str) -> None:
 
 
 U4, I4, U2, I2, I1 = "<u4", "<i4", "<u2", "<i2", "|i1"
+SIGNED = replace(FLOW_RATE, knobs=(replace(FLOW_RATE.knobs[0], storage="int32"),))
 STATE = (("a", "int32"), ("b", "int16"), ("c", "uint16"), ("d", "int8"))
 
 
@@ -266,7 +268,7 @@ def judged_layout(flow: list[tuple[str, str, int]], size: int = 12, **others: La
     image = judge().image
     model = cycle_model(load_profile("ibex-small"))
     layouts = {**LAYOUTS, "flow": Layout("flow", dtype), **others}
-    return Judge(image, BASE, b.finish(0), layouts, (), model, 64, Oracle())
+    return Judge(image, BASE, b.finish(b.const(0)), layouts, (), model, 64, Oracle())
 
 
 LAID_OUT = [("a", I4, 0), ("b", I2, 4), ("c", U2, 6), ("d", I1, 8)]
@@ -312,7 +314,7 @@ def test_a_field_beyond_its_structure_is_refused() -> None:
     b = ProgramBuilder(Ensemble((), (), 0, 16))
     b.state_out("a", b.state_in("a", "int32"))
     with pytest.raises(Refused, match="outside the structure"):
-        fields_of(b.finish(0), {**LAYOUTS, "flow": Layout("flow", Short())})  # type: ignore[arg-type]
+        fields_of(b.finish(b.const(0)), {**LAYOUTS, "flow": Layout("flow", Short())})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["event", "params"])
@@ -335,7 +337,7 @@ def test_a_name_that_stands_twice_in_the_context_is_refused() -> None:
     b.add(Op.STATE, (), 1)
     flow = Layout("flow", np.dtype([("a", I4)]))
     with pytest.raises(Refused, match="other fields"):
-        fields_of(b.finish(0), {**LAYOUTS, "flow": flow})
+        fields_of(b.finish(b.const(0)), {**LAYOUTS, "flow": flow})
 
 
 def test_a_narrow_field_of_one_program_is_forgotten_for_the_next() -> None:
@@ -346,7 +348,7 @@ def test_a_narrow_field_of_one_program_is_forgotten_for_the_next() -> None:
     image = Image((LoadedSection(".text", BASE, data),), {}, (BASE, BASE + len(data)), (0, 0), 0)
 
     def judged(storage: str, kind: str) -> int:
-        b = ProgramBuilder(Ensemble((), (), 0, 16))
+        b = ProgramBuilder(Ensemble((), (), 0, 16), SIGNED)
         field = b.state_in("a", storage)
         b.state_out("a", field)
         flow = Layout("flow", np.dtype({"names": ["a"], "formats": [kind], "offsets": [0], "itemsize": 4}))
