@@ -14,7 +14,7 @@ import numpy as np
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.vectors import Layout, Vectors
-from spec.program import Program
+from spec.program import Op, Program
 from verify.arguments import structures
 from verify.concrete import Example, Outcome, Runner
 from verify.costs import CycleModel, cycle_model
@@ -98,6 +98,19 @@ def prove(
     return run.proof(failures, worst, time.monotonic() - start)
 
 
+def unfollowed(program: Program, entry: int) -> list[Failure]:
+    """What of a program's trees the walk cannot follow; no rlcc emits such a program."""
+    trees = [node for node in program.nodes if node.op is Op.TREES]
+    if len(trees) > 1:
+        return [Failure("not-proved", entry, "the program asks its trees more than once")]
+    for node in trees:
+        if node.low < -(2**31) or node.high >= 2**31:
+            return [
+                Failure("not-proved", entry, f"the sum of the trees can reach {node.low}..{node.high}, beyond a word")
+            ]
+    return []
+
+
 def attempt(
     image: Image,
     program: Program,
@@ -110,7 +123,7 @@ def attempt(
     """Equality and safety: first a search for an input that goes wrong; then the proof with lanes joined freely, and
     carefully, where the first leaves open what holds."""
     run = Run(image, program, layouts, profile, model, limits)
-    failures = run.search(vectors) or run.execute()
+    failures = run.search(vectors) or unfollowed(program, image.symbols[ENTRY]) or run.execute()
     if run.fault:
         failures = failures or [Failure("not-proved", image.symbols[ENTRY], "an input goes where the proof did not")]
         failures[0] = refuted(failures[0], *run.fault)

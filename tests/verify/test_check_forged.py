@@ -21,6 +21,7 @@ from verify.certificate import Built, build, content_hash, sealed
 from verify.certify import on_core
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
+from verify.prove import prove
 
 MOST = 2**31 - 1
 STATE = "typedef struct { uint32_t kept; } flow_t;\n"
@@ -46,6 +47,16 @@ def kept(b: ProgramBuilder, result: int) -> Program:
 def differ(built: Built, at: dict[str, int]) -> bool:
     """Whether the core and the program disagree on an input."""
     return not on_core(built, at).equal
+
+
+def test_the_prover_says_what_it_cannot_follow(tmp_path: Path) -> None:
+    """Right code of a sum beyond a word: not proved, with the reason, and no traceback."""
+    program, _ = overflowing()
+    source = f"{STATE}{DECIDE}{{ (void)flow; (void)params; return event->response_ns > 1000U; }}"
+    b = build(write_folder(tmp_path / "firmware", program, source, [{"event.response_ns": 5}]), ENGINE, "clang", "-O2")
+    proof = prove(b.image, program, b.firmware.layouts, ENGINE)
+    assert [failure.kind for failure in proof.failures] == ["not-proved"]
+    assert "the sum of the trees can reach" in proof.failures[0].text
 
 
 def overflowing() -> tuple[Program, str]:
