@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from distill.quantise import check, quantise
 from spec.ensemble import Ensemble
+from spec.manifest import opened
 from spec.program import Op
 from spec.signals import FEATURE_LIMIT
 from spec.student import load_student
@@ -142,7 +143,8 @@ def distilled(folder: Path) -> Subject:
     model = CatBoostRegressor()
     model.load_model(str(folder / "student.cbm"))
     check(model, student.ensemble, uniform(ranges, 4000, np.random.default_rng(0)), seed=0)
-    what = f"the trees of {student.name}'s student, features up to 24 bits, all that float32 holds exactly"
+    made = opened(folder, "student").hash[:12]
+    what = f"the trees of {student.name}'s student {made}, features up to 24 bits, all that float32 holds exactly"
     return Subject("student", what, model, student.ensemble, ranges)
 
 

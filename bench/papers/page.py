@@ -53,7 +53,8 @@ public, so what can be asked is that order and trend agree.
   baselines act at once ([parameters and sources](baselines.md)).
 - "PCC-RL LSTM" has PCC-RL's network and RL-CC's reward, as RL-CC trains it; "RL-CC MLP" and "RL-CC LSTM" (the small
   one of table 1) have RL-CC's ([how they were trained](../fixtures/teachers/README.md)). "RL-CC tree" is the C of
-  the firmware distilled from the MLP.
+  firmware `{contenders["RL-CC tree"].identity[:12]}`, which `recipes/rl-cc.toml` gave of the MLP when this page was
+  made; another version of rlcc may distil another student.
 - "DCQCN" has the defaults of ConnectX NICs. It is made for lossless networks: "DCQCN, PFC" runs with priority flow
   control and 32 MiB of buffer, room for what is under way when it pauses.
 - max-min is the ideal allocation of rates, told everything at once: a yardstick, not an algorithm.
