@@ -9,9 +9,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # draw
 
 from drawing import ACTIONS, FEATURES, make_student
 
-from bench.table1 import fit
+from bench.table1 import fit, page
 from bench.table1.cycles import mean_cycles
-from bench.table1.fit import PAPER_US, Affine, Engine, affine, fits
+from bench.table1.fit import PAPER_US, Affine, Engine, Fit, affine, fits
 from codegen.emit import emit
 from codegen.lower import Options
 from emulator.profile import load_profile
@@ -71,3 +71,20 @@ def test_a_candidate_is_the_proxy_but_for_its_clock() -> None:
     candidate = Engine("fast", 0, proxy.table_memory.wait_states).profile()
     for part in ("core", "instruction_memory", "data_memory", "table_memory"):
         assert candidate.meaning()[part] == proxy.meaning()[part], part
+
+
+def test_the_page_says_whether_a_row_is_the_profile() -> None:
+    proxy = load_profile("connectx6dx-proxy")
+    assert proxy.table_memory is not None
+    cycles = {"LSTM": 92_934.0, "MLP": 4_981.0, "trees": 222.0}
+    clock = Fit("clock", Engine("fast", 0, 0), 78.0, cycles, 0.9)
+    shipped = Fit(
+        "clock, tables", Engine("fast", 0, proxy.table_memory.wait_states), float(proxy.clock.mhz), cycles, 0.12
+    )
+    text = page._fit([clock, shipped], proxy)
+    assert "The bold row is the profile." in text
+    assert "| **fast** |" in text
+    assert "22 to 22 (MLP) and 419 to 419 (LSTM)" in text
+    text = page._fit([clock], proxy)
+    assert "No row is the profile: its 54 wait states and 252 MHz" in text
+    assert "**fast**" not in text
