@@ -1,17 +1,44 @@
 """The checker on a decision of nine instructions, written by hand: what it accepts, and each thing it refuses."""
 
 import struct
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # decision_by_hand.py, shared by the tests of the checker
+
+from decision_by_hand import (
+    A0,
+    A1,
+    A2,
+    AT,
+    BASE,
+    CODE,
+    CUT,
+    CYCLES,
+    KEPT,
+    LAYOUTS,
+    LEAST,
+    MOST,
+    RA,
+    S0,
+    SP,
+    T0,
+    T1,
+    judge,
+    layout,
+    with_code,
+)
 
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
 from spec.ensemble import Ensemble
 from spec.interfaces import FLOW_RATE
-from spec.program import Op, Program, ProgramBuilder, StateField
+from spec.program import Op, ProgramBuilder, StateField
 from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.calibrate_programs import encode
 from verify.check.judge import Cut, Judge
@@ -20,71 +47,6 @@ from verify.check.layout import fields_of
 from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.machine import IllegalInstruction
-
-BASE = 0x100
-T0, T1, A0, A1, A2, SP, RA, S0 = 5, 6, 10, 11, 12, 2, 1, 8
-
-
-def layout(name: str, *fields: str) -> Layout:
-    return Layout(name, np.dtype([(f, "<u4") for f in fields]))
-
-
-LAYOUTS = {
-    "flow": layout("flow", "rate_q30"),
-    "event": layout("event", *EVENT_NAMES),
-    "params": layout("params", *PARAM_NAMES),
-}
-
-
-MOST = 4 * PARAM_NAMES.index("rate_max_q30")
-
-
-def program() -> Program:
-    """least = min(response - sent, rate_max) is written back; its square's high word plus 1 is returned."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
-    b.state_in("rate_q30", "uint32")
-    rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
-    least = b.add(Op.MIN, (rtt, b.param("rate_max_q30")), name="least")
-    half = b.add(Op.SHR, (least,), 1)
-    high = b.add(Op.MUL_SHR, (half, half), 32)
-    b.state_out("rate_q30", least)
-    return b.finish(b.add(Op.ADD, (high, b.const(1))))
-
-
-PROGRAM = program()
-LEAST = next(n for n, node in enumerate(PROGRAM.nodes) if node.name == "least")
-CODE = {
-    "sent": encode("lw", T0, A1, imm=0),
-    "response": encode("lw", T1, A1, imm=4),
-    "rtt": encode("sub", T0, T1, T0),
-    "most": encode("lw", T1, A2, imm=MOST),
-    "less": encode("bltu", rs1=T0, rs2=T1, imm=8),
-    "take": encode("addi", T0, T1),
-    "write": encode("sw", rs1=A0, rs2=T0),
-    "half": encode("srli", T0, T0, imm=1),
-    "square": encode("mulhu", A0, T0, T0),
-    "plus": encode("addi", A0, A0, imm=1),
-    "return": encode("jalr", 0, RA),
-}
-AT = {name: BASE + 4 * n for n, name in enumerate(CODE)}
-KEPT = {f"x{r}": f"register.{r}" for r in (1, 2, 3, 4, 8, 9, *range(18, 28))}
-CUT = Cut(AT["write"], {**KEPT, "x10": "pointer.flow", "x5": f"node.{LEAST}", "flow+0:4": "flow.rate_q30"}, {})
-CYCLES = 3 * 2 + 1 + 3 + 2 + 1 + 4 + 1 + 2  # the branch taken: the longer way by one
-
-
-def judge(
-    code: dict[str, int] | None = None, *cuts: Cut, solver: str = "bitwuzla", profile: str = "ibex-small"
-) -> Judge:
-    words = list((code or CODE).values())
-    data = struct.pack(f"<{len(words)}I", *words)
-    text = (BASE, BASE + len(data))
-    image = Image((LoadedSection(".text", BASE, data),), {}, text, (0, 0), 0)
-    model = cycle_model(load_profile(profile))
-    return Judge(image, BASE, PROGRAM, LAYOUTS, cuts, model, 64, Oracle(solver))
-
-
-def with_code(**words: int) -> dict[str, int]:
-    return {**CODE, **words}
 
 
 @pytest.mark.parametrize("solver", ["bitwuzla", "cvc5"])

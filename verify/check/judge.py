@@ -14,7 +14,7 @@ from typing import Any
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
-from spec.program import Program
+from spec.program import STORAGE_RANGE, Program
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.layout import fields_of
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of
@@ -78,7 +78,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
-        self._inputs = {input_name(self.program, n): n for n in self.program.nodes if input_name(self.program, n)}
+        self._inputs = {name: n for n in self.program.nodes if (name := input_name(self.program, n))}
         self._fields = fields_of(self.program, self.layouts)
         structures = {name: self._structure(name) for name in POINTERS}
         self._code = Code(
@@ -229,19 +229,16 @@ class Judge:
             return False
         for text, (low, high) in cut.bounds.items():
             word = evaluate(text, meaning)
-            op, least, most = ("bvult", 0, (1 << 32) - 1) if low >= 0 else ("bvslt", -(1 << 31), (1 << 31) - 1)
-            below, above = make(op, word, const(low)), make(op, const(high), word)
-            if (low > least and not self._never(lane, below)) or (high < most and not self._never(lane, above)):
+            op = "bvult" if low >= 0 else "bvslt"
+            beyond = make(op, word, const(low)), make(op, const(high), word)
+            if not all(self._never(lane, condition) for condition in beyond):
                 return False
         for location, text in cut.holds.items():
             kind, at, size = place(location)
             found, word = _location(lane, kind, at, size), evaluate(text, meaning)
-            if found is None or not self._same(lane, found, extract(word, 8 * size - 1, 0)):
+            if found is None or not self._never(lane, _differ(found, extract(word, 8 * size - 1, 0))):
                 return False
         return True
-
-    def _same(self, lane: Lane, a: Term, b: Term) -> bool:
-        return a is b or self._never(lane, negate(make("=", a, b)))
 
     def _never(self, lane: Lane, condition: Term) -> bool:
         """Whether a condition holds for no input of the lane; no answer in time is no."""
@@ -273,11 +270,7 @@ class Judge:
         return Meaning(self.program, free, lambda c: lane.known.decide(c, self.oracle), lane.known.product)
 
     def _equal(self, lane: Lane, a: Term, b: Term, otherwise: str) -> None:
-        if a is not b:
-            self._must_be_impossible(lane, negate(make("=", a, b)), otherwise)
-
-    def _must_be_impossible(self, lane: Lane, condition: Term, otherwise: str) -> None:
-        if not self._impossible(lane, condition):
+        if not self._impossible(lane, _differ(a, b)):
             raise Refused(otherwise)
 
     def _impossible(self, lane: Lane, condition: Term) -> bool:
@@ -292,7 +285,7 @@ class Judge:
 
     def _ranges(self, free: frozenset[str]) -> dict[Term, Bounds]:
         """What is known of the inputs and the free nodes from the start."""
-        found = {input_word(name, n.low, n.high): bounded(n.low, n.high) for name, n in self._inputs.items() if name}
+        found = {input_word(name, n.low, n.high): bounded(n.low, n.high) for name, n in self._inputs.items()}
         for name in free:
             low, high = free_range(self.program, name)
             if fits(low, high):
@@ -303,9 +296,14 @@ class Judge:
         """The bytes of a structure at the call."""
         storage, found = storage_of(self.program), dict[int, Term]()
         for f, offset, size in self._fields[name]:
-            word = input_word(f"{name}.{f}", *(storage[f] if name == "flow" else (0, (1 << 32) - 1)))
+            word = input_word(f"{name}.{f}", *(storage[f] if name == "flow" else STORAGE_RANGE["uint32"]))
             found |= {offset + k: extract(word, 8 * k + 7, 8 * k) for k in range(size)}
         return found
+
+
+def _differ(a: Term, b: Term) -> Term:
+    """FALSE, of which nobody asks the solver, where both are one term."""
+    return negate(make("=", a, b))
 
 
 def place(location: str) -> tuple[str, int, int]:

@@ -1,0 +1,332 @@
+"""Where a path may stop at a cut and what it goes on with behind it: places, ranges by their sign, the frame."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # decision_by_hand.py, shared by the tests of the checker
+
+from decision_by_hand import (
+    A0,
+    AT,
+    BASE,
+    CODE,
+    CUT,
+    CYCLES,
+    KEPT,
+    LEAST,
+    PROGRAM,
+    SP,
+    T0,
+    T1,
+    judge,
+    with_code,
+)
+
+from emulator.memory_map import CONSTANTS_BASE
+from spec.ensemble import Ensemble
+from spec.program import Op, Program, ProgramBuilder
+from verify.calibrate_programs import encode
+from verify.check.judge import START, Cut, Judge, _location, place
+from verify.check.known import Bounds, Known, bounded
+from verify.check.refused import Refused
+from verify.check.terms import NARROW, Term, const, extract, make, var
+from verify.check.walk import Lane, at_call
+
+NODE, WRITTEN = f"node.{LEAST}", {"flow+0:4": f"node.{LEAST}"}
+HALF = Cut(AT["half"], {**KEPT, "x5": NODE, **WRITTEN}, {})
+SENT = var("event.request_sent_ns")
+
+
+def lane(bounds: dict[Term, Bounds] | None = None, **changes: object) -> Lane:
+    made = Lane(BASE, (const(0), *(at_call(r) for r in range(1, 32))), {}, {}, Known(bounds or {}))
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+# --- ranges ---
+
+WHOLE, LEAST_SIGNED, MOST_SIGNED, MOST_WORD = None, -(1 << 31), (1 << 31) - 1, (1 << 32) - 1
+RANGES = [  # known, stated, whether that follows
+    ((5, 9), (5, 9), True),
+    ((5, 9), (6, 9), False),
+    ((5, 9), (5, 8), False),
+    ((5, 9), (0, 9), True),
+    ((5, 9), (5, MOST_WORD), True),
+    ((0, 9), (0, 9), True),
+    ((0, 9), (0, 8), False),
+    ((7, 7), (7, 7), True),
+    (WHOLE, (0, MOST_WORD), True),
+    (WHOLE, (1, MOST_WORD), False),
+    (WHOLE, (0, MOST_WORD - 1), False),
+    (WHOLE, (0, MOST_SIGNED), False),
+    (WHOLE, (LEAST_SIGNED, MOST_SIGNED), True),
+    (WHOLE, (LEAST_SIGNED + 1, MOST_SIGNED), False),
+    (WHOLE, (LEAST_SIGNED, MOST_SIGNED - 1), False),
+    ((-5, 9), (-5, 9), True),
+    ((-5, 9), (-4, 9), False),
+    ((-5, 9), (-5, 8), False),
+    ((-5, 9), (-1, 9), False),
+    ((-5, 9), (0, 9), False),
+    ((-5, -2), (-5, -2), True),
+    ((1 << 31, MOST_WORD), (1 << 31, MOST_WORD), True),
+    ((1 << 31, MOST_WORD), (-(1 << 31), -1), True),
+    ((1 << 31, MOST_WORD), (-5, -1), False),
+]
+
+
+@pytest.mark.parametrize(("known", "stated", "follows"), RANGES)
+def test_a_range_is_believed_only_where_it_follows_with_its_sign(
+    known: tuple[int, int] | None, stated: tuple[int, int], follows: bool
+) -> None:
+    found = lane({SENT: bounded(*known)} if known else {})
+    assert judge()._holds(found, frozenset(), Cut(BASE, {}, {"event.request_sent_ns": stated})) is follows
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_every_range_of_a_cut_has_to_follow(signed: bool) -> None:
+    both = {"event.response_ns": (-9, 9) if signed else (0, 9), "event.request_sent_ns": (3, 4)}
+    known = {SENT: bounded(3, 4), var("event.response_ns"): bounded(-9, 9) if signed else bounded(0, 9)}
+    for bounds in (both, dict(reversed(both.items()))):
+        assert judge()._holds(lane(known), frozenset(), Cut(BASE, {}, bounds)) is True
+        for word in known:
+            less = {w: b for w, b in known.items() if w is not word}
+            assert judge()._holds(lane(less), frozenset(), Cut(BASE, {}, bounds)) is False
+
+
+def test_all_ranges_of_a_cut_are_known_behind_it() -> None:
+    cut = replace(CUT, bounds={NODE: (3, 7), "event.response_ns": (-5, 9)})
+    known = judge(None, cut)._start((0, None)).known
+    assert known.bounds[var(NODE)] == bounded(3, 7)
+    assert known.bounds[var("event.response_ns")] == bounded(-5, 9)
+    assert known.bounds[SENT] == bounded(0, MOST_WORD)
+
+
+def test_a_range_of_one_number_is_one() -> None:
+    assert judge(None, replace(CUT, bounds={NODE: (7, 7)})).cuts
+
+
+# --- places ---
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *((f"x{r}", ("x", r, 4)) for r in range(1, 32)),
+        ("frame-16:4", ("frame", -16, 4)),
+        ("frame+8:2", ("frame", 8, 2)),
+        ("flow+4:1", ("flow", 4, 1)),
+        ("flow-999999:4", ("flow", -999999, 4)),
+    ],
+)
+def test_a_place_is_read_as_it_is_written(text: str, found: tuple[str, int, int]) -> None:
+    assert place(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x01", "x40", "x100", " x1", "x1 ", "frame-16:8", "frame-16", "flow+4:3", "event+0:4", "flow+1000000:4", "X5"],
+)
+def test_what_is_no_place_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="no place"):
+        place(text)
+
+
+def test_memory_of_which_a_byte_is_not_known_is_not_known() -> None:
+    word = var("w")
+    parts = {k: extract(word, 8 * k + 7, 8 * k) for k in range(4)}
+    for missing in range(4):
+        some = {-4 + k: part for k, part in parts.items() if k != missing}
+        assert _location(lane(frame=some), "frame", -4, 4) is None
+        assert _location(lane(flow=some), "flow", -4, 4) is None
+    assert _location(lane(frame={-4 + k: part for k, part in parts.items()}), "frame", -4, 4) is word
+    assert _location(lane(flow=parts), "flow", 0, 4) is word
+    assert _location(lane(flow=parts), "flow", 2, 2) is extract(word, 31, 16)
+
+
+# --- at a cut ---
+
+
+def test_a_place_of_which_nothing_is_known_is_not_what_a_cut_says() -> None:
+    found = judge(None, CUT, replace(HALF, holds={**HALF.holds, "x7": "event.response_ns"}))
+    assert found.bound() == CYCLES
+    assert found.met == {0}
+
+
+def test_a_value_that_is_the_same_by_proof_only_is_what_a_cut_says() -> None:
+    twice = f"(xor (xor {NODE} event.response_ns) event.response_ns)"
+    for expression, met in ((twice, {0}), (twice.replace("response_ns)", "request_sent_ns)", 1), set())):
+        found = judge(None, replace(HALF, holds={**HALF.holds, "x6": "params.rate_max_q30", "x5": expression}))
+        assert found.bound() == CYCLES
+        assert found.met == met
+
+
+def test_constants_tell_cuts_at_one_address_apart_without_a_question() -> None:
+    """The number of a table's entry, say: who comes with another number is at another cut."""
+    code = with_code(less=encode("addi", 7, 0, imm=5), take=encode("addi", T0, T1))
+    right = Cut(AT["write"], {**KEPT, "x7": "5", "x5": "params.rate_max_q30", "x10": "pointer.flow"}, {})
+    other = replace(right, holds={**right.holds, "x7": "6"})
+    found = judge(code, other, right)
+    start = next(iter(found.paths((START, None))))
+    assert start.following == (1, None)
+    assert found.met == {1}
+    assert found.oracle.asked == 0
+
+
+def test_a_constant_that_is_one_by_proof_only_is_at_no_cut() -> None:
+    code = with_code(take=encode("xor", 7, T0, T0))
+    cut = Cut(AT["write"], {**KEPT, "x7": "0", "x10": "pointer.flow"}, {})
+    found = judge(code, cut)
+    with pytest.raises(Refused):
+        found.bound()
+    assert found.met == set()
+
+
+def test_a_cut_may_leave_out_a_context_that_nothing_has_written() -> None:
+    """Also one behind a cut that says it is as it was."""
+    found = judge(with_code(write=CODE["half"], half=encode("addi", 0, 0)), CUT, Cut(AT["half"], KEPT, {}))
+    with pytest.raises(Refused):
+        found.bound()
+    assert found.met == {0, 1}
+
+
+def test_a_cut_may_not_leave_out_a_context_that_was_written() -> None:
+    """Neither in the path that comes to it nor before the cut that the path comes from."""
+    square = Cut(AT["square"], {**KEPT, "x5": f"(srl {NODE} 1)"}, {})
+    found = judge(None, HALF, square)
+    assert found.bound() == CYCLES
+    assert found.met == {0}
+
+
+def test_only_places_of_the_context_name_its_bytes() -> None:
+    """Not registers with the same numbers."""
+    code = with_code(write=encode("sh", rs1=A0, rs2=T0, imm=2))
+    found = judge(code, Cut(AT["half"], {**KEPT, "x5": NODE}, {}))
+    with pytest.raises(Refused, match=r"leaves another value in flow\.rate_q30"):
+        found.bound()
+    assert found.met == set()
+
+
+# --- behind a cut ---
+
+
+def test_behind_a_cut_the_values_it_holds_are_free_and_the_registers_are_its_own() -> None:
+    found = judge(None, CUT)
+    start = found._start((0, None))
+    assert found._free(0) == {NODE}
+    assert found._free(START) == frozenset()
+    assert len(start.registers) == len(found._start((START, None)).registers) == 32
+    assert start.registers[0] is const(0)
+    assert start.registers[T0] is var(NODE)
+    assert {n for n, value in enumerate(start.registers) if value is None} == {
+        n for n in range(1, 32) if f"x{n}" not in CUT.holds
+    }
+    assert start.known.bounds[var(NODE)] == bounded(PROGRAM.nodes[LEAST].low, PROGRAM.nodes[LEAST].high)
+
+
+SPILLED = {
+    **{name: word for name, word in CODE.items() if name not in ("half", "square", "plus", "return")},
+    "spill": encode("sw", rs1=SP, rs2=T0, imm=-8),
+    "gone": encode("addi", T0, 0),
+    "back": encode("lw", T0, SP, imm=-8),
+    "half": CODE["half"],
+    "square": CODE["square"],
+    "plus": CODE["plus"],
+    "return": CODE["return"],
+}
+GONE = Cut(BASE + 4 * list(SPILLED).index("gone"), {**KEPT, **WRITTEN, "frame-8:4": NODE}, {})
+
+
+@pytest.mark.parametrize("cuts", [(), (GONE,)])
+def test_a_value_is_kept_in_the_frame_and_its_depth_is_counted(cuts: tuple[Cut, ...]) -> None:
+    found = judge(SPILLED, *cuts)
+    assert found.bound() == CYCLES + 2 + 1 + 2
+    assert found.met == set(range(len(cuts)))
+    assert found.deepest == 8
+
+
+def test_another_value_in_the_frame_is_not_what_a_cut_says() -> None:
+    found = judge(SPILLED, replace(GONE, holds={**GONE.holds, "frame-8:4": "flow.rate_q30"}))
+    assert found.bound() == CYCLES + 2 + 1 + 2
+    assert found.met == set()
+
+
+def test_a_result_of_which_nothing_is_known_is_refused() -> None:
+    end = Cut(AT["return"], {**KEPT, **WRITTEN}, {})
+    with pytest.raises(Refused, match="returns a value of which nothing is known"):
+        judge(None, end).bound()
+
+
+def test_the_program_is_read_with_what_the_lane_has_decided() -> None:
+    found = judge()
+    start = found._start((START, None))
+    difference, most = make("bvsub", var("event.response_ns"), SENT), var("params.rate_max_q30")
+    known = start.known.assume(make("bvult", difference, most))
+    assert found._meaning(replace(start, known=known), frozenset()).value(LEAST) is difference
+    assert found._meaning(None, frozenset()).value(LEAST).op == "ite"
+
+
+def test_an_access_before_a_cut_matters_where_it_holds_up_a_branch_not_taken() -> None:
+    """With a branch-target ALU and a slow memory, one that is taken waits anyhow."""
+    found = judge(None, profile="ibex-maxperf")
+    store, branch = found._code.instructions[AT["write"]], AT["less"]
+    assert found._matters(lane(pc=branch, before=store)) is None
+    found.model = replace(found.model, branch_taken=2, data_wait=1)
+    assert found._matters(lane(pc=branch, before=store)) is store
+
+
+# --- the program's inputs and the image ---
+
+
+def wide() -> Program:
+    """The sum of two fields needs 33 bits; the result is the sum's upper part."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    a = b.state_in("a", "uint32")
+    b.state_out("a", a)
+    b.state_in("unread", "int16")
+    b.state_out("unread", b.const(0))
+    both = b.add(Op.ADD, (a, b.event("response_ns")), name="both")
+    return b.finish(b.add(Op.SHR, (both,), 1))
+
+
+WIDE = wide()
+BOTH = next(n for n, node in enumerate(WIDE.nodes) if node.name == "both")
+
+
+def test_ranges_are_known_of_the_inputs_and_of_what_fits_a_word() -> None:
+    found = judge(program=WIDE)
+    inputs = {var("flow.a"), var("flow.unread"), var("event.response_ns")}
+    assert set(found._ranges(frozenset())) == inputs
+    result = var(f"node.{WIDE.result}")
+    free = found._ranges(frozenset((f"node.{BOTH}", f"node.{WIDE.result}")))
+    assert set(free) == {*inputs, result}
+    assert free[result] == bounded(0, MOST_WORD)
+
+
+def test_what_an_earlier_program_had_narrow_is_not_narrow_for_the_next() -> None:
+    """Not even where no node reads the field: code may."""
+    event, field = var("event.response_ns"), var("flow.unread")
+    NARROW[event] = NARROW[field] = (8, False)
+    made = Judge.__new__(Judge)
+    made.program, made._fields = WIDE, judge(program=WIDE)._fields
+    NARROW[event] = NARROW[field] = (8, False)
+    made._structure("event")
+    assert event not in NARROW
+    made._structure("flow")
+    assert NARROW[field] == (16, True)
+
+
+def test_constants_are_those_of_their_section() -> None:
+    one = {
+        **{name: word for name, word in CODE.items() if name not in ("plus", "return")},
+        "where": encode("lui", T1, imm=CONSTANTS_BASE + 0x800 & ~0xFFF),
+        "load": encode("lw", T1, T1, imm=(CONSTANTS_BASE & 0xFFF ^ 0x800) - 0x800),
+        "plus": encode("add", A0, A0, T1),
+        "return": CODE["return"],
+    }
+    assert judge(one, constants=bytes((1, 0, 0, 0))).bound() > CYCLES
+    with pytest.raises(Refused, match="returns another value"):
+        judge(one, constants=bytes((2, 0, 0, 0))).bound()
+    with pytest.raises(Refused, match="outside the constants"):
+        judge(one).bound()
