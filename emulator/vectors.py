@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from spec.documents import read_text
 from spec.ensemble import integer
 from spec.errors import InputError
+from spec.interfaces import FLOW_RATE
 from spec.program import Program
 from spec.signals import EVENT_NAMES, PARAM_NAMES
 
@@ -121,6 +122,10 @@ def check_layouts(layouts: Mapping[str, Layout], program: Program, where: str) -
     bytes of the structure: a wider field could hold what the program never meets, and index a table beyond its end.
     Event and parameters are the device's, so their places are given as well.
     """
+    if program.interface != FLOW_RATE:
+        raise InputError(
+            f"{where}: the decision program has the interface {program.interface.name}, not a flow's; {AGAIN}"
+        )
     given = {"event": EVENT_NAMES, "params": PARAM_NAMES}
     for struct in STRUCTS:
         storage = {s.name: s.storage for s in program.state}

@@ -89,6 +89,11 @@ class Signal:
     def range(self) -> tuple[int, int]:
         return STORAGE_RANGE[self.storage]
 
+    @property
+    def plausible_range(self) -> tuple[int, int]:
+        """What was declared of it, where values between two are declared; else its storage's."""
+        return (self.plausible.low, self.plausible.high) if isinstance(self.plausible, Uniform) else self.range
+
 
 @dataclass(frozen=True)
 class Knob:

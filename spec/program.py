@@ -129,7 +129,10 @@ class Program:
                 Ensemble.from_json(data["ensemble"]), from_json(data["interface"]), network=network
             )
             builder.tables = [tuple(integer(v) for v in table) for table in data["tables"]]
-            builder.state = [StateField(s["name"], s["storage"], integer(s["node"]), s["note"]) for s in data["state"]]
+            builder.state = [
+                StateField(text(s["name"]), text(s["storage"]), integer(s["node"]), text(s["note"]))
+                for s in data["state"]
+            ]
             for i, n in enumerate(data["nodes"]):
                 args = tuple(integer(a) for a in n["args"])
                 node = builder.add(Op[n["op"].upper()], args, integer(n["imm"]), n["name"], n["note"])
@@ -163,6 +166,13 @@ class Program:
             "tree_thresholds": [[s.threshold for s in t.splits] for t in trees],
             "tree_leaves": [list(t.leaves) for t in trees],
         }
+
+
+def text(value: Any) -> str:
+    """The JSON value if it is a string, else ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a string")
+    return value
 
 
 @dataclass

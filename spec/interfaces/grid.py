@@ -4,14 +4,17 @@ CatBoost, XGBoost, LightGBM, scikit-learn. A feature is an integer k that stands
 range that its grid was declared for, a decision is defined but not the model's.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from spec.ensemble import integer
 from spec.errors import InputError
-from spec.interface import Interface, Knob, Signal, Uniform
+from spec.interface import STORAGE_RANGE, Interface, Knob, Signal, Uniform
 
 NAME = "grid"
+IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
+PLAIN = re.compile(r"(?:(?!\*/|/\*)[ -~]){0,200}")
 
 
 def grid(event: Sequence[Signal], knobs: Sequence[Knob]) -> Interface:
@@ -24,7 +27,13 @@ def to_json(interface: Interface) -> dict[str, Any]:
     return {
         "name": interface.name,
         "event": [
-            {"name": s.name, "unit": s.unit, "meaning": s.meaning, "storage": s.storage, "range": list(_declared(s))}
+            {
+                "name": s.name,
+                "unit": s.unit,
+                "meaning": s.meaning,
+                "storage": s.storage,
+                "range": list(s.plausible_range),
+            }
             for s in interface.event
         ],
         "knobs": [
@@ -43,15 +52,27 @@ def from_json(data: dict[str, Any]) -> Interface:
         knobs = [Knob(k["name"], k["unit"], k["meaning"], *_two(k["range"]), k["storage"]) for k in data["knobs"]]
         if data["name"] != NAME:
             raise ValueError(f"its name is {data['name']!r}")
+        _check(event, knobs)
         return grid(event, knobs)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"the interface of the decision program is not readable: {error!r}; emit it again") from None
 
 
+def _check(event: Sequence[Signal], knobs: Sequence[Knob]) -> None:
+    """ValueError for what no C could hold: names, storage, ranges."""
+    for group in (event, knobs):
+        names = [each.name for each in group]
+        if not names or len(set(names)) != len(names) or not all(IDENTIFIER.fullmatch(name) for name in names):
+            raise ValueError(f"the names {names} are none in C, or one stands twice")
+        for each in group:
+            low, high = each.plausible_range if isinstance(each, Signal) else (each.low, each.high)
+            least, most = STORAGE_RANGE[each.storage]
+            if not least <= low <= high <= most:
+                raise ValueError(f"{each.name} has the range {low}..{high}, which {each.storage} does not hold")
+            if not all(PLAIN.fullmatch(text) for text in (each.unit, each.meaning)):
+                raise ValueError(f"{each.name} has a unit or a meaning that cannot stand in a comment")
+
+
 def _two(values: Any) -> tuple[int, int]:
     low, high = values
     return integer(low), integer(high)
-
-
-def _declared(signal: Signal) -> tuple[int, int]:
-    return (signal.plausible.low, signal.plausible.high) if isinstance(signal.plausible, Uniform) else signal.range

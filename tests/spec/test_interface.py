@@ -43,6 +43,34 @@ def test_a_file_says_which_interface_it_means(interface):
     assert from_json(json.loads(json.dumps(to_json(interface)))) == interface
 
 
+@pytest.mark.parametrize(
+    ("group", "change"),
+    [
+        ("event", {"name": "a; int x[99]"}),
+        ("event", {"name": ["x"]}),
+        ("event", {"storage": "nonsense"}),
+        ("event", {"range": [-5, 2**70]}),
+        ("event", {"range": [9, -5]}),
+        ("event", {"unit": "*/ x /*"}),
+        ("knobs", {"range": [0, 2**31]}),
+        ("knobs", {"storage": "uint16", "range": [-1, 3]}),
+        ("knobs", {"meaning": "two\nlines"}),
+    ],
+)
+def test_a_grid_that_no_c_could_hold_is_refused(group, change):
+    data = to_json(MODEL)
+    data[group][0] |= change
+    with pytest.raises(InputError, match="is not readable"):
+        from_json(data)
+
+
+@pytest.mark.parametrize("group", ["event", "knobs"])
+def test_a_grid_has_signals_and_knobs_each_once(group):
+    for entries in ([], to_json(MODEL)[group] * 2):
+        with pytest.raises(InputError, match="none in C, or one stands twice"):
+            from_json(to_json(MODEL) | {group: entries})
+
+
 @pytest.mark.parametrize("data", [{"name": "grid"}, {"name": "net", "event": [], "knobs": []}, {"event": 3}])
 def test_a_grid_that_is_none_is_refused(data):
     with pytest.raises(InputError, match="is not readable"):

@@ -123,6 +123,8 @@ def tampered(**changes):
         (lambda d: d["nodes"][1].update(imm=2.0), "2.0 is not an integer"),
         (lambda d: d["nodes"][1].update(imm=2**70), "64 bits cannot hold"),
         (lambda d: d["state"][0].update(node=7), "nothing is written back"),
+        (lambda d: d["state"][0].update(name=["rate_q30"]), "is not a string"),
+        (lambda d: d["state"][0].update(note={}), "is not a string"),
         (lambda d: d["state"][0].update(storage="uint64"), "state|rate_q30 is not defined"),
         (lambda d: d["nodes"].insert(1, dict(d["nodes"][1])), "stands twice or out of order"),
         (lambda d: d["nodes"][1].update(id=5), "stands twice or out of order"),

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from folder_by_hand import ENGINE, forged, write_folder
 
 from codegen.layout import manifest_layouts
+from emulator.vectors import check_layouts, read_layouts
 from rlcc.commands.verify import command
 from spec.ensemble import Ensemble, Split, Tree
 from spec.errors import InputError
+from spec.interface import Interface, Knob, Signal, Uniform
+from spec.interfaces.grid import grid
 from spec.program import Op, Program, ProgramBuilder
+from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.certificate import Built, build, content_hash, sealed
 from verify.certify import on_core
+from verify.check.layout import fields_of
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prove import prove
@@ -47,6 +53,49 @@ def kept(b: ProgramBuilder, result: int) -> Program:
 def differ(built: Built, at: dict[str, int]) -> bool:
     """Whether the core and the program disagree on an input."""
     return not on_core(built, at).equal
+
+
+def other_interface(storage: str, first: str, second: str) -> Interface:
+    """A grid whose signals are called as a flow's are, and are something else: another type, another order."""
+    names = [first, second, *(n for n in EVENT_NAMES if n not in (first, second))]
+    signals = [Signal(n, "", "", Uniform(0, 9), storage if n == "cnp_count" else "uint32") for n in names]
+    return grid(signals, [Knob("rate_q20", "", "", 0, MOST)])
+
+
+@pytest.mark.parametrize(
+    ("storage", "first", "second"),
+    [
+        ("uint16", *EVENT_NAMES[:2]),
+        ("uint32", "response_ns", "request_sent_ns"),
+    ],
+    ids=["another type", "another order"],
+)
+def test_a_program_of_another_interface_is_refused(storage: str, first: str, second: str) -> None:
+    """Ranges and order of the signals are the interface's, layout and numbering those of a flow's."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16), other_interface(storage, first, second))
+    result = b.event("cnp_count" if storage == "uint16" else "response_ns")
+    program = kept(b, b.add(Op.ADD, (b.add(Op.SHR, (result,), 12), b.const(1))) if storage == "uint16" else result)
+    layouts = {"flow": {"size": 4, "fields": [{"name": "kept", "ctype": "uint32_t", "offset": 0}]}} | {
+        name: {
+            "size": 4 * len(fields),
+            "fields": [{"name": f, "ctype": "uint32_t", "offset": 4 * n} for n, f in enumerate(fields)],
+        }
+        for name, fields in (("event", EVENT_NAMES), ("params", PARAM_NAMES))
+    }
+    read = read_layouts({"layout": layouts}, "the manifest")
+    with pytest.raises(InputError, match="has the interface grid, not a flow's"):
+        check_layouts(read, program, "the manifest")
+    with pytest.raises(Refused, match="has the interface grid, which this checker does not know"):
+        fields_of(program, read)
+
+
+def test_the_checker_refuses_a_result_beyond_a_word_by_itself() -> None:
+    """The builder refuses it first; the checker does not rely on that."""
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    more = b.add(Op.ADD, (b.event("response_ns"), b.event("sent_bytes")))
+    program = replace(kept(b, b.const(0)), results=(more,))
+    with pytest.raises(Refused, match=r"returns 0\.\.8589934590, which no register of the call holds"):
+        fields_of(program, {})
 
 
 def test_the_prover_says_what_it_cannot_follow(tmp_path: Path) -> None:

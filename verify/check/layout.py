@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from emulator.vectors import Layout
+from spec.interfaces import FLOW_RATE
 from spec.program import Program
 from spec.signals import EVENT_NAMES, PARAM_NAMES
+from verify.check.meaning import fits
 from verify.check.refused import Refused
 
 Field = tuple[str, int, int]
@@ -19,7 +21,15 @@ TYPES = {"uint32": "<u4", "int32": "<i4", "uint16": "<u2", "int16": "<i2", "int8
 
 
 def fields_of(program: Program, layouts: Mapping[str, Layout]) -> dict[str, list[Field]]:
-    """The fields of flow, event and params, the flow context's in the program's order; Refused where one is another."""
+    """The fields of flow, event and params, the flow context's in the program's order; Refused where one is another, or
+    where the program is of another kind of decision: signals are numbered by the flow's."""
+    asked, known = program.interface, FLOW_RATE
+    if (asked.event, asked.params, len(asked.knobs)) != (known.event, known.params, len(known.knobs)):
+        raise Refused(f"the program has the interface {program.interface.name}, which this checker does not know")
+    (result,) = program.results
+    node = program.nodes[result]
+    if not fits(node.low, node.high):
+        raise Refused(f"the program returns {node.low}..{node.high}, which no register of the call holds")
     words = (("event", EVENT_NAMES), ("params", PARAM_NAMES))
     expected = {name: [(signal, "uint32") for signal in signals] for name, signals in words}
     expected["flow"] = [(s.name, s.storage) for s in program.state]
