@@ -199,17 +199,21 @@ def same_eyes(student: Student, policy: Policy) -> Check:
 
 def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
     """The student's action beside the range of its teacher's around a state, in the state where it is furthest out. NaN
-    does not pass."""
+    does not pass, and no student with more intervals than were looked into: one of them could hide anything."""
     low, high = outside.teacher
-    passed = outside.distance <= allowed.limit
+    passed = outside.distance <= allowed.limit and not outside.missed
     place = f"student {outside.action:+.4f}, teacher {low:+.4f} to {high:+.4f} around {outside.state}"
+    unseen = (
+        f"{outside.missed} intervals of signals were not looked into: more thresholds than can be judged; distil with "
+        "fewer trees or borders"
+    )
     return Check(
         group="teacher",
         name="action outside the teacher's around a state, greatest",
         value=f"{outside.distance:.5f} in {outside.visited:,} of {outside.cells:,} cells",
         limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
         passed=passed,
-        detail="" if passed else place,
+        detail="" if passed else unseen if outside.missed else place,
         file=STUDENT_NAME,
     )
 

@@ -53,6 +53,7 @@ class Outside:
     compared: int
     cells: int
     visited: int
+    missed: int
     closed: bool
 
     def to_json(self) -> dict[str, Any]:
@@ -68,6 +69,9 @@ def furthest(student: Student, teacher: Teacher, options: Neighbourhood) -> Outs
     direct = actions - teacher_actions(teacher, observation, rows, options.warm_up)
     order = np.argsort(-np.abs(direct), kind="stable")
     distance, at, compared = -1.0, int(order[0]), 0
+    unknown = np.flatnonzero(~np.isfinite(direct))
+    if len(unknown):  # a teacher that says nothing there is no reason to pass
+        return _told(found, observation, teacher, options, int(unknown[0]), float("nan"), float("nan"), compared)
     for i in range(0, len(order), BATCH):
         batch = order[i : i + BATCH]
         batch = batch[np.abs(direct[batch]) > distance]
@@ -77,6 +81,9 @@ def furthest(student: Student, teacher: Teacher, options: Neighbourhood) -> Outs
         above = direct[batch] > 0
         end = extreme(teacher, observation, rows[batch], np.where(above, 1, -1), options)
         off = np.maximum(np.where(above, actions[batch] - end, end - actions[batch]), 0.0)
+        if not np.isfinite(off).all():
+            worst = int(batch[np.flatnonzero(~np.isfinite(off))[0]])
+            return _told(found, observation, teacher, options, worst, float("nan"), float("nan"), compared)
         if off.max() > distance:
             distance, at = float(off.max()), int(batch[off.argmax()])
     return _told(found, observation, teacher, options, at, distance, float(np.abs(direct).max()), compared)
@@ -159,5 +166,6 @@ def _told(
         compared=compared,
         cells=found.cells,
         visited=found.visited,
+        missed=found.missed,
         closed=found.closed,
     )

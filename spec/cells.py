@@ -40,12 +40,14 @@ NEWEST = 4_096
 class States:
     """States by cells: representatives and corners. ``rows`` [N, window * features]; ``actions`` [N] the student's
     there, multiplier - 1. ``cells``: of the forest, how many there are, ``visited``: hold one of the states;
-    ``closed``: all histories were followed, so what was not visited cannot be."""
+    ``closed``: all histories were followed and looked behind, so what was not visited cannot be. ``missed``: intervals
+    of a signal, now or past, in which no state lies though the network can send such values."""
 
     rows: Integers
     actions: NDArray[np.float64]
     cells: int
     visited: int
+    missed: int
     closed: bool
 
 
@@ -59,6 +61,7 @@ def states(student: Student, seed: int) -> States:
     corners = max(1, 2 ** len(grid.kept))
     each = len(newest) * (corners if len(chosen) * len(newest) * corners <= STATES else 1)
     if len(chosen) * each > STATES:
+        closed = False
         chosen = chosen[_spread(grid.places(chosen), max(STATES // each, 64), random)]
     rows = _cornered(chosen, grid, corners if each > len(newest) else None, random)
     rows = np.repeat(rows, len(newest), axis=0)
@@ -70,8 +73,19 @@ def states(student: Student, seed: int) -> States:
         act(student, rows) / 2**ACTION_BITS,
         int(np.prod([len(t) + 1 for t in grid.thresholds], dtype=np.float64)),
         len(np.unique(_digest(keys))),
+        _missed(keys, grid),
         closed,
     )
+
+
+def _missed(keys: Integers, grid: "_Grid") -> int:
+    """Intervals between the forest's thresholds of a signal's column that can be reached and hold no state."""
+    missed = 0
+    for column in (*grid.signals, *grid.kept):
+        own = grid.thresholds[column]
+        low, high = np.searchsorted(own, [grid.low[column][0], grid.high[column][-1]], side="left")
+        missed += int(high - low + 1) - len(np.unique(keys[:, column]))
+    return missed
 
 
 def act(student: Student, rows: Integers) -> Integers:

@@ -53,7 +53,7 @@ METRICS = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
 PATH = WorstPath(input="witness", cycles=130, lines=[CostlyLine(function="f", line=42, text="x", cycles=9)])
 PROOF = Check(group="proof", name="certificate", value="holds", limit="it", passed=True)
 EYES = Check(group="teacher", name="both see the same", value="they do", limit="the same", passed=True)
-OUTSIDE = Outside(0.1, 0.2, (-0.1, 0.1), "a state", 0.1, 100, 10, 4, 4, True)
+OUTSIDE = Outside(0.1, 0.2, (-0.1, 0.1), "a state", 0.1, 100, 10, 4, 4, 0, True)
 LATENCY_PS = round(120 * 1_000_000 / 330)
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,8 +151,27 @@ def test_a_neighbourhood_is_as_wide_as_it_says(student: Student) -> None:
     assert high[0].tolist() == pytest.approx([3000 + step, 12_001.2, -500 + step, 1.2])
 
 
+@pytest.mark.parametrize("where", [-np.inf, 1e6])
+def test_a_teacher_that_says_nothing_there_passes_nobody(
+    where: float, student: Student, teacher: Teacher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*given: Any) -> Any:
+        return np.where(given[2][:, 1] > where, np.nan, teacher_actions(*given))
+
+    monkeypatch.setattr("rlcc.neighbourhood.teacher_actions", silent)
+    assert not checks.neighbourhood(furthest(student, teacher, DEFAULT), DEFAULT).passed
+
+
+def test_intervals_that_were_not_looked_into_do_not_pass() -> None:
+    outside = Outside(0.1, 0.2, (-0.16, -0.1), "a state", 0.36, 9, 2, 10, 8, 3, False)
+    check = checks.neighbourhood(outside, DEFAULT)
+    assert not check.passed
+    assert check.detail.startswith("3 intervals of signals were not looked into")
+    assert checks.neighbourhood(replace(outside, missed=0), DEFAULT).passed
+
+
 def test_the_failure_names_state_action_and_range() -> None:
-    outside = Outside(0.3, 0.2, (-0.16, -0.1), "congestion_q20 = 5 (delta 0.0618)", 0.36, 9, 2, 10, 8, False)
+    outside = Outside(0.3, 0.2, (-0.16, -0.1), "congestion_q20 = 5 (delta 0.0618)", 0.36, 9, 2, 10, 8, 0, False)
     check = checks.neighbourhood(outside, DEFAULT)
     assert check.value == "0.30000 in 8 of 10 cells"
     assert check.detail == ("student +0.2000, teacher -0.1600 to -0.1000 around congestion_q20 = 5 (delta 0.0618)")

@@ -153,3 +153,27 @@ def test_signals_stay_in_their_range() -> None:
     assert rows[:, 0].max() < 2**20
     assert rows[:, 1].max() == 256
     assert rows[:, 2].min() == -1024
+
+
+def hidden(dummies: int) -> Student:
+    """A tree for a narrow interval of the past, among trees that do nothing but cut both signals into intervals."""
+    random = np.random.default_rng(5)
+    cuts = [([(1, int(a)), (3, int(b))], [0, 0, 0, 0]) for a, b in random.integers(1, MOST - 1, (dummies, 2))]
+    return student([([(3, 7_000_000), (3, 7_000_040)], [0, 9000, 0, 0]), ([(1, 4000), (0, 100)], range(4)), *cuts])
+
+
+def test_intervals_that_are_not_looked_into_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thresholds that do nothing would otherwise crowd out the one interval that does."""
+    assert states(hidden(3), 1).missed == 0
+    monkeypatch.setattr("spec.cells.STATES", 20_000)
+    found = states(hidden(120), 1)
+    past = found.rows[:, 3]
+    assert not ((past > 7_000_000) & (past <= 7_000_040)).any() or found.missed > 0
+    assert found.missed > 0
+    assert not found.closed
+
+
+@settings(max_examples=10)
+@given(made=drawn())
+def test_no_interval_of_a_small_student_is_missed(made: Student) -> None:
+    assert states(made, 1).missed == 0
