@@ -11,6 +11,7 @@ from typing import Any
 
 from distill.options import Tolerance
 from netsim.comparison import difference
+from spec.errors import InputError
 
 Metrics = Mapping[str, float]
 Place = tuple[str, int]
@@ -68,11 +69,19 @@ def _furthest(scenario: str, metrics: Metrics, reference: Metrics) -> Distance:
     return Distance(scenario, metric, getattr(apart, metric), times[metric])
 
 
+def check_measurable(reference: Mapping[Place, Metrics]) -> None:
+    """InputError where nothing arrives in the window of any network: every student would be as close as any other."""
+    if all(isnan(metrics["latency_mean_us"]) for metrics in reference.values()):
+        raise InputError(
+            "no packet arrives in distill.compare_window, so no student can be chosen by it; make it longer"
+        )
+
+
 def choose(rounds: Sequence[Round], noise: Distance) -> int:
     """The round to keep: of those that are no further off than the closest and the noise, the one with the least action
     error; of equals the earliest."""
     closest = min(each.distance.of_tolerance for each in rounds)
-    level = [n for n, each in enumerate(rounds) if each.distance.of_tolerance <= closest + noise.of_tolerance]
+    level = [n for n, each in enumerate(rounds) if each.distance.of_tolerance <= closest + _floor(noise)]
     return min(level, key=lambda n: rounds[n].rmse)
 
 
@@ -81,4 +90,9 @@ def pays(rounds: Sequence[Round], noise: Distance, patience: int) -> bool:
     if len(rounds) <= patience:
         return True
     before, late = ([each.distance.of_tolerance for each in part] for part in (rounds[:-patience], rounds[-patience:]))
-    return min(late) < min(before) - noise.of_tolerance
+    return min(late) < min(before) - _floor(noise)
+
+
+def _floor(noise: Distance) -> float:
+    """What is not told apart; where the teacher beside itself cannot be measured, that says nothing of students."""
+    return noise.of_tolerance if isfinite(noise.of_tolerance) else 0.0

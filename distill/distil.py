@@ -17,7 +17,7 @@ from catboost import CatBoostRegressor
 
 from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
-from distill.closeness import Distance, Round, choose, distance, pays
+from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
@@ -68,6 +68,7 @@ def distil(
         seeds = _seeds(network, number)
         driven, beside = side_by_side(policy, original, networks, seeds)
         if noise is None:
+            check_measurable(beside.metrics)
             noise = distance(later_self(original, networks, seeds).metrics, beside.metrics)
         new = label(driven.runs, teacher, observation, rows=options.rows, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself

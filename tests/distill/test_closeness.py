@@ -5,8 +5,9 @@ from math import inf, nan
 
 import pytest
 
-from distill.closeness import Distance, Round, choose, distance, pays
+from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
 from distill.options import Tolerance
+from spec.errors import InputError
 
 TEACHER = {"goodput": 0.9, "latency_mean_us": 10.0, "jain": 0.98, "loss": 0.0}
 A, B, C = ("many-to-one:2", 1), ("many-to-one:8", 1), ("many-to-one:8", 2)
@@ -15,6 +16,20 @@ SAME = {A: TEACHER, B: TEACHER, C: TEACHER}
 
 def off(place: tuple[str, int], **changes: float) -> dict[tuple[str, int], dict[str, float]]:
     return SAME | {place: TEACHER | changes}
+
+
+def test_a_network_in_which_nothing_arrives_says_nothing() -> None:
+    silent = {"goodput": 0.0, "latency_mean_us": nan, "jain": nan, "loss": 0.0}
+    check_measurable(SAME | {A: silent})
+    with pytest.raises(InputError, match=r"no packet arrives in distill\.compare_window"):
+        check_measurable({A: silent, B: silent})
+
+
+def test_noise_that_cannot_be_measured_excuses_nobody() -> None:
+    far, endless = Distance("s", "latency", 9.0, 500.0), Distance("s", "latency", nan, inf)
+    rounds = [Round(1, 0.0, 0.02, Distance("s", "latency", 0.0, 0.1)), Round(1, 0.0, 0.01, far)]
+    assert choose(rounds, endless) == 0
+    assert pays([rounds[1], rounds[0]], endless, 1)
 
 
 def test_a_network_is_not_off_itself() -> None:
