@@ -34,7 +34,7 @@ class Firmware:
     vectors: Vectors
     sources: Sources
     """The emitted C with its header, checked: what a compiler gets."""
-    loops: bool = False
+    loops: bool
     """The C of a network has loops, of constant length."""
 
     @property

@@ -16,8 +16,8 @@ from spec.documents import read_bytes
 from spec.errors import InputError
 from spec.manifest import sha256
 
-PLAIN = re.compile(rb"[\t\n -~]*")
-"""Printable ASCII, tabs and newlines: what ends a line for one reader ends it for all."""
+ODD = re.compile(rb"[^\t\n -~]")
+"""All but printable ASCII, tabs and newlines: what ends a line for one reader ends it for all."""
 SPLICE = re.compile(r"(?<=[ \t])\\\n(?=[ \t])")
 """A line that goes on, between blanks: it joins no two words, and begins or ends no comment."""
 HIDDEN = re.compile(r"\?\?|\\[ \t]*\n")
@@ -87,12 +87,10 @@ def read_sources(folder: Path, main: str, files: Mapping[str, str]) -> Sources:
 
 def checked(content: bytes, where: str) -> list[str]:
     """The files that a C file includes; InputError where it has what emitted C never has."""
-    plain = PLAIN.match(content)
-    if plain is None or plain.end() != len(content):
-        odd = content[plain.end() if plain else 0]
-        raise InputError(f"{where} has the byte {odd:#04x}, which rlcc never emits; emit the firmware again")
+    if odd := ODD.search(content):
+        raise InputError(f"{where} has the byte 0x{odd[0].hex()}, which rlcc never emits; emit the firmware again")
     text = SPLICE.sub("  ", content.decode("ascii"))
-    strange = [found[0] for found in HIDDEN.finditer(text)][:1]
+    strange = [found[0] for found in HIDDEN.finditer(text)]
     code, at = [], 0
     while at < len(text) and not strange:
         part = PART.match(text, at)

@@ -45,7 +45,9 @@ def program(trees: bool = True) -> Program:
 
 
 def test_the_function_is_called_with_flow_event_and_params_and_writes_the_flow(firmware_folder: Maker) -> None:
-    found = argument_blocks(read_firmware(firmware_folder()).layouts)
+    read = read_firmware(firmware_folder())
+    assert read.context_bytes == 8
+    found = argument_blocks(read.layouts)
     assert found == [Block("flow", 8, True), Block("event", 8, False), Block("params", 4, False)]
 
 

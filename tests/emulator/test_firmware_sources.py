@@ -124,6 +124,7 @@ def firmware(firmware_folder: Callable[..., Path]) -> Firmware:
 def test_what_is_emitted_is_read(line: str, firmware_folder: Callable[..., Path], policy_source: str) -> None:
     firmware = read_firmware(firmware_folder(policy=f"{policy_source}{line}\n"))
     assert set(firmware.sources.texts) == {"rlcc_policy.c", "rlcc_policy.h"}
+    assert firmware.sources.text == f"{policy_source}{line}\n"
 
 
 @pytest.mark.parametrize("line", GUILTY)
@@ -141,7 +142,7 @@ def test_what_reaches_out_of_the_folder_is_refused(
 
 # A rule taken out of emulator/sources.py -> the text, what takes its place, and what then passes.
 MUTANTS = {
-    "any byte": (r'rb"[\t\n -~]*"', 'rb"(?s:.*)"', "/* \r */"),
+    "any byte": (r'rb"[^\t\n -~]"', 'rb"(?!)"', "/* \r */"),
     "lines go on anywhere": (r'(r"(?<=[ \t])\\\n(?=[ \t])")', r'(r"\\\n")', "a\\\nsm();"),
     "lines go on in comments": (r"\?\?|\\[ \t]*\n", r"\?\?", "/* *\\\n/ asm(); /* */"),
     "lines go on behind blanks": (r"\\[ \t]*\n", r"\\\n", "/* *\\ \n/ asm(); /* */"),
@@ -185,6 +186,22 @@ def accepted(check: Callable[[bytes, str], list[str]], text: str) -> bool:
     except InputError:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("int a;\rint b;\f", r"the byte 0x0d"),
+        ("\rint a;\f", r"the byte 0x0d"),
+        ("int a;\n\f", r"the byte 0x0c"),
+        ("a\\\nsm(); ??/ asm();", r"'\\\\'"),
+        ("asm(); __b; #x", r"'asm'"),
+        ("??/ asm();", r"'\?\?'"),
+    ],
+)
+def test_the_first_of_what_is_never_emitted_is_named(text: str, named: str) -> None:
+    with pytest.raises(InputError, match=rf"x\.c has {named}, which rlcc never emits"):
+        checked(text.encode(), "x.c")
 
 
 def test_the_smuggled_assembly_is_assembly_for_a_compiler(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def evaluate(text: str, meaning: Meaning) -> Term:
             continue
         if token == ")":
             op, operands = open_.pop()
-            if not open_ or len(operands) < 2 or (op not in ("+", "product") and len(operands) != 2):
+            if len(operands) < 2 or (op not in ("+", "product") and len(operands) != 2):
                 raise _unreadable(text)
             word = _apply(op, operands, meaning, text)
         else:

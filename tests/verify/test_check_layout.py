@@ -1,0 +1,130 @@
+"""The checker's tie between layout and program: the fields it takes, and each kind of misfit it refuses."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.vectors import Layout
+from spec.ensemble import Ensemble
+from spec.program import Program, ProgramBuilder, StateField
+from spec.signals import EVENT_NAMES, PARAM_NAMES
+from verify.check.layout import Field, fields_of
+from verify.check.refused import Refused
+
+STATE = {"a": "int32", "b": "int16", "c": "uint16", "d": "int8", "e": "uint32"}
+SPELT = {"a": "<i4", "b": "<i2", "c": "<u2", "d": "|i1", "e": "<u4"}
+OFFSETS = {"a": 4, "b": 0, "c": 2, "d": 12, "e": 8}
+"""Not in the program's order, and without a gap but behind the last."""
+SIZE = 13
+
+
+def program() -> Program:
+    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    for name, storage in STATE.items():
+        b.state_out(name, b.state_in(name, storage))
+    return b.finish(0)
+
+
+def words(name: str, fields: tuple[str, ...], **other: str) -> Layout:
+    return Layout(name, np.dtype([(f, other.get(f, "<u4")) for f in fields]))
+
+
+def flow(types: dict[str, str] = SPELT, offsets: dict[str, int] = OFFSETS, size: int = SIZE) -> Layout:
+    """A context as it is said to be; NumPy itself would refuse some of them."""
+
+    class Said:
+        itemsize = size
+        fields = {name: (np.dtype(kind), offsets[name]) for name, kind in types.items()}  # noqa: RUF012
+
+    return Layout("flow", Said())  # type: ignore[arg-type]
+
+
+def tied(**layouts: Layout) -> dict[str, list[Field]]:
+    right = {"flow": flow(), "event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
+    return fields_of(program(), {**right, **layouts})
+
+
+def test_the_fields_are_given_in_the_programs_order_with_their_places() -> None:
+    found = tied()
+    assert found["flow"] == [("a", 4, 4), ("b", 0, 2), ("c", 2, 2), ("d", 12, 1), ("e", 8, 4)]
+    assert found["event"] == [(name, 4 * n, 4) for n, name in enumerate(EVENT_NAMES)]
+    assert found["params"] == [(name, 4 * n, 4) for n, name in enumerate(PARAM_NAMES)]
+
+
+KINDS = ("<u4", "<i4", "<u2", "<i2", "|i1", "|u1", "<i8", "<u8", ">i2", ">u4", "<f4", "<f2")
+
+
+@pytest.mark.parametrize("field", list(STATE))
+def test_a_field_is_of_no_type_but_the_programs(field: str) -> None:
+    for kind in KINDS:
+        if kind != SPELT[field]:
+            with pytest.raises(Refused, match=f"flow.{field} is .* in the layout, {STATE[field]} in the program"):
+                tied(flow=flow({**SPELT, field: kind}, size=64))
+
+
+@pytest.mark.parametrize(("name", "fields"), [("event", EVENT_NAMES), ("params", PARAM_NAMES)])
+def test_event_and_params_are_words_without_sign(name: str, fields: tuple[str, ...]) -> None:
+    for field in fields:
+        for kind in ("<i4", "<u2", "|i1", ">u4"):
+            with pytest.raises(Refused, match=f"{name}.{field} is .* in the layout, uint32 in the program"):
+                tied(**{name: words(name, fields, **{field: kind})})
+
+
+@pytest.mark.parametrize(("name", "fields"), [("event", EVENT_NAMES), ("params", PARAM_NAMES), ("flow", tuple(STATE))])
+def test_a_structure_has_all_the_programs_fields_and_no_other(name: str, fields: tuple[str, ...]) -> None:
+    for wrong in (fields[1:], fields[:-1], (*fields, "more"), ("other", *fields[1:])):
+        with pytest.raises(Refused, match=f"the layout's structure {name} has other fields than the program"):
+            tied(**{name: words(name, wrong)})
+
+
+def test_a_structure_without_fields_has_other_fields() -> None:
+    class Plain:
+        itemsize, fields = 4, None
+
+    with pytest.raises(Refused, match="structure event has other fields"):
+        tied(event=Layout("event", Plain()))  # type: ignore[arg-type]
+
+
+def test_a_name_that_stands_twice_in_the_program_is_refused() -> None:
+    stored = replace(program(), state=(StateField("a", "int32", 0), StateField("a", "int32", 1)))
+    layouts = {"event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
+    with pytest.raises(Refused, match="structure flow has other fields"):
+        fields_of(stored, {**layouts, "flow": flow({"a": "<i4"})})
+
+
+def test_a_storage_type_that_the_checker_does_not_know_is_refused() -> None:
+    stored = replace(program(), state=(StateField("a", "uint8", 0),))
+    layouts = {"event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
+    with pytest.raises(Refused, match="uint8 in the program"):
+        fields_of(stored, {**layouts, "flow": flow({"a": "|u1"})})
+
+
+PLACES: dict[str, dict[str, Any]] = {
+    "before the structure": {"b": -2},
+    "over the field before it": {"c": 0},
+    "inside the field before it": {"d": 11},
+    "over a wider one": {"d": 4},
+    "a halfword at an odd byte": {"c": 15},
+    "a word at an odd byte": {"e": 17},
+    "a word at a halfword": {"e": 18},
+    "a byte behind the end": {"d": 24},
+    "a word over the end": {"e": 24 - 3},
+    "a word behind the end": {"e": 24},
+}
+
+
+@pytest.mark.parametrize("what", PLACES)
+def test_a_field_at_a_place_that_it_cannot_have_is_refused(what: str) -> None:
+    with pytest.raises(Refused, match="overlaps another field, is misaligned, or is outside the structure"):
+        tied(flow=flow(offsets={**OFFSETS, **PLACES[what]}, size=24))
+
+
+def test_a_field_may_end_with_the_structure_and_not_a_byte_later() -> None:
+    assert tied(flow=flow(offsets={**OFFSETS, "e": 16}, size=20))["flow"][4] == ("e", 16, 4)
+    for size in (19, 18, 16):
+        with pytest.raises(Refused, match=r"flow\.e overlaps another field"):
+            tied(flow=flow(offsets={**OFFSETS, "e": 16}, size=size))
+    with pytest.raises(Refused, match=r"flow\.d overlaps another field"):
+        tied(flow=flow(size=SIZE - 1))

@@ -1,0 +1,154 @@
+"""What the checker asks a solver: what is impossible is found so, and nothing else is."""
+
+import pytest
+
+from verify.check import solver
+from verify.check.solver import SOLVERS, Undecided, impossible
+from verify.check.terms import BOOL, FALSE, TRUE, Term, const, ite, make, negate, var
+
+FULL = (1 << 32) - 1
+X, Y, Z, W = (var(f"solver.{name}") for name in "xyzw")
+BOTH = pytest.mark.parametrize("name", sorted(SOLVERS))
+
+
+def anything(_: Term) -> tuple[int, int]:
+    return 0, FULL
+
+
+def equal(a: Term, b: Term) -> Term:
+    return make("=", a, b)
+
+
+def differ(a: Term, b: Term) -> Term:
+    return negate(equal(a, b))
+
+
+def at_most(a: Term, value: int) -> Term:
+    return negate(make("bvult", const(value, a.width), a))
+
+
+def wide(value: int) -> Term:
+    return const(value, 64)
+
+
+def product(a: Term, b: Term) -> Term:
+    return make("prod", a, b)
+
+
+@BOTH
+def test_conditions_are_impossible_only_together(name: str) -> None:
+    one, other = make("bvult", X, Y), make("bvult", Y, X)
+    assert impossible([one, other], anything, name, multiply=False)
+    assert not impossible([one], anything, name, multiply=True)
+    assert not impossible([other], anything, name, multiply=False)
+    assert not impossible([], anything, name, multiply=True)
+
+
+@BOTH
+def test_a_variable_may_be_a_condition(name: str) -> None:
+    c = var("solver.c", BOOL)
+    assert impossible([c, equal(ite(c, X, Y), Z), differ(X, Z)], anything, name, multiply=False)
+    assert not impossible([c, equal(ite(c, X, Y), Z), differ(Y, Z)], anything, name, multiply=False)
+    assert impossible([FALSE], anything, name, multiply=False)
+    assert not impossible([TRUE], anything, name, multiply=False)
+
+
+@BOTH
+def test_a_term_that_is_used_often_is_written_once(name: str) -> None:
+    """Else a few dozen doublings would be a text without end."""
+    total = X
+    for _ in range(40):
+        total = make("bvxor", make("bvadd", total, Y), make("bvand", total, Z))
+    conditions = [equal(total, W), negate(equal(total, W))]
+    assert impossible(conditions, anything, name, multiply=False)
+
+
+@BOTH
+def test_products_of_equal_factors_are_equal_in_either_order(name: str) -> None:
+    one, other = product(X, Y), product(Z, W)
+    for pairs in ([(X, Z), (Y, W)], [(X, W), (Y, Z)]):
+        same = [equal(a, b) for a, b in pairs]
+        assert impossible([*same, differ(one, other)], anything, name, multiply=False)
+        for left in same:  # one pair alone says nothing
+            assert not impossible([left, differ(one, other)], anything, name, multiply=False)
+            assert not impossible([left, differ(one, other)], anything, name, multiply=True)
+    for pairs in ([(X, Z), (X, W)], [(Y, Z), (Y, W)], [(X, Z), (Y, Z)], [(X, W), (Y, W)]):
+        assert not impossible([*(equal(a, b) for a, b in pairs), differ(one, other)], anything, name, multiply=False), (
+            pairs
+        )
+
+
+@BOTH
+def test_of_three_products_each_two_are_compared(name: str) -> None:
+    three = [product(X, Y), product(X, Z), product(X, W)]
+    for (a, first), (b, second) in (((Y, 0), (Z, 1)), ((Y, 0), (W, 2)), ((Z, 1), (W, 2))):
+        others = [make("bvult", p, wide(1 << 62)) for p in three]
+        assert impossible([equal(a, b), differ(three[first], three[second]), *others], anything, name, multiply=False)
+
+
+@BOTH
+def test_a_product_is_within_that_of_its_factors_bounds(name: str) -> None:
+    bounds = {X: (3, 1000), Y: (5, 2000)}.__getitem__
+    found = product(X, Y)
+    for value in (15, 2_000_000):
+        assert not impossible([equal(found, wide(value))], bounds, name, multiply=False)
+    for value in (14, 2_000_001):
+        assert impossible([equal(found, wide(value))], bounds, name, multiply=False)
+
+
+@BOTH
+def test_factors_are_multiplied_only_where_that_is_wanted(name: str) -> None:
+    bounds = {X: (0, 5), Y: (0, 5)}.__getitem__
+    conditions = [at_most(X, 5), at_most(Y, 5), equal(product(X, Y), wide(7))]
+    assert not impossible(conditions, bounds, name, multiply=False)
+    assert impossible(conditions, bounds, name, multiply=True)
+    assert not impossible([*conditions[:2], equal(product(X, Y), wide(12))], bounds, name, multiply=True)
+
+
+@BOTH
+@pytest.mark.parametrize("multiply", [False, True])
+def test_a_product_knows_that_of_factors_before_a_shift_that_lost_nothing(name: str, multiply: bool) -> None:
+    by, four = make("bvshl", X, const(2)), make("bvshl", product(X, Y), wide(2))
+    kept, lost = at_most(X, (1 << 30) - 1), at_most(X, 1 << 30)
+    for factors in ((by, Y), (Y, by)):
+        assert impossible([kept, differ(product(*factors), four)], anything, name, multiply)
+        assert not impossible([lost, differ(product(*factors), four)], anything, name, multiply)
+    assert impossible(
+        [differ(product(X, const(12)), make("bvshl", product(X, const(3)), wide(2)))], anything, name, multiply
+    )
+
+
+@BOTH
+def test_both_factors_may_have_been_shifted(name: str) -> None:
+    both = product(make("bvshl", X, const(2)), make("bvshl", Y, const(3)))
+    whole = make("bvshl", product(X, Y), wide(5))
+    x, y = at_most(X, (1 << 30) - 1), at_most(Y, (1 << 29) - 1)
+    assert impossible([x, y, differ(both, whole)], anything, name, multiply=False)
+    assert not impossible([x, at_most(Y, 1 << 29), differ(both, whole)], anything, name, multiply=False)
+    assert not impossible([at_most(X, 1 << 30), y, differ(both, whole)], anything, name, multiply=False)
+    assert not impossible([x, at_most(Y, 1 << 29), differ(both, whole)], anything, name, multiply=True)
+
+
+@BOTH
+def test_a_shifted_constant_beside_a_shifted_word_keeps_what_the_word_lost(name: str) -> None:
+    found = product(make("bvshl", X, const(2)), const(12))
+    whole = make("bvshl", product(X, const(3)), wide(4))
+    assert impossible([at_most(X, (1 << 30) - 1), differ(found, whole)], anything, name, multiply=False)
+    assert not impossible([differ(found, whole)], anything, name, multiply=True)
+
+
+@BOTH
+def test_a_solver_that_takes_too_long_has_not_decided(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two primes of 32 bits, to be found from their product."""
+    monkeypatch.setattr(solver, "MILLISECONDS", 30)
+    primes = [equal(product(X, Y), wide(4294967291 * 4294967279)), make("bvult", X, Y)]
+    with pytest.raises(Undecided, match="did not answer within"):
+        impossible(primes, anything, name, multiply=True)
+
+
+def test_only_sat_and_unsat_are_answers() -> None:
+    for word in ("sat", "unsat"):
+        assert solver._answer(f"{word}\n") == word
+    for word in ("unknown", "", "(error sat)", "satunsat"):
+        with pytest.raises(Undecided):
+            solver._answer(word)
