@@ -96,7 +96,7 @@ def checked(content: bytes, where: str) -> list[str]:
         part = PART.match(text, at)
         found = part[0] if part else text[at : at + 40].splitlines()[0]
         kind = part.lastgroup if part else "digraph"
-        own = kind == "word" and (found == "asm" or (found[0] == "_" and found not in RESERVED))
+        own = found == "asm" or (found[0] == "_" and found not in RESERVED)  # which only a word is
         if kind == "digraph" or own:
             strange.append(found)
         # For a compiler a comment is a blank, also one that goes over lines, also before a #.

@@ -197,6 +197,7 @@ def accepted(check: Callable[[bytes, str], list[str]], text: str) -> bool:
         ("a\\\nsm(); ??/ asm();", r"'\\\\'"),
         ("asm(); __b; #x", r"'asm'"),
         ("??/ asm();", r"'\?\?'"),
+        ("int a;\nint $b c;\nint d;", r"'\$b c;'"),
     ],
 )
 def test_the_first_of_what_is_never_emitted_is_named(text: str, named: str) -> None:

@@ -103,6 +103,7 @@ def test_a_storage_type_that_the_checker_does_not_know_is_refused() -> None:
 
 PLACES: dict[str, dict[str, Any]] = {
     "before the structure": {"b": -2},
+    "a byte before the structure": {"d": -1},
     "over the field before it": {"c": 0},
     "inside the field before it": {"d": 11},
     "over a wider one": {"d": 4},

@@ -15,12 +15,12 @@ from spec.program import Op, Program, ProgramBuilder
 from verify.check.meaning import Meaning
 from verify.check.notation import MOST_CHARACTERS, evaluate, names_in
 from verify.check.refused import Refused
-from verify.check.terms import Term, const, make, var
+from verify.check.terms import Term, const, extract, make, var
 
 WORD = (1 << 32) - 1
 A, B = "event.response_ns", "params.rate_max_q30"
 WORDS = (0, 1, 2, 5, 31, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xDEAD_BEEF, WORD - 1, WORD)
-FREE = {"node.5": 1 << 40 | 77, "tree.0": 7, "tree.1": 8, "sum.0": 9, "sum.1": 10}
+FREE = {"node.5": 1 << 40 | 1 << 31 | 77, "tree.0": 7, "tree.1": 8, "sum.0": 9, "sum.1": 10}
 
 
 def program() -> Program:
@@ -106,6 +106,8 @@ def test_a_word_of_a_product_begins_at_a_bit_of_its_64(bit: int) -> None:
     for a in WORDS:
         for b in WORDS:
             assert of(f"(product {A} {B} {bit})", a, b) == a * b >> bit & WORD, (a, b)
+    shifted = make("bvlshr", make("prod", var(A), var(B)), const(bit, 64))  # as wide as the product it shifts
+    assert evaluate(f"(product {A} {B} {bit})", meaning()) is extract(shifted, 31, 0)
 
 
 @pytest.mark.parametrize("number", [0, 7, -1, -(1 << 31), WORD])
@@ -122,7 +124,7 @@ def test_an_input_a_register_and_a_pointer_are_variables(name: str) -> None:
 
 def test_a_name_of_the_program_is_the_low_word_of_its_value() -> None:
     assert len(PROGRAM.nodes) == 6
-    assert [word(name) for name in FREE] == [77, 7, 8, 9, 10]
+    assert [word(name) for name in FREE] == [1 << 31 | 77, 7, 8, 9, 10]
     assert value_of(evaluate("node.0", meaning()), {"event.cnp_count": 3}, {}) == 3
     assert value_of(evaluate("(+ node.4 0)", meaning()), {A: WORD}, {}) == 0
 
@@ -133,7 +135,7 @@ def test_the_names_in_an_expression_are_those_of_the_program() -> None:
 
 
 UNREADABLE = [
-    *("", "(", ")", "()", "(+", "(+ 1 2", "+ 1 2)", "(+ 1 2))", "1 2", "1 2 )", "1 2 3 )", "1 )"),
+    *("", "(", ")", "()", "(+", "(+ 1 2", "7 (+ 1 2", "+ 1 2)", "(+ 1 2))", "1 2", "1 2 )", "1 2 3 )", "1 )"),
     *("(+)", "(+ 1)", "(and 1)", "(and 1 2 3)", "(* 1 2 3)", "(sltu 1 2 3)", "(mulhu 1 2 3)"),
     *("(product 1 2)", f"(product 1 2 {A})", "(product 1 2 3 4)", "(frob 1 2)", f"(frob {A} 2)", "(frob 1 2 3)"),
     *("node.6", "tree.2", "sum.2", "node.9999999999", "node.", "node.-1", "edge.1", "xnode.1", "node.1x", "-", "--1"),
