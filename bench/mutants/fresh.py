@@ -62,10 +62,12 @@ def _above(name: str) -> set[str]:
 
 
 def _source(name: str) -> Path | None:
-    """The file of a module of ours."""
-    for path in (Path(name.replace(".", "/") + ".py"), Path(name.replace(".", "/")) / "__init__.py"):
-        if path.is_file():
-            return path
+    """The file of a module of ours: of the repository, or of a folder that tests have put on the path."""
+    here = Path.cwd()
+    for folder in [here, *(Path(entry) for entry in sys.path if Path(entry).is_relative_to(here / "tests"))]:
+        for path in (folder / (name.replace(".", "/") + ".py"), folder / name.replace(".", "/") / "__init__.py"):
+            if path.is_file():
+                return path
     return None
 
 
