@@ -41,7 +41,7 @@ def program(trees: bool = True) -> Program:
     b.state_out("rate_q30", count)
     if trees:
         b.add(Op.TREES, (count, b.add(Op.SUB, (b.const(0), count))))
-    return b.finish(b.add(Op.ADD, (count, b.const(3))))
+    return b.finish(b.add(Op.MIN, (b.add(Op.ADD, (count, b.const(3))), b.const(2**32 - 1))))
 
 
 def test_the_function_is_called_with_flow_event_and_params_and_writes_the_flow(firmware_folder: Maker) -> None:

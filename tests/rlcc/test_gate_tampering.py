@@ -111,7 +111,7 @@ SEALED_REFUSED: dict[str, tuple[Edit, str]] = {
     ),
     "no student": (lambda folder: (folder / "student.json").unlink(), "holds no student.json"),
     "a program of a bad operator": (data("program.json", lambda p: p["nodes"][0].update(op="exec")), "is not readable"),
-    "a program without an end": (data("program.json", lambda p: p.update(result=10**30)), "decision program"),
+    "a program without an end": (data("program.json", lambda p: p.update(results=[10**30])), "decision program"),
     "a number that JSON has not": (
         text("student.json", '"bias": ', '"bias": NaN, "x": '),
         "is not a number that JSON has",

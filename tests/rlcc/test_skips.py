@@ -33,6 +33,7 @@ def run(folder: Path, texts: dict[str, str], *options: str) -> subprocess.Comple
     files = [str(folder / f"test_{name}.py") for name in texts]
     command = [sys.executable, "-m", "pytest", "-p", "skips", "--rootdir", str(folder), "-q", "-rA", *files, *options]
     environment = {**os.environ, "PYTHONPATH": str(TESTS / "plugins"), "PYTEST_ADDOPTS": ""}
+    environment.pop("CI", None)  # there pytest tells every reason a second time, whole
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what is not asked for costs a second a run
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
 

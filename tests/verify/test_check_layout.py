@@ -24,7 +24,7 @@ def program() -> Program:
     b = ProgramBuilder(Ensemble((), (), 0, 16))
     for name, storage in STATE.items():
         b.state_out(name, b.state_in(name, storage))
-    return b.finish(0)
+    return b.finish(b.const(0))
 
 
 def words(name: str, fields: tuple[str, ...], **other: str) -> Layout:
