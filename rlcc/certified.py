@@ -9,8 +9,9 @@ from emulator.profile import load_profile
 from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
+from spec.documents import read_bytes
 from spec.errors import InputError
-from spec.manifest import opened
+from spec.manifest import opened, sha256
 from verify.certificate import Certificate, read_certificate
 from verify.check.boundary import checked
 from verify.check.recheck import Progress
@@ -74,7 +75,7 @@ def certified(
         wrong = of_another(certificate, engine.profile, engine.compiler, engine.optimise)
         if wrong:
             return Certified(_check(wrong, passed=False, detail=f"prove the firmware again: {how}"), None)
-        parts = _deciding(firmware, certificate, engine)
+        parts = _deciding(firmware, path, certificate, engine)
         if not before.holds("certificate", parts):
             checked(certificate, firmware, progress=progress)
             before.keep("certificate", parts)
@@ -83,11 +84,12 @@ def certified(
     return Certified(_check(f"{certificate.hash[:12]} holds", passed=True), certificate)
 
 
-def _deciding(firmware: Path, certificate: Certificate, engine: EmulateOptions) -> dict[str, object]:
+def _deciding(firmware: Path, path: Path, certificate: Certificate, engine: EmulateOptions) -> dict[str, object]:
     """Everything of a job that decides whether its certificate holds; the checker and its tools come to it."""
     profile = load_profile(engine.profile)
     return {
-        "certificate": certificate.hash,  # of what was read, whatever the file has become since
+        # What was read, whatever the file has become since; and the file, byte for byte.
+        "certificate": [certificate.hash, sha256(read_bytes(path))],
         "firmware": opened(firmware, "firmware").hash,
         "profile": profile.model_dump(mode="json"),
         "compiler": find_compiler(engine.compiler, profile.core.isa).version,

@@ -54,9 +54,7 @@ def lower_program(
         return LoweredProgram(program, None, (), -1, frozenset(), options.one_function, tuple(dumps))
     least, most = program.ensemble.range()
     if least < -(2**31) or most >= 2**31:
-        raise InputError(
-            f"the trees can add up to {least}..{most}, which 32 bits do not hold; distil the student again"
-        )
+        raise InputError(f"the trees can add up to {least}..{most}, which 32 bits cannot hold; use fewer leaf bits")
     chain, low, high = _clamps(program, trees)
     args = program.nodes[trees].args
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
