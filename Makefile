@@ -16,7 +16,7 @@ export UV_HTTP_TIMEOUT ?= 300
 
 CXX_PATTERNS := '*.c' '*.cc' '*.cpp' '*.h' '*.hpp'
 CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
-NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core spec/include -type f 2>/dev/null)
+NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-checked setup setup-test setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock bench bench-codegen papers table-1 clean

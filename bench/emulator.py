@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.processors import usable_cores
 from emulator import load_profile
 from emulator.compile import compile_sources, link_program
 from emulator.firmware import ENTRY, read_firmware
 from emulator.objects import read_image
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
-from spec.processors import usable_cores
 
 FIRMWARE = Path(__file__).resolve().parents[1] / "runs" / "rl-cc" / "firmware"
 DECISIONS, REPEATS = 40_000, 3

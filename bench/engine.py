@@ -20,6 +20,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from decision.documents import write_atomically
+from decision.errors import InputError
 from netsim import Engines, Simulation
 from netsim.baselines import BaselineSpec
 from netsim.network import MS, US
@@ -28,8 +30,6 @@ from netsim.series import record
 from netsim.sweep import sweep
 from rlcc.core_policy import CoreName
 from rlcc.policies import by_path, on_core
-from spec.documents import write_atomically
-from spec.errors import InputError
 
 FIRMWARE = Path("runs/rl-cc/firmware")
 TEACHERS = Path("fixtures/teachers")

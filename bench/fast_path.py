@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.netsim import cpu_model
+from decision.errors import InputError
 from emulator import fast
 from emulator.compile import compile_sources, link_program
 from emulator.fast.machine import machine
@@ -30,7 +31,6 @@ from emulator.memory_map import Block
 from emulator.objects import Image, read_image
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import RtlRun, run_on_core
-from spec.errors import InputError
 
 DEFAULT = Path("runs/rl-cc/firmware")
 PROFILES = ("ibex-small", "ibex-maxperf", "connectx6dx-proxy", "ibex-maxperf-l1")

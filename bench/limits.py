@@ -15,12 +15,12 @@ from pathlib import Path
 from statistics import mean
 
 from bench.papers.found import table
+from decision.errors import InputError
+from decision.processors import usable_cores
 from netsim import simulate
 from netsim.network import MS
 from netsim.sweep import over_processes
 from rlcc.evaluation.contenders import Contender, opened
-from spec.errors import InputError
-from spec.processors import usable_cores
 
 ROOT = Path(__file__).parents[1]
 STUDENT = ROOT / "runs" / "rl-cc" / "student"

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
+from decision.policy import Policy
 from netsim import Network, Simulation
 from netsim.baselines import BaselineSpec, by_name
 from netsim.network import MS
 from netsim.policies import NativePolicy, native
-from spec.policy import Policy
 
 Steering = NativePolicy | BaselineSpec
 

@@ -23,6 +23,11 @@ from bench.papers.sections import DROPS, GOODPUT, QUEUE, UTILISATION, Column, ce
 from bench.papers.traffic import QUICK, Traffic, named
 from codegen.networks.emit import NetworkEmission, emit_network, quantised
 from codegen.networks.quantise import Bits
+from decision.documents import write_atomically
+from decision.errors import InputError
+from decision.manifest import opened, sha256
+from decision.network_policy import NetworkPolicy
+from decision.processors import usable_cores
 from distill import rollout
 from distill.options import RolloutOptions
 from emulator.shared import shared_library
@@ -31,11 +36,6 @@ from netsim.policies import compiled, native
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.evaluation.runs import Times
-from spec.documents import write_atomically
-from spec.errors import InputError
-from spec.manifest import opened, sha256
-from spec.network_policy import NetworkPolicy
-from spec.processors import usable_cores
 from teachers.load import load
 
 TEACHER = TEACHERS / "pcc-rl-lstm"

@@ -11,7 +11,7 @@ from codegen.engines import Engine
 from codegen.forest import Forest
 from codegen.forms import Lowered, lowered, questions_of
 from codegen.joint import WORD_BITS, Group, join, packed, size_of, thresholds_of
-from spec.errors import InputError
+from decision.errors import InputError
 
 FORMS = ("auto", "branches", "index", "joint")
 OBJECTIVES = ("worst", "mean", "size")

@@ -11,9 +11,9 @@ import numpy as np
 
 from codegen.edges import exact, moved_by
 from codegen.inputs import Columns, Integers, Row, columns_of, count, plausible, split
-from spec.interpret import trace
-from spec.program import Node, Op, Program
-from spec.signals import U32_MAX
+from decision.interpret import trace
+from decision.program import Node, Op, Program
+from decision.signals import U32_MAX
 
 SURROUNDINGS = 40
 ROWS_A_POINT = 3

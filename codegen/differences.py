@@ -10,12 +10,12 @@ from typing import Any
 from codegen.emit import KIND, emission_of, fill, lowered_student
 from codegen.networks.emit import emission_of_network
 from codegen.networks.emit import fill as fill_network
-from spec.errors import InputError
-from spec.manifest import Manifest, opened
-from spec.network_policy import NAME as NETWORK_NAME
-from spec.network_policy import load_network_policy
-from spec.student import NAME as STUDENT_NAME
-from spec.student import load_student
+from decision.errors import InputError
+from decision.manifest import Manifest, opened
+from decision.network_policy import NAME as NETWORK_NAME
+from decision.network_policy import load_network_policy
+from decision.student import NAME as STUDENT_NAME
+from decision.student import load_student
 
 
 def differences(firmware: Path) -> list[str]:

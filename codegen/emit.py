@@ -20,13 +20,13 @@ from codegen.printer import Printer
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, misfit, target_named, targets_named
 from codegen.vectors import make
-from spec.documents import dump_json, write_atomically
-from spec.ensemble import integer
-from spec.errors import InputError
-from spec.manifest import opened, writing
-from spec.program import Program
-from spec.student import NAME as STUDENT_NAME
-from spec.student import Student, load_student
+from decision.documents import dump_json, write_atomically
+from decision.ensemble import integer
+from decision.errors import InputError
+from decision.manifest import opened, writing
+from decision.program import Program
+from decision.student import NAME as STUDENT_NAME
+from decision.student import Student, load_student
 
 KIND = "firmware"
 

@@ -8,7 +8,7 @@ is checked.
 
 from dataclasses import dataclass
 
-from spec.errors import InputError
+from decision.errors import InputError
 
 
 @dataclass(frozen=True)

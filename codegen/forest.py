@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.ensemble import Ensemble, Tree
-from spec.errors import InputError
+from decision.ensemble import Ensemble, Tree
+from decision.errors import InputError
 
 Integers = NDArray[np.int64]
 

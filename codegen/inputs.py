@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
-from spec.program import Program
+from decision.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
+from decision.program import Program
 
 Integers = NDArray[np.int64]
 Row = dict[str, int]
@@ -22,7 +22,7 @@ def keys(program: Program) -> list[str]:
 
 
 def split(program: Program, columns: Columns) -> tuple[Columns, Columns, Columns]:
-    """Event, parameters and context, as ``spec.interpret`` takes them."""
+    """Event, parameters and context, as ``decision.interpret`` takes them."""
     event = {name: columns[f"event.{name}"] for name in program.interface.event_names}
     params = {name: columns[f"params.{name}"] for name in program.interface.param_names}
     return event, params, {s.name: columns[f"flow.{s.name}"] for s in program.state}

@@ -11,7 +11,7 @@ from codegen.choose import Choice
 from codegen.forest import Forest, of_ensemble
 from codegen.lower import Options, lower
 from codegen.trees_c import Function, TreePrinter, features_read
-from spec.ensemble import Ensemble
+from decision.ensemble import Ensemble
 
 
 @dataclass(frozen=True)

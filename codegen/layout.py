@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from spec.interface import STORAGE_BYTES
-from spec.program import Program
+from decision.interface import STORAGE_BYTES
+from decision.program import Program
 
 
 @dataclass(frozen=True)

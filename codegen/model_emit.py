@@ -16,9 +16,9 @@ from codegen.lower import Options
 from codegen.model_print import PrintedTrees, comment_text, field_names, physical_value, print_trees, shown_name
 from codegen.model_vectors import make
 from codegen.templates import environment
-from spec.documents import read_bytes, write_atomically
-from spec.manifest import check_place, sha256, writing
-from spec.model import Model
+from decision.documents import read_bytes, write_atomically
+from decision.manifest import check_place, sha256, writing
+from decision.model import Model
 
 KIND = "model-firmware"
 FILES = ("rlcc_model.h", "rlcc_model.c", "rlcc_model.mk", "rlcc_model_selftest.c")

@@ -10,7 +10,7 @@ from codegen import forest
 from codegen.choose import Choice
 from codegen.lower import Dump, Options, lower
 from codegen.trees_c import Function, Statement, TreePrinter, features_read
-from spec.model import Branch, GridFeature, Leaf, Model
+from decision.model import Branch, GridFeature, Leaf, Model
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from codegen.forest import Leaf, Node, nested, value
 from codegen.inputs import Columns, Row, count, field_range, split
 from codegen.joint import Group
 from codegen.passes.prune import pruned
-from spec.interpret import trace
-from spec.program import Program
+from decision.interpret import trace
+from decision.program import Program
 
 CANDIDATES = 96
 """Rows tried for each visit."""

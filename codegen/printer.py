@@ -14,8 +14,8 @@ from codegen.layout import structures
 from codegen.passes.program import LoweredProgram
 from codegen.passes.rewrite import needed
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
-from spec.interface import Knob
-from spec.program import Node, Op, Program
+from decision.interface import Knob
+from decision.program import Node, Op, Program
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
 

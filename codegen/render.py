@@ -14,11 +14,11 @@ from codegen.printer import Printer
 from codegen.targets import ALL, Target, counters_kept
 from codegen.templates import environment
 from codegen.trees_c import Physical
-from spec.decision import feature_name
-from spec.documents import write_atomically
-from spec.policy import Observation
-from spec.program import Program
-from spec.student import Student
+from decision.documents import write_atomically
+from decision.policy import Observation
+from decision.program import Program
+from decision.student import Student
+from decision.tree_decision import feature_name
 
 COMMON = ("rlcc_policy.h", "rlcc_policy.c", "rlcc_policy.mk", "rlcc_selftest.c")
 TREES_ONLY = "trees_only.c"

@@ -6,7 +6,7 @@ One core (rlcc_policy.c and .h) serves every target; an adapter is the device's 
 from collections.abc import Set
 from dataclasses import dataclass
 
-from spec.errors import InputError
+from decision.errors import InputError
 
 COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
 """Raw signals that count what happened between two decisions."""

@@ -15,7 +15,7 @@ from codegen.forest import Leaf, Node, features_of, leaves_of
 from codegen.forms import Lowered, Search, entry_bytes, questions_of, table_of
 from codegen.joint import Group
 from codegen.search import Ask, Found, SearchNode
-from spec.errors import InputError
+from decision.errors import InputError
 
 Physical = Callable[[int, int], str]
 """From (feature, threshold) to the comparison ``feature > threshold`` in physical units, for the comment beside it."""

@@ -1,19 +1,19 @@
 """Decisions in states that no network of the rollouts leads to.
 
 Signals are drawn anywhere in their range, on a logarithmic scale, each decision anew; the past actions are the
-student's own (spec.cells.act), and an LSTM teacher's memory is that of the flow's whole past. What comes of it is no
-network, but any network could send a part of it; with a small weight it keeps a student near its teacher where the
+student's own (decision.cells.act), and an LSTM teacher's memory is that of the flow's whole past. What comes of it is
+no network, but any network could send a part of it; with a small weight it keeps a student near its teacher where the
 rollouts say nothing.
 """
 
 import numpy as np
 
+from decision.cells import act
+from decision.features import PreviousAction
+from decision.signals import FEATURE_LIMIT
+from decision.student import Student
+from decision.tree_decision import build_observer
 from distill.dataset import Dataset
-from spec.cells import act
-from spec.decision import build_observer
-from spec.features import PreviousAction
-from spec.signals import FEATURE_LIMIT
-from spec.student import Student
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
 

@@ -12,10 +12,10 @@ import numpy as np
 from catboost import CatBoostError, CatBoostRegressor
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.signals import FEATURE_LIMIT
 from distill.dataset import Dataset
 from distill.options import DistillOptions
-from spec.errors import InputError
-from spec.signals import FEATURE_LIMIT
 
 THREADS = 2
 """Fixed, not the machine's: sums of floats, and so the trees, depend on it."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import Any
 
+from decision.errors import InputError
 from distill.options import Tolerance
 from netsim.comparison import difference
-from spec.errors import InputError
 
 Metrics = Mapping[str, float]
 Place = tuple[str, int]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.policy import Observation
 from distill.rollout import Run
-from spec.errors import InputError
-from spec.policy import Observation
 from teachers.inference import decide
 from teachers.teacher import Teacher
 
@@ -20,7 +20,7 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Dataset:
-    """``x`` [N, features] integers, ``y`` [N] labels (spec.actions), ``weight`` [N]: of one run, its sum is 1."""
+    """``x`` [N, features] integers, ``y`` [N] labels (decision.actions), ``weight`` [N]: of one run, its sum is 1."""
 
     x: NDArray[np.int64]
     y: NDArray[np.float64]

@@ -15,6 +15,11 @@ from typing import Any
 import numpy as np
 from catboost import CatBoostRegressor
 
+from decision.errors import InputError
+from decision.manifest import writing
+from decision.policy import Observation
+from decision.student import Student
+from decision.tree_decision import feature_names
 from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
@@ -23,11 +28,6 @@ from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Run
 from netsim.policies import program
-from spec.decision import feature_names
-from spec.errors import InputError
-from spec.manifest import writing
-from spec.policy import Observation
-from spec.student import Student
 from teachers.teacher import Teacher
 
 KIND = "student"

@@ -4,13 +4,13 @@ and the metrics of both, to be compared."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from decision.records import Trajectories
 from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Run
 from netsim.policies import PolicySpec
 from netsim.simulation import Simulation
 from netsim.sweep import sweep
-from spec.records import Trajectories
 
 LATER_PS = 10_000
 """By so much the teacher decides later than itself where its noise is measured: about a hundredth of a decision."""

@@ -4,10 +4,10 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from decision.errors import InputError
+from decision.quantity import DurationPs, parse_duration_ps
 from netsim import scenarios
 from netsim.simulation import WINDOW_PS
-from spec.errors import InputError
-from spec.quantity import DurationPs, parse_duration_ps
 
 T = TypeVar("T")
 

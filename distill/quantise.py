@@ -17,9 +17,9 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
-from spec.signals import FEATURE_LIMIT
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
+from decision.signals import FEATURE_LIMIT
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """`rlcc rollout`: watch a policy decide in the network, one run a scenario and seed.
 
-Parquet, one row a decision: scenario, seed, the raw record (spec.records), the firmware's integer features
+Parquet, one row a decision: scenario, seed, the raw record (decision.records), the firmware's integer features
 (`feature.<name>`), and the teacher's action (`teacher_q16`) beside the applied one (`action_q16`).
 """
 
@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.manifest import opened, writing
+from decision.records import RECORD_COLUMNS, Trajectories
+from decision.signals import ACTION_BITS
+from decision.tree_decision import feature_names
 from distill.options import RolloutOptions
 from netsim import scenarios, simulate
 from netsim.policies import PolicySpec, native
 from netsim.sweep import sweep
-from spec.decision import feature_names
-from spec.errors import InputError
-from spec.manifest import opened, writing
-from spec.records import RECORD_COLUMNS, Trajectories
-from spec.signals import ACTION_BITS
 from teachers.inference import decide
 from teachers.teacher import Teacher
 

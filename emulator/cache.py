@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from spec.errors import InputError
+from decision.errors import InputError
 
 
 def cache_folder() -> Path:

@@ -12,13 +12,13 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from decision.errors import InputError
 from emulator import memory_map
 from emulator.cache import cache_folder
 from emulator.core import package_folder, version_line
 from emulator.objects import undefined_and_static
 from emulator.profile import Cva6Core, Profile
 from emulator.sources import Sources
-from spec.errors import InputError
 
 RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
 COMPILERS = ("clang", "gcc")

@@ -18,15 +18,15 @@ from pathlib import Path
 
 from rich.console import Console
 
+from decision.errors import InputError
+from decision.processors import usable_cores
 from emulator.cache import built_once
 from emulator.cores import rtl_of
 from emulator.cores.rtl import Rtl, package_folder
 from emulator.profile import Core
-from spec.errors import InputError
-from spec.processors import usable_cores
 
 HERE = Path(__file__).resolve().parent
-SEAM = HERE.parent / "spec" / "include" / "rlcc_decider.h"
+SEAM = HERE.parent / "decision" / "include" / "rlcc_decider.h"
 PREFIX = "Vrlcc_core"  # of the C++ class that Verilator makes, whatever the core
 EXECUTABLE, LIBRARY = "core_bench", "libcore.so"  # of emulator/bench: stream.cpp, decider.cpp
 

@@ -1,8 +1,8 @@
 """The core in the loop: a firmware on its own Verilated core, to be called one decision at a time through a C pointer.
 
-What it is called through is spec/include/rlcc_decider.h. The flow's context, the event and the parameters are copied
-into the engine's data memory before each decision and the context back after it; a context at another address than the
-call before is another flow's, which the data cache does not hold.
+What it is called through is decision/include/rlcc_decider.h. The flow's context, the event and the parameters are
+copied into the engine's data memory before each decision and the context back after it; a context at another address
+than the call before is another flow's, which the data cache does not hold.
 """
 
 import ctypes
@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from decision.errors import InputError
 from emulator.compile import compile_sources, link_program, missing_calls
 from emulator.core import LIBRARY, Progress, built_core
 from emulator.firmware import ENTRY, read_firmware
@@ -17,7 +18,6 @@ from emulator.job import write_job
 from emulator.objects import check_code, read_image
 from emulator.profile import load_profile
 from emulator.run import blocks
-from spec.errors import InputError
 
 
 class RtlDecider:

@@ -2,9 +2,9 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+from decision.errors import InputError
 from emulator.compile import find_gcc, tool_environment, zig_command
 from emulator.core import cxx, version_line
-from spec.errors import InputError
 
 
 def tool_versions() -> dict[str, str | None]:

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.documents import load_json
+from decision.errors import InputError
+from decision.interpret import evaluate, trace
+from decision.manifest import NAME, opened
+from decision.program import Op, Program
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
 from emulator.vectors import Layout, Vectors, check_layouts, read_layouts, read_vectors
-from spec.documents import load_json
-from spec.errors import InputError
-from spec.interpret import evaluate, trace
-from spec.manifest import NAME, opened
-from spec.program import Op, Program
 
 ENTRY = "rlcc_decide"
 SOURCE = "rlcc_policy.c"

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.errors import InputError
 from emulator.compare import compare
 from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
 from emulator.core import version_line
 from emulator.firmware import Firmware, read_firmware
-from spec.errors import InputError
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wno-unused-command-line-argument")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")

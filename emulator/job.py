@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from decision.errors import InputError
 from emulator import memory_map
 from emulator.memory_map import Block
 from emulator.objects import Image
 from emulator.profile import Memory, Profile
-from spec.errors import InputError
 
 CYCLE_LIMIT = 1_000_000  # of one call
 PORTION = 2048  # records between restarts of the core: what one process takes at a time

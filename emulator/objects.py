@@ -18,9 +18,9 @@ from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section, SymbolTableSection
 
+from decision.documents import MAX_DOCUMENT_BYTES, read_bytes
+from decision.errors import InputError
 from emulator.riscv import Instruction, Kind, decode
-from spec.documents import MAX_DOCUMENT_BYTES, read_bytes
-from spec.errors import InputError
 
 MAX_SECTIONS = 4096
 WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4  # section flags (SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR)

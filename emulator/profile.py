@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from spec.documents import load_toml
-from spec.errors import InputError
+from decision.documents import load_toml
+from decision.errors import InputError
 
 PROFILE_FOLDER = Path(__file__).resolve().parent / "profiles"
 

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.processors import usable_cores
 from emulator import memory_map
 from emulator.core import EXECUTABLE, Progress, built_core
 from emulator.job import CYCLE_LIMIT, PORTION, State, write_job
 from emulator.memory_map import Block
 from emulator.objects import Image
 from emulator.profile import Profile
-from spec.errors import InputError
-from spec.processors import usable_cores
 
 CAUSES = {  # mcause, RISC-V privileged specification
     0: "a misaligned instruction address",

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from spec.documents import read_bytes
-from spec.errors import InputError
-from spec.manifest import sha256
+from decision.documents import read_bytes
+from decision.errors import InputError
+from decision.manifest import sha256
 
 ODD = re.compile(rb"[^\t\n -~]")
 """All but printable ASCII, tabs and newlines: what ends a line for one reader ends it for all."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decision.errors import InputError
 from emulator.compile import compile_policy, compile_sources, link_program, missing_calls
 from emulator.core import Progress
 from emulator.memory_map import Block
@@ -19,7 +20,6 @@ from emulator.profile import load_profile
 from emulator.report import Cycles
 from emulator.rtl_run import run_on_core
 from emulator.sources import Sources
-from spec.errors import InputError
 
 
 @dataclass(frozen=True)

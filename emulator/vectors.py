@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.documents import read_text
-from spec.ensemble import integer
-from spec.errors import InputError
-from spec.interfaces import FLOW_RATE
-from spec.program import Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
+from decision.documents import read_text
+from decision.ensemble import integer
+from decision.errors import InputError
+from decision.interfaces import FLOW_RATE
+from decision.program import Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 MAX_VECTORS, MAX_COLUMNS, MAX_STRUCT_BYTES = 200_000, 256, 1024
 IDENTIFIER, DECIMAL, KIND = (
@@ -68,7 +68,7 @@ class Vectors:
         return len(self.kinds)
 
     def columns(self) -> tuple[Columns, Columns, Columns]:
-        """Event, parameters and flow context as spec.interpret takes them."""
+        """Event, parameters and flow context as decision.interpret takes them."""
         event, params, flow = (
             {name: records[name].astype(np.int64) for name in records.dtype.names or ()}
             for records in (self.event, self.params, self.flow)

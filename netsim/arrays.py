@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decision.errors import InputError
+from decision.interfaces.flow_rate import FLOW_RATE
 from netsim import assembly
 from netsim.cohorts import named
 from netsim.network import Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Measured, at_random, check_until
-from spec.errors import InputError
-from spec.interfaces.flow_rate import FLOW_RATE
 
 ONE_Q30 = 1 << 30
 ACTION_LIMIT_Q16 = 2**31 - 1
@@ -28,7 +28,7 @@ ACTION_LIMIT_Q16 = 2**31 - 1
 
 @dataclass(frozen=True)
 class Batch:
-    """Decisions to make, in the order of their times. Signals are those of spec.signals; ``rate_q30`` is in force."""
+    """Decisions to make, in the order of their times. Signals: decision.signals; ``rate_q30`` is in force."""
 
     t_ps: NDArray[np.int64]
     flow: NDArray[np.uint32]

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from decision.errors import InputError
+from decision.interfaces.flow_rate import FLOW_RATE
+from decision.signals import CONTEXT_RATE_BITS
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import MOST, Cohort, whole_ps
@@ -18,9 +21,6 @@ from netsim.scenarios import Scenario
 from netsim.sites import Paths
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Topology
-from spec.errors import InputError
-from spec.interfaces.flow_rate import FLOW_RATE
-from spec.signals import CONTEXT_RATE_BITS
 
 ECMP_STREAM = 1 << 16
 """Of the seed's random numbers; workloads draw from the lower ones."""

@@ -23,11 +23,11 @@ from pydantic import (
     model_validator,
 )
 
+from decision.documents import load_toml
+from decision.errors import InputError
+from decision.policy import POLICY_NAME
+from decision.quantity import LINE_FRACTION, RATE_BPS, DurationPs, RateBps, SizeBytes, parse
 from netsim import _core
-from spec.documents import load_toml
-from spec.errors import InputError
-from spec.policy import POLICY_NAME
-from spec.quantity import LINE_FRACTION, RATE_BPS, DurationPs, RateBps, SizeBytes, parse
 
 PARAMETERS = Path(__file__).parent / "parameters"
 US, MS = 10**6, 10**9

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.interface import Interface
+from decision.signals import U32_MAX
 from netsim import _core
 from netsim.engines import Engines
 from netsim.network import LATEST_PS
 from netsim.policies import PolicySpec, interface_of
 from netsim.sites import Ports, site_of
 from netsim.topology import Topology
-from spec.errors import InputError
-from spec.interface import Interface
-from spec.signals import U32_MAX
 
 Records = dict[str, NDArray[Any]]
 MOST = 63  # beside the flows'
@@ -74,7 +74,7 @@ class Cohort:
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:
     """Records as the core has them, by the names of their interface: an agent whose context keeps the knob in force has
-    that and the action (columns: spec.records), any other the knobs that were set."""
+    that and the action (columns: decision.records), any other the knobs that were set."""
     event = dict(zip(interface.event_names, columns["event"], strict=True))
     records = {"t_ps": columns["t_ps"], interface.agent: columns["agent"], "step": columns["step"], **event}
     if not interface.context:

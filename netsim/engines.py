@@ -8,8 +8,8 @@ Engines(4, "coalesce")                .. and a newer event of the flow takes its
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from decision.errors import InputError
 from netsim import _core
-from spec.errors import InputError
 
 Overload = Literal["wait", "drop", "coalesce"]
 OVERLOAD: tuple[Overload, ...] = get_args(Overload)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import ceil
 
-from spec.errors import InputError
+from decision.errors import InputError
 
 WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
 """Ethernet header and FCS, preamble and gap, IPv4, UDP, InfiniBand BTH, ICRC: a RoCEv2 data packet's 82 bytes."""

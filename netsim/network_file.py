@@ -12,10 +12,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from decision.documents import read_text
+from decision.errors import InputError
+from decision.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
 from netsim.network import Network
-from spec.documents import read_text
-from spec.errors import InputError
-from spec.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
 
 
 def _gbps(text: object) -> int:

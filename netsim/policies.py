@@ -19,16 +19,16 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.actions import Multiplier, Table, TanhMap
+from decision.errors import InputError
+from decision.features import PccRlCongestion, RlCcCongestion
+from decision.interface import Interface
+from decision.interfaces.flow_rate import FLOW_RATE
+from decision.policy import Policy
+from decision.program import Op, Program
+from decision.weights import shapes as weight_shapes
 from netsim import _core
 from netsim.sites import Paths, Ports, device, site_of
-from spec.actions import Multiplier, Table, TanhMap
-from spec.errors import InputError
-from spec.features import PccRlCongestion, RlCcCongestion
-from spec.interface import Interface
-from spec.interfaces.flow_rate import FLOW_RATE
-from spec.policy import Policy
-from spec.program import Op, Program
-from spec.weights import shapes as weight_shapes
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -124,7 +124,7 @@ class ProgramPolicy:
 
 @dataclass(frozen=True)
 class DeciderPolicy:
-    """An emulated core behind ``spec/include/rlcc_decider.h``. ``keep`` is what owns it: it lives as long as this and
+    """An emulated core behind ``decision/include/rlcc_decider.h``. ``keep`` owns it: it lives as long as this and
     every simulation of it. One simulation at a time may use a core, which carries its state from one to the next."""
 
     address: int
@@ -177,11 +177,13 @@ def compiled(
 
 
 def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
-    """An integer decision program (spec.program); its interface says what its agents are."""
+    """An integer decision program (decision.program); its interface says what its agents are."""
     interface = program.interface
     first = [field.name for field in interface.context]
     if [field.name for field in program.state[: len(first)]] != first:
-        raise InputError(f"the decision program keeps no {first[0]} as its first field; build it with spec.decision")
+        raise InputError(
+            f"the decision program keeps no {first[0]} as its first field; decision.tree_decision builds it"
+        )
     device(interface, params)
     return ProgramPolicy(program, dict(params))
 

@@ -18,11 +18,11 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decision.errors import InputError
 from netsim import topology, workloads
 from netsim.network import LATEST_PS, MS, Network
 from netsim.splitmix import keys
 from netsim.topology import MAX_HOSTS, Topology
-from spec.errors import InputError
 
 MAX_FLOWS = 1 << 20
 MAX_QUEUE_PAIRS = 65536  # of a host

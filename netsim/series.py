@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
 from netsim.simulation import Simulation
-from spec.errors import InputError
 
 
 @dataclass(frozen=True)

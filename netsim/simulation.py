@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.interface import Interface
+from decision.interfaces.flow_rate import FLOW_RATE
 from netsim import _core, assembly, scenarios
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort, named
@@ -20,9 +23,6 @@ from netsim.metrics import metrics
 from netsim.network import LATEST_PS, MOST_BYTES, MS, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights
 from netsim.scenarios import Scenario
-from spec.errors import InputError
-from spec.interface import Interface
-from spec.interfaces.flow_rate import FLOW_RATE
 
 DURATION_PS = 200 * MS  # RL-CC, published code: 200 ms, measured from 50 to 170 ms
 WINDOW_PS = (50 * MS, 170 * MS)
@@ -31,8 +31,8 @@ DECISION_LATENCY_PS = 900_000  # RL-CC, table 1: 0.9 us for boosted trees on the
 
 @dataclass(frozen=True)
 class Result:
-    """Metrics of the window; records of the whole run where they were asked for (columns: spec.records), of the flows
-    and of each cohort beside them."""
+    """Metrics of the window; records of the whole run where they were asked for (columns: decision.records), of the
+    flows and of each cohort beside them."""
 
     scenario: Scenario
     metrics: dict[str, float]

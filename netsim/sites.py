@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.interface import Interface
+from decision.interfaces.flow_rate import FLOW_RATE
+from decision.interfaces.queue_marking import QUEUE_MARKING
+from decision.signals import CONTEXT_RATE_BITS, RATE_FRACTION_BITS, U32_MAX, base_rtt_recip_q32
 from netsim import _core
-from spec.errors import InputError
-from spec.interface import Interface
-from spec.interfaces.flow_rate import FLOW_RATE
-from spec.interfaces.queue_marking import QUEUE_MARKING
-from spec.signals import CONTEXT_RATE_BITS, RATE_FRACTION_BITS, U32_MAX, base_rtt_recip_q32
 
 
 @dataclass(frozen=True)

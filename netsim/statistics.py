@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-from spec.errors import InputError
+from decision.errors import InputError
 
 
 def confidence(values: ArrayLike, level: float = 0.99) -> float:

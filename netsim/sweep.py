@@ -11,8 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TypeVar
 
-from spec.errors import InputError
-from spec.processors import usable_cores
+from decision.errors import InputError
+from decision.processors import usable_cores
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decision.errors import InputError
 from netsim.network import US, Network
 from netsim.splitmix import splitmix64
-from spec.errors import InputError
 
 MAX_HOSTS = 8192
 MOST_ENDS = 65_000  # the simulator has an event stream for each end of a link

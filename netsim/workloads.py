@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
 from netsim.splitmix import uniform
-from spec.errors import InputError
 
 DATA = Path(__file__).parent / "workload_data"
 NAMES = {

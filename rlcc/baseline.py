@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from decision.documents import load_json, validate
+from decision.errors import InputError
 from emulator import EmulationReport
 from emulator.firmware import SOURCE
 from rlcc.reports.folder import JSON
 from rlcc.verdict import Check, Verdict
-from spec.documents import load_json, validate
-from spec.errors import InputError
 
 MOST = 2**40
 AGAIN = "make the baseline again: rlcc gate"

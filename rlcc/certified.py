@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from decision.documents import read_bytes
+from decision.errors import InputError
+from decision.manifest import opened, sha256
 from emulator.compile import find_compiler
 from emulator.firmware import SOURCE
 from emulator.profile import load_profile
 from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
-from spec.documents import read_bytes
-from spec.errors import InputError
-from spec.manifest import opened, sha256
 from verify.certificate import Certificate, read_certificate
 from verify.check.boundary import checked
 from verify.check.recheck import Progress

@@ -3,6 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.policy import Policy
+from decision.program import Program
+from decision.student import NAME as STUDENT_NAME
+from decision.student import Student
 from distill.options import Tolerance
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
@@ -13,10 +17,6 @@ from rlcc.neighbourhood import Outside
 from rlcc.recipe import GateOptions, Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check
-from spec.policy import Policy
-from spec.program import Program
-from spec.student import NAME as STUDENT_NAME
-from spec.student import Student
 
 US_PS = 1_000_000
 

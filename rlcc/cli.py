@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import click
 
+from decision.errors import InputError
 from rlcc import __version__
-from spec.errors import InputError
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it

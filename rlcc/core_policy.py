@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import emulator
+from decision.errors import InputError
+from decision.manifest import opened
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.policies import decider
 from netsim.sites import Paths, Ports
-from spec.errors import InputError
-from spec.manifest import opened
 
 if TYPE_CHECKING:
     from emulator.fast import FastDecider

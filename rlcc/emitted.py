@@ -7,8 +7,8 @@ import click
 
 from codegen.differences import differences
 from codegen.emit import KIND
-from spec.errors import InputError
-from spec.manifest import opened
+from decision.errors import InputError
+from decision.manifest import opened
 
 OPTION = "--foreign-sources"
 

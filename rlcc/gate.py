@@ -13,6 +13,12 @@ from typing import Any
 
 from codegen.differences import differences
 from codegen.emit import emission_of, program_of
+from decision.documents import load_json
+from decision.errors import InputError
+from decision.manifest import opened
+from decision.program import Program
+from decision.student import NAME as STUDENT_NAME
+from decision.student import Student, load_student
 from emulator import EmulationReport, HostReport, emulate, host_compilers, load_profile, run_on_host
 from emulator.compile import check_optimisation, find_compiler
 from emulator.firmware import PROGRAM, tree_inputs
@@ -42,12 +48,6 @@ from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors, compare, given_rollouts, own_rollouts
 from rlcc.verdict import Check, Verdict, WorstPath
 from rlcc.worst_path import costliest_line, worst_path
-from spec.documents import load_json
-from spec.errors import InputError
-from spec.manifest import opened
-from spec.program import Program
-from spec.student import NAME as STUDENT_NAME
-from spec.student import Student, load_student
 from teachers.load import load
 from teachers.teacher import Teacher
 

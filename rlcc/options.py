@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from spec.errors import InputError
+from decision.errors import InputError
 
 FOLDER = click.Path(path_type=Path)
 

@@ -5,17 +5,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from decision.documents import load_json
+from decision.errors import InputError
+from decision.manifest import NAME, opened, sha256
+from decision.network_policy import load_decider
+from decision.student import NAME as STUDENT_NAME
+from decision.student import load_student
 from emulator.shared import shared_library
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.policies import PolicySpec, compiled, native, program, reads_queues
 from rlcc.core_policy import CoreName, CorePolicy
-from spec.documents import load_json
-from spec.errors import InputError
-from spec.manifest import NAME, opened, sha256
-from spec.network_policy import load_decider
-from spec.student import NAME as STUDENT_NAME
-from spec.student import load_student
 from teachers.load import load
 
 

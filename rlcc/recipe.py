@@ -7,11 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from codegen.choose import Limits
 from codegen.lower import Options, check
+from decision.documents import load_toml
+from decision.errors import InputError
+from decision.quantity import DurationPs, parse_duration_ps
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds, Tolerance
 from netsim.simulation import DURATION_PS, WINDOW_PS
-from spec.documents import load_toml
-from spec.errors import InputError
-from spec.quantity import DurationPs, parse_duration_ps
 
 
 class _Strict(BaseModel):

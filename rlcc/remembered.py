@@ -13,12 +13,12 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from decision.documents import dump_json, load_json, write_atomically
+from decision.errors import InputError
 from emulator.cache import cache_folder
-from spec.documents import dump_json, load_json, write_atomically
-from spec.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKER = ("emulator", "spec", "verify")
+CHECKER = ("emulator", "decision", "verify")
 """Packages that decide whether a certificate holds; rlcc/certified.py asks them."""
 TOOLS = (
     "bitwuzla",

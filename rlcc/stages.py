@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from decision.manifest import check_place, opened
 from distill.options import DistillOptions, RolloutOptions
 from emulator.firmware import TREES_ONLY
 from emulator.report import EmulationReport
 from rlcc.console import Figures, Progress
 from rlcc.recipe import EmitOptions, EmulateOptions
-from spec.manifest import check_place, opened
 
 
 def rollout(teacher_path: Path, options: RolloutOptions, out: Path, figures: Figures, progress: Progress) -> None:

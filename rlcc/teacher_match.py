@@ -13,16 +13,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.interpret import trace
+from decision.policy import Observation
+from decision.program import Program
+from decision.records import Trajectories
+from decision.signals import ACTION_BITS, EVENT_NAMES
+from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
 from rlcc.recipe import Match
-from spec.decision import feature_names
-from spec.errors import InputError
-from spec.interpret import trace
-from spec.policy import Observation
-from spec.program import Program
-from spec.records import Trajectories
-from spec.signals import ACTION_BITS, EVENT_NAMES
 from teachers.inference import decide
 from teachers.teacher import Teacher
 

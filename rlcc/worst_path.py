@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from decision.errors import InputError
 from rlcc.cycles.measure import measure
 from rlcc.recipe import EmulateOptions
 from rlcc.verdict import CostlyLine, WorstPath
-from spec.errors import InputError
 
 SHOWN = 8
 

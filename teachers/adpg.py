@@ -21,14 +21,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import manifest
+from decision.errors import InputError
+from decision.policy import Policy
+from decision.records import Trajectories
 from netsim import Simulation
 from netsim.network import Network
 from netsim.policies import native
 from netsim.simulation import Records, merge
-from spec import manifest
-from spec.errors import InputError
-from spec.policy import Policy
-from spec.records import Trajectories
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.curriculum import TrainConfig, Training, congestion_feature
 from teachers.load import load

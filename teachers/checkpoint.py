@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from spec.documents import read_bytes, write_atomically
-from spec.errors import InputError
+from decision.documents import read_bytes, write_atomically
+from decision.errors import InputError
 from teachers.curriculum import TrainConfig
 from teachers.networks import PolicyNetwork, torch
 from teachers.teacher import Weights

@@ -13,13 +13,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from decision.documents import load_toml
+from decision.errors import InputError
+from decision.features import PccRlCongestion, RlCcCongestion
+from decision.policy import Policy
+from decision.quantity import DurationPs
 from netsim import scenarios
 from netsim.network import MS
-from spec.documents import load_toml
-from spec.errors import InputError
-from spec.features import PccRlCongestion, RlCcCongestion
-from spec.policy import Policy
-from spec.quantity import DurationPs
 
 
 class _Strict(BaseModel):

@@ -8,7 +8,7 @@ Arithmetic is float32, as in training and in the simulator.
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.records import Trajectories
+from decision.records import Trajectories
 from teachers.teacher import Teacher, Weights
 
 Floats = NDArray[np.float32]

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.errors import InputError
-from spec.policy import Policy
-from spec.weights import shapes
+from decision.errors import InputError
+from decision.policy import Policy
+from decision.weights import shapes
 from teachers.teacher import LSTM_BIASES
 
 Array = NDArray[np.generic]

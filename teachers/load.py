@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from spec import manifest
-from spec.errors import InputError
-from spec.policy import Policy, load_policy
+from decision import manifest
+from decision.errors import InputError
+from decision.policy import Policy, load_policy
 from teachers.layers import Array
 from teachers.onnx_file import read_onnx
 from teachers.safetensors_file import read_safetensors

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.errors import InputError
-from spec.policy import Policy
+from decision.errors import InputError
+from decision.policy import Policy
 from teachers.teacher import Weights
 
 try:

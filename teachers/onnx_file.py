@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from spec.documents import read_bytes
-from spec.errors import InputError
-from spec.policy import Policy
+from decision.documents import read_bytes
+from decision.errors import InputError
+from decision.policy import Policy
 from teachers.layers import Array, match_layers
 
 _MOVES = {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose", "Slice", "Gather", "Concat", "Shape"}

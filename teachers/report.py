@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.errors import InputError
 from netsim.network import MS
-from spec.errors import InputError
 from teachers.load import load
 from teachers.teacher import Teacher
 from teachers.validation import Measured, measure

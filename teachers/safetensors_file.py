@@ -5,10 +5,10 @@ from pathlib import Path
 import safetensors
 import safetensors.numpy
 
-from spec.documents import read_bytes
-from spec.errors import InputError
-from spec.policy import Policy
-from spec.weights import shapes
+from decision.documents import read_bytes
+from decision.errors import InputError
+from decision.policy import Policy
+from decision.weights import shapes
 from teachers.layers import Array, match_layers, natural_order
 
 

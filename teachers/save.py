@@ -6,9 +6,9 @@ from typing import Any
 
 import safetensors.numpy
 
-from spec.documents import write_atomically
-from spec.manifest import writing
-from spec.policy import Policy
+from decision.documents import write_atomically
+from decision.manifest import writing
+from decision.policy import Policy
 from teachers.load import KIND, POLICY_NAME, WEIGHTS_NAME
 from teachers.teacher import Teacher
 

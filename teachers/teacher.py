@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.errors import InputError
-from spec.policy import Policy
-from spec.weights import shapes
+from decision.errors import InputError
+from decision.policy import Policy
+from decision.weights import shapes
 
 Weights = dict[str, NDArray[np.float32]]
 

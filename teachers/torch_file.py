@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.documents import MAX_DOCUMENT_BYTES, read_bytes
-from spec.errors import InputError
-from spec.policy import Policy
+from decision.documents import MAX_DOCUMENT_BYTES, read_bytes
+from decision.errors import InputError
+from decision.policy import Policy
 from teachers.layers import Array, match_layers
 
 _STORAGES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2"}

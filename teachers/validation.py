@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from decision.features import PccRlCongestion, RlCcCongestion
+from decision.policy import Policy
 from netsim import simulate
 from netsim.network import US, Network
 from netsim.policies import native
-from spec.features import PccRlCongestion, RlCcCongestion
-from spec.policy import Policy
 from teachers.teacher import Weights
 
 FULL = 0.995

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from decision.program import Program
 from emulator.vectors import Layout, check_layouts
-from spec.program import Program
 from verify.concrete import ORDER
 from verify.state import Field, Structure
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program
 from emulator.core import Progress
@@ -22,7 +23,6 @@ from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection, read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
-from spec.errors import InputError
 from verify.calibrate_programs import WORDS, random_program
 from verify.costs import CycleModel, cycle_model
 from verify.execute import Simulator

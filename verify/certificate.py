@@ -14,14 +14,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from decision.documents import dump_json, load_json, read_bytes, validate, write_atomically
+from decision.errors import InputError
+from decision.program import Program
 from emulator.compile import C_FLAGS, Compiler, compile_sources, link_program
 from emulator.firmware import ENTRY, PROGRAM, Firmware, argument_blocks, read_firmware
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image, undefined_and_static
 from emulator.profile import Profile
-from spec.documents import dump_json, load_json, read_bytes, validate, write_atomically
-from spec.errors import InputError
-from spec.program import Program
 
 FORMAT = 1
 AGAIN = "prove the firmware again: rlcc verify"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.interpret import evaluate
+from decision.manifest import sha256
 from emulator.core import Progress
 from emulator.firmware import ENTRY
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
-from spec.interpret import evaluate
-from spec.manifest import sha256
 from verify.calibrate import Calibration, calibrate
 from verify.certificate import ASSUMPTIONS, FORMAT, Built, Certificate, CutClaim, Query, build, sealed
 from verify.costs import CycleModel, cycle_model

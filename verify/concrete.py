@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from decision.interpret import evaluate
+from decision.program import Program
 from emulator.firmware import argument_blocks
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.vectors import Layout
-from spec.interpret import evaluate
-from spec.program import Program
 from verify.costs import CycleModel
 from verify.execute import ExecutionFault, Simulator
 from verify.machine import IllegalInstruction

@@ -20,8 +20,8 @@ exact is an upper bound of each step.
 from dataclasses import dataclass
 from typing import Literal
 
+from decision.errors import InputError
 from emulator.profile import IbexCore, Profile
-from spec.errors import InputError
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
 
 MULTIPLIERS = {"slow": (33, 34), "fast": (3, 4), "single-cycle": (1, 2)}  # mul; mulh, mulhsu, mulhu (slow: at most)

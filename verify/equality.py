@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spec.program import Op, Program
+from decision.program import Op, Program
 from verify.expressions import FIRST, UNKNOWN
 from verify.failures import Failure
 from verify.lanes import Ints, Lanes, words

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spec.interpret import trace
-from spec.program import STORAGE_RANGE, Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
+from decision.interpret import trace
+from decision.program import STORAGE_RANGE, Op, Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 from verify.lanes import Bools, Ints
 
 STARTS, TRIES, ROUNDS = 400, 5000, 2

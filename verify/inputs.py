@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from spec.program import Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
+from decision.program import Op, Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, Pool, signed
 from verify.questions import Writer
 from verify.state import State

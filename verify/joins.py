@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spec.program import Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
+from decision.program import Op, Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.costs import CycleModel
 from verify.expressions import FIRST, UNKNOWN, WORD
 from verify.graph import Graph

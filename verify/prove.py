@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from decision.program import Op, Program
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.vectors import Layout, Vectors
-from spec.program import Op, Program
 from verify.arguments import structures
 from verify.concrete import Example, Outcome, Runner
 from verify.costs import CycleModel, cycle_model

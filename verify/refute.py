@@ -9,13 +9,13 @@ import os
 
 import numpy as np
 
+from decision.errors import InputError
 from emulator import _fast
 from emulator.fast.run import program_of
 from emulator.fast.timing import Timing
 from emulator.firmware import argument_blocks
 from emulator.job import PORTION
 from emulator.vectors import Vectors
-from spec.errors import InputError
 from verify.concrete import ORDER, Example, Outcome, Runner
 from verify.explore import Explorer
 from verify.lanes import Ints

@@ -14,9 +14,9 @@ from functools import cache
 
 import numpy as np
 
-from spec.ensemble import Split
-from spec.program import Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
+from decision.ensemble import Split
+from decision.program import Op, Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.forks import implied
 from verify.lanes import Bools, Ints, Lanes, words

@@ -17,10 +17,10 @@ from bench.codegen.peers import PEERS
 from bench.codegen.results import Case, Place, Result, result
 from bench.codegen.rows import cells, rows
 from bench.codegen.subjects import subjects
+from decision.documents import write_atomically
+from decision.errors import InputError
 from emulator.core import built_core
 from emulator.profile import load_profile
-from spec.documents import write_atomically
-from spec.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 PROFILES = ("ibex-small", "ibex-maxperf", "picorv32", "cv32e40p")

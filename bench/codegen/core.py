@@ -15,6 +15,8 @@ from elftools.elf.sections import SymbolTableSection
 from numpy.typing import NDArray
 
 from bench.codegen.contender import ENTRY, STORED, Source
+from decision.errors import InputError
+from decision.manifest import sha256
 from emulator import memory_map
 from emulator.cache import built_once
 from emulator.compile import C_FLAGS, CLANG_ISA, RUNNER_FOLDER, Compiler, find_compiler, run_tool, zig_command
@@ -23,8 +25,6 @@ from emulator.memory_map import Block
 from emulator.objects import read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
-from spec.errors import InputError
-from spec.manifest import sha256
 
 HERE = Path(__file__).parent
 SHIM, TRAMPOLINE = HERE / "shim", HERE / "runner" / "trampoline.S"

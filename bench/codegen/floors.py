@@ -4,8 +4,8 @@ from bench.codegen.contender import Source
 from bench.codegen.outside import AnySubject, Outside
 from bench.codegen.retold import Leaf, Question, binary
 from bench.codegen.subjects import FloatTree, Subject
-from spec import model as model_tree
-from spec.ensemble import Tree
+from decision import model as model_tree
+from decision.ensemble import Tree
 
 
 def if_else(subject: AnySubject, _: str) -> Source:

@@ -14,7 +14,7 @@ from codegen.kernel import kernel
 from codegen.lower import Options
 from codegen.model_emit import render
 from codegen.model_print import print_trees
-from spec.manifest import sha256
+from decision.manifest import sha256
 
 OPTIONS: Mapping[str, Options] = {
     "worst": Options(),

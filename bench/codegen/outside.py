@@ -20,7 +20,7 @@ from bench.codegen.contender import Absent
 from bench.codegen.subjects import DEPTH, LEAF_BITS, RANGES, TREES, Subject, uniform
 from codegen.frontends import load
 from codegen.frontends.grid import Grid
-from spec.model import Model
+from decision.model import Model
 
 Library = Literal["catboost", "lightgbm", "xgboost"]
 SUFFIX = {"catboost": ".cbm", "lightgbm": ".txt", "xgboost": ".json"}

@@ -11,12 +11,12 @@ from bench.codegen import core
 from bench.codegen.contender import Contender, Source, Takes
 from bench.codegen.outside import AnySubject
 from bench.codegen.rows import Rows
+from decision.documents import dump_json, write_atomically
+from decision.errors import InputError
+from decision.manifest import sha256
 from emulator.compile import Compiler
 from emulator.core import built_core
 from emulator.profile import Profile
-from spec.documents import dump_json, write_atomically
-from spec.errors import InputError
-from spec.manifest import sha256
 
 FORMAT = 2
 """Of a kept file."""

@@ -15,12 +15,12 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
+from decision.ensemble import Ensemble
+from decision.manifest import opened
+from decision.program import Op
+from decision.signals import FEATURE_LIMIT
+from decision.student import load_student
 from distill.quantise import check, quantise
-from spec.ensemble import Ensemble
-from spec.manifest import opened
-from spec.program import Op
-from spec.signals import FEATURE_LIMIT
-from spec.student import load_student
 
 TREES, DEPTH = 10, 4
 LEAF_BITS = 16

@@ -11,9 +11,9 @@ from bench.papers.found import Found
 from bench.papers.runs import Run, run_all
 from bench.papers.sections import Section
 from bench.papers.traffic import QUICK, TIMES
-from spec.documents import write_atomically
-from spec.errors import InputError
-from spec.processors import usable_cores
+from decision.documents import write_atomically
+from decision.errors import InputError
+from decision.processors import usable_cores
 
 SEEDS = 3
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.errors import InputError
+from decision.manifest import sha256
 from netsim.baselines import BaselineSpec, by_name
 from netsim.network import US, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights, native
@@ -17,15 +19,13 @@ from rlcc.commands.run import command as rlcc_run
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.evaluation.runs import simulator_hash
 from rlcc.policies import by_path
-from spec.errors import InputError
-from spec.manifest import sha256
 from teachers.load import load
 from teachers.teacher import Teacher
 
 ROOT = Path(__file__).parents[2]
 TEACHERS = ROOT / "fixtures" / "teachers"
 RECIPE = ROOT / "recipes" / "rl-cc.toml"
-MAKERS = ("spec", "netsim", "teachers", "distill", "codegen", "firmware_templates", "emulator", "rlcc")
+MAKERS = ("decision", "netsim", "teachers", "distill", "codegen", "firmware_templates", "emulator", "rlcc")
 ENGINE = "ibex-small"
 
 TARGETS = {"strict": 0.032, "standard": 0.064, "x2": 0.128, "loose": 0.64}

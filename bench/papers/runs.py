@@ -9,11 +9,11 @@ from pathlib import Path
 
 from bench.papers.contenders import Contender
 from bench.papers.traffic import Traffic
+from decision.documents import dump_json, write_atomically
+from decision.manifest import sha256
 from netsim import simulate
 from netsim.sweep import over_processes
 from rlcc.evaluation.runs import simulator_hash
-from spec.documents import dump_json, write_atomically
-from spec.manifest import sha256
 
 FORMAT = 1
 """Of the file of a run."""

@@ -12,10 +12,10 @@ from bench.table1.contenders import Contender, contenders
 from bench.table1.fit import PAPER_US, fits
 from bench.table1.network import closed_loop
 from bench.table1.page import Row, write
+from decision.documents import load_json, write_atomically
+from decision.errors import InputError
 from emulator import emulate
 from emulator.profile import load_profile
-from spec.documents import load_json, write_atomically
-from spec.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 PROFILE = "connectx6dx-proxy"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from decision.errors import InputError
 from rlcc import cli
-from spec.errors import InputError
 
 TEACHERS = Path(__file__).parents[2] / "fixtures" / "teachers"
 SCENARIOS = ("many-to-one:2", "many-to-one:8", "many-to-one:64", "many-to-one:512", "many-to-one:1024")

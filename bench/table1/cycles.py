@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.errors import InputError
 from emulator.compile import compile_sources, link_program
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
-from spec.errors import InputError
 
 COMPILER, OPTIMISATION = "clang", "-O2"
 

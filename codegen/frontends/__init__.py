@@ -1,4 +1,4 @@
-"""Front ends: models made elsewhere -> ``spec.model.Model``. One door: ``load``, for files; ``from_sklearn`` and
+"""Front ends: models made elsewhere -> ``decision.model.Model``. One door: ``load``, for files; ``from_sklearn`` and
 ``from_catboost`` for models in memory.
 
     a library's file --reader--> Forest (exact rationals) --quantise, on a Grid--> Model (integers)
@@ -13,9 +13,9 @@ from codegen.frontends.forest import Forest
 from codegen.frontends.grid import Grid, load_grid
 from codegen.frontends.quantise import quantise
 from codegen.frontends.xgboost_json import is_xgboost, read_xgboost
-from spec.documents import load_json, read_bytes, read_text
-from spec.errors import InputError
-from spec.model import KIND, Model, load_model
+from decision.documents import load_json, read_bytes, read_text
+from decision.errors import InputError
+from decision.model import KIND, Model, load_model
 
 REFUSED = {
     (".pkl", ".pickle", ".joblib", ".dill"): "a pickle runs code when it is opened; use codegen.frontends.from_sklearn "

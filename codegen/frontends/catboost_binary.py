@@ -7,7 +7,7 @@ from typing import Any
 
 from codegen.frontends.catboost_json import read_catboost, refuse
 from codegen.frontends.forest import Forest
-from spec.errors import InputError
+from decision.errors import InputError
 
 MAGIC = b"CBM1"
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Value, ask
-from spec.errors import InputError
-from spec.model import MAX_DEPTH, Task
+from decision.errors import InputError
+from decision.model import MAX_DEPTH, Task
 
 TASKS: dict[str, Task] = {
     "Logloss": "binary",

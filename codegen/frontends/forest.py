@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite, isnan
 
-from spec.errors import InputError
-from spec.model import MAX_DEPTH, Task
+from decision.errors import InputError
+from decision.model import MAX_DEPTH, Task
 
 FLOAT32_BITS, FLOAT64_BITS = 24, 53
 """Integers up to 2^24 in size, over any power of two, are exact in float32; up to 2^53 in a double."""

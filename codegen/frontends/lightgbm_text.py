@@ -7,8 +7,8 @@ the target is in the leaves of the first trees already. Numbers stand with 17 di
 from fractions import Fraction
 
 from codegen.frontends.forest import FLOAT64_BITS, INT32_BITS, Ask, Forest, Question, Value, grow, only
-from spec.errors import InputError
-from spec.model import Task
+from decision.errors import InputError
+from decision.model import Task
 
 FIRST_LINE = "tree"
 TASKS: dict[str, Task] = {"binary": "binary", "multiclass": "argmax", "multiclassova": "argmax"}

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Question, Value, grow, only
-from spec.errors import InputError
-from spec.model import Task
+from decision.errors import InputError
+from decision.model import Task
 
 LESS, LESS_OR_EQUAL, GREATER, GREATER_OR_EQUAL = 2, 3, 4, 5
 LEAF, NUMERICAL = 0, 1

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, Ask, Forest, Question, Value, grow, only
-from spec.errors import InputError
-from spec.model import Task
+from decision.errors import InputError
+from decision.model import Task
 
 Float32 = np.float32
 

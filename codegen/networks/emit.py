@@ -25,16 +25,16 @@ from codegen.passes.program import lower_program
 from codegen.render import interface
 from codegen.targets import ALL, Target, counters_kept, misfit, targets_named
 from codegen.templates import environment
-from spec.documents import dump_json, write_atomically
-from spec.ensemble import integer
-from spec.errors import InputError
-from spec.features import PreviousAction
-from spec.manifest import Manifest, check_place, sha256, writing
-from spec.network_policy import NAME as NETWORK_NAME
-from spec.network_policy import NetworkPolicy
-from spec.policy import Policy
-from spec.program import Program
-from spec.records import Trajectories
+from decision.documents import dump_json, write_atomically
+from decision.ensemble import integer
+from decision.errors import InputError
+from decision.features import PreviousAction
+from decision.manifest import Manifest, check_place, sha256, writing
+from decision.network_policy import NAME as NETWORK_NAME
+from decision.network_policy import NetworkPolicy
+from decision.policy import Policy
+from decision.program import Program
+from decision.records import Trajectories
 
 KIND = "firmware"
 FORMS = {"mlp-int8": "mlp", "lstm-int8": "lstm"}

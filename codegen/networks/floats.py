@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.networks.recorded import Recorded
-from spec.policy import Policy
+from decision.policy import Policy
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.ctypes99 import I32, literal
-from spec.network import TANH_Q15, Matrix, Network
+from decision.network import TANH_Q15, Matrix, Network
 
 WIDTH = 116
 """Columns of a table's lines."""

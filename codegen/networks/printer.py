@@ -10,7 +10,7 @@ from codegen.initialisers import is_vector
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.trees_c import Statement
-from spec.program import Op, Program
+from decision.program import Op, Program
 
 
 class NetworkPrinter(Printer):

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import actions, activations
 from codegen.networks.recorded import Recorded
-from spec.actions import AnyAction, Table
-from spec.errors import InputError
-from spec.features import AnyFeature, PccRlCongestion, RlCcCongestion
-from spec.network import ACTION_ENTRIES, GATE_BITS, Layer, Lstm, Matrix, Network
-from spec.network_decision import MAX_SHIFT, ROOT_BITS, Input, wants_root
-from spec.policy import Policy
-from spec.signals import ACTION_BITS, INFLATION_BITS, RATE_FRACTION_BITS
+from decision.actions import AnyAction, Table
+from decision.errors import InputError
+from decision.features import AnyFeature, PccRlCongestion, RlCcCongestion
+from decision.network import ACTION_ENTRIES, GATE_BITS, Layer, Lstm, Matrix, Network
+from decision.network_decision import MAX_SHIFT, ROOT_BITS, Input, wants_root
+from decision.policy import Policy
+from decision.signals import ACTION_BITS, INFLATION_BITS, RATE_FRACTION_BITS
 
 Floats = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spec.errors import InputError
-from spec.interpret import trace
-from spec.network_decision import Input, build_inputs
-from spec.policy import Policy
-from spec.records import Trajectories
-from spec.signals import EVENT_NAMES
+from decision.errors import InputError
+from decision.interpret import trace
+from decision.network_decision import Input, build_inputs
+from decision.policy import Policy
+from decision.records import Trajectories
+from decision.signals import EVENT_NAMES
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

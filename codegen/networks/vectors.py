@@ -14,8 +14,8 @@ from codegen.inputs import Columns, Row, anything, columns_of, keys, plausible, 
 from codegen.networks.printer import inputs_of
 from codegen.vectors import Vectors
 from codegen.vectors import make as make_common
-from spec.interpret import evaluate, trace
-from spec.network import (
+from decision.interpret import evaluate, trace
+from decision.network import (
     ACTION_STEP_BITS,
     GATE_BITS,
     GATE_MAX,
@@ -27,7 +27,7 @@ from spec.network import (
     Network,
     tanh_of,
 )
-from spec.program import Op, Program
+from decision.program import Op, Program
 
 CANDIDATES = 4096
 WALKS, STEPS = 8, 24

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from codegen.passes.idle import idle_clamp
 from codegen.passes.rewrite import rewritten
-from spec.errors import InputError
-from spec.program import Node, Op, Program, ProgramBuilder
+from decision.errors import InputError
+from decision.program import Node, Op, Program, ProgramBuilder
 
 
 def fixed(program: Program, parameters: Mapping[str, int]) -> Program:

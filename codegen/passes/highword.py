@@ -7,7 +7,7 @@ where the shifted operands still fit 32 bits. A shifted operand that another pro
 from collections.abc import Sequence
 
 from codegen.passes.rewrite import rewritten
-from spec.program import Node, Op, Program, ProgramBuilder
+from decision.program import Node, Op, Program, ProgramBuilder
 
 
 def high_words(program: Program) -> Program:

@@ -1,7 +1,7 @@
 """Clamps that never act, by the ranges of their operands: in their place the operand."""
 
 from codegen.passes.rewrite import rewritten
-from spec.program import Node, Op, Program, ProgramBuilder
+from decision.program import Node, Op, Program, ProgramBuilder
 
 
 def without_idle_clamps(program: Program) -> Program:

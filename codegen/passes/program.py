@@ -10,8 +10,8 @@ from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
 from codegen.passes.highword import high_words
 from codegen.passes.idle import without_idle_clamps
-from spec.errors import InputError
-from spec.program import Op, Program
+from decision.errors import InputError
+from decision.program import Op, Program
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from spec.program import Node, Program, ProgramBuilder, StateField
+from decision.program import Node, Program, ProgramBuilder, StateField
 
 Rewriter = Callable[[ProgramBuilder, Node, tuple[int, ...]], int | None]
 """From the new program so far, an old node and its operands' new numbers to the node's new number; None: as it was."""

@@ -1,4 +1,4 @@
-// The core in the loop: one Verilated core as an rlcc_decider (spec/include/rlcc_decider.h).
+// The core in the loop: one Verilated core as an rlcc_decider (decision/include/rlcc_decider.h).
 //
 // The job's blocks are context, event and params, in this order. Every flow's context is brought to the same place;
 // when it is another flow's than before, the data cache no longer holds it.

@@ -10,10 +10,10 @@ import json
 import re
 from pathlib import Path
 
+from decision.errors import InputError
 from emulator.cache import built_once
 from emulator.cores.rtl import Rtl, complete, core_folder
 from emulator.profile import Cva6Core
-from spec.errors import InputError
 
 DISTRIBUTION = "pythondata-cpu-cva6"
 OURS = Path(__file__).resolve().parent.parent / "rtl"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from spec.errors import InputError
+from decision.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
-"""Engines for the network simulator: an emitted decision behind the seam of spec/include/rlcc_decider.h."""
+"""Engines for the network simulator: an emitted decision behind the seam of decision/include/rlcc_decider.h."""
 
 import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from decision.errors import InputError
+from decision.signals import EVENT, PARAMS
 from emulator import _fast
 from emulator.compile import compile_sources, link_program, missing_calls
 from emulator.fast.machine import machine
@@ -12,8 +14,6 @@ from emulator.fast.timing import timing
 from emulator.firmware import ENTRY, argument_blocks, read_firmware
 from emulator.objects import check_code, read_image
 from emulator.profile import Profile, load_profile
-from spec.errors import InputError
-from spec.signals import EVENT, PARAMS
 
 WORD = 4
 

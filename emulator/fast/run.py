@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.processors import usable_cores
 from emulator import _fast, memory_map
 from emulator.fast.machine import machine
 from emulator.fast.timing import Timing, timing
@@ -13,8 +15,6 @@ from emulator.memory_map import Block
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.rtl_run import RtlFault, RtlRun
-from spec.errors import InputError
-from spec.processors import usable_cores
 
 
 def run(

@@ -19,9 +19,9 @@ multiplier of varying duration.
 
 from dataclasses import asdict, dataclass
 
+from decision.errors import InputError
 from emulator import _fast
 from emulator.profile import IbexCore, Profile
-from spec.errors import InputError
 
 PRODUCTS = {"none": (1, 1), "fast": (3, 4), "single-cycle": (1, 2)}  # mul; mulh, mulhsu, mulhu
 

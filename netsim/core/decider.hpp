@@ -1,5 +1,5 @@
 // What decides for an agent: an event in, knobs out, both as whole numbers in the order of an interface
-// (spec/interface.py). What they mean only the interface and the site know, where the agent lives (site.hpp).
+// (decision/interface.py). What they mean only the interface and the site know, where the agent lives (site.hpp).
 #pragma once
 
 #include <cstdint>

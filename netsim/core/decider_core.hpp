@@ -1,4 +1,4 @@
-// An emulated core decides, and says how many cycles that took it: the seam of spec/include/rlcc_decider.h.
+// An emulated core decides, and says how many cycles that took it: the seam of decision/include/rlcc_decider.h.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,7 @@ void NativeDecider::reset(std::uint32_t flow) {
   std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(flow * memory), memory, 0.0f);
 }
 
-// The float meanings of spec/features.py, in its order of operations.
+// The float meanings of decision/features.py, in its order of operations.
 double NativeDecider::feature(const FeatureConfig &f, std::uint32_t flow, Words event, double rate) const {
   const auto rtt_inflation = [&] {
     const std::uint32_t rtt = event[FlowSite::response_ns] - event[FlowSite::request_sent_ns];

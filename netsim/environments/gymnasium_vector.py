@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
 from netsim.environments.run import Run
 from netsim.environments.spaces import action_space, observation_space
 from netsim.environments.task import Task
-from spec.errors import InputError
 
 try:
     from gymnasium.vector import AutoresetMode, VectorEnv

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.features import Decisions
+from decision.signals import CONTEXT_RATE_BITS
 from netsim.arrays import Batch
 from netsim.environments.task import Task
-from spec.errors import InputError
-from spec.features import Decisions
-from spec.signals import CONTEXT_RATE_BITS
 
 
 class Run:

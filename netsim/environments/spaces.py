@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from decision.actions import Table
+from decision.errors import InputError
 from netsim.environments.task import Task
-from spec.actions import Table
-from spec.errors import InputError
 
 try:
     from gymnasium import spaces

@@ -1,6 +1,6 @@
 """What is to be learned: a network, what its flows observe, how they act and what they are rewarded for.
 
-The tables are those of a policy.toml and the features those of spec.features: what is trained on a task becomes a
+The tables are those of a policy.toml and the features those of decision.features: what is trained on a task becomes a
 teacher by writing the same tables down. Defaults: RL-CC's (section 3 and published code).
 """
 
@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.actions import AnyAction, Table, TanhMap
+from decision.errors import InputError
+from decision.features import Decisions, PccRlCongestion, RlCcCongestion
+from decision.policy import Limits, Observation
+from decision.signals import ACTION_BITS, U32_MAX
 from netsim import scenarios
 from netsim.arrays import ArrayEnv
 from netsim.network import MS, Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS
-from spec.actions import AnyAction, Table, TanhMap
-from spec.errors import InputError
-from spec.features import Decisions, PccRlCongestion, RlCcCongestion
-from spec.policy import Limits, Observation
-from spec.signals import ACTION_BITS, U32_MAX
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ RL_CC_REWARD = RlCcCongestion.model_validate(RL_CC_CONGESTION | {"scale": 1.0})
 @dataclass(frozen=True)
 class Task:
     """A network and its learning problem. ``reward`` is the congestion feature whose unscaled square is the cost;
-    ``record`` keeps all decisions for ``env.run.arrays.drain_records()`` (columns: spec.records)."""
+    ``record`` keeps all decisions for ``env.run.arrays.drain_records()`` (columns: decision.records)."""
 
     scenario: Scenario | str = "many-to-one:8"
     observation: Observation = RL_CC_OBSERVATION

@@ -7,13 +7,13 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from decision.documents import dump_json, validate, write_atomically
 from rlcc.console import console, stage
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import PathCosts, measure
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
-from spec.documents import dump_json, validate, write_atomically
 
 DEFAULT = EmulateOptions()
 

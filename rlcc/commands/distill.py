@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
+from decision.documents import validate
+from decision.manifest import opened
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import KIND as ROLLOUTS
 from rlcc import stages
 from rlcc.console import stage
 from rlcc.options import FOLDER, out_option
-from spec.documents import validate
-from spec.manifest import opened
 
 DEFAULT = DistillOptions()
 

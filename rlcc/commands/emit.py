@@ -11,12 +11,12 @@ from codegen.engines import ENGINES
 from codegen.lower import PASSES
 from codegen.networks.emit import FORMS as NETWORK_FORMS
 from codegen.targets import TARGETS
+from decision.documents import validate
+from decision.errors import InputError
 from rlcc import stages
 from rlcc.console import Figures, stage
 from rlcc.options import FOLDER, out_option
 from rlcc.recipe import EmitOptions
-from spec.documents import validate
-from spec.errors import InputError
 
 OF_NETWORKS = ("rollouts", "activation_bits", "hidden_bits", "context_bytes")
 """Options that only a network's form takes, besides --target."""
@@ -86,9 +86,9 @@ def _option(name: str) -> str:
 def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, figures: Figures) -> None:
     from codegen.networks.emit import KIND, NetworkEmission, emit_network, quantised
     from codegen.networks.quantise import Bits
+    from decision.manifest import check_place, opened
     from distill.rollout import KIND as ROLLOUTS
     from distill.rollout import read
-    from spec.manifest import check_place, opened
     from teachers.load import load
 
     if "rollouts" not in chosen:

@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from decision.documents import dump_json, validate, write_atomically
 from emulator.report import EmulationReport
 from rlcc import stages
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
-from spec.documents import dump_json, validate, write_atomically
 
 DEFAULT = EmulateOptions()
 

@@ -4,6 +4,11 @@ from pathlib import Path
 
 import click
 
+from decision.documents import dump_json, write_atomically
+from decision.errors import InputError
+from decision.manifest import check_place
+from decision.processors import usable_cores
+from decision.quantity import parse_duration_ps
 from netsim.engines import OVERLOAD, Engines, Overload
 from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
@@ -16,11 +21,6 @@ from rlcc.evaluation.grid import Grid
 from rlcc.evaluation.runs import Times
 from rlcc.options import FOLDER, quantity, seed_option
 from rlcc.recipe import EmulateOptions
-from spec.documents import dump_json, write_atomically
-from spec.errors import InputError
-from spec.manifest import check_place
-from spec.processors import usable_cores
-from spec.quantity import parse_duration_ps
 
 TIME = quantity(parse_duration_ps)
 SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:4", "long-short:8")

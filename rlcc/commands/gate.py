@@ -7,6 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
+from decision.documents import dump_json, validate, write_atomically
+from decision.errors import InputError
+from decision.quantity import LINE_FRACTION, MOST, parse, parse_duration_ps
 from rlcc import gate
 from rlcc.baseline import read_baseline
 from rlcc.console import print_verdict, stage
@@ -17,9 +20,6 @@ from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
 from rlcc.time_limit import time_limit
 from rlcc.verdict import Verdict
-from spec.documents import dump_json, validate, write_atomically
-from spec.errors import InputError
-from spec.quantity import LINE_FRACTION, MOST, parse, parse_duration_ps
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WHERE = "options of rlcc gate"

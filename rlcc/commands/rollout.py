@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
+from decision.documents import validate
+from decision.quantity import parse_duration_ps
 from distill.options import RolloutOptions
 from rlcc import stages
 from rlcc.console import stage
 from rlcc.options import FOLDER, out_option, quantity, scenario_option, seed_option
-from spec.documents import validate
-from spec.quantity import parse_duration_ps
 
 TIME = quantity(parse_duration_ps)
 

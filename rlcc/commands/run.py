@@ -6,6 +6,10 @@ import click
 
 from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named
+from decision.errors import InputError
+from decision.manifest import check_place, opened
+from decision.student import NAME as STUDENT_NAME
+from decision.student import load_student
 from rlcc import gate as gate_stage
 from rlcc import stages
 from rlcc.certified import beside
@@ -14,10 +18,6 @@ from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER
 from rlcc.recipe import Recipe, load_recipe, teacher_path
 from rlcc.reports import folder as reports
-from spec.errors import InputError
-from spec.manifest import check_place, opened
-from spec.student import NAME as STUDENT_NAME
-from spec.student import load_student
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
 RUNS = Path("runs")

@@ -10,12 +10,12 @@ from click.core import ParameterSource
 from rich.markup import escape
 from rich.table import Table
 
+from decision.documents import validate
+from decision.errors import InputError
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
-from spec.documents import validate
-from spec.errors import InputError
 
 if TYPE_CHECKING:
     from verify.certificate import Certificate

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
 from emulator.compile import compile_sources, link_program
 from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
 from emulator.lines import Frame, SourceLines
@@ -19,7 +20,6 @@ from rlcc.certified import beside
 from rlcc.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
 from rlcc.recipe import EmulateOptions
-from spec.errors import InputError
 from verify.certificate import Certificate, read_certificate
 
 

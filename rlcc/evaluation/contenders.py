@@ -13,6 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from decision.errors import InputError
+from decision.manifest import NAME as MANIFEST
+from decision.quantity import TIME_PS, parse_duration_ps
 from emulator import emulate, load_profile
 from netsim import baselines
 from netsim.baselines import BaselineSpec
@@ -21,9 +24,6 @@ from netsim.policies import PolicySpec
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.core_policy import CoreName, core_name
 from rlcc.policies import by_name_or_path, kind_of, on_core
-from spec.errors import InputError
-from spec.manifest import NAME as MANIFEST
-from spec.quantity import TIME_PS, parse_duration_ps
 
 LABEL = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")
 

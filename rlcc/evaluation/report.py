@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from decision.documents import write_atomically
+from decision.manifest import writing
 from rlcc import __version__
 from rlcc.evaluation import summary
 from rlcc.evaluation.grid import Results
-from spec.documents import write_atomically
-from spec.manifest import writing
 
 KIND = "evaluation"
 FOLDER = "evaluation"

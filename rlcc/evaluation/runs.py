@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 import emulator
 import netsim
+from decision.documents import dump_json, write_atomically
+from decision.manifest import sha256
 from emulator.compile import find_compiler
 from emulator.profile import load_profile
 from netsim import scenarios
@@ -22,8 +24,6 @@ from netsim.series import joined, record
 from netsim.simulation import Simulation
 from rlcc import __version__
 from rlcc.evaluation.contenders import Contender
-from spec.documents import dump_json, write_atomically
-from spec.manifest import sha256
 
 FORMAT = 1
 """Of the file of a finished run."""

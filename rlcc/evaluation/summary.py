@@ -10,10 +10,10 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from decision.errors import InputError
 from netsim.statistics import confidence
 from rlcc.evaluation.contenders import Contender, engines_text, latency_text
 from rlcc.evaluation.grid import Results
-from spec.errors import InputError
 
 ON = ("core", "engines", "overload", "engine_queue")
 """Columns that say what a contender decides on."""

@@ -7,12 +7,12 @@ of a machine stands in them: the same firmware gives the same bytes.
 from contextlib import suppress
 from pathlib import Path
 
+from decision.documents import dump_json, load_json
+from decision.errors import InputError
+from decision.manifest import NAME, writing
 from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown
 from rlcc.verdict import Verdict
-from spec.documents import dump_json, load_json
-from spec.errors import InputError
-from spec.manifest import NAME, writing
 
 KIND = "verdict"
 JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"

@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 import rlcc
+from decision.documents import load_json
+from decision.errors import InputError
 from rlcc.options import not_within
 from rlcc.verdict import Check, Verdict, WorstPath
-from spec.documents import load_json
-from spec.errors import InputError
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 NAME = "rlcc gate"

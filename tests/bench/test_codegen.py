@@ -18,10 +18,10 @@ from bench.codegen.outside import Outside
 from bench.codegen.results import Case, Place, Result, judge, measure
 from bench.codegen.rows import Rows, cells, rows
 from bench.codegen.subjects import FloatTree, Subject, drawn, trained
+from decision.ensemble import Ensemble
+from decision.model import branches
 from emulator.profile import load_profile
 from emulator.timing import time_function
-from spec.ensemble import Ensemble
-from spec.model import branches
 
 SEED = 7
 ENGINE = "ibex-small"

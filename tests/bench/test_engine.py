@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bench import engine
+from decision.errors import InputError
 from netsim import Engines
 from netsim.network import US
 from rlcc.policies import by_path
-from spec.errors import InputError
 
 
 def test_a_run_is_seen_by_the_millisecond() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by the folders
 
 from drawing import ACTIONS, FEATURES, make_student
 
@@ -14,9 +14,9 @@ from bench.table1.cycles import mean_cycles
 from bench.table1.fit import PAPER_US, Affine, Engine, Fit, affine, fits
 from codegen.emit import emit
 from codegen.lower import Options
+from decision.ensemble import Split, Tree
+from decision.manifest import writing
 from emulator.profile import load_profile
-from spec.ensemble import Split, Tree
-from spec.manifest import writing
 
 TREES = (
     Tree((Split(0, 100), Split(1, 5000)), (-3000, -100, 40, 2000)),

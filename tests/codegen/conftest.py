@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by both folders
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by both folders
 
 from codegen.emit import emit
-from spec.manifest import writing
-from spec.student import Student
+from decision.manifest import writing
+from decision.student import Student
 
 
 @pytest.fixture(scope="session")

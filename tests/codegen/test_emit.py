@@ -6,9 +6,9 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.differences import differences
 from codegen.emit import KIND
-from spec.documents import dump_json, load_json
-from spec.ensemble import Split, Tree
-from spec.manifest import NAME, artefact_hash, opened, sha256
+from decision.documents import dump_json, load_json
+from decision.ensemble import Split, Tree
+from decision.manifest import NAME, artefact_hash, opened, sha256
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from codegen.emit import emit
 from codegen.lower import Options
 from codegen.targets import TARGETS
-from spec.ensemble import Split, Tree
-from spec.errors import InputError
-from spec.manifest import opened, writing
+from decision.ensemble import Split, Tree
+from decision.errors import InputError
+from decision.manifest import opened, writing
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 UBSAN = ("-fsanitize=undefined", "-fno-sanitize-recover=all")

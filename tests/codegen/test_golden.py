@@ -13,7 +13,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.lower import Options
-from spec.ensemble import Split, Tree
+from decision.ensemble import Split, Tree
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 

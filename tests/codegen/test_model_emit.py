@@ -15,10 +15,10 @@ from codegen.lower import Options
 from codegen.model_emit import KIND, at_most, emit_model, render
 from codegen.model_print import field_names, print_trees
 from codegen.model_vectors import make, random_grid
+from decision.errors import InputError
+from decision.manifest import opened
+from decision.model import Branch, GridFeature, Leaf, Model
 from rlcc.cli import main
-from spec.errors import InputError
-from spec.manifest import opened
-from spec.model import Branch, GridFeature, Leaf, Model
 
 RTT, RATE, QUEUE = (
     GridFeature("rtt", 10, 0, 4096),

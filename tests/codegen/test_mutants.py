@@ -9,7 +9,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.choose import Limits
 from codegen.lower import Options
-from spec.ensemble import Split, Tree
+from decision.ensemble import Split, Tree
 
 SEEDS = (1, 2, 3)
 KINDS = ("previous_action", "rl_cc_congestion", "cnp_ratio")

@@ -17,11 +17,11 @@ from codegen.layout import flow_layout
 from codegen.lower import PASSES, Options
 from codegen.passes.program import lower_program
 from codegen.printer import Printer
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
-from spec.interpret import evaluate
-from spec.program import Op, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
+from decision.interpret import evaluate
+from decision.program import Op, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 # Programs of no purpose: comparisons that are always true, functions and values that nothing uses.

@@ -12,9 +12,9 @@ from codegen.inputs import split
 from codegen.passes.prune import pruned
 from codegen.paths import visits
 from codegen.vectors import make
-from spec.ensemble import Split, Tree
-from spec.interpret import evaluate, trace
-from spec.signals import U32_MAX
+from decision.ensemble import Split, Tree
+from decision.interpret import evaluate, trace
+from decision.signals import U32_MAX
 
 THRESHOLDS = {
     "previous_action": (-9000, -1, 0, 77, 12000),

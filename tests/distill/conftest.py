@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.policy import Policy
 from distill import distil, rollout
 from distill.distil import Fitted
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Run
-from spec.policy import Policy
 from teachers.teacher import Teacher, make_teacher
 
 PROPORTIONAL, DIFFERENTIAL = 0.12, 0.05

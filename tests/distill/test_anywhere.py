@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decision.cells import act
+from decision.ensemble import Ensemble, Split, Tree
+from decision.student import Student
+from decision.tree_decision import feature_names
 from distill.anywhere import anywhere
-from spec.cells import act
-from spec.decision import feature_names
-from spec.ensemble import Ensemble, Split, Tree
-from spec.student import Student
 from teachers.inference import decide_states
 from teachers.load import load
 

@@ -10,10 +10,10 @@ from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from distill import boost
 from distill.dataset import Dataset, join
 from distill.options import DistillOptions
-from spec.errors import InputError
 
 FAST = {"trees": 3, "depth": 2, "learning_rate": [0.5]}
 

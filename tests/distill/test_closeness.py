@@ -5,9 +5,9 @@ from math import inf, nan
 
 import pytest
 
+from decision.errors import InputError
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
 from distill.options import Tolerance
-from spec.errors import InputError
 
 TEACHER = {"goodput": 0.9, "latency_mean_us": 10.0, "jain": 0.98, "loss": 0.0}
 A, B, C = ("many-to-one:2", 1), ("many-to-one:8", 1), ("many-to-one:8", 2)

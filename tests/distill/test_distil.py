@@ -8,6 +8,15 @@ import numpy as np
 import pytest
 from catboost import CatBoostRegressor
 
+from decision.documents import validate
+from decision.ensemble import Split, Tree
+from decision.errors import InputError
+from decision.interpret import trace
+from decision.manifest import opened
+from decision.program import Op
+from decision.records import Trajectories
+from decision.signals import EVENT_NAMES, FEATURE_LIMIT
+from decision.student import NAME, load_student
 from distill import dataset, distil, quantise, rollout
 from distill.closeness import Distance
 from distill.dataset import join
@@ -15,15 +24,6 @@ from distill.options import DistillOptions, RolloutOptions
 from netsim import simulate
 from netsim.network import MS
 from netsim.policies import program
-from spec.documents import validate
-from spec.ensemble import Split, Tree
-from spec.errors import InputError
-from spec.interpret import trace
-from spec.manifest import opened
-from spec.program import Op
-from spec.records import Trajectories
-from spec.signals import EVENT_NAMES, FEATURE_LIMIT
-from spec.student import NAME, load_student
 from teachers.inference import decide
 from teachers.teacher import make_teacher
 

@@ -13,9 +13,9 @@ from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
 from distill import quantise
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
 
 BITS = 16
 LIMIT = 2**24 - 1

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from decision.documents import validate
+from decision.errors import InputError
+from decision.manifest import opened, writing
+from decision.records import RECORD_COLUMNS
+from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
-from spec.decision import feature_names
-from spec.documents import validate
-from spec.errors import InputError
-from spec.manifest import opened, writing
-from spec.records import RECORD_COLUMNS
 
 
 @pytest.fixture

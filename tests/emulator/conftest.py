@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from decision.manifest import writing
 from emulator import sources, time_function
-from spec.manifest import writing
 
 HEADER = """\
 #ifndef RLCC_POLICY_H

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from decision.errors import InputError
 from emulator import core as core_module
 from emulator.cache import built_once, cache_folder
 from emulator.core import built_core
 from emulator.profile import load_profile
-from spec.errors import InputError
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from emulator import emulate, load_profile, time_function
 from emulator.compile import find_gcc
 from emulator.cores import rtl as rtl_module
 from emulator.cores import rtl_of
-from spec.errors import InputError
 
 Maker = Callable[..., Path]
 SnippetTimer = Callable[..., int]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from decision.errors import InputError
 from emulator import emulate, load_profile
 from emulator.compile import compile_policy, find_gcc, link_program
 from emulator.cores.cva6 import NO_TRACE, _constants, _edited
@@ -21,7 +22,6 @@ from emulator.memory_map import Block
 from emulator.objects import check_code, read_image
 from emulator.profile import Cva6Core, OwnCache, Profile
 from emulator.rtl_run import RtlRun, run_on_core
-from spec.errors import InputError
 
 Maker = Callable[..., Path]
 PROXY = Path(__file__).parents[2] / "emulator" / "profiles" / "bluefield3-proxy.toml"
@@ -178,7 +178,7 @@ def test_stack_is_measured() -> None:
 
 
 class Face(ctypes.Structure):
-    """rlcc_decider of spec/include/rlcc_decider.h."""
+    """rlcc_decider of decision/include/rlcc_decider.h."""
 
     _fields_ = [
         ("version", ctypes.c_uint32),

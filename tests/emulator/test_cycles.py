@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from emulator import time_function
 from emulator.profile import load_profile
-from spec.errors import InputError
 
 PROFILES = Path(__file__).parents[2] / "emulator" / "profiles"
 RETURN = 2  # a jump: one cycle and one bubble

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from decision.errors import InputError
 from emulator import emulate
 from emulator.compile import find_gcc
-from spec.errors import InputError
 
 Maker = Callable[..., Path]
 PROFILES = ("ibex-small", "ibex-maxperf")

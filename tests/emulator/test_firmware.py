@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.documents import dump_json
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
+from decision.program import Op, Program, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator import firmware
 from emulator.firmware import argument_blocks, check_against_program, read_firmware, tree_inputs
 from emulator.memory_map import Block
-from spec.documents import dump_json
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
-from spec.program import Op, Program, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 Maker = Callable[..., Path]
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decision.errors import InputError
+from decision.manifest import opened, writing
 from emulator import emulate, sources
 from emulator.compile import compile_sources, find_compiler
 from emulator.firmware import Firmware, read_firmware
 from emulator.profile import load_profile
 from emulator.sources import Sources, checked, read_sources
-from spec.errors import InputError
-from spec.manifest import opened, writing
 
 SPLICED = "_\\\r_asm__"  # a backslash, a lone carriage return: one word for clang, two for who reads lines
 

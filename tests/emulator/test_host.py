@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from decision.errors import InputError
 from emulator import host_compilers, run_on_host
-from spec.errors import InputError
 
 Maker = Callable[..., Path]
 COMPILERS = sorted(host_compilers())

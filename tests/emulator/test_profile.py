@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from decision.errors import InputError
 from emulator import load_profile, profile_names
-from spec.errors import InputError
 
 SMALL = Path(__file__).parents[2] / "emulator" / "profiles" / "ibex-small.toml"
 

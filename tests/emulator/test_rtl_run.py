@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import emulator.rtl_run as rtl_run_module
+from decision.errors import InputError
 from emulator import load_profile, rtl_decider
 from emulator.compile import compile_policy, link_program
 from emulator.firmware import ENTRY, read_firmware
@@ -17,14 +18,13 @@ from emulator.objects import Image, read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
-from spec.errors import InputError
 
 Maker = Callable[..., Path]
 CONTEXT_BYTES = 8
 
 
 class Decider(ctypes.Structure):
-    """spec/include/rlcc_decider.h."""
+    """decision/include/rlcc_decider.h."""
 
     _fields_ = (
         ("version", ctypes.c_uint32),

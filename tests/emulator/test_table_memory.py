@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from emulator import time_function
 from emulator.profile import PROFILE_FOLDER, load_profile
-from spec.errors import InputError
 
 SOURCE = """\
 #include <stdint.h>

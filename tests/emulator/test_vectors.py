@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from decision.errors import InputError
 from emulator.firmware import read_firmware
-from spec.errors import InputError
 
 Maker = Callable[..., Path]
 

@@ -11,18 +11,18 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # mutations.py
 
 from codegen.emit import emit
+from decision.documents import dump_json
+from decision.ensemble import Ensemble, Split, Tree
+from decision.manifest import writing
+from decision.policy import Policy
+from decision.student import Student
+from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
 from emulator import load_profile
 from emulator.compile import compile_policy, link_program
 from emulator.firmware import ENTRY
 from rlcc.verdict import Check, Verdict
-from spec.decision import feature_names
-from spec.documents import dump_json
-from spec.ensemble import Ensemble, Split, Tree
-from spec.manifest import writing
-from spec.policy import Policy
-from spec.student import Student
 from teachers.save import save
 from teachers.teacher import make_teacher
 from verify.certificate import write_certificate

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from mutations import bounded
 
+from decision.documents import dump_json, load_json
+from decision.errors import InputError
+from decision.manifest import artefact_hash, sha256
 from distill import rollout
-from spec.documents import dump_json, load_json
-from spec.errors import InputError
-from spec.manifest import artefact_hash, sha256
 from teachers.load import load
 
 

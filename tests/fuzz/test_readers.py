@@ -12,6 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutations import bounded, damaged, twisted, twisted_text
 
+from decision.documents import dump_json, load_json
+from decision.errors import InputError
+from decision.manifest import artefact_hash, opened, sha256
+from decision.policy import load_policy
+from decision.program import Program
+from decision.student import load_student
 from distill.rollout import FILE as ROLLOUTS
 from emulator import load_profile
 from emulator.firmware import ENTRY, check_against_program
@@ -22,12 +28,6 @@ from emulator.vectors import read_layouts, read_vectors
 from rlcc.baseline import read_baseline
 from rlcc.recipe import load_recipe
 from rlcc.teacher_match import compare, given_rollouts
-from spec.documents import dump_json, load_json
-from spec.errors import InputError
-from spec.manifest import artefact_hash, opened, sha256
-from spec.policy import load_policy
-from spec.program import Program
-from spec.student import load_student
 from teachers.load import load
 from verify.certificate import content_hash, read_certificate
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.policy import Policy
 from netsim.policies import NativePolicy, native
-from spec.policy import Policy
 
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
 FEATURES = [{"kind": "previous_action"}, CONGESTION]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from netsim import ArrayEnv, Simulation
 from netsim.arrays import Batch
 from netsim.network import MS
 from netsim.policies import native
-from spec.errors import InputError
 
 
 def threshold(batch: Batch) -> np.ndarray:

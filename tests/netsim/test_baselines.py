@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from decision.errors import InputError
 from netsim import _core, baselines
-from spec.errors import InputError
 
 NAMES = ["dcqcn", "dcqcn-hpcc", "dcqcn-original", "dctcp", "hpcc", "hpcc-artefact", "max-min", "swift", "timely"]
 

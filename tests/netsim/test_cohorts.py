@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.ensemble import Ensemble
+from decision.errors import InputError
+from decision.interfaces.flow_rate import FLOW_RATE
+from decision.interfaces.queue_marking import QUEUE_MARKING
+from decision.program import Op, ProgramBuilder
 from netsim import Cohort, Engines, Network, Scenario, Simulation, policies, simulate
 from netsim.baselines import BaselineSpec, by_name
 from netsim.network import MS, US
 from netsim.scenarios import Flow
 from netsim.topology import leaf_spine
-from spec.ensemble import Ensemble
-from spec.errors import InputError
-from spec.interfaces.flow_rate import FLOW_RATE
-from spec.interfaces.queue_marking import QUEUE_MARKING
-from spec.program import Op, ProgramBuilder
 from tests.netsim.test_compiled import build
 
 PERIOD = 100 * US

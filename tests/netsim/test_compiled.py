@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from netsim import ArrayEnv, Network, Simulation, policies
 from netsim.network import MS
-from spec.errors import InputError
 
 # Additive increase, multiplicative decrease on the RTT; the flow counts its decisions and remembers its last RTT.
 SOURCE = """

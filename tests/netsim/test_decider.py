@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from netsim import Engines, Simulation, policies
 from netsim.network import MS
-from spec.errors import InputError
 from tests.netsim.test_compiled import PARAMS, SOURCE, build
 
-INCLUDE = Path(__file__).parents[2] / "spec/include/rlcc_decider.h"
+INCLUDE = Path(__file__).parents[2] / "decision/include/rlcc_decider.h"
 
 CORE = (
     SOURCE

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from netsim import ArrayEnv, Engines, Network, Scenario, Simulation, simulate
 from netsim.baselines import by_name
 from netsim.engines import MOST, OVERLOAD
 from netsim.network import MS, US
 from netsim.scenarios import Flow
 from netsim.splitmix import uniform
-from spec.errors import InputError
 
 EVERY_FLOW_ITS_OWN = (Engines(MOST), Engines(MOST, "drop", 0), Engines(MOST, "coalesce"), Engines(MOST, "coalesce", 0))
 

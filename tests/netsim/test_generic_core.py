@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from spec.interfaces.flow_rate import FLOW_RATE
-from spec.interfaces.queue_marking import QUEUE_MARKING
+from decision.interfaces.flow_rate import FLOW_RATE
+from decision.interfaces.queue_marking import QUEUE_MARKING
 
 CORE = Path(__file__).parents[2] / "netsim/core"
 GENERIC = (

@@ -1,4 +1,4 @@
-"""Native policies against spec's float features and a plain NumPy network, over the trajectories they produced."""
+"""Native policies against decision's float features and a plain NumPy network, over the trajectories they produced."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+from decision.policy import Policy
+from decision.records import Trajectories
+from decision.weights import shapes
 from netsim import Network, Simulation, policies, simulate
 from netsim.network import MS
-from spec.errors import InputError
-from spec.policy import Policy
-from spec.records import Trajectories
-from spec.weights import shapes
 
 ALL_FEATURES = [
     {"kind": "previous_action"},

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from netsim import Network, Scenario, assembly, simulate
 from netsim.network import MS
 from netsim.scenarios import Flow
 from netsim.topology import star
-from spec.errors import InputError
 
 ALONE = Scenario("alone", 1, 1, (Flow(0, 0),))
 

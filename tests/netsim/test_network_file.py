@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from decision.errors import InputError
 from netsim import Network, network_file
-from spec.errors import InputError
 
 
 def test_units_are_read_and_the_rest_stays(tmp_path: Path) -> None:

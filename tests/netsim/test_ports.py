@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from netsim import Network, Scenario, Simulation, assembly, simulate
 from netsim.baselines import by_name
 from netsim.network import MS, US
 from netsim.scenarios import Flow
 from netsim.topology import leaf_spine
-from spec.errors import InputError
 
 networks = st.builds(
     Network,

@@ -1,4 +1,4 @@
-"""The interpreter in C++ against spec.interpret: node by node on drawn inputs, and along whole simulations."""
+"""The interpreter in C++ against decision.interpret: node by node on drawn inputs, and along whole simulations."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decision.actions import AnyAction, Multiplier, Table, TanhMap
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
+from decision.interpret import evaluate, trace
+from decision.program import STORAGE_RANGE, Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
+from decision.tree_decision import build, feature_names
 from netsim import Network, Simulation, policies
 from netsim.network import MS
-from spec.actions import AnyAction, Multiplier, Table, TanhMap
-from spec.decision import build, feature_names
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
-from spec.interpret import evaluate, trace
-from spec.program import STORAGE_RANGE, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 PARAMS = {
     "base_rtt_recip_q32": 2**32 // 8192,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from netsim import Network, Scenario, Simulation, scenarios, topology, workloads
 from netsim.network import MS
 from netsim.policies import native
 from netsim.scenarios import COLUMNS, Flow, Flows
-from spec.errors import InputError
 
 RACK = 16  # machines, in RL-CC's large cluster
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from netsim import Network, Simulation, simulate
 from netsim.network import MS
 from netsim.series import joined, record
-from spec.errors import InputError
 
 SMALL = Network(buffer_bytes=100_000)  # drops
 

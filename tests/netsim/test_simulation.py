@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pytest
 
+from decision.errors import InputError
+from decision.records import RECORD_COLUMNS
 from netsim import Network, Simulation, simulate
 from netsim.network import MS
 from netsim.simulation import merge
-from spec.errors import InputError
-from spec.records import RECORD_COLUMNS
 
 SHORT = {"duration_ps": 4 * MS, "window_ps": (MS, 3 * MS)}
 
@@ -124,10 +124,10 @@ def test_a_signal_interrupts_a_run_which_can_then_go_on(steering) -> None:
 
 
 def test_only_native_policies_have_weights(steering, constant) -> None:
+    from decision.actions import TanhMap
+    from decision.ensemble import Ensemble
+    from decision.tree_decision import build, feature_names
     from netsim import policies
-    from spec.actions import TanhMap
-    from spec.decision import build, feature_names
-    from spec.ensemble import Ensemble
 
     policy = steering().policy
     student = Ensemble(feature_names(policy.observation), (), 0, 16)

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.actions import TanhMap
+from decision.ensemble import Ensemble, Split, Tree
+from decision.signals import base_rtt_recip_q32
+from decision.tree_decision import build, feature_names
 from netsim import Scenario, Simulation
 from netsim.network import MS
 from netsim.policies import NativePolicy, ProgramPolicy, native, program
 from netsim.scenarios import Flow
 from netsim.topology import leaf_spine
-from spec.actions import TanhMap
-from spec.decision import build, feature_names
-from spec.ensemble import Ensemble, Split, Tree
-from spec.signals import base_rtt_recip_q32
 
 FABRIC = leaf_spine(2, 2, 1, host_gbps=25, link_delay_ps=700_000)
 NEAR_AND_FAR = Scenario("near and far", 4, 4, (Flow(1, 0), Flow(2, 1)), topology=FABRIC)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from netsim.splitmix import uniform
 from netsim.statistics import confidence
-from spec.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
+from decision.errors import InputError
 from netsim import sweep as sweep_module
 from netsim.sweep import over_processes, sweep
-from spec.errors import InputError
 
 
 def test_threads_keep_the_order_of_the_tasks():

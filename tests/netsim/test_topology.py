@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from netsim import Network, Simulation, baselines, topology
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Port, Topology
-from spec.errors import InputError
 
 US = 1_000_000
 RATES = st.sampled_from([25, 100, 400])

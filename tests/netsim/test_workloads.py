@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from netsim import workloads
 from netsim.workloads import Arrivals
-from spec.errors import InputError
 
 MS = 10**9
 EACH = sorted(set(workloads.NAMES.values()))

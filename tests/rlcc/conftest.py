@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision import manifest
+from decision.ensemble import Ensemble, Split, Tree
+from decision.policy import Policy
+from decision.student import Student
+from decision.tree_decision import feature_names
 from rlcc import cli
-from spec import manifest
-from spec.decision import feature_names
-from spec.ensemble import Ensemble, Split, Tree
-from spec.policy import Policy
-from spec.student import Student
 from teachers.load import load
 from teachers.save import save
 from teachers.teacher import make_teacher

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import click
 import pytest
 
+from decision.errors import InputError
 from rlcc import cli
-from spec.errors import InputError
 
 HEAVY = {"torch", "catboost", "sklearn", "matplotlib", "pandas"}
 # Stages that must start fast and run where PyTorch is not installed.

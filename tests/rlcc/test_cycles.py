@@ -6,20 +6,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by the folders
 
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
+from decision.ensemble import Split, Tree
+from decision.manifest import writing
 from rlcc import cli
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import measure
 from rlcc.cycles.parts import CONTEXT, OTHER, RATE, STAGES, SUM, parts_of_decide, stage_of
 from rlcc.cycles.parts import FEATURES as FEATURE_PART
 from rlcc.recipe import EmulateOptions
-from spec.ensemble import Split, Tree
-from spec.manifest import writing
 
 TREES = (
     Tree((Split(0, 100), Split(1, 5000)), (-3000, -100, 40, 2000)),

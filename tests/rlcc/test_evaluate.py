@@ -20,6 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decision.errors import InputError
+from decision.manifest import opened
 from netsim import Network, simulate
 from netsim.network import MS
 from netsim.simulation import WINDOW_PS
@@ -27,8 +29,6 @@ from rlcc import cli
 from rlcc.evaluation import contenders, pictures, runs, summary
 from rlcc.evaluation.runs import Times
 from rlcc.policies import by_name_or_path
-from spec.errors import InputError
-from spec.manifest import opened
 
 SHORT = ("--duration", "4 ms")
 ONE = ("--scenario", "many-to-one:2", *SHORT)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from decision.errors import InputError
 from emulator import load_profile
 from netsim import Engines, Simulation
 from netsim.network import MS
@@ -19,7 +20,6 @@ from rlcc.core_policy import CoreName, core_name
 from rlcc.evaluation import contenders, runs
 from rlcc.evaluation.runs import Times
 from rlcc.policies import by_path, on_core
-from spec.errors import InputError
 
 SHORT = ("--scenario", "many-to-one:2x4", "--duration", "4 ms")
 

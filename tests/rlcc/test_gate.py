@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
+from decision.program import Op, ProgramBuilder
 from emulator import Cycles, EmulationReport, HostReport, SlowestVector
 from emulator.profile import Limits
 from emulator.report import StateCost
@@ -15,9 +18,6 @@ from rlcc.closed_loop import Outcome
 from rlcc.recipe import GateOptions, Match, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
-from spec.program import Op, ProgramBuilder
 
 US = 1_000_000
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from decision import manifest
+from decision.ensemble import Split, Tree
+from decision.student import NAME as STUDENT
+from decision.student import load_student
 from rlcc import cli, gate
 from rlcc.baseline import read_baseline
 from rlcc.reports import folder as reports
-from spec import manifest
-from spec.ensemble import Split, Tree
-from spec.student import NAME as STUDENT
-from spec.student import load_student
 
 Refused = Callable[..., str]
 

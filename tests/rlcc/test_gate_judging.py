@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.errors import InputError
+from decision.manifest import opened
+from decision.student import load_student
 from emulator import Cycles, EmulationReport, HostReport
 from emulator.firmware import tree_inputs
 from rlcc import gate
@@ -22,9 +25,6 @@ from rlcc.recipe import EmulateOptions, GateOptions, Sizes
 from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
-from spec.errors import InputError
-from spec.manifest import opened
-from spec.student import load_student
 from teachers.load import load
 
 REPORT = EmulationReport(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from rlcc.reports import github, sarif
 from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown
 from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
-from spec.errors import InputError
 
 PATH = WorstPath(
     input="the slowest vector, 3",

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from decision import manifest
 from rlcc import cli
 from rlcc.reports import folder as reports
-from spec import manifest
 from verify.certificate import content_hash
 
 Edit = Callable[[Path], None]

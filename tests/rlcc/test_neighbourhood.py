@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.cells import states
+from decision.ensemble import Split, Tree
+from decision.features import Rate
+from decision.student import NAME, Student, load_student
 from distill import distil, rollout
 from rlcc import checks
 from rlcc.neighbourhood import Outside, box, extreme, furthest, teacher_actions
 from rlcc.recipe import Neighbourhood, load_recipe, teacher_path
-from spec.cells import states
-from spec.ensemble import Split, Tree
-from spec.features import Rate
-from spec.student import NAME, Student, load_student
 from teachers.load import load
 from teachers.teacher import Teacher
 

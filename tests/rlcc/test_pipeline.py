@@ -18,17 +18,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from decision.ensemble import Ensemble
+from decision.interpret import trace
+from decision.manifest import opened
+from decision.program import Op, Program
+from decision.student import load_student
 from distill.options import DistillOptions
 from emulator import emulate, run_on_host
 from rlcc import cli
 from rlcc.commands.run import STAGES
 from rlcc.reports import folder as reports
 from rlcc.verdict import Verdict
-from spec.ensemble import Ensemble
-from spec.interpret import trace
-from spec.manifest import opened
-from spec.program import Op, Program
-from spec.student import load_student
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("rollouts", "student", "firmware", "verdict")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from decision.errors import InputError
 from rlcc.recipe import GateOptions, load_recipe, teacher_path
-from spec.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from decision.ensemble import Ensemble
+from decision.errors import InputError
+from decision.program import Op, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from distill import rollout
 from rlcc import teacher_match
 from rlcc.recipe import Match
 from rlcc.teacher_match import Errors, actions, compare, given_rollouts, own_rollouts
-from spec.ensemble import Ensemble
-from spec.errors import InputError
-from spec.program import Op, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 
 def states(seen: list[bool]) -> Any:

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from decision.errors import InputError
+from decision.manifest import opened
 from rlcc import verdict
 from rlcc.reports import folder
 from rlcc.verdict import Check, Verdict
-from spec.errors import InputError
-from spec.manifest import opened
 
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "verdict.schema.json"
 

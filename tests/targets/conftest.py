@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from spec.manifest import writing
+from decision.manifest import writing
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from codegen.targets import COUNTERS
-from spec.interpret import evaluate
-from spec.program import Program
-from spec.signals import EVENT_NAMES, U32_MAX
+from decision.interpret import evaluate
+from decision.program import Program
+from decision.signals import EVENT_NAMES, U32_MAX
 
 
 @dataclass

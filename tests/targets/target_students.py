@@ -3,8 +3,8 @@
 import numpy as np
 from drawing import ACTIONS, FEATURES, make_student
 
-from spec.ensemble import Split, Tree
-from spec.student import Student
+from decision.ensemble import Split, Tree
+from decision.student import Student
 
 LARGEST = {"action": 9000, "congestion": 400_000, "rtt_inflation": 4000, "rate": 1 << 20, "cnp": 255, "nack": 255}
 """Where thresholds of a feature lie, by how its name begins: each branch is taken now and then."""

@@ -9,8 +9,8 @@ from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from spec.manifest import writing
-from spec.signals import PARAM_NAMES
+from decision.manifest import writing
+from decision.signals import PARAM_NAMES
 
 DEVICE = Path(__file__).parent / "devices" / "doca.c"
 SOURCES = ("rlcc_policy.c", "rlcc_doca_pcc.c", DEVICE)

@@ -8,7 +8,7 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
-from spec.signals import EVENT_NAMES
+from decision.signals import EVENT_NAMES
 
 LOOP = Path(__file__).parent / "devices" / "loop.c"
 TABLE = 64

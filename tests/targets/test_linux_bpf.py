@@ -14,7 +14,7 @@ from bpf_vm import Fault, Machine
 from flow_model import Flow
 from target_students import STUDENTS
 
-from spec.manifest import opened
+from decision.manifest import opened
 
 CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding", "-std=c11", "-g", "-O2")
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")

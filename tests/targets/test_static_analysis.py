@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegen.layout import flow_layout
-from spec.signals import EVENT_NAMES, PARAM_NAMES
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 CHECKS = "-*,bugprone-*,cert-*,clang-analyzer-*,-bugprone-easily-swappable-parameters"
 """Swappable parameters: a tree's arguments are integers in the order of the features; nobody calls it by hand."""

@@ -11,7 +11,7 @@ import safetensors.torch
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from spec.policy import Policy
+from decision.policy import Policy
 from teachers.save import policy_toml
 
 PolicyMaker = Callable[..., Policy]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import teachers
+from decision.errors import InputError
 from netsim.network import MS
-from spec.errors import InputError
 from teachers.report import fit, main, measure_all
 from teachers.validation import Measured, measure
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from decision.policy import Policy
+from decision.records import RECORD_COLUMNS, Trajectories
 from netsim import Simulation
 from netsim.network import MS
 from netsim.policies import native
-from spec.policy import Policy
-from spec.records import RECORD_COLUMNS, Trajectories
 from teachers.inference import decide, decide_states, network_outputs
 from teachers.networks import PolicyNetwork
 from teachers.teacher import Teacher, make_teacher

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import teachers
-from spec.errors import InputError
+from decision.errors import InputError
 from teachers.adpg import Segment, Step, loss, train, validate
 from teachers.checkpoint import checkpoint_path
 from teachers.curriculum import TrainConfig, load_recipe

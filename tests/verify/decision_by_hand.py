@@ -4,13 +4,13 @@ import struct
 
 import numpy as np
 
+from decision.ensemble import Ensemble
+from decision.program import Op, Program, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
-from spec.ensemble import Ensemble
-from spec.program import Op, Program, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.calibrate_programs import encode
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle

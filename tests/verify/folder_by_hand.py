@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from codegen.layout import manifest_layouts
+from decision.documents import dump_json
+from decision.interpret import evaluate
+from decision.manifest import writing
+from decision.program import Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.profile import load_profile
-from spec.documents import dump_json
-from spec.interpret import evaluate
-from spec.manifest import writing
-from spec.program import Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.calibrate import calibrate
 from verify.certificate import ASSUMPTIONS, Built, build
 from verify.certify import on_core

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.ensemble import Ensemble, Split, Tree
+from decision.program import Op, Program, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.compile import compile_policy, link_program
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
 from emulator.vectors import Layout
-from spec.ensemble import Ensemble, Split, Tree
-from spec.program import Op, Program, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 
 PROFILE = load_profile("ibex-small")
 SOURCE = """

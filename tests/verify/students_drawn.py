@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))
 
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
+from decision.actions import Table
+from decision.ensemble import Split, Tree
+from decision.manifest import writing
+from decision.student import Student
 from emulator.profile import load_profile
-from spec.actions import Table
-from spec.ensemble import Split, Tree
-from spec.manifest import writing
-from spec.student import Student
 from verify.certificate import Built, build
 
 RANGES = {  # of thresholds: what rollouts show of each feature, and now and then all that the feature can be

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by the folders
 
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
+from decision.ensemble import Split, Tree
+from decision.errors import InputError
+from decision.manifest import writing
 from emulator.profile import PROFILE_FOLDER
 from rlcc.commands.verify import command
-from spec.ensemble import Split, Tree
-from spec.errors import InputError
-from spec.manifest import writing
 
 TREES = (Tree((Split(0, 4376), Split(1, 37_000)), (-1949, 896, 1879, 2476)), Tree((Split(1, 900),), (-700, 431)))
 

@@ -15,20 +15,20 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by the folders
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fuzz"))  # mutations.py
 
 from drawing import ACTIONS, FEATURES, make_student
 from mutations import bounded, twisted
 
 from codegen.emit import emit
+from decision.ensemble import Split, Tree
+from decision.errors import InputError
+from decision.manifest import writing
 from emulator.profile import load_profile
 from rlcc.certified import certified
 from rlcc.commands.verify import command
 from rlcc.recipe import EmulateOptions
-from spec.ensemble import Split, Tree
-from spec.errors import InputError
-from spec.manifest import writing
 from verify.certificate import Built, Certificate, content_hash, read_certificate
 from verify.certify import certify
 from verify.check import boundary

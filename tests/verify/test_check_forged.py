@@ -14,14 +14,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from folder_by_hand import ENGINE, forged, write_folder
 
 from codegen.layout import manifest_layouts
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
+from decision.interface import Interface, Knob, Signal, Uniform
+from decision.interfaces.grid import grid
+from decision.program import Op, Program, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import check_layouts, read_layouts
 from rlcc.commands.verify import command
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
-from spec.interface import Interface, Knob, Signal, Uniform
-from spec.interfaces.grid import grid
-from spec.program import Op, Program, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.certificate import Built, build, content_hash, sealed
 from verify.certify import on_core
 from verify.check.layout import fields_of

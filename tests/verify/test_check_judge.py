@@ -33,13 +33,13 @@ from decision_by_hand import (
     with_code,
 )
 
+from decision.ensemble import Ensemble
+from decision.interfaces import FLOW_RATE
+from decision.program import Op, ProgramBuilder, StateField
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
-from spec.ensemble import Ensemble
-from spec.interfaces import FLOW_RATE
-from spec.program import Op, ProgramBuilder, StateField
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.calibrate_programs import encode
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle

@@ -25,9 +25,9 @@ from decision_by_hand import (
     with_code,
 )
 
+from decision.ensemble import Ensemble
+from decision.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
-from spec.ensemble import Ensemble
-from spec.program import Op, Program, ProgramBuilder
 from verify.calibrate_programs import encode
 from verify.check.judge import START, Cut, Judge, _location, place
 from verify.check.known import Bounds, Known, bounded

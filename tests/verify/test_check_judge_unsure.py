@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # decision_by_hand.py,
 
 from decision_by_hand import A0, AT, CODE, CYCLES, KEPT, T0, T1, judge, with_code
 
-from spec.ensemble import Ensemble, Split, Tree
-from spec.program import Op, Program, ProgramBuilder
+from decision.ensemble import Ensemble, Split, Tree
+from decision.program import Op, Program, ProgramBuilder
 from verify.calibrate_programs import encode
 from verify.check import judge as module
 from verify.check.judge import START, Cut, Judge

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.ensemble import Ensemble
+from decision.program import Program, ProgramBuilder, StateField
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
-from spec.ensemble import Ensemble
-from spec.program import Program, ProgramBuilder, StateField
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.check.layout import Field, fields_of
 from verify.check.refused import Refused
 

@@ -12,10 +12,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from term_values import cut, value_of
 from wide_programs import DRAWN, INT32_MAX, INT32_MIN, Around, program_around
 
-from spec.ensemble import Ensemble
-from spec.interpret import trace
-from spec.program import INT64_MAX, INT64_MIN, Op
-from spec.signals import U32_MAX
+from decision.ensemble import Ensemble
+from decision.interpret import trace
+from decision.program import INT64_MAX, INT64_MIN, Op
+from decision.signals import U32_MAX
 from verify.check.known import Bounds, Known, bounded
 from verify.check.meaning import Meaning, fits, input_name, input_word
 from verify.check.notation import evaluate

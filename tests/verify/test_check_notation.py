@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from term_values import signed, value_of
 
-from spec.ensemble import Ensemble, Split, Tree
-from spec.program import Op, Program, ProgramBuilder
+from decision.ensemble import Ensemble, Split, Tree
+from decision.program import Op, Program, ProgramBuilder
 from verify.check.meaning import Meaning
 from verify.check.notation import MOST_CHARACTERS, evaluate, names_in
 from verify.check.refused import Refused

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))  # drawing.py, shared by the folders
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by the folders
 
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
+from decision.ensemble import Split, Tree
+from decision.errors import InputError
+from decision.manifest import writing
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
-from spec.ensemble import Split, Tree
-from spec.errors import InputError
-from spec.manifest import writing
 from verify.calibrate import calibrate
 from verify.certificate import ASSUMPTIONS, Built, Certificate, build, content_hash, read_certificate, write_certificate
 from verify.check.judge import Judge

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from decision.errors import InputError
 from emulator.profile import PROFILE_FOLDER, Profile, load_profile
-from spec.errors import InputError
 from verify.calibrate import calibrate
 from verify.calibrate_programs import encode
 from verify.costs import CycleModel, cycle_model

@@ -9,9 +9,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_by_hand as hand
 
+from decision.ensemble import Ensemble
+from decision.program import Op, Program, ProgramBuilder
 from emulator.compile import find_gcc
-from spec.ensemble import Ensemble
-from spec.program import Op, Program, ProgramBuilder
 from verify.concrete import Runner
 from verify.costs import cycle_model
 from verify.prove import ENTRY, Limits, Proof, prove

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))
 
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
+from decision.ensemble import Split, Tree
+from decision.manifest import writing
+from decision.signals import PARAM_NAMES
 from emulator.compile import find_gcc
 from emulator.profile import load_profile
-from spec.ensemble import Split, Tree
-from spec.manifest import writing
-from spec.signals import PARAM_NAMES
 from verify.certificate import build
 from verify.prove import Limits, prove
 

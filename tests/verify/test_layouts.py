@@ -11,11 +11,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_by_hand as hand
 
+from decision.ensemble import Ensemble
+from decision.errors import InputError
+from decision.program import Op, Program, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
-from spec.ensemble import Ensemble
-from spec.errors import InputError
-from spec.program import Op, Program, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.concrete import Runner
 from verify.costs import cycle_model
 from verify.prove import ENTRY, Limits, prove

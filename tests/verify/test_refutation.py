@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_by_hand as hand

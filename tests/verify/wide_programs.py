@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from spec.ensemble import Ensemble, Split, Tree
-from spec.errors import InputError
-from spec.program import INT64_MAX, INT64_MIN, STORAGE_RANGE, Node, Op, Program, ProgramBuilder
-from spec.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
+from decision.ensemble import Ensemble, Split, Tree
+from decision.errors import InputError
+from decision.program import INT64_MAX, INT64_MIN, STORAGE_RANGE, Node, Op, Program, ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 DRAWN = tuple(op for op in Op if op is not Op.NETWORK)

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from spec.errors import InputError
+from decision.errors import InputError
 from verify.certificate import Certificate
 from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused

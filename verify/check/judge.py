@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from decision.program import STORAGE_RANGE, Program
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
-from spec.program import STORAGE_RANGE, Program
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.layout import fields_of
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of

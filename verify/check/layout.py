@@ -7,10 +7,10 @@ the field are those of this type: a wider field holds what the program never saw
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from decision.interfaces import FLOW_RATE
+from decision.program import Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
-from spec.interfaces import FLOW_RATE
-from spec.program import Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
 from verify.check.meaning import fits
 from verify.check.refused import Refused
 

@@ -1,13 +1,13 @@
 """The decision program as terms: what each node means, in words where its range fits a word, else in 64 bits.
 
-After ``spec.program`` (the operators' meanings) and ``spec.ensemble`` (the trees'). A node that a cut holds is a
-variable of its own, as large as its range.
+After ``decision.program`` (the operators' meanings) and ``decision.ensemble`` (the trees'). A node that a cut holds is
+a variable of its own, as large as its range.
 """
 
 from collections.abc import Callable
 
-from spec.program import STORAGE_RANGE, Node, Op, Program
-from spec.signals import EVENT_NAMES, PARAM_NAMES
+from decision.program import STORAGE_RANGE, Node, Op, Program
+from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.check.refused import Refused
 from verify.check.terms import BOOL, NARROW, Term, concat, const, extend, extract, ite, make, negate, var
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from decision.documents import validate
+from decision.errors import InputError
+from decision.interpret import evaluate
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
-from spec.documents import validate
-from spec.errors import InputError
-from spec.interpret import evaluate
 from verify.calibrate import calibrate, core_version
 from verify.certificate import ASSUMPTIONS, Built, Certificate, build
 from verify.check.judge import Cut, Judge
@@ -149,7 +149,7 @@ def _witness(certificate: Certificate, built: Built, model: CycleModel) -> Execu
 
 
 def columns(witness: dict[str, int]) -> list[dict[str, int]]:
-    """A witness as spec.interpret takes it: event, params, state."""
+    """A witness as decision.interpret takes it: event, params, state."""
     return [
         {name.partition(".")[2]: value for name, value in witness.items() if name.startswith(f"{struct}.")}
         for struct in ("event", "params", "flow")

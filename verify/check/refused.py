@@ -1,6 +1,6 @@
 """The one way in which the checker says no."""
 
-from spec.errors import one_line
+from decision.errors import one_line
 
 
 class Refused(Exception):

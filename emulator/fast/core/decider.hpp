@@ -1,4 +1,4 @@
-// One engine behind the seam that the network simulator calls (spec/include/rlcc_decider.h).
+// One engine behind the seam that the network simulator calls (decision/include/rlcc_decider.h).
 #pragma once
 
 #include <memory>

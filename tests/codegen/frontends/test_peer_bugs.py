@@ -17,8 +17,8 @@ from codegen.frontends import Grid, from_catboost, from_sklearn, load
 from codegen.lower import Options
 from codegen.model_emit import render
 from codegen.model_print import print_trees
-from spec.errors import InputError
-from spec.model import Model
+from decision.errors import InputError
+from decision.model import Model
 
 X, Y, _ = training()
 

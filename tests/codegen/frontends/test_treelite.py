@@ -9,7 +9,7 @@ from sklearn import ensemble
 from treelite import sklearn as sklearn_importer
 
 from codegen.frontends import load
-from spec.errors import InputError
+from decision.errors import InputError
 
 NAMES = ("f0", "f1", "f2")
 X, Y, CLASSES = training()

@@ -7,11 +7,11 @@ import numpy as np
 
 from codegen.networks.emit import NetworkEmission, quantised
 from codegen.networks.quantise import Bits
-from spec.network_policy import NetworkPolicy
-from spec.policy import Policy
-from spec.records import Trajectories
-from spec.signals import EVENT_NAMES
-from spec.weights import shapes
+from decision.network_policy import NetworkPolicy
+from decision.policy import Policy
+from decision.records import Trajectories
+from decision.signals import EVENT_NAMES
+from decision.weights import shapes
 
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
 MLP = {"kind": "mlp", "hidden": [5], "bias": False}

@@ -15,6 +15,14 @@ from codegen.networks.printer import inputs_of
 from codegen.networks.quantise import Bits
 from codegen.networks.vectors import cases
 from codegen.targets import TARGETS
+from decision.documents import load_json
+from decision.errors import InputError
+from decision.interpret import evaluate, trace
+from decision.manifest import opened, writing
+from decision.network_policy import load_decider
+from decision.program import Program
+from decision.records import Trajectories
+from decision.signals import EVENT_NAMES
 from emulator.firmware import read_firmware
 from emulator.host import host_compilers, run_on_host
 from emulator.run import emulate
@@ -22,14 +30,6 @@ from emulator.shared import shared_library
 from netsim import simulate
 from netsim.policies import compiled
 from rlcc.commands.emit import command
-from spec.documents import load_json
-from spec.errors import InputError
-from spec.interpret import evaluate, trace
-from spec.manifest import opened, writing
-from spec.network_policy import load_decider
-from spec.program import Program
-from spec.records import Trajectories
-from spec.signals import EVENT_NAMES
 
 FILES = {
     *("rlcc_policy.c", "rlcc_policy.h", "rlcc_policy.mk", "rlcc_selftest.c", "vectors.csv", "vectors.inc"),

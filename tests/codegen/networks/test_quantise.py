@@ -9,9 +9,9 @@ from codegen.networks.emit import NetworkEmission, quantised
 from codegen.networks.floats import activations
 from codegen.networks.quantise import Bits, action_table
 from codegen.networks.recorded import integer_rows, recorded, split
-from spec.errors import InputError
-from spec.network import GATE_MAX
-from spec.network_policy import load_network_policy
+from decision.errors import InputError
+from decision.network import GATE_MAX
+from decision.network_policy import load_network_policy
 from teachers.inference import network_outputs
 from teachers.teacher import make_teacher
 

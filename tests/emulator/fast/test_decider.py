@@ -12,19 +12,19 @@ from programs import engine
 from target_students import STUDENTS
 
 from codegen.emit import emit
+from decision.errors import InputError
+from decision.manifest import opened, writing
 from emulator import emulate, fast
 from emulator.decider import rtl_decider
 from emulator.fast import FastDecider
 from emulator.firmware import Firmware, read_firmware
 from emulator.profile import Profile
-from spec.errors import InputError
-from spec.manifest import opened, writing
 
 U64, U32P, P = ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_void_p
 
 
 class Seam(ctypes.Structure):
-    """rlcc_decider of spec/include/rlcc_decider.h."""
+    """rlcc_decider of decision/include/rlcc_decider.h."""
 
     _fields_ = [
         ("version", ctypes.c_uint32),

@@ -8,12 +8,12 @@ from target_students import STUDENTS
 
 from codegen.emit import emit
 from codegen.lower import Options
+from decision.manifest import writing
 from emulator.compile import compile_sources, find_gcc, link_program
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.memory_map import Block
 from emulator.objects import read_image
 from emulator.profile import Profile
-from spec.manifest import writing
 
 SMALL, MAXPERF = engine("ibex-small"), engine("ibex-maxperf")
 CACHED = engine("ibex-maxperf", fetch=(1024, 32, 2, 60), data=(1024, 32, 2, 60))

@@ -3,10 +3,10 @@
 import pytest
 from programs import both, engine, inputs, linked
 
+from decision.errors import InputError
 from emulator import fast
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import run_on_core
-from spec.errors import InputError
 
 FAULTS = {
     "sw a0, 4(a1); nop; ret": "store into a const structure",

@@ -1,0 +1,167 @@
+"""Reading TOML and JSON documents into checked models, with errors a person can act on; writing files atomically.
+
+What is read is not trusted: size, depth and numbers are bounded, special files are refused, and whatever is wrong is an
+InputError.
+"""
+
+import json
+import os
+import tempfile
+import tomllib
+from math import isfinite
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from decision.errors import InputError
+
+MAX_DOCUMENT_BYTES = 64 * 2**20
+MAX_DEPTH = 64
+"""Lists and tables within each other; rlcc writes at most nine."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load_toml(model: type[M], path: Path) -> M:
+    """The TOML file as a checked ``model``; InputError names the file, the key and what is wrong with it."""
+    try:
+        data = tomllib.loads(read_text(path))
+    except (ValueError, RecursionError, KeyError, AttributeError, TypeError) as error:
+        # ValueError: also an integer of more digits than Python reads; the others: tomllib's own on odd input.
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    _shallow(data, path)
+    return validate(model, data, str(path))
+
+
+def load_json(path: Path) -> Any:
+    """The JSON file's content; InputError where it is not JSON."""
+    try:
+        data = json.loads(
+            read_text(path), parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_without_duplicates
+        )
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not valid JSON ({error}); make it again with rlcc") from None
+    _shallow(data, path)
+    return data
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _no_number(text)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values of one key readers choose differently: what was checked would not be what is used."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _shallow(data: Any, path: Path) -> None:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise InputError(f"{path} is nested deeper than {MAX_DEPTH} levels, more than any file rlcc writes")
+
+
+def _no_number(name: str) -> NoReturn:
+    raise InputError(f"{name} is not a number that JSON has; make the file again with rlcc")
+
+
+def validate(model: type[M], data: Any, where: str) -> M:
+    """``data`` as a checked ``model``; the first thing that is wrong becomes the sentence of an InputError."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(_steps(first["loc"], data, missing=first["type"] == "missing")) or "the document"
+        reason = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            reason = "no such key; see the documentation of this file for those there are"
+        elif first["type"] == "missing":
+            reason = "is missing"
+        elif first["type"] == "union_tag_invalid":
+            key += ".kind"
+            reason = f"{first['input'].get('kind')!r} is unknown; choose one of {first['ctx']['expected_tags']}"
+        raise InputError(f"{where}: {key}: {reason}") from None
+
+
+def _steps(location: tuple[int | str, ...], data: Any, missing: bool) -> list[str]:
+    """The keys that lead to an error; what the checker puts between (a validator's name, a union's kind) is none."""
+    steps = []
+    for n, step in enumerate(location):
+        if isinstance(data, dict) and step not in data and not (missing and n == len(location) - 1):
+            continue
+        steps.append(str(step))
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            data = None
+    return steps
+
+
+def read_text(path: Path) -> str:
+    """The file as UTF-8 text, bounded in size."""
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's bytes; InputError where it is not there, not a plain file or over the size limit."""
+    try:
+        if not path.is_file():
+            raise InputError(f"there is no file {path}")
+        with path.open("rb") as file:
+            content = file.read(MAX_DOCUMENT_BYTES + 1)  # its size may be another than it was, or is not told (/proc)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise InputError(f"{path} is over {MAX_DOCUMENT_BYTES // 2**20} MiB, more than any file rlcc writes")
+    return content
+
+
+def dump_json(data: Any) -> str:
+    """JSON as rlcc writes it: two spaces, lists of numbers on one line, keys in the given order, final newline."""
+    return _render(data, 0) + "\n"
+
+
+def _render(value: Any, depth: int) -> str:
+    pad, end = "  " * (depth + 1), "  " * depth
+    if isinstance(value, dict) and value:
+        items = [f"{pad}{json.dumps(str(k))}: {_render(v, depth + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(items) + f"\n{end}}}"
+    if isinstance(value, list) and any(isinstance(v, (dict, list)) for v in value):
+        return "[\n" + ",\n".join(pad + _line_or_block(v, depth + 1) for v in value) + f"\n{end}]"
+    return json.dumps(value, allow_nan=False)
+
+
+def _line_or_block(value: Any, depth: int) -> str:
+    line = json.dumps(value, allow_nan=False)
+    return line if len(line) <= 160 else _render(value, depth)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a whole file or nothing: a temporary file beside it, then a rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode() if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,28 @@
+"""The interfaces that rlcc knows, one file each, and how a file says which one it means."""
+
+from typing import Any
+
+from decision.errors import InputError
+from decision.interface import Interface
+from decision.interfaces import grid
+from decision.interfaces.flow_rate import FLOW_RATE
+from decision.interfaces.queue_marking import QUEUE_MARKING
+
+__all__ = ["FLOW_RATE", "INTERFACES", "QUEUE_MARKING", "from_json", "grid", "to_json"]
+
+INTERFACES: dict[str, Interface] = {interface.name: interface for interface in (FLOW_RATE, QUEUE_MARKING)}
+"""Those that are the same for every decider; a grid is made for its model."""
+
+
+def to_json(interface: Interface) -> Any:
+    """Its name; for a grid, whose signals are the model's, all of it."""
+    return interface.name if interface.name in INTERFACES else grid.to_json(interface)
+
+
+def from_json(data: Any) -> Interface:
+    """Inverse of ``to_json``; InputError for an interface that this rlcc does not know."""
+    if isinstance(data, dict):
+        return grid.from_json(data)
+    if data not in INTERFACES:
+        raise InputError(f"there is no interface {data!r}; known are {', '.join(INTERFACES)}")
+    return INTERFACES[data]

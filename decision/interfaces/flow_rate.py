@@ -1,0 +1,106 @@
+"""A flow that sets its rate when the response to its RTT request comes back: RL-CC, PCC-RL.
+
+Sources: RL-CC sections 2.5 and 3; the programmable congestion-control interfaces of ConnectX and BlueField (timestamps
+are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of line rate).
+"""
+
+from decision.interface import After, Geometric, Interface, Knob, LogUniform, Signal, Uniform
+
+RATE_FRACTION_BITS = 20
+"""Fraction bits of the rate the device takes: Q0.20, 1 << 20 is line rate."""
+
+CONTEXT_RATE_BITS = 30
+"""Fraction bits of the rate kept in the flow context: ten more than the device's, so that a multiplier of 1.001 still
+moves a flow at 1/8192 of line rate (128 in Q0.20, where the step would be lost)."""
+
+LINE_RATE_Q30 = (1 << CONTEXT_RATE_BITS) - 1
+"""Line rate as the flow context and the parameters hold it: the greatest rate below 1."""
+
+RATES = (1, LINE_RATE_Q30)
+DELAYS_NS = (270_336, 73_728, 24_576, 16_384, 491_520)
+QUEUES_BYTES = tuple(12 * delay for delay in DELAYS_NS)
+"""What such delays are at 100 Gb/s, about."""
+RATE_LEVELS = (2**30, 2**26, 2**20, 2**16)
+SENT_BYTES = (256 << 10, 1 << 20, 1 << 30)
+BASE_RTTS_NS = (256, 8_192, 100_000, 1_000_000, 4_000_000)
+COUNTS = ("event.cnp_count", "event.nack_count", "event.sent_bytes")
+
+
+def base_rtt_recip_q32(base_rtt_ns: int) -> int:
+    """The operator's parameter for a base RTT in ns: floor(2^32 / base_rtt_ns)."""
+    return 2**32 // base_rtt_ns
+
+
+FLOW_RATE = Interface(
+    name="flow_rate",
+    agent="flow",
+    trigger="response",
+    event=(
+        Signal("request_sent_ns", "ns, wraps", "when the RTT request left the NIC", Uniform(0, 2**32 - 1)),
+        Signal(
+            "response_ns",
+            "ns, wraps",
+            "when its response came back",
+            After("request_sent_ns", LogUniform(4e3, 4e6)),
+            grows=(0, 2**22),
+            beside={"flow.rate_q30": RATE_LEVELS},
+        ),
+        Signal(
+            "cnp_count",
+            "packets",
+            "congestion notification packets since the flow's last decision",
+            Geometric(0.5),
+            grows=(0, 2**22),
+            beside={"event.sent_bytes": SENT_BYTES},
+        ),
+        Signal(
+            "nack_count",
+            "packets",
+            "negative acknowledgements since the flow's last decision",
+            Geometric(0.8),
+            grows=(0, 2**22),
+            beside={"event.sent_bytes": SENT_BYTES},
+        ),
+        Signal("sent_bytes", "bytes", "payload sent since the flow's last decision", LogUniform(1e3, 1e7)),
+        Signal(
+            "queue_bytes",
+            "bytes",
+            "queue the request met at its most congested port (0 without telemetry)",
+            LogUniform(1, 5e6, less=1),
+            grows=(0, 2**30),
+            beside={"flow.rate_q30": RATE_LEVELS},
+        ),
+    ),
+    params=(
+        Signal(
+            "base_rtt_recip_q32",
+            "2^32 / ns",
+            "reciprocal of the RTT in an empty network",
+            grows=(2**10, 2**24),
+            levels=tuple(map(base_rtt_recip_q32, BASE_RTTS_NS)),
+            settable=(2**10, 2**24),
+        ),
+        Signal("rate_min_q30", "line rate / 2^30", "lowest rate of a flow", settable=RATES),
+        Signal("rate_max_q30", "line rate / 2^30", "highest rate of a flow", settable=RATES),
+        Signal("rate_initial_q30", "line rate / 2^30", "rate of a new flow", settable=RATES),
+    ),
+    knobs=(Knob("rate_q20", "line rate / 2^20", "the flow's rate from now on", 1, 1 << RATE_FRACTION_BITS),),
+    context=(
+        Signal(
+            "rate_q30",
+            "line rate / 2^30",
+            "rate, fraction of line rate; 0 = new flow",
+            LogUniform(2**10, 2**30 + 1, zero=0.05),
+            grows=(1, 2**30),
+            beside={"event.response_ns": DELAYS_NS, "event.queue_bytes": QUEUES_BYTES},
+            levels=(2**30,),
+        ),
+    ),
+    mixes=(
+        (COUNTS,),
+        (COUNTS,),
+        (COUNTS, ("event.queue_bytes",)),
+        (("event.nack_count",), ("event.queue_bytes",)),
+        (("flow.rate_q30",),),
+    ),
+)

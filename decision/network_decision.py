@@ -1,0 +1,157 @@
+"""The whole decision around an integer network: raw event and flow context in, new rate and flow context out.
+
+The same program as a student's, with Op.NETWORK where its trees stand: same features, same clamps, same rate. What a
+network needs more is the size of a feature, not only its order: the congestion feature gets its root back, exactly
+floored, and every feature is brought to int16.
+
+    congestion_q20 = excess^2 * rate                              as for trees
+    congestion     = floor(sqrt(congestion_q20 << 6))             15 steps, no multiplication, no division
+    network        = network(action, congestion, ..)              its result 0; the others are its new state
+"""
+
+from dataclasses import dataclass
+
+from decision.actions import AnyAction, clamp
+from decision.ensemble import Ensemble
+from decision.errors import InputError
+from decision.features import AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
+from decision.network import INPUT_MAGNITUDE, Network
+from decision.policy import Observation
+from decision.program import Op, Program, ProgramBuilder
+from decision.tree_decision import finish, history_note, rate_in_force
+
+ROOT_BITS = 15
+MAX_SHIFT = 20
+
+
+@dataclass(frozen=True)
+class Input:
+    """How a feature's integer becomes an int16: divided by 2^shift (rounded half up, saturated), or the root of
+    integer / 2^shift (floored, saturated)."""
+
+    root: bool
+    shift: int
+
+    def __post_init__(self) -> None:
+        if not -MAX_SHIFT <= self.shift <= MAX_SHIFT:
+            raise InputError(f"an input of the network is shifted by {self.shift}; emit it again")
+
+
+def wants_root(feature: AnyFeature) -> bool:
+    """Whether the integer of a feature is the square of what a network sees."""
+    return isinstance(feature, RlCcCongestion | PccRlCongestion)
+
+
+def input_name(feature: AnyFeature) -> str:
+    """Name of a feature's int16 in the C."""
+    return "action_input" if isinstance(feature, PreviousAction) else f"{feature.kind}_input"
+
+
+def build(observation: Observation, action: AnyAction, inputs: tuple[Input, ...], network: Network) -> Program:
+    """The decision program of a network. ``inputs``: one a feature of the observation."""
+    b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits), network=network)
+    rate = rate_in_force(b)
+    rows, writes = _observe(b, observation, action, inputs, rate)
+    operands = [row[lag] for lag in range(observation.window) for row in rows]
+    if len(operands) != network.inputs:
+        raise InputError(f"the network takes {network.inputs} inputs, but the observation offers {len(operands)}")
+    units = range(network.units)
+    hidden_storage = "int8" if network.lstm and network.lstm.hidden_bits == 7 else "int16"
+    hidden = [b.state_in(f"hidden_{k}", hidden_storage, _state_note(network, "hidden")) for k in units]
+    cells = [b.state_in(f"cell_{k}", "int16", _state_note(network, "cell")) for k in units]
+    args = (*operands, *hidden, *cells)
+    result = b.add(Op.NETWORK, args, 0, "network", "the action it puts out, Q16")
+    for k in units:
+        b.state_out(f"hidden_{k}", b.add(Op.NETWORK, args, 1 + k, f"hidden_{k}_new"))
+        b.state_out(f"cell_{k}", b.add(Op.NETWORK, args, 1 + network.units + k, f"cell_{k}_new"))
+    return finish(b, rate, action.integer(b, result), writes)
+
+
+def build_inputs(
+    observation: Observation, action: AnyAction, inputs: tuple[Input, ...]
+) -> tuple[Program, tuple[int, ...]]:
+    """A program that only computes the newest inputs, and their nodes in the order of the features. Its context holds
+    the rate in force and, for a previous action, that of the decision before."""
+    b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits))
+    rate = rate_in_force(b)
+    rows, _ = _observe(b, observation.with_window(1), action, inputs, rate)
+    for field in list(b.state):
+        b.state_out(field.name, b.state_in(field.name, field.storage))
+    return b.finish(rate), tuple(row[0] for row in rows)
+
+
+def _observe(
+    b: ProgramBuilder, observation: Observation, action: AnyAction, inputs: tuple[Input, ...], rate: int
+) -> tuple[list[list[int]], dict[str, int | None]]:
+    """Inputs by feature and lag, and what each field of the history takes over (None: the new action).
+
+    The history holds inputs, not features: they are smaller, and their roots are drawn once.
+    """
+    if len(inputs) != len(observation.features):
+        raise InputError(f"{len(inputs)} inputs are told for {len(observation.features)} features; emit it again")
+    rows: list[list[int]] = []
+    writes: dict[str, int | None] = {}
+    for feature, how in zip(observation.features, inputs, strict=True):
+        row: list[int] = []
+        if isinstance(feature, PreviousAction):
+            newest: int | None = None
+            for lag in range(observation.window):
+                name = f"action_{lag + 1}"
+                stored = b.state_in(name, action.storage, history_note(feature, lag))
+                row.append(_narrowed(b, stored, how, input_name(feature)))
+                writes[name], newest = newest, stored
+        else:
+            newest = _narrowed(b, feature.integer(b, observation.path, rate), how, input_name(feature))
+            row.append(newest)
+            for lag in range(1, observation.window):
+                name = f"{input_name(feature)}_{lag}"
+                row.append(b.state_in(name, "int16", _input_note(feature, lag)))
+                writes[name], newest = newest, row[-1]
+        rows.append(row)
+    return rows, writes
+
+
+def _narrowed(b: ProgramBuilder, node: int, how: Input, name: str) -> int:
+    if how.root:
+        return _root(b, node, how.shift, name)
+    low, high = -INPUT_MAGNITUDE, INPUT_MAGNITUDE - 1
+    if how.shift <= 0:
+        factor = b.const(1 << -how.shift)
+        held = clamp(b, node, low >> -how.shift, high >> -how.shift, f"{name}_held", "")
+        return b.add(Op.MUL, (held, factor), 0, name)
+    # Shifts take no negative operands: raised by half a step and by a whole number of steps first.
+    held = clamp(b, node, low << how.shift, ((high + 1) << how.shift) - 1 - (1 << (how.shift - 1)), f"{name}_held", "")
+    steps = -(min(b.nodes[held].low, 0) >> how.shift)
+    raised = b.add(Op.ADD, (held, b.const((steps << how.shift) + (1 << (how.shift - 1)))), 0, f"{name}_raised")
+    shifted = b.add(Op.SHR, (raised,), how.shift, name if not steps else "")
+    return b.add(Op.SUB, (shifted, b.const(steps)), 0, name) if steps else shifted
+
+
+def _root(b: ProgramBuilder, node: int, shift: int, name: str) -> int:
+    """floor(sqrt(node / 2^shift)), at most 2^15 - 1, by restoring subtraction: a bit of the root a step."""
+    most = (1 << 2 * ROOT_BITS) - 1
+    limit = most << shift if shift > 0 else most >> -shift
+    held = b.nodes[node].high <= limit
+    kept = node if held else b.add(Op.MIN, (node, b.const(limit)), name=f"{name}_held", note="saturates the root")
+    rest = b.add(Op.SHR if shift >= 0 else Op.SHL, (kept,), abs(shift), f"{name}_square") if shift else kept
+    root = b.const(0)
+    for bit in range(2 * ROOT_BITS - 2, -1, -2):
+        trial = b.add(Op.ADD, (root, b.const(1 << bit)), 0, "trial")
+        short = b.add(Op.GT, (trial, rest))
+        # Taken only where it is not short, so that nothing wraps.
+        less = b.add(Op.WRAP_SUB, (rest, trial), 0, "less")
+        rest = b.add(Op.SELECT, (short, rest, less), 0, "rest")
+        half = b.add(Op.SHR, (root,), 1, "half")
+        more = b.add(Op.ADD, (half, b.const(1 << bit)), 0, "more")
+        root = b.add(Op.SELECT, (short, half, more), 0, name if bit == 0 else "root", "the root" if bit == 0 else "")
+    return root
+
+
+def _input_note(feature: AnyFeature, lag: int) -> str:
+    return f"the network's input of {feature.kind}, {lag} decision{'s' if lag > 1 else ''} ago"
+
+
+def _state_note(network: Network, what: str) -> str:
+    assert network.lstm is not None
+    bits = network.lstm.hidden_bits if what == "hidden" else network.lstm.cell_bits
+    return f"{'h' if what == 'hidden' else 'c'} of the LSTM, Q{bits}"

@@ -1,0 +1,89 @@
+"""network.json: a quantised policy, exactly: integer network, observation, action map, limits, provenance.
+
+To a network's firmware what student.json is to the trees'.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from decision.actions import AnyAction
+from decision.documents import dump_json, load_json, validate, write_atomically
+from decision.ensemble import integer
+from decision.errors import InputError
+from decision.network import Network
+from decision.network_decision import Input, build, wants_root
+from decision.network_json import network_from_json, network_to_json
+from decision.policy import Limits, Observation, default_params
+from decision.program import Program
+from decision.student import NAME as STUDENT_NAME
+from decision.student import Header, Student, load_student, writable_names
+
+FORMAT = 1
+NAME = "network.json"
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """A quantised teacher. ``inputs``: one a feature; ``teacher``: its hash; ``report``: of the quantisation."""
+
+    name: str
+    observation: Observation
+    action: AnyAction
+    limits: Limits
+    inputs: tuple[Input, ...]
+    network: Network
+    teacher: str
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def program(self) -> Program:
+        """The decision program."""
+        return build(self.observation, self.action, self.inputs, self.network)
+
+    def params(self) -> dict[str, int]:
+        """The operator's parameters with the values the teacher was trained for."""
+        return default_params(self.observation, self.limits)
+
+    def save(self, folder: Path) -> None:
+        """Write network.json into an artefact folder."""
+        header = Header(observation=self.observation, action=self.action, limits=self.limits)
+        content = {
+            "format": FORMAT,
+            "name": self.name,
+            "teacher": self.teacher,
+            **header.model_dump(mode="json"),
+            "report": self.report,
+            "inputs": [{"root": how.root, "shift": how.shift} for how in self.inputs],
+            "network": network_to_json(self.network),
+        }
+        write_atomically(folder / NAME, dump_json(content))
+
+
+def load_network_policy(path: Path) -> NetworkPolicy:
+    """Read and check a network.json. InputError where it is not one, or its parts do not fit each other."""
+    data = load_json(path)
+    try:
+        if data["format"] != FORMAT:
+            raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; emit the firmware again")
+        parts = {key: data[key] for key in Header.model_fields}
+        name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
+        if not writable_names(name, teacher):
+            raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; emit the firmware again")
+        inputs = tuple(Input(how["root"] is True, integer(how["shift"])) for how in data["inputs"])
+        network = network_from_json(data["network"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a network of rlcc ({error!r}); emit the firmware again") from None
+    header = validate(Header, parts, str(path))
+    policy = NetworkPolicy(name, header.observation, header.action, header.limits, inputs, network, teacher, report)
+    if [how.root for how in inputs] != [wants_root(feature) for feature in header.observation.features]:
+        raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
+    policy.program()
+    return policy
+
+
+def load_decider(folder: Path) -> Student | NetworkPolicy:
+    """What decides in a firmware folder: the student or the network that it was emitted from. Both have a name, a
+    program and parameters."""
+    if (folder / NAME).is_file():
+        return load_network_policy(folder / NAME)
+    return load_student(folder / STUDENT_NAME)

@@ -1,0 +1,86 @@
+"""student.json: a distilled policy, exactly: integer ensemble, observation, action map, limits, provenance."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from decision.actions import AnyAction
+from decision.documents import dump_json, load_json, validate, write_atomically
+from decision.ensemble import Ensemble
+from decision.errors import InputError
+from decision.policy import POLICY_NAME, Limits, Observation, default_params
+from decision.program import Program
+from decision.tree_decision import build
+
+FORMAT = 1
+NAME = "student.json"
+
+
+class Header(BaseModel):
+    """What a student and a quantised network say alike."""
+
+    model_config = ConfigDict(extra="forbid")
+    observation: Observation
+    action: AnyAction
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student and what it was made from. ``report`` holds figures of the distillation."""
+
+    name: str
+    observation: Observation
+    action: AnyAction
+    limits: Limits
+    ensemble: Ensemble
+    teacher: str
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def program(self) -> Program:
+        """The whole decision as an integer program."""
+        return build(self.observation, self.action, self.ensemble)
+
+    def params(self) -> dict[str, int]:
+        """The operator's parameters with the values the student was distilled for."""
+        return default_params(self.observation, self.limits)
+
+    def save(self, folder: Path) -> None:
+        """Write student.json into an artefact folder."""
+        header = Header(observation=self.observation, action=self.action, limits=self.limits)
+        content = {
+            "format": FORMAT,
+            "name": self.name,
+            "teacher": self.teacher,
+            **header.model_dump(mode="json"),
+            "report": self.report,
+            "ensemble": self.ensemble.to_json(),
+        }
+        write_atomically(folder / NAME, dump_json(content))
+
+
+def writable_names(name: str, teacher: str) -> bool:
+    """A policy's name and a teacher's hash stand in comments of the C: nothing that could end one."""
+    return bool(re.fullmatch(POLICY_NAME, name) and re.fullmatch("[0-9a-f]{12,64}", teacher))
+
+
+def load_student(path: Path) -> Student:
+    """Read and check a student.json. InputError where it is not one, or its parts do not fit each other."""
+    data = load_json(path)
+    try:
+        if data["format"] != FORMAT:
+            raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
+        parts = {key: data[key] for key in Header.model_fields}
+        name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
+        ensemble = Ensemble.from_json(data["ensemble"])
+        if not writable_names(name, teacher):
+            raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; distil it again")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
+    header = validate(Header, parts, str(path))
+    student = Student(name, header.observation, header.action, header.limits, ensemble, teacher, report)
+    student.program()
+    return student

@@ -1,0 +1,109 @@
+"""Action maps: published values, the range that firmware clamps to, and the integer meaning."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from decision.actions import ONE, AnyAction, Multiplier, Table, TanhMap
+from decision.ensemble import Ensemble
+from decision.interpret import trace
+from decision.program import ProgramBuilder
+from decision.signals import EVENT_NAMES, PARAM_NAMES
+
+
+def integer_map(action, value):
+    """The action in Q16 that the program makes of the trees' sums ``value``."""
+    b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits))
+    start = b.state_in("sum", "int32")
+    decided = action.integer(b, start)
+    b.state_out("sum", start)
+    program = b.finish(b.const(0))
+    nothing = dict.fromkeys((*EVENT_NAMES, *PARAM_NAMES), 0)
+    return trace(program, nothing, nothing, {"sum": np.asarray(value, dtype=np.int64)})[decided]
+
+
+def test_the_tanh_map_is_the_published_one():
+    action = TanhMap(kind="tanh_map", step=0.2)
+    x = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    assert np.allclose(action.multiplier(x), [1 / 1.2, 1 / 1.1, 1.0, 1.1, 1.2])
+    assert action.limits_q16() == (-10923, 13107)
+
+
+@given(st.floats(0.001, 0.499), st.floats(-1, 1))
+def test_the_tanh_map_undoes_a_step_up_by_the_same_step_down(step, x):
+    action = TanhMap(kind="tanh_map", step=step)
+    up, down = action.multiplier(np.array([x, -x]))
+    assert up * down == pytest.approx(1.0)
+    low, high = action.limits_q16()
+    assert low <= round((min(up, down) - 1) * ONE)
+    assert round((max(up, down) - 1) * ONE) <= high
+
+
+def test_the_multiplier_spans_its_range_and_clips():
+    action = Multiplier(kind="multiplier", low=0.5, high=2.0)
+    assert action.multiplier(np.array([-3.0, -1.0, 0.0, 1.0, 3.0])).tolist() == [0.5, 0.5, 1.25, 2.0, 2.0]
+    assert action.limits_q16() == (-ONE // 2, ONE)
+
+
+def test_the_table_takes_the_greatest_logit_and_the_first_on_a_tie():
+    action = Table(kind="table", multipliers=[0.5, 1.0, 1.5])
+    logits = np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 4.0, 4.0]])
+    assert action.multiplier(logits).tolist() == [1.5, 0.5, 0.5, 1.0]
+    assert action.label(np.array([0.5, 0.74, 0.76, 1.5])).tolist() == [0, 0, 1, 2]
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1, max_size=50))
+def test_the_integer_table_rounds_to_the_nearest_entry_and_clamps(sums):
+    multipliers = [0.5, 0.9, 1.0, 1.25, 3.5]
+    action = Table(kind="table", multipliers=multipliers)
+    expected = []
+    for s in sums:
+        nearest = (2 * s + 1024) // 2048  # halves up
+        expected.append(round((multipliers[min(max(nearest, 0), 4)] - 1) * ONE))
+    assert integer_map(action, sums).tolist() == expected
+
+
+@given(st.integers(-(2**31), 2**31 - 1))
+def test_other_maps_clamp_to_the_teachers_range(value):
+    for action in (TanhMap(kind="tanh_map", step=0.2), Multiplier(kind="multiplier", low=0.25, high=3.9)):
+        low, high = action.limits_q16()
+        assert integer_map(action, [value]).tolist() == [min(max(value, low), high)]
+
+
+@pytest.mark.parametrize(
+    ("action", "storage"),
+    [
+        ({"kind": "tanh_map", "step": 0.2}, "int16"),
+        ({"kind": "tanh_map", "step": 0.4999999}, "int32"),  # rounds to 32768
+        ({"kind": "multiplier", "low": 0.75, "high": 1.4999}, "int16"),
+        ({"kind": "multiplier", "low": 0.75, "high": 1.5}, "int32"),
+        ({"kind": "multiplier", "low": 0.4999, "high": 1.25}, "int32"),
+        ({"kind": "table", "multipliers": [0.5, 1.25]}, "int16"),
+        ({"kind": "table", "multipliers": [0.5, 3.25]}, "int32"),
+    ],
+)
+def test_a_past_action_is_stored_in_the_narrowest_type_that_holds_it(action, storage):
+    assert TypeAdapter(AnyAction).validate_python(action).storage == storage
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "tanh_map", "step": float("nan")},
+        {"kind": "tanh_map", "step": 0.0},
+        {"kind": "multiplier", "low": 1.1, "high": 1.2},
+        {"kind": "multiplier", "low": 0.5, "high": float("inf")},
+        {"kind": "table", "multipliers": [1.0]},
+        {"kind": "table", "multipliers": [1.0, 0.5]},
+        {"kind": "table", "multipliers": [1.0, 1.0]},
+        {"kind": "table", "multipliers": [0.5, float("nan")]},
+        {"kind": "table", "multipliers": [0.0, 1.0]},
+        {"kind": "table", "multipliers": [0.5, 4.0]},
+        {"kind": "tanh_map", "step": 0.2, "low": 1},
+    ],
+)
+def test_refused(wrong):
+    with pytest.raises(ValidationError):
+        TypeAdapter(AnyAction).validate_python(wrong)

@@ -1,0 +1,82 @@
+"""Documents that are not what rlcc writes: one sentence, whatever they hold."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from decision import documents
+from decision.documents import dump_json, load_json, load_toml
+from decision.errors import InputError
+
+
+class Model(BaseModel):
+    x: float = 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1e999", "is not a number that JSON has"),
+        ("NaN", "is not a number that JSON has"),
+        ("-Infinity", "is not a number that JSON has"),
+        ('{"a": 1, "a": 2}', "a key stands twice"),
+        ("9" * 5000, "is not valid JSON"),
+        ("[" * 70 + "]" * 70, "nested deeper than 64"),
+        ('{"a":' * 900 + "1" + "}" * 900, "nested deeper than 64"),
+        ("[" * 100_000, "is not valid JSON"),
+        ('"\x01"', "is not valid JSON"),
+        ("", "is not valid JSON"),
+    ],
+)
+def test_json_that_rlcc_never_writes(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match=says) as caught:
+        load_json(tmp_path / "a.json")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 2100
+
+
+def test_what_rlcc_writes_is_read_back(tmp_path: Path) -> None:
+    content = {"a": [1, 2.5, -(2**63)], "b": {"c": [[1], [{"d": None}]]}}
+    (tmp_path / "a.json").write_text(dump_json(content))
+    assert load_json(tmp_path / "a.json") == content
+
+
+@pytest.mark.parametrize(
+    "text", ["x = " + "[" * 5000, "x = " + "[" * 80 + "]" * 80, "x = 1\nx = 2", "x = nan nan", "\0"]
+)
+def test_toml_that_is_none(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(InputError, match=r"is not valid TOML|nested deeper"):
+        load_toml(Model, tmp_path / "a.toml")
+
+
+def test_a_file_is_read_up_to_its_limit_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MAX_DOCUMENT_BYTES", 8)
+    (tmp_path / "a").write_bytes(b"8 bytes!")
+    assert documents.read_bytes(tmp_path / "a") == b"8 bytes!"
+    (tmp_path / "a").write_bytes(b"9 bytes!!")
+    with pytest.raises(InputError, match="is over"):
+        documents.read_bytes(tmp_path / "a")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "missing", "no name"])
+def test_what_is_no_plain_file_is_not_opened(kind: str, tmp_path: Path) -> None:
+    path = {"device": Path("/dev/zero"), "no name": Path("a\0b"), "folder": tmp_path}.get(kind, tmp_path / "a")
+    if kind == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(InputError, match="there is no file"):
+        documents.read_bytes(path)
+
+
+def test_a_message_is_one_line_of_printable_characters(tmp_path: Path) -> None:
+    """A name from a file must not write commands into the log of a CI job."""
+    key = "a\n::error::forged\x1b[2J"
+    (tmp_path / "a.toml").write_text(f"{json.dumps(key)} = 1\nx = 'text'\n")
+    with pytest.raises(InputError) as caught:
+        load_toml(Model, tmp_path / "a.toml")
+    assert str(caught.value).isprintable()
+    assert str(InputError(key)) == "a ::error::forged [2J"
