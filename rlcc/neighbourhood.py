@@ -3,7 +3,8 @@
 Rollouts hold the states of some networks; a student can do anything in those that they do not hold. Here it is asked in
 every cell of its forest (decision.cells), so that an interval of thresholds is looked at however narrow it is. Compared
 is not with the teacher's action in the very state: where that is steep, a step of a tree is far off it beside the step
-and yet right a little further on. The distance is to the range of the teacher's actions over a neighbourhood of the state.
+and yet right a little further on. The distance is to the range of the teacher's actions over a neighbourhood of the
+state.
 
     distance(state) = max(0, student(state) - max teacher, min teacher - student(state))   over the neighbourhood
 
