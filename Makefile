@@ -28,9 +28,9 @@ help:
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make bench    run the benchmarks in bench/'
-	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/codegen-bench.md'
-	@echo 'make papers   set our figures beside the papers in docs/papers.md (20 minutes; what is done is kept in build/papers)'
-	@echo 'make table-1  set LSTM, MLP and trees on connectx6dx-proxy beside the paper in docs/connectx6dx-proxy.md'
+	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
+	@echo 'make papers   set our figures beside the papers in docs/generated/papers.md (20 minutes; what is done is kept in build/papers)'
+	@echo 'make table-1  set LSTM, MLP and trees on connectx6dx-proxy beside the paper in docs/generated/connectx6dx-proxy.md'
 	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
 

@@ -39,7 +39,7 @@ WINDOW_MS = (50, 170)  # RL-CC, published code
 LENGTH_MS = 400
 SEEDS = (1, 2, 3)
 ENGINES = (1, 4, 16)
-FLOWS = ("many-to-one:4x2", "many-to-one:4x16", "many-to-one:4x128")  # RL-CC, section 4: 4 hosts
+FLOWS = ("many-to-one:4x2", "many-to-one:4x16", "many-to-one:4x128")  # [RLCC] section 4: 4 hosts
 OVERLOAD = (
     Engines(1),
     Engines(1, "drop", 1),
@@ -60,7 +60,7 @@ class Decider:
 
 @contextmanager
 def deciders(firmware: Path) -> Iterator[dict[str, Decider]]:
-    """RL-CC, table 1: trees 0.9 us, MLP 17 us, small LSTM 450 us; our trees on the core, the LSTM were it fast."""
+    """[RLCC] table 1: trees 0.9 us, MLP 17 us, small LSTM 450 us; our trees on the core, the LSTM were it fast."""
     with ExitStack() as stack:
 
         def of(folder: Path) -> PolicySpec:

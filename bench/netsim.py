@@ -39,7 +39,7 @@ LOSSLESS = Network(lossless=True, buffer_bytes=32 * 2**20)
 GROWTH = tuple(1 << exponent for exponent in range(6, 17))
 MEMORY = (1024, 65536)
 MEMORY_LIMIT_BYTES = 1024
-LARGE = ("many-to-one:65536", "many-to-one:434176@rl-cc-cluster")  # the second: RL-CC, figure 10
+LARGE = ("many-to-one:65536", "many-to-one:434176@rl-cc-cluster")  # the second: [RLCC] figure 10
 LARGE_MS = 5
 
 

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="40 ms a run instead of 100")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=1, metavar="N", help="runs of each; 1")
     parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where table-7.md goes")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where table-7.md goes")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "table7", help="firmware and kept runs")
     options = parser.parse_args(arguments)
     times = QUICK if options.quick else TIMES
@@ -129,10 +129,10 @@ def page(found: Found, traffic: Sequence[Traffic], agents: Sequence[Quantised], 
     wide = agents[0]
     window = " to ".join(str(t // MS) for t in times.window_ps)
     text = f"""# PCC-RL's table 7: float and int8
-`python -m bench.table7`. The float agent is `fixtures/teachers/pcc-rl-lstm`; the int8 agent is the C that `rlcc emit
---form lstm-int8` makes of it ([how](networks.md)), compiled and asked at every decision. Decisions take effect after
-0.9 us unless said otherwise. Runs of {times.duration_ps // MS} ms measured from {window} ms, {_seeds(found)}; the
-calibration's networks had another seed and were shorter.
+`python -m bench.table7` writes this page. Do not edit it. The float agent is `fixtures/teachers/pcc-rl-lstm`; the int8
+agent is the C that `rlcc emit --form lstm-int8` makes of it ([how](../networks.md)), compiled and asked at every
+decision. Decisions take effect after 0.9 us unless said otherwise. Runs of {times.duration_ps // MS} ms measured from
+{window} ms, {_seeds(found)}; the calibration's networks had another seed and were shorter.
 
 ## Ours / the paper's
 {_beside_the_paper(found, traffic)}

@@ -74,7 +74,7 @@ TARGETS = {
         form="branches",
     ),
 }
-"""Sources: RL-CC section 5 and the published engine interfaces (30 words a flow on ConnectX-6Dx, 12 in DOCA PCC);
+"""Sources: [RLCC] section 5 and the published engine interfaces (30 words a flow on ConnectX-6Dx, 12 in DOCA PCC);
 Linux's icsk_ca_priv (104 bytes) and the BPF calling convention (five registers)."""
 
 

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import jinja2
 
-FOLDER = Path(__file__).resolve().parent.parent / "firmware_templates"
+HERE = Path(__file__).resolve().parent
+NAME = "firmware_templates"
+FOLDER = next((folder for folder in (HERE / NAME, HERE.parent / NAME) if folder.is_dir()), HERE / NAME)
+"""In a wheel beneath this package, in a checkout beside it."""
 
 
 def environment() -> jinja2.Environment:

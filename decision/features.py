@@ -49,7 +49,7 @@ class Path:
         return np.asarray(np.minimum(d.rtt_ns, self.rtt_max_ns) / self.base_rtt_ns, dtype=np.float64)
 
     def queue_inflation(self, d: Decisions) -> Floats:
-        """1 + queue / (base RTT * line rate), RL-CC eq. 6."""
+        """1 + queue / (base RTT * line rate), [RLCC] eq. 6."""
         queue_ns = np.minimum(d.queue_bytes * 8e9 / self.line_rate_bps, self.rtt_max_ns)
         return np.asarray(1.0 + queue_ns / self.base_rtt_ns, dtype=np.float64)
 
@@ -100,7 +100,7 @@ class Feature(BaseModel):
 
 
 class PreviousAction(Feature):
-    """The multiplier that the decision before applied (RL-CC section 3: the state is (delta_t, a_{t-1}))."""
+    """The multiplier that the decision before applied ([RLCC] section 3: the state is (delta_t, a_{t-1}))."""
 
     kind: Literal["previous_action"]
 
@@ -171,7 +171,7 @@ class RttInflation(_Inflation):
 
 
 class QueueInflation(_Inflation):
-    """1 + queue / (base_rtt * line rate), RL-CC eq. 6. Integer: inflation - 1 with 10 fraction bits."""
+    """1 + queue / (base_rtt * line rate), [RLCC] eq. 6. Integer: inflation - 1 with 10 fraction bits."""
 
     kind: Literal["queue_inflation"]
 
@@ -247,7 +247,7 @@ class _Congestion(Feature):
 
 
 class RlCcCongestion(_Congestion):
-    """scale * (target - max(inflation - beta, 0) * sqrt(rate)), RL-CC eq. 4 (published code: scale -12.5)."""
+    """scale * (target - max(inflation - beta, 0) * sqrt(rate)), [RLCC] eq. 4 (published code: scale -12.5)."""
 
     kind: Literal["rl_cc_congestion"]
     beta: float = Field(ge=0, le=16)
@@ -263,7 +263,7 @@ class RlCcCongestion(_Congestion):
 
 
 class PccRlCongestion(_Congestion):
-    """scale * (target - inflation * sqrt(rate)), PCC-RL section 6 (target 2, strict 1, loose 20)."""
+    """scale * (target - inflation * sqrt(rate)), [PCCRL] section 6 (target 2, strict 1, loose 20)."""
 
     kind: Literal["pcc_rl_congestion"]
     scale: float = 1.0
@@ -363,7 +363,7 @@ class _Ratio(Feature):
 
 
 class CnpRatio(_Ratio):
-    """CNPs a KiB sent (PCC-RL section 6 observes CNP counts)."""
+    """CNPs a KiB sent ([PCCRL] section 6 observes CNP counts)."""
 
     kind: Literal["cnp_ratio"]
 
@@ -373,7 +373,7 @@ class CnpRatio(_Ratio):
 
 
 class NackRatio(_Ratio):
-    """NACKs a KiB sent (PCC-RL section 6 observes NACK counts)."""
+    """NACKs a KiB sent ([PCCRL] section 6 observes NACK counts)."""
 
     kind: Literal["nack_ratio"]
 

@@ -1,7 +1,7 @@
 """What the device hands to a decision: the raw event, the operator's parameters, and their integer formats.
 
 Every policy gets the same two structures in the same order, all fields uint32, so that one adapter a target serves all
-policies. Sources: RL-CC sections 2.5 and 3; the programmable congestion-control interfaces of ConnectX and BlueField
+policies. Sources: [RLCC] sections 2.5 and 3; the programmable congestion-control interfaces of ConnectX and BlueField
 (timestamps are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of line rate).
 """
 

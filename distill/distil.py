@@ -2,7 +2,7 @@
 
 The first fit is to the teacher's own trajectories. Then the student drives - the very integer program that becomes
 firmware, interpreted in the simulator - the teacher labels the states that the student ran into, and the fit is made
-anew on all that was seen (Ross et al., 2011). Each round has networks of its own, in which the teacher is driven too;
+anew on all that was seen ([DAGGER]). Each round has networks of its own, in which the teacher is driven too;
 the student that comes closest to it there is kept, and rounds end when they bring none that is closer. An LSTM teacher
 keeps its hidden state along the student's trajectories.
 """

@@ -54,7 +54,7 @@ class Tolerance(_Strict):
     """How far the student may fall behind its teacher in the network, with every seed: what the gate allows, and the
     measure by which distillation weighs one metric against another.
 
-    RL-CC Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees.
+    [RLCC] Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees.
     """
 
     goodput: float = Field(default=0.01, ge=0, le=1)
@@ -68,7 +68,7 @@ class Tolerance(_Strict):
 
 
 class DistillOptions(_Strict):
-    """Limits of the student (RL-CC section 6.1: up to 10 trees of depth 4) and how it is found."""
+    """Limits of the student ([RLCC] section 6.1: up to 10 trees of depth 4) and how it is found."""
 
     trees: int = Field(default=10, ge=1, le=200)
     depth: int = Field(default=4, ge=1, le=8)

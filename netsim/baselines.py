@@ -139,7 +139,7 @@ class BaselineSpec(_Strict):
 
 
 class DcqcnSpec(BaselineSpec):
-    """DCQCN, SIGCOMM'15."""
+    """DCQCN, [DCQCN]."""
 
     kind: Literal["dcqcn"]
     gain: Share
@@ -175,7 +175,7 @@ class DcqcnSpec(BaselineSpec):
 
 
 class HpccSpec(BaselineSpec):
-    """HPCC, SIGCOMM'19."""
+    """HPCC, [HPCC]."""
 
     needs_int: ClassVar[bool] = True
 
@@ -208,7 +208,7 @@ class _Windowed(BaselineSpec):
 
 
 class SwiftSpec(_Windowed):
-    """Swift, SIGCOMM'20."""
+    """Swift, [SWIFT]."""
 
     kind: Literal["swift"]
     base_target: Period
@@ -237,7 +237,7 @@ class SwiftSpec(_Windowed):
 
 
 class TimelySpec(BaselineSpec):
-    """TIMELY, SIGCOMM'15."""
+    """TIMELY, [TIMELY]."""
 
     kind: Literal["timely"]
     weight: Share
@@ -266,7 +266,7 @@ class TimelySpec(BaselineSpec):
 
 
 class DctcpSpec(_Windowed):
-    """DCTCP, SIGCOMM'10."""
+    """DCTCP, [DCTCP]."""
 
     kind: Literal["dctcp"]
     gain: Share

@@ -9,7 +9,7 @@ from netsim.engines import engine_metrics
 from netsim.network import Network
 from netsim.scenarios import Scenario
 
-MICE_BYTES = 100_000  # at most: ACC (SIGCOMM 2021), section 5.4 and figure 12: (0, 100 KB] ..
+MICE_BYTES = 100_000  # at most: [ACC] section 5.4 and figure 12: (0, 100 KB] ..
 ELEPHANT_BYTES = 10_000_000  # .. and [10 MB, inf)
 SPREAD = ("mean", "p50", "p95", "p99")
 

@@ -25,7 +25,7 @@ LATEST_PS = 100_000 * MS
 class Network:
     """Parameters of switches, links and NICs. A fabric (netsim.topology) has link rates and delays of its own."""
 
-    link_gbps: int = 100  # RL-CC section 6.1
+    link_gbps: int = 100  # [RLCC] section 6.1
     payload_bytes: int = 1024  # RL-CC, published code
     wire_overhead_bytes: int = WIRE_OVERHEAD_BYTES
     probe_wire_bytes: int = 84  # the smallest Ethernet frame, 64 bytes, and 20 of preamble and gap
@@ -33,7 +33,7 @@ class Network:
     one_way_ps: int = 4 * US  # of a data packet in an empty network: RL-CC, published code
     base_rtt_ps: int = 8_192_000  # of a probe in an empty network, exactly: the 8192 ns of RL-CC, published code
 
-    buffer_bytes: int = 5 * 2**20  # shared by a switch's ports, 5 to 10 MiB in RL-CC, published code; PCC-RL, figure 3
+    buffer_bytes: int = 5 * 2**20  # shared by a switch's ports, 5 to 10 MiB in RL-CC, published code; [PCCRL] figure 3
     dynamic_threshold: float = 0.0  # a queue may hold this times what is free of the buffer; 0: all of it
     ecn_min_bytes: int = 400_000  # HPCC artefact: 4 B KB and 16 B KB at B Gb/s, Pmax 0.2 (there at dequeue); ports
     ecn_max_bytes: int = 1_600_000  # of another rate than the NICs' have theirs in proportion

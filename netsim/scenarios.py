@@ -37,7 +37,7 @@ SHORT_BYTES = 6 * 200 * 1024  # a flow sends 6 x 200 KiB ..
 SHORT_NODE_BYTES = 4_000_000  # .. or its share of 4 MB a node, whichever is less
 SHORT_NODES = 16  # hosts of short flows: 16 x 4 MB take 5.6 ms of the 10 ms at 100 Gb/s
 
-INCAST_BYTES = 500_000  # HPCC (SIGCOMM 2019), simulations: 60 senders of 500 KB each
+INCAST_BYTES = 500_000  # [HPCC] simulations: 60 senders of 500 KB each
 INCAST_PERIOD_PS = 10 * MS  # or twice what a round takes, whichever is more
 MOST_SIZE_BYTES = 10**12
 

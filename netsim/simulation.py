@@ -26,7 +26,7 @@ from netsim.scenarios import Scenario
 
 DURATION_PS = 200 * MS  # RL-CC, published code: 200 ms, measured from 50 to 170 ms
 WINDOW_PS = (50 * MS, 170 * MS)
-DECISION_LATENCY_PS = 900_000  # RL-CC, table 1: 0.9 us for boosted trees on the NIC
+DECISION_LATENCY_PS = 900_000  # [RLCC] table 1: 0.9 us for boosted trees on the NIC
 
 
 @dataclass(frozen=True)

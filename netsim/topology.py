@@ -2,9 +2,9 @@
 
 star                     one switch
 leaf-spine:4x16x3        4 leaves of 16 hosts, 3 spines
-fat-tree:4               three levels of 4-port switches (Al-Fares et al., SIGCOMM 2008)
-rl-cc-cluster            the large cluster of RL-CC, section 6.1
-acc-fabric               the simulated fabric of ACC, section 5.4
+fat-tree:4               three levels of 4-port switches ([FATTREE])
+rl-cc-cluster            the large cluster of [RLCC] section 6.1
+acc-fabric               the simulated fabric of [ACC] section 5.4
 
 A port is a switch's egress queue and the link behind it. Receiver r hangs on port r; in a fabric it is the machine that
 host r sends from. Paths are shortest; among equal next hops a flow's hash decides, and a flow keeps its path (ECMP).
@@ -305,13 +305,13 @@ def fat_tree(
 
 
 def rl_cc_cluster(network: Network | None = None) -> Topology:
-    """RL-CC, section 6.1: three spines, four racks of 16 nodes, 'via four 100 Gbps links', read as four links between
+    """[RLCC] section 6.1: three spines, four racks of 16 nodes, 'via four 100 Gbps links', read as four links between
     every spine and every rack: 1.2 Tb/s up for 1.6 Tb/s of hosts."""
     return leaf_spine(4, 16, 3, links=4, network=network, name="rl-cc-cluster")
 
 
 def acc_fabric(network: Network | None = None) -> Topology:
-    """ACC (SIGCOMM 2021), section 5.4: 12 leaves of 24 hosts at 25 Gb/s, one 100 Gb/s link to each of 6 spines."""
+    """[ACC] section 5.4: 12 leaves of 24 hosts at 25 Gb/s, one 100 Gb/s link to each of 6 spines."""
     return leaf_spine(12, 24, 6, host_gbps=25, network=network, name="acc-fabric")
 
 

@@ -1,4 +1,4 @@
-"""Analytic deterministic policy gradient (PCC-RL section 5, RL-CC eq. 3), on-policy, readable from top to bottom.
+"""Analytic deterministic policy gradient ([PCCRL] section 5, [RLCC] eq. 3), on-policy, readable from top to bottom.
 
 The native simulator decides with the current weights and records; PyTorch computes pi(o_t) again on those rows and
 follows

@@ -1,4 +1,4 @@
-"""Measure a teacher in the network: many-to-one from 2 to 8192 flows, and the fit of RTT inflation to RL-CC's eq. 2.
+"""Measure a teacher in the network: many-to-one from 2 to 8192 flows, and the fit of RTT inflation to [RLCC] eq. 2.
 
     python -m teachers.report fixtures/teachers/rl-cc-mlp
 
@@ -20,7 +20,7 @@ from teachers.validation import Measured, measure
 
 FLOWS = (2, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 PROMISED = 1024
-"""Up to here a teacher has to hold RL-CC's eq. 2 while the start is still near; the fit over all flows is told too."""
+"""Up to here a teacher has to hold [RLCC] eq. 2 while the start is still near; the fit over all flows is told too."""
 SETTLE_PS, MEASURE_PS = 50 * MS, 120 * MS
 SEED = 2
 

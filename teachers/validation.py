@@ -1,7 +1,7 @@
 """How good a policy is in the network: closed-loop runs of many-to-one, one cost.
 
 At the reward's fixed point the link is full, nothing is lost and the mean RTT inflation is target * sqrt(N) + beta
-(RL-CC eq. 2). The cost is what is missing from that, and how far the latency swings about it.
+([RLCC] eq. 2). The cost is what is missing from that, and how far the latency swings about it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ FULL = 0.995
 
 @dataclass(frozen=True)
 class Measured:
-    """One run. ``ideal_inflation`` is RL-CC's eq. 2 for its number of flows."""
+    """One run. ``ideal_inflation`` is [RLCC] eq. 2 for its number of flows."""
 
     flows: int
     goodput: float
@@ -49,7 +49,7 @@ def interval_ps(flows: int, network: Network) -> int:
 
 
 def ideal_inflation(policy: Policy, flows: int) -> float:
-    """RL-CC eq. 2, for the policy's congestion feature."""
+    """[RLCC] eq. 2, for the policy's congestion feature."""
     for feature in policy.observation.features:
         if isinstance(feature, RlCcCongestion | PccRlCongestion):
             return float(feature.target * np.sqrt(flows) + feature.tolerance)

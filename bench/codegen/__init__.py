@@ -1,1 +1,4 @@
-"""Our forms of trees beside other tools' exports of the same trees, on the same core: docs/codegen-bench.md."""
+"""Our forms of trees beside other tools' exports of the same trees, on the same core.
+
+``python -m bench.codegen`` writes docs/generated/codegen-bench.md.
+"""

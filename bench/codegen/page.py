@@ -1,4 +1,4 @@
-"""docs/codegen-bench.md from the results: what was compared, what came out in a sentence each, the tables."""
+"""docs/generated/codegen-bench.md from the results: what was compared, what came out in a sentence each, the tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ def _head(found: Found, seed: int) -> str:
 
 writes this page. Do not edit it. `make bench-codegen` brings the peers; one that is not installed is left out, and said
 so. The trees alone are compared, as that is what the peers export: the whole decision is timed by
-[`rlcc emulate`](emulate.md).
+[`rlcc emulate`](../emulate.md).
 
 ## What is compared
 {_models()}

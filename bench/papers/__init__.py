@@ -1,4 +1,4 @@
-"""The tables of PCC-RL and RL-CC beside ours: ``python -m bench.papers`` writes docs/papers.md.
+"""The tables of PCC-RL and RL-CC beside ours: ``python -m bench.papers`` writes docs/generated/papers.md.
 
 published    what the papers say
 contenders   whose decisions are compared

@@ -81,7 +81,7 @@ def opened(work: Path) -> Iterator[dict[str, Contender]]:
 
 
 def int8(weights: Weights) -> Weights:
-    """Matrices rounded to int8 and back, a scale an output channel, symmetric (Wu et al. 2020); biases as they are."""
+    """Matrices rounded to int8 and back, a scale an output channel, symmetric ([INT8]); biases as they are."""
     return {name: w if w.ndim < 2 else _rounded(w) for name, w in weights.items()}
 
 

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.table1", description="RL-CC's Table 1 on the proxy.")
     parser.add_argument("--student", type=Path, default=ROOT / "runs/rl-cc/student", help="the trees; of `make demo`")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "table-1", help="kept firmware folders")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the page goes; docs by default")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where the page goes")
     options = parser.parse_args(arguments)
     console = Console(stderr=True)
     try:

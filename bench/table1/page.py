@@ -1,4 +1,4 @@
-"""docs/connectx6dx-proxy.md: Table 1 beside the paper's, the fit of the proxy, what it leaves unexplained."""
+"""docs/generated/connectx6dx-proxy.md: Table 1 beside the paper's, the fit of the proxy, what it leaves unexplained."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def _table(rows: Sequence[Row]) -> str:
     lines = [
         "## Table 1",
         "Whole decisions, from the raw event to the new rate. Networks are the teachers' own in int8",
-        "([networks](networks.md)), the trees are distilled from the MLP; each folder's vectors run on the RTL,",
+        "([networks](../networks.md)), the trees are distilled from the MLP; each folder's vectors run on the RTL,",
         "bit-equal to their integer meaning.",
         "",
         "| | " + " | ".join(f"{row.contender.name}" for row in rows) + " |",
@@ -91,7 +91,7 @@ def _network(rows: Sequence[Row], quick: Mapping[str, float]) -> str:
     lines = [
         "## In the network with that decision time",
         f"`{SCENARIO}`: 64 flows of four hosts to one receiver, 16 queue pairs a NIC; decisions wait for the NIC's one",
-        "engine ([the model](engine-in-the-loop.md)). The emitted C decides, as late as above.",
+        "engine ([the model](../engine-in-the-loop.md)). The emitted C decides, as late as above.",
         f"{DURATION // 10**9} ms, measured from {begin} to {end} ms, mean of {len(SEEDS)} seeds.",
         "",
         "| " + " | ".join(heading) + " |",

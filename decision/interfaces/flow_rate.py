@@ -1,6 +1,6 @@
 """A flow that sets its rate when the response to its RTT request comes back: RL-CC, PCC-RL.
 
-Sources: RL-CC sections 2.5 and 3; the programmable congestion-control interfaces of ConnectX and BlueField (timestamps
+Sources: [RLCC] sections 2.5 and 3; the programmable congestion-control interfaces of ConnectX and BlueField (timestamps
 are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of line rate).
 """
 

@@ -1,6 +1,6 @@
-"""A queue of a switch port that sets its ECN marking thresholds every period: ACC, HAECN.
+"""A queue of a switch port that sets its ECN marking thresholds every period: [ACC], [HAECN].
 
-Sources: ACC (SIGCOMM'21) section 3.2: state of queue length, transmission rate, rate of marked packets and the setting
+Sources: [ACC] section 3.2: state of queue length, transmission rate, rate of marked packets and the setting
 in force; action {Kmin, Kmax, Pmax}. What was sent is handed over in bytes since the last decision, so that a decider
 divides by nothing: a rate is the count over a period of known length.
 """

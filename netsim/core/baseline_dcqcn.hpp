@@ -1,4 +1,4 @@
-// DCQCN (SIGCOMM'15): the receiver answers ECN marks with CNPs; the sender cuts its rate and climbs back by a timer and
+// DCQCN ([DCQCN]): the receiver answers ECN marks with CNPs; the sender cuts its rate and climbs back by a timer and
 // a byte counter.
 //
 // No timer is an event. A flow's state is that of its last real event; what its timers have done since then is worked

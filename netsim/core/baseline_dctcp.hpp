@@ -1,4 +1,4 @@
-// DCTCP (SIGCOMM'10): a window that is cut by the share of packets that came back marked.
+// DCTCP ([DCTCP]): a window that is cut by the share of packets that came back marked.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// HPCC (SIGCOMM'19, algorithm 1): switches stamp queue length and bytes sent into packets (INT); the sender estimates
+// HPCC ([HPCC] algorithm 1): switches stamp queue length and bytes sent into packets (INT); the sender estimates
 // how much of the busiest link's BDP is in flight and steers its window to eta of it.
 #pragma once
 

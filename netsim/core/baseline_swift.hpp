@@ -1,4 +1,4 @@
-// Swift (SIGCOMM'20, algorithm 1): the window holds the fabric's delay at a target that grows with the path's length
+// Swift ([SWIFT] algorithm 1): the window holds the fabric's delay at a target that grows with the path's length
 // and with 1 / sqrt(window). Receivers add no delay here, so there is no second window for them.
 #pragma once
 

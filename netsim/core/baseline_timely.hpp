@@ -1,4 +1,4 @@
-// TIMELY (SIGCOMM'15, algorithm 1): the rate follows the gradient of the RTT between two thresholds.
+// TIMELY ([TIMELY] algorithm 1): the rate follows the gradient of the RTT between two thresholds.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace netsim {
 
 inline constexpr std::uint32_t kMaxClasses = 8;
 
-// RED on the instantaneous queue (DCQCN, SIGCOMM'15, figure 5).
+// RED on the instantaneous queue ([DCQCN] figure 5).
 struct RedConfig {
   std::int64_t min_bytes = 0;
   std::int64_t max_bytes = 0;

@@ -146,7 +146,7 @@ struct Port {
         return static_cast<int>(c);
       weighted = true;
     }
-    // Deficit round robin (Shreedhar and Varghese, SIGCOMM'95): a queue spends its quantum before the turn passes on.
+    // Deficit round robin ([DRR]): a queue spends its quantum before the turn passes on.
     while (weighted) {
       ClassQueue &queue = queues[turn];
       if (classes[turn].weight != 0 && ready(turn)) {

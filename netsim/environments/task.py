@@ -121,6 +121,6 @@ class Task:
         return np.asarray(1.0 + np.rint((wanted - 1.0) * 2**ACTION_BITS) / 2**ACTION_BITS, dtype=np.float64)
 
     def rewards(self, decisions: Decisions) -> Floats:
-        """-(target - max(inflation - beta, 0) sqrt(rate))^2 [N], PCC-RL section 4 (beta 0) and RL-CC eq. 4."""
+        """-(target - max(inflation - beta, 0) sqrt(rate))^2 [N], [PCCRL] section 4 (beta 0) and [RLCC] eq. 4."""
         delta = self.reward.model_copy(update={"scale": 1.0}).float_value(decisions, self.observation.path)
         return np.asarray(-(delta**2), dtype=np.float64)

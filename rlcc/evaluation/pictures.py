@@ -51,7 +51,7 @@ RADAR = {
     "p99": "p99\nlatency",
     "delivered": "delivered\n1 − loss",
 }
-"""Axes of the radar. PCC-RL's (figure 4) are utilisation, fairness, queue latency and drops; goodput stands for
+"""Axes of the radar. Those of [PCCRL] figure 4 are utilisation, fairness, queue latency and drops; goodput stands for
 utilisation because packets sent in vain use the link too. Flows that end are not meant to be equal, so that their
 completion stands for fairness."""
 

@@ -7,9 +7,12 @@ from pathlib import Path
 import click
 import pytest
 
-from rlcc import cli
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+EVERY_PAGE = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify", "rlcc", "bench")
+ENDS = ("py", "cpp", "hpp", "toml")
+SOURCES = [path for package in PACKAGES for end in ENDS for path in (ROOT / package).rglob(f"*.{end}")]
 PAGES = ["run", "rollout", "distill", "evaluate", "gate", "doctor", "cycles"]
 
 
@@ -28,8 +31,39 @@ def test_the_page_names_every_option_and_no_other(name: str) -> None:
     assert re.search(r"[Ee]xit code", text)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_links_lead_to_pages_that_are_there(name: str) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", (DOCS / f"{name}.md").read_text()):
-        # emulate, emit, train and netsim have pages of their own, written with their packages
-        assert (DOCS / target).exists() or Path(target).stem in cli.COMMANDS, target
+def anchor(heading: str) -> str:
+    """What a heading is linked to by: lower case, hyphens for spaces, no punctuation."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
+    for link in re.findall(r"\]\(([^) ]+)\)", page.read_text()):
+        if "://" in link:
+            continue
+        target, _, heading = link.partition("#")
+        there = page.parent / target if target else page
+        assert there.exists(), link
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE)
+            assert heading in {anchor(h) for h in headings}, link
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("generated/*.md")), ids=lambda page: page.name)
+def test_a_generated_page_says_what_makes_it(page: Path) -> None:
+    head = page.read_text()[:400]
+    assert "Do not edit it" in head
+    assert "python -m bench." in head
+
+
+def test_the_index_leads_to_every_page() -> None:
+    index = (DOCS / "index.md").read_text()
+    for page in DOCS.glob("*.md"):
+        assert page.name == "index.md" or f"({page.name})" in index, page.name
+
+
+def test_a_source_that_is_named_by_a_key_stands_in_the_bibliography() -> None:
+    keys = set(re.findall(r"^\| \[([A-Z0-9]+)\] \|", (DOCS / "bibliography.md").read_text(), re.MULTILINE))
+    cited = re.compile(r"\[([A-Z][A-Z0-9]{2,})\] (?:sections?|eq\.|[Tt]able|[Ff]igure|algorithm) ")
+    used = {key for path in SOURCES for key in cited.findall(path.read_text())}
+    assert {"RLCC", "PCCRL", "ACC", "SWIFT"} <= used <= keys

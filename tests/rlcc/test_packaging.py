@@ -38,7 +38,24 @@ def pins(lock: str, python: str) -> dict[str, str]:
 def test_every_package_of_the_checkout_is_in_the_wheel():
     packages = {folder.parent.name for folder in ROOT.glob("*/__init__.py")} - {"tests", "bench"}
     assert packages
-    assert packages <= set(PYPROJECT["tool"]["scikit-build"]["wheel"]["packages"])
+    assert packages == {place for place in PYPROJECT["tool"]["scikit-build"]["wheel"]["packages"] if "/" not in place}
+
+
+def test_data_lies_beneath_a_package_in_the_wheel_and_is_found_there(tmp_path):
+    """A folder of data at the top of a wheel takes a name from everybody: there is a package named fixtures."""
+    places = PYPROJECT["tool"]["scikit-build"]["wheel"]["packages"]
+    data = {place: source for place, source in places.items() if not (ROOT / source / "__init__.py").is_file()}
+    assert data == {"codegen/firmware_templates": "firmware_templates"}
+    shutil.copytree(ROOT / "decision", tmp_path / "decision")
+    shutil.copytree(ROOT / "codegen", tmp_path / "codegen")
+    for place, source in data.items():
+        shutil.copytree(ROOT / source, tmp_path / place)
+    code = (
+        "import sys; sys.meta_path = [f for f in sys.meta_path if 'Redirecting' not in type(f).__name__];"
+        "from codegen.templates import FOLDER, environment; environment().list_templates()[0]; print(FOLDER)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == str(tmp_path / "codegen" / "firmware_templates")
 
 
 @pytest.mark.parametrize("lock", sorted(LOCKS))
