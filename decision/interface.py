@@ -97,7 +97,8 @@ class Signal:
 
 @dataclass(frozen=True)
 class Knob:
-    """One integer that a decision sets. ``low..high``: what the device takes."""
+    """One integer that a decision sets. ``low..high``: what the device takes. ``not_below``: a knob before it that must
+    not be greater."""
 
     name: str
     unit: str
@@ -105,6 +106,7 @@ class Knob:
     low: int
     high: int
     storage: str = "uint32"
+    not_below: str | None = None
 
 
 @dataclass(frozen=True)

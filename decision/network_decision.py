@@ -11,7 +11,7 @@ floored, and every feature is brought to int16.
 
 from dataclasses import dataclass
 
-from decision.actions import AnyAction, clamp
+from decision.actions import Scale, clamp
 from decision.ensemble import Ensemble
 from decision.errors import InputError
 from decision.features import AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
@@ -47,7 +47,7 @@ def input_name(feature: AnyFeature) -> str:
     return "action_input" if isinstance(feature, PreviousAction) else f"{feature.kind}_input"
 
 
-def build(observation: Observation, action: AnyAction, inputs: tuple[Input, ...], network: Network) -> Program:
+def build(observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Network) -> Program:
     """The decision program of a network. ``inputs``: one a feature of the observation."""
     b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits), network=network)
     rate = rate_in_force(b)
@@ -64,12 +64,11 @@ def build(observation: Observation, action: AnyAction, inputs: tuple[Input, ...]
     for k in units:
         b.state_out(f"hidden_{k}", b.add(Op.NETWORK, args, 1 + k, f"hidden_{k}_new"))
         b.state_out(f"cell_{k}", b.add(Op.NETWORK, args, 1 + network.units + k, f"cell_{k}_new"))
-    return finish(b, rate, action.integer(b, result), writes)
+    (decided,) = action.integer(b, [result])
+    return finish(b, rate, decided, writes)
 
 
-def build_inputs(
-    observation: Observation, action: AnyAction, inputs: tuple[Input, ...]
-) -> tuple[Program, tuple[int, ...]]:
+def build_inputs(observation: Observation, action: Scale, inputs: tuple[Input, ...]) -> tuple[Program, tuple[int, ...]]:
     """A program that only computes the newest inputs, and their nodes in the order of the features. Its context holds
     the rate in force and, for a previous action, that of the decision before."""
     b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits))
@@ -81,7 +80,7 @@ def build_inputs(
 
 
 def _observe(
-    b: ProgramBuilder, observation: Observation, action: AnyAction, inputs: tuple[Input, ...], rate: int
+    b: ProgramBuilder, observation: Observation, action: Scale, inputs: tuple[Input, ...], rate: int
 ) -> tuple[list[list[int]], dict[str, int | None]]:
     """Inputs by feature and lag, and what each field of the history takes over (None: the new action).
 

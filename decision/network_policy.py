@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from decision.actions import AnyAction
+from decision.actions import AnyAction, scale_of
 from decision.documents import dump_json, load_json, validate, write_atomically
 from decision.ensemble import integer
 from decision.errors import InputError
@@ -38,7 +38,7 @@ class NetworkPolicy:
 
     def program(self) -> Program:
         """The decision program."""
-        return build(self.observation, self.action, self.inputs, self.network)
+        return build(self.observation, scale_of(self.action, "an int8 network"), self.inputs, self.network)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the teacher was trained for."""

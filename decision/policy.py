@@ -42,6 +42,7 @@ from decision.actions import AnyAction
 from decision.documents import load_toml
 from decision.errors import InputError
 from decision.features import AnyFeature, Path, PccRlCongestion, RlCcCongestion
+from decision.interfaces import FLOW_RATE
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.signals import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
 
@@ -143,7 +144,8 @@ class Policy(_Strict):
     provenance: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _lstm_window(self) -> "Policy":
+    def _fits(self) -> "Policy":
+        self.action.check(FLOW_RATE)
         if self.architecture.kind == "lstm" and self.observation.window != 1:
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
         return self

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from decision.actions import AnyAction
+from decision.actions import AnyAction, scale_of
 from decision.documents import dump_json, load_json, validate, write_atomically
 from decision.ensemble import Ensemble
 from decision.errors import InputError
@@ -42,7 +42,7 @@ class Student:
 
     def program(self) -> Program:
         """The whole decision as an integer program."""
-        return build(self.observation, self.action, self.ensemble)
+        return build(self.observation, scale_of(self.action, "a student of one sum"), self.ensemble)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the student was distilled for."""

@@ -3,7 +3,7 @@
 Rule two of the design: what is emitted, timed and proved starts at the timestamps and ends at the new rate.
 """
 
-from decision.actions import AnyAction
+from decision.actions import Scale
 from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
 from decision.features import AnyFeature, PreviousAction
@@ -24,7 +24,7 @@ def feature_names(observation: Observation) -> tuple[str, ...]:
     return tuple(feature_name(f, lag) for lag in range(observation.window) for f in observation.features)
 
 
-def build(observation: Observation, action: AnyAction, ensemble: Ensemble) -> Program:
+def build(observation: Observation, action: Scale, ensemble: Ensemble) -> Program:
     """The decision program of a student. Features that no tree looks at are neither computed nor remembered."""
     names = feature_names(observation)
     if ensemble.features != names:
@@ -38,7 +38,8 @@ def build(observation: Observation, action: AnyAction, ensemble: Ensemble) -> Pr
     rate = rate_in_force(b)
     values, writes = _observe(b, observation, action.storage, used, rate)
     trees = b.add(Op.TREES, tuple(values[name] for name in compact.features), name="trees", note="sum of the trees")
-    return finish(b, rate, action.integer(b, trees), writes)
+    (decided,) = action.integer(b, [trees])
+    return finish(b, rate, decided, writes)
 
 
 def rate_in_force(b: ProgramBuilder) -> int:

@@ -56,10 +56,10 @@ def join(parts: list[Dataset]) -> Dataset:
 
 
 def _label_run(run: Run, teacher: Teacher, observation: Observation, rows: int, seed: int) -> Dataset:
-    multiplier, known = decide(teacher, run.trajectories)
+    decided, known = decide(teacher, run.trajectories)
     x, whole = run.trajectories.integer_rows(observation, teacher.policy.params())
     usable = np.flatnonzero(known & whole)
     if usable.size > rows:
         usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
-    y = teacher.policy.action.label(multiplier[usable])
+    y = teacher.policy.action.label(decided[usable])[:, 0]
     return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))

@@ -126,13 +126,13 @@ def _check_columns(file: Path, names: list[str]) -> None:
 def _table(run: Run, teacher: Teacher) -> pa.Table:
     observation = teacher.policy.observation
     rows, _ = run.trajectories.integer_rows(observation, teacher.policy.params())
-    multiplier, _ = decide(teacher, run.trajectories)
+    decided, _ = decide(teacher, run.trajectories)
     count = len(run.trajectories)
     columns: dict[str, pa.Array | NDArray[np.generic]] = {
         "scenario": pa.array([run.scenario]).take(pa.array(np.zeros(count, dtype=np.int32))),
         "seed": np.full(count, run.seed, dtype=np.int64),
         **run.trajectories.columns,
         **{f"feature.{name}": rows[:, i].astype(np.int32) for i, name in enumerate(feature_names(observation))},
-        "teacher_q16": np.rint((multiplier - 1) * 2**ACTION_BITS).astype(np.int32),
+        "teacher_q16": np.rint((decided[:, 0] - 1) * 2**ACTION_BITS).astype(np.int32),
     }
     return pa.table(columns)

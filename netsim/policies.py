@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Multiplier, Table, TanhMap
+from decision.actions import Multiplier, Scale, Table, TanhMap, scale_of
 from decision.errors import InputError
 from decision.features import PccRlCongestion, RlCcCongestion
 from decision.interface import Interface
@@ -278,7 +278,7 @@ def _native_config(policy: Policy) -> "_core.NativeConfig":
     core.base_rtt_ns = observation.base_rtt
     core.rtt_max_ns = observation.rtt_max
     core.line_rate_bps = observation.line_rate
-    core.action = _action(policy.action)
+    core.action = _action(scale_of(policy.action, "a teacher in the simulator"))
     core.rate_min_q30, core.rate_max_q30 = limits.rate_min, limits.rate_max
     core.rate_initial_q30 = limits.rate_initial
     return core
@@ -291,7 +291,7 @@ def _feature(f: Any) -> "_core.FeatureConfig":
     return _core.FeatureConfig(getattr(_core.FeatureKind, f.kind), False, 0.0, 0.0, 1.0, f.initial)
 
 
-def _action(a: TanhMap | Multiplier | Table) -> "_core.ActionConfig":
+def _action(a: Scale) -> "_core.ActionConfig":
     step = a.step if isinstance(a, TanhMap) else 0.0
     low, high = (a.low, a.high) if isinstance(a, Multiplier) else (1.0, 1.0)
     multipliers = list(a.multipliers) if isinstance(a, Table) else []

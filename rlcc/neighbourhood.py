@@ -97,7 +97,7 @@ def teacher_actions(teacher: Teacher, observation: Observation, rows: Floats, wa
     seen = np.empty((len(rows), observation.window, width))
     for f, feature in enumerate(observation.features):
         seen[:, :, f] = feature.float_of(rows[:, f::width])
-    return decide_states(teacher, seen, warm_up) - 1.0
+    return decide_states(teacher, seen, warm_up)[:, 0] - 1.0
 
 
 def box(observation: Observation, rows: Floats, options: Neighbourhood) -> tuple[Floats, Floats]:

@@ -103,6 +103,6 @@ def compare(
     for states in runs:
         wanted, known = decide(teacher, states)
         _, seen = states.integer_rows(observation, params)
-        off = actions(program, observation, params, states) - (wanted - 1.0)
+        off = actions(program, observation, params, states) - (wanted[:, 0] - 1.0)
         found.append(off[known & seen])
     return Errors.of(found, rollouts)

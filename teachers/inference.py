@@ -17,17 +17,18 @@ CHUNK = 1 << 16
 
 
 def decide(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The multiplier a row [N], and which rows are valid [N]: their whole history is on record.
+    """What each row decides by the policy's action map [N, values], and which rows are valid [N]: their whole history
+    is on record.
 
     For an LSTM that means the run begins at the flow's first decision; the others start from a zero state.
     """
     outputs, valid = network_outputs(teacher, trajectories)
-    column = outputs if teacher.policy.action.outputs > 1 else outputs[:, 0]
-    return teacher.policy.action.multiplier(column.astype(np.float64)), valid
+    return teacher.policy.action.decided(outputs.astype(np.float64)), valid
 
 
 def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -> NDArray[np.float64]:
-    """The multiplier [N] in states [N, window, features]: what the teacher sees of each decision, newest first.
+    """What is decided [N, values] in states [N, window, features]: what the teacher sees of each decision, newest
+    first.
 
     Of decisions before the window nothing is known: all are taken to be as the window's oldest. An MLP looks back so as
     far as its own window goes; an LSTM starts from zero and sees the oldest row ``warm_up`` times before the window."""
@@ -45,13 +46,11 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
         else:
             hidden = _feed(teacher, rows[:, lags].reshape(len(rows), -1))
         found.append(_squashed(teacher, _affine(teacher.weights, "out", hidden)))
-    outputs = np.concatenate(found)
-    column = outputs if teacher.policy.action.outputs > 1 else outputs[:, 0]
-    return teacher.policy.action.multiplier(column.astype(np.float64))
+    return teacher.policy.action.decided(np.concatenate(found).astype(np.float64))
 
 
 def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats, NDArray[np.bool_]]:
-    """Outputs [N, K] of the network (after tanh; logits for a table of actions), and which rows are valid."""
+    """Outputs [N, K] of the network (after tanh where the action map has it), and which rows are valid."""
     rows64, valid = trajectories.float_rows(teacher.policy.observation)
     rows = rows64.astype(np.float32)
     hidden = np.concatenate([_feed(teacher, rows[i : i + CHUNK]) for i in range(0, max(len(rows), 1), CHUNK)])
@@ -64,7 +63,7 @@ def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Float
 
 
 def _squashed(teacher: Teacher, outputs: Floats) -> Floats:
-    return np.tanh(outputs) if teacher.policy.action.outputs == 1 else outputs
+    return np.tanh(outputs) if teacher.policy.action.squashed else outputs
 
 
 def _feed(teacher: Teacher, rows: Floats) -> Floats:

@@ -57,7 +57,7 @@ def read_onnx(path: Path, policy: Policy) -> dict[str, Array]:
 def _expected(policy: Policy) -> list[str]:
     operators = ["fc", "relu"] * len(policy.architecture.hidden)
     operators += ["lstm"] if policy.architecture.lstm is not None else []
-    return [*operators, "fc", *(["tanh"] if policy.action.outputs == 1 else [])]
+    return [*operators, "fc", *(["tanh"] if policy.action.squashed else [])]
 
 
 def _constants(graph: Any, onnx: Any, path: Path) -> dict[str, Array]:

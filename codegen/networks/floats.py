@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.networks.recorded import Recorded
+from decision.actions import scale_of
 from decision.policy import Policy
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ def activations(policy: Policy, weights: Weights, data: Recorded, rows: Floats |
 
 def actions(policy: Policy, output: Floats) -> Floats:
     """Multipliers of the rate minus 1 [N], of outputs before tanh."""
-    return policy.action.multiplier(np.tanh(output)) - 1.0
+    return scale_of(policy.action, "an int8 network").multiplier(np.tanh(output)) - 1.0
 
 
 def _lstm(w: Mapping[str, Floats], x: Floats, starts: Rows) -> tuple[Floats, Floats]:

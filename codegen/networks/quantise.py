@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import actions, activations
 from codegen.networks.recorded import Recorded
-from decision.actions import AnyAction, Table
+from decision.actions import Scale, Table, scale_of
 from decision.errors import InputError
 from decision.features import AnyFeature, PccRlCongestion, RlCcCongestion
 from decision.network import ACTION_ENTRIES, GATE_BITS, Layer, Lstm, Matrix, Network
@@ -57,7 +57,8 @@ def quantise(
     policy: Policy, weights: Mapping[str, NDArray[np.floating]], data: Recorded, bits: Bits
 ) -> tuple[tuple[Input, ...], Network]:
     """The inputs' formats and the integer network. InputError for a table of actions."""
-    if isinstance(policy.action, Table):
+    action = scale_of(policy.action, "an int8 network")
+    if isinstance(action, Table):
         raise InputError("a policy with a table of actions is not emitted as a network; distil it into trees")
     w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
     inputs = _inputs(policy, w, data)
@@ -95,10 +96,11 @@ def _network(
         step, offset = np.full(lstm.units, 2.0**-lstm.hidden_bits), np.zeros(lstm.units)
     weight = w["out.weight"]
     output = _matrix(weight, w.get("out.bias", 0.0) + weight @ offset, step, 2.0**-GATE_BITS)
-    return Network(len(features) * window, tuple(layers), lstm, output, action_table(policy.action))
+    action = action_table(scale_of(policy.action, "an int8 network"))
+    return Network(len(features) * window, tuple(layers), lstm, output, action)
 
 
-def action_table(action: AnyAction) -> tuple[int, ...]:
+def action_table(action: Scale) -> tuple[int, ...]:
     """The action in Q16 at every 1/16 of the output before tanh, from -8 to 8."""
     z = (np.arange(ACTION_ENTRIES) - ACTION_ENTRIES // 2) / 16
     q16 = np.rint((action.multiplier(np.tanh(z)) - 1) * 2**ACTION_BITS).astype(np.int64)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.actions import scale_of
 from decision.errors import InputError
 from decision.interpret import trace
 from decision.network_decision import Input, build_inputs
@@ -79,7 +80,7 @@ def integer_rows(policy: Policy, inputs: tuple[Input, ...], data: Recorded) -> I
 
 def _integer_rows(policy: Policy, inputs: tuple[Input, ...], part: Trajectories) -> Integers:
     observation = policy.observation
-    program, nodes = build_inputs(observation, policy.action, inputs)
+    program, nodes = build_inputs(observation, scale_of(policy.action, "an int8 network"), inputs)
     applied = part.columns["action_q16"].astype(np.int64)
     state = {"rate_q30": part.columns["rate_q30"].astype(np.int64)}
     if len(program.state) > 1:

@@ -34,7 +34,7 @@ QUEUE_MARKING = Interface(
     params=(Signal("capacity_bytes", "bytes", "what the port can send in a period", settable=(1, 2**31 - 1)),),
     knobs=(
         Knob("kmin_bytes", "bytes", "queue above which packets are marked", 0, 2**31 - 1),
-        Knob("kmax_bytes", "bytes", "queue above which every packet is marked, not below kmin_bytes", 0, 2**31 - 1),
+        Knob("kmax_bytes", "bytes", "queue above which every packet is marked", 0, 2**31 - 1, not_below="kmin_bytes"),
         Knob("pmax_q16", "2^-16", "probability of a mark at kmax_bytes", 0, 1 << PROBABILITY_BITS),
     ),
 )

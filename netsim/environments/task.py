@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import AnyAction, Table, TanhMap
+from decision.actions import Scale, Table, TanhMap
 from decision.errors import InputError
 from decision.features import Decisions, PccRlCongestion, RlCcCongestion
 from decision.policy import Limits, Observation
@@ -46,7 +46,7 @@ class Task:
 
     scenario: Scenario | str = "many-to-one:8"
     observation: Observation = RL_CC_OBSERVATION
-    action: AnyAction = RL_CC_ACTION
+    action: Scale = RL_CC_ACTION
     limits: Limits = RL_CC_LIMITS
     reward: RlCcCongestion | PccRlCongestion = RL_CC_REWARD
     duration_ps: int = 20 * MS

@@ -58,7 +58,7 @@ def test_mlp_equals_torch(make_policy: Any, hidden: list[int], bias: bool) -> No
     assert np.abs(outputs[:, 0] - expected).max() < 1e-6
     assert np.array_equal(valid, complete)
     multiplier, _ = decide(teacher, trajectories)
-    assert np.array_equal(multiplier, teacher.policy.action.multiplier(outputs[:, 0].astype(np.float64)))
+    assert np.array_equal(multiplier[:, 0], teacher.policy.action.multiplier(outputs[:, 0].astype(np.float64)))
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -94,7 +94,7 @@ def states_of(teacher: Teacher, length: int, flows: int = 50) -> tuple[NDArray[n
     observation = teacher.policy.observation.with_window(1)
     rows = trajectories.float_rows(observation)[0].reshape(flows, length, -1)
     multiplier, _ = decide(teacher, trajectories)
-    return rows[:, ::-1], multiplier.reshape(flows, length)[:, -1]
+    return rows[:, ::-1], multiplier.reshape(flows, length)[:, -1:]
 
 
 def test_an_mlp_decides_in_a_state_as_along_a_run(make_policy: Any) -> None:
@@ -123,7 +123,7 @@ def test_no_rows(make_policy: Any) -> None:
     for policy in (make_policy(hidden=[12]), make_policy(hidden=[12], lstm=12)):
         teacher, _ = random_teacher(policy)
         multiplier, valid = decide(teacher, Trajectories.of(random_records([0], [0])))
-        assert multiplier.shape == valid.shape == (0,)
+        assert (multiplier.shape, valid.shape) == ((0, 1), (0,))
 
 
 @pytest.mark.parametrize("lstm", [None, 16])
@@ -140,7 +140,7 @@ def test_equals_the_simulator(make_policy: Any, lstm: int | None, scenario: str)
     assert valid.all()
     assert np.abs(outputs[:, 0] - trajectories.columns["output"]).max() < 1e-5
     multiplier, _ = decide(teacher, trajectories)
-    assert np.abs((multiplier - 1) * 65536 - trajectories.columns["action_q16"]).max() <= 1.5
+    assert np.abs((multiplier[:, 0] - 1) * 65536 - trajectories.columns["action_q16"]).max() <= 1.5
 
 
 @pytest.mark.slow

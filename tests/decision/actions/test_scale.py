@@ -1,4 +1,4 @@
-"""Action maps: published values, the range that firmware clamps to, and the integer meaning."""
+"""scale: published values, the range that firmware clamps to, and the integer meaning."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from decision.actions import ONE, AnyAction, Multiplier, Table, TanhMap
+from decision.actions import AnyAction, Choice, Multiplier, Table, TanhMap, scale_of
+from decision.actions.scale import ONE
 from decision.ensemble import Ensemble
+from decision.errors import InputError
+from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.interpret import trace
 from decision.program import ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
@@ -17,7 +20,7 @@ def integer_map(action, value):
     """The action in Q16 that the program makes of the trees' sums ``value``."""
     b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits))
     start = b.state_in("sum", "int32")
-    decided = action.integer(b, start)
+    (decided,) = action.integer(b, [start])
     b.state_out("sum", start)
     program = b.finish(b.const(0))
     nothing = dict.fromkeys((*EVENT_NAMES, *PARAM_NAMES), 0)
@@ -51,7 +54,8 @@ def test_the_table_takes_the_greatest_logit_and_the_first_on_a_tie():
     action = Table(kind="table", multipliers=[0.5, 1.0, 1.5])
     logits = np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 4.0, 4.0]])
     assert action.multiplier(logits).tolist() == [1.5, 0.5, 0.5, 1.0]
-    assert action.label(np.array([0.5, 0.74, 0.76, 1.5])).tolist() == [0, 0, 1, 2]
+    assert action.decided(logits).tolist() == [[1.5], [0.5], [0.5], [1.0]]
+    assert action.label(np.array([[0.5], [0.74], [0.76], [1.5]])).tolist() == [[0], [0], [1], [2]]
 
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1, max_size=50))
@@ -107,3 +111,22 @@ def test_a_past_action_is_stored_in_the_narrowest_type_that_holds_it(action, sto
 def test_refused(wrong):
     with pytest.raises(ValidationError):
         TypeAdapter(AnyAction).validate_python(wrong)
+
+
+def test_what_goes_with_a_scale_only_says_so():
+    table = {"kind": "choice", "rows": [{"a": 1}, {"a": 2}]}
+    with pytest.raises(InputError, match="an int8 network needs an action map that multiplies the rate; choice sets"):
+        scale_of(Choice.model_validate(table), "an int8 network")
+
+
+def test_a_scale_multiplies_a_knob_in_force():
+    action = TanhMap(kind="tanh_map", step=0.2)
+    action.check(FLOW_RATE)
+    with pytest.raises(ValueError, match="agents of queue_marking keep none: give a choice or a level"):
+        action.check(QUEUE_MARKING)
+
+
+def test_the_loss_is_the_root_mean_square_by_weight():
+    action = TanhMap(kind="tanh_map", step=0.2)
+    sums, label = np.array([[0.1], [0.4]]), np.array([[0.0], [0.0]])
+    assert action.loss(sums, label, np.array([3.0, 1.0])) == pytest.approx(np.sqrt((3 * 0.01 + 0.16) / 4))

@@ -1,33 +1,36 @@
-"""Action maps: from a teacher's output to the multiplier of the rate, and what the student learns of it.
+"""scale: the knob in force times a multiplier that one output decides (RL-CC, PCC-RL: the rate).
 
-The firmware never computes tanh or a quotient: the student is trained on the value AFTER the map, so its leaves are
-already steps of the multiplier (or of the table's index).
+    tanh_map     1 / (1 - step x) for x < 0, else 1 + step x       RL-CC's published code
+    multiplier   low + (high - low) (x + 1) / 2                    PCC-RL
+    table        one of a few multipliers, the greatest logit's
+
+What is decided is the multiplier; in integers it is ``multiplier - 1`` with 16 fraction bits.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from decision.actions.action import Action, Floats, clamp
+from decision.errors import InputError
+from decision.interface import Interface
 from decision.program import Op, ProgramBuilder
 from decision.signals import ACTION_BITS
 
-Floats = NDArray[np.float64]
 ONE = 1 << ACTION_BITS
 
 
-class _Action(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+class Scale(Action):
+    """Base of the three."""
 
     @property
-    def outputs(self) -> int:
-        """How many numbers the network puts out."""
+    def sums(self) -> int:
         return 1
 
     @property
     def leaf_bits(self) -> int:
-        """Fraction bits of the student's value."""
         return ACTION_BITS
 
     def limits_q16(self) -> tuple[int, int]:
@@ -36,25 +39,40 @@ class _Action(BaseModel):
 
     @property
     def storage(self) -> str:
-        """The narrower type of the flow context that holds every action of this map."""
+        """The narrower type of the context that holds every action of this map."""
         low, high = self.limits_q16()
         return "int16" if low >= -(2**15) and high < 2**15 else "int32"
+
+    def check(self, interface: Interface) -> None:
+        if not interface.context or len(interface.knobs) != 1:
+            raise ValueError(
+                f"{self.kind} multiplies one knob in force, and agents of {interface.name} keep none: "
+                "give a choice or a level"
+            )
 
     def multiplier(self, output: Floats) -> Floats:
         """Network outputs [N] after tanh ([N, K] logits for a table) to multipliers [N]."""
         raise NotImplementedError
 
-    def label(self, multiplier: Floats) -> Floats:
-        """What a student regresses for teacher's multipliers [N]; its value has ``leaf_bits`` fraction bits."""
-        return multiplier - 1.0
+    def decided(self, outputs: Floats) -> Floats:
+        return self.multiplier(outputs if self.outputs > 1 else outputs[:, 0])[:, None]
 
-    def integer(self, b: ProgramBuilder, trees: int) -> int:
-        """From the ensemble's value to the action in Q16."""
+    def label(self, decided: Floats) -> Floats:
+        return decided - 1.0
+
+    def integer(self, b: ProgramBuilder, sums: Sequence[int]) -> tuple[int, ...]:
         low, high = self.limits_q16()
-        return clamp(b, trees, low, high, "decided_q16", "multiplier of the rate - 1")
+        return (clamp(b, sums[0], low, high, "decided_q16", "multiplier of the rate - 1"),)
 
 
-class TanhMap(_Action):
+def scale_of(action: Action, who: str) -> Scale:
+    """The map, where it is a scale; InputError says who takes no other."""
+    if not isinstance(action, Scale):
+        raise InputError(f"{who} needs an action map that multiplies the rate; {action.kind} sets knobs")
+    return action
+
+
+class TanhMap(Scale):
     """x < 0: 1 / (1 - step x); otherwise 1 + step x (RL-CC's published code, step 0.2)."""
 
     kind: Literal["tanh_map"]
@@ -68,7 +86,7 @@ class TanhMap(_Action):
         return np.asarray(np.where(output < 0, down, 1.0 + self.step * output), dtype=np.float64)
 
 
-class Multiplier(_Action):
+class Multiplier(Scale):
     """The output in [-1, 1] spans the multipliers [low, high] linearly (PCC-RL: the action is the multiplier)."""
 
     kind: Literal["multiplier"]
@@ -82,7 +100,7 @@ class Multiplier(_Action):
         return np.asarray(self.low + (self.high - self.low) * (np.clip(output, -1.0, 1.0) + 1.0) / 2.0)
 
 
-class Table(_Action):
+class Table(Scale):
     """One of a few multipliers, ascending; the network has one logit an entry and the greatest wins (first on a tie).
     The student regresses the index, which is rounded to the nearest and clamped."""
 
@@ -102,6 +120,10 @@ class Table(_Action):
         return len(self.multipliers)
 
     @property
+    def squashed(self) -> bool:
+        return False
+
+    @property
     def leaf_bits(self) -> int:
         return 10
 
@@ -112,27 +134,15 @@ class Table(_Action):
         entries: Floats = np.asarray(self.multipliers, dtype=np.float64)
         return np.asarray(entries[np.argmax(output, axis=1)], dtype=np.float64)
 
-    def label(self, multiplier: Floats) -> Floats:
+    def label(self, decided: Floats) -> Floats:
         entries = np.asarray(self.multipliers)
-        nearest = np.abs(multiplier[:, None] - entries[None, :]).argmin(axis=1)
-        return np.asarray(nearest, dtype=np.float64)
+        nearest = np.abs(decided - entries[None, :]).argmin(axis=1)
+        return np.asarray(nearest[:, None], dtype=np.float64)
 
-    def integer(self, b: ProgramBuilder, trees: int) -> int:
+    def integer(self, b: ProgramBuilder, sums: Sequence[int]) -> tuple[int, ...]:
         half = b.const(1 << (self.leaf_bits - 1))
         top = ((len(self.multipliers) - 1) << self.leaf_bits) + (1 << self.leaf_bits) - 1
-        raised = clamp(b, b.add(Op.ADD, (trees, half)), 0, top, "index_q10", "")
+        raised = clamp(b, b.add(Op.ADD, (sums[0], half)), 0, top, "index_q10", "")
         index = b.add(Op.SHR, (raised,), self.leaf_bits, "index", "entry of the action table")
         b.tables.append(tuple(round((m - 1) * ONE) for m in self.multipliers))
-        return b.add(Op.TABLE, (index,), len(b.tables) - 1, "decided_q16", "multiplier of the rate - 1")
-
-
-AnyAction = Annotated[TanhMap | Multiplier | Table, Field(discriminator="kind")]
-
-
-def clamp(b: ProgramBuilder, node: int, low: int, high: int, name: str, note: str) -> int:
-    """low <= node <= high; a side that the node's range already keeps costs nothing."""
-    if b.nodes[node].low < low:
-        node = b.add(Op.MAX, (node, b.const(low)), name=name, note=note)
-    if b.nodes[node].high > high:
-        node = b.add(Op.MIN, (node, b.const(high)), name=name, note=note)
-    return node
+        return (b.add(Op.TABLE, (index,), len(b.tables) - 1, "decided_q16", "multiplier of the rate - 1"),)
