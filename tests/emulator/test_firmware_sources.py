@@ -26,6 +26,10 @@ INNOCENT = [
     "#define RLCC_SLOT 0U /* the slot */",
     "#define TWO \\\n    { 1, 2 }",
     "#ifdef __cplusplus\n#endif",
+    "#ifndef RLCC_X\n#else\n#endif",
+    "#undef RLCC_X",
+    "int half(int x);\n#define HALF(x) ((x) / 2)",
+    'const char *a = "# 1";',
     "/* asm, #include, __attribute__, \\ and $ in a comment are words */",
     "/* over\nlines */ #define RLCC_X 1U",
 ]
@@ -74,6 +78,8 @@ GUILTY = [
     "%: define X 1",
     "int a<:4:>;",
     "void g(void) <% %>",
+    "int a[4:>;",
+    "void g(void) { %>",
     "??=define X 1",
     "#",
     "#define S(x) #x",
@@ -249,11 +255,12 @@ def test_a_file_that_changes_after_the_manifest_was_checked_is_refused(firmware_
 
 def test_a_header_of_the_folder_may_be_included_and_one_beside_it_may_not(tmp_path: Path) -> None:
     with writing(tmp_path / "a", "firmware") as folder:
-        (folder / "x.c").write_text('#include "one.h"\n')
+        (folder / "x.c").write_text('#include "one.h"\n#include "three.c"\n')
         (folder / "one.h").write_text('#include "two.inc"\n#include "one.h"\n')
         (folder / "two.inc").write_text("typedef int two;\n")
+        (folder / "three.c").write_text("typedef int three;\n")
     files = opened(tmp_path / "a", "firmware").files
-    assert set(read_sources(tmp_path / "a", "x.c", files).texts) == {"x.c", "one.h", "two.inc"}
+    assert set(read_sources(tmp_path / "a", "x.c", files).texts) == {"x.c", "one.h", "two.inc", "three.c"}
     with pytest.raises(InputError, match=r"needs two\.inc, which is not in the folder's manifest"):
         read_sources(tmp_path / "a", "x.c", {name: sha for name, sha in files.items() if name != "two.inc"})
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.errors import InputError
 from emulator.profile import load_profile
 from verify.certificate import ASSUMPTIONS
 from verify.check import recheck as module
 from verify.check.recheck import calibrated_again, columns, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.costs import CycleModel, cycle_model
+from verify.execute import ExecutionFault
 
 CUTS = [SimpleNamespace(pc=0x100 + n, holds={"x5": "7"}, bounds={"node.1": [0, 9]}) for n in range(2)]
 
@@ -109,7 +111,8 @@ def test_the_witness_the_rtl_and_the_bound_agree_or_nothing_holds(found: Found, 
         if true:
             recheck(claimed(exact, bound, rtl), BUILT)
         else:
-            with pytest.raises(Refused, match="the witness takes"):
+            said = f"{run} cycles by the cost model, {rtl}" if exact is None else f"{run} cycles, .* {exact} are exact"
+            with pytest.raises(Refused, match=f"the witness takes {said}"):
                 recheck(claimed(exact, bound, rtl), BUILT)
     assert tried >= 10
 
@@ -261,6 +264,58 @@ def test_the_folder_is_compiled_as_the_certificate_says(monkeypatch: pytest.Monk
     assert (folder, compiler, opt) == (tmp_path, "gcc", "-O3")
     assert profile.meaning() == ENGINE.meaning()
     assert profile.hash() == ENGINE.hash()
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ExecutionFault("it does not end"), "the witness does not return: it does not end"),
+        (InputError("too big"), "too big"),
+    ],
+)
+def test_a_witness_that_cannot_be_run_is_refused(monkeypatch: pytest.MonkeyPatch, error: Exception, why: str) -> None:
+    def call(_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(module, "Simulator", lambda *_: SimpleNamespace(call=call))
+    built: Any = SimpleNamespace(image="", engine=ENGINE, blocks=[], inputs=lambda _: [])
+    with pytest.raises(Refused, match=f"^{why}$"):
+        module._witness(claimed(), built, MODEL)
+
+
+# What the witness comes to: by the machine code, by the program, by the certificate.
+COMES_TO = {"run": 5, "returned": 5, "claimed": 5, "in memory": 7, "kept": 7}
+
+
+@pytest.mark.parametrize("other", [None, *COMES_TO])
+def test_a_witness_computes_what_the_program_says_in_each_place(
+    monkeypatch: pytest.MonkeyPatch, other: str | None
+) -> None:
+    comes_to = {name: value + (name == other) for name, value in COMES_TO.items()}
+    dtype, words = np.dtype([("a", "<u4")]), {"flow.a": 1}
+    run = SimpleNamespace(
+        returned=comes_to["run"], written={"flow": np.array([(comes_to["in memory"],)], dtype).tobytes()}
+    )
+    monkeypatch.setattr(module, "Simulator", lambda *_: SimpleNamespace(call=lambda inputs: run))
+    monkeypatch.setattr(
+        module, "evaluate", lambda *_: (np.int64(comes_to["returned"]), {"a": np.int64(comes_to["kept"])})
+    )
+    layouts = {"flow": SimpleNamespace(fields={"a": None}, dtype=dtype)}
+    built: Any = SimpleNamespace(
+        image="",
+        engine=ENGINE,
+        blocks=[SimpleNamespace(name="flow")],
+        inputs=lambda _: [],
+        program="",
+        firmware=SimpleNamespace(layouts=layouts),
+    )
+    stated = claimed()
+    stated.claims.worst_case.witness, stated.claims.worst_case.returned = words, comes_to["claimed"]
+    if other is None:
+        assert module._witness(stated, built, MODEL) is run
+    else:
+        with pytest.raises(Refused, match="does not compute what the decision program says"):
+            module._witness(stated, built, MODEL)
 
 
 def test_a_witness_is_taken_apart_by_structure() -> None:

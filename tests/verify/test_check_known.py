@@ -401,3 +401,11 @@ def test_an_oracle_asks_its_solver_each_question_once(monkeypatch: pytest.Monkey
     assert oracle.asked == 3
     assert not oracle.impossible([square], Known({X: bounded(0, 9), Y: bounded(0, 10)}))
     assert oracle.asked == 4
+    # The solver is told the bounds of a shifted factor and those of the word before the shift.
+    left = make("bvshl", X, const(2))
+    shifted = make("bvult", extract(make("prod", left, Y), 31, 0), X)
+    tight = {left: bounded(0, 100), X: bounded(0, 9)}
+    for n, bounds in enumerate((tight, tight | {left: bounded(0, 101)}, tight | {X: bounded(0, 10)})):
+        oracle.impossible([shifted], Known(bounds))
+        oracle.impossible([shifted], Known(bounds))
+        assert oracle.asked == 5 + n

@@ -112,8 +112,9 @@ def _answer(pipe: Connection, child: BaseProcess, progress: Progress | None, lim
 
 def _end(child: BaseProcess) -> None:
     """End the process and whatever it has started."""
+    assert child.pid, "it was started"  # a 0 would be our own group
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid or 0, signal.SIGKILL)
+        os.killpg(child.pid, signal.SIGKILL)
     child.kill()
     child.join()
 
@@ -122,7 +123,7 @@ def _end(child: BaseProcess) -> None:
 def _memory(most: int) -> Iterator[None]:
     """A limit of the process' memory for as long as the block runs."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = min((most, *(n for n in (soft, hard) if n != resource.RLIM_INFINITY)))
+    limit = most if soft == resource.RLIM_INFINITY else min(most, soft)  # the soft one is never above the hard one
     with suppress(ValueError, OSError):  # a system without such a limit
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     try:

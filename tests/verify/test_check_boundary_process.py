@@ -1,0 +1,317 @@
+"""The checker's process, step by step: what it is given, what it answers, how it ends. Stand-ins do the check."""
+
+import multiprocessing
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from decision.errors import InputError
+from rlcc.commands.verify import command
+from verify.check import boundary
+from verify.check.boundary import DEFAULT, Limits, checked, judged
+from verify.check.recheck import Recheck
+from verify.check.refused import Refused
+from verify.machine import IllegalInstruction
+
+HOLDS = Recheck(100, True, 8, 17, 5, "bitwuzla", "ibex-small", "0")
+ROOT = Path(__file__).resolve().parents[2]
+ANYTHING: Any = "a stand-in of a certificate"
+
+
+# --- the check in the process ----------------------------------------------------------------------------------------
+
+
+class Steps:
+    """What ``judged`` calls, as stand-ins: ``raising`` one fails there."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: list[Any] = []
+        self.raising: dict[str, Exception] = {}
+        monkeypatch.setattr(boundary, "rebuilt", self.step("rebuilt", "the build"))
+        monkeypatch.setattr(boundary, "recheck", self.step("recheck", HOLDS))
+        monkeypatch.setattr(boundary, "calibrated_again", self.step("calibrated_again", None))
+
+    def step(self, name: str, result: Any) -> Callable[..., Any]:
+        def run(*arguments: Any, **named: Any) -> Any:
+            self.seen.append((name, arguments, named, resource.getrlimit(resource.RLIMIT_AS)[0]))
+            if name in self.raising:
+                raise self.raising[name]
+            return result
+
+        return run
+
+    def judged(self) -> Recheck:
+        return judged(ANYTHING, Path("folder"), "cvc5", print, Limits(memory_bytes=1 << 45))
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    return Steps(monkeypatch)
+
+
+def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Steps) -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    assert steps.judged() is HOLDS
+    limits = [limit for *_, limit in steps.seen]
+    assert limits == [before[0], 1 << 45 if before[0] == resource.RLIM_INFINITY else min(1 << 45, before[0]), before[0]]
+    assert [step[:3] for step in steps.seen] == [
+        ("rebuilt", (ANYTHING, Path("folder")), {}),
+        ("recheck", (ANYTHING, "the build"), {"solver": "cvc5", "progress": print}),
+        ("calibrated_again", (ANYTHING, "the build", print), {}),
+    ]
+
+
+FAILURES: dict[str, tuple[Exception, type[Exception], str]] = {
+    "a refusal": (Refused("it is not so"), Refused, r"^it is not so$"),
+    "bad input": (InputError("there is no file"), InputError, r"^there is no file$"),
+    "no instruction": (IllegalInstruction("0x1234 is none"), Refused, r"^0x1234 is none$"),
+    "no end": (RecursionError("maximum recursion depth"), Refused, r"nests deeper than can be followed"),
+    "no memory": (MemoryError(), Refused, rf"^the check needs more than {1 << 25} MiB$"),
+    "a defect": (KeyError("x"), Refused, r"^the checker cannot judge it: KeyError: 'x'$"),
+}
+
+
+@pytest.mark.parametrize("where", ["rebuilt", "recheck", "calibrated_again"])
+@pytest.mark.parametrize("what", FAILURES)
+def test_a_failure_anywhere_is_refused_but_for_bad_input(steps: Steps, where: str, what: str) -> None:
+    error, kind, text = FAILURES[what]
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    steps.raising[where] = error
+    with pytest.raises((Refused, InputError), match=text) as caught:
+        steps.judged()
+    assert type(caught.value) is kind
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_the_limits_are_those_of_the_page_and_of_the_command(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps.raising["recheck"] = MemoryError()
+    with pytest.raises(Refused, match=rf"more than {8 << 10} MiB"):
+        judged(ANYTHING, Path("folder"), "cvc5", print, Limits())
+    with pytest.raises(Refused, match="not done after 1800 s"):
+        Talk(monkeypatch, ("progress", "on"), seconds=5000).answer(limits=Limits())
+    page = (ROOT / "docs" / "verify.md").read_text()
+    assert "1800 s (`--time-limit`), 8 GiB of memory" in page
+    assert next(p for p in command.params if p.name == "time_limit").default == 1800
+
+
+@pytest.mark.parametrize(
+    ("soft", "limit"),
+    [(resource.RLIM_INFINITY, 1000), (2000, 1000), (1000, 1000), (500, 500)],
+)
+def test_memory_is_limited_and_never_more_than_it_was(monkeypatch: pytest.MonkeyPatch, soft: int, limit: int) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, 5000))
+    monkeypatch.setattr(resource, "setrlimit", lambda *limits: asked.append(limits))
+    with boundary._memory(1000):
+        assert asked == [(resource.RLIMIT_AS, (limit, 5000))]
+    assert asked[1:] == [(resource.RLIMIT_AS, (soft, 5000))]
+
+
+def test_a_system_without_a_limit_of_memory_checks_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> None:
+        raise ValueError("no such limit")
+
+    monkeypatch.setattr(resource, "setrlimit", none)
+    with boundary._memory(1000):
+        pass
+
+
+# --- what it sends, and what becomes of that -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("result", "answer"),
+    [
+        (HOLDS, ("holds", HOLDS)),
+        (Refused("it is not so"), ("refused", "it is not so")),
+        (InputError("there is no file"), ("input", "there is no file")),
+    ],
+)
+def test_the_process_sends_what_it_is_at_then_one_answer(
+    monkeypatch: pytest.MonkeyPatch, result: Any, answer: tuple[str, Any]
+) -> None:
+    seen: list[Any] = []
+
+    def judging(
+        certificate: Any, folder: Path, solver: str, progress: Callable[[str], None], limits: Limits
+    ) -> Recheck:
+        seen.append((certificate, folder, solver, limits))
+        progress("walking")
+        if isinstance(result, Exception):
+            raise result
+        return HOLDS
+
+    monkeypatch.setattr(os, "setpgrp", lambda: seen.append("a group of its own"))
+    monkeypatch.setattr(boundary, "judged", judging)
+    pipe: Any = SimpleNamespace(send=seen.append)
+    boundary._child(pipe, ANYTHING, Path("folder"), "cvc5", DEFAULT)
+    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT)
+    assert seen == ["a group of its own", arguments, ("progress", "walking"), answer]
+
+
+class Talk:
+    """Both ends' times and words: each message comes ``seconds`` after it is asked for, then the end of the pipe."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *messages: Any, seconds: float = 4.0) -> None:
+        self.now, self.seconds, self.messages = 1000.0, seconds, iter(messages)
+        self.asked: list[float] = []
+        self.joined: list[float] = []
+        self.exitcode: int | None = None
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def poll(self, seconds: float) -> bool:
+        self.asked.append(seconds)
+        self.now += min(self.seconds, seconds)
+        return seconds >= self.seconds
+
+    def recv(self) -> Any:
+        try:
+            return next(self.messages)
+        except StopIteration:
+            raise EOFError from None
+
+    def join(self, seconds: float) -> None:
+        self.joined.append(seconds)
+        self.exitcode = -11 if seconds else None
+
+    def answer(self, progress: Any = None, limits: Limits = Limits(seconds=100)) -> Recheck:  # noqa: B008 - frozen
+        both: Any = self
+        return boundary._answer(both, both, progress, limits)
+
+
+def test_what_it_is_at_is_told_and_what_holds_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    assert Talk(monkeypatch, ("progress", "a"), ("progress", "b"), ("holds", HOLDS)).answer(said.append) is HOLDS
+    assert said == ["a", "b"]
+    assert Talk(monkeypatch, ("progress", "a"), ("holds", HOLDS)).answer() is HOLDS
+
+
+@pytest.mark.parametrize(("kind", "error"), [("refused", Refused), ("input", InputError)])
+def test_a_no_is_raised_here(monkeypatch: pytest.MonkeyPatch, kind: str, error: type[Exception]) -> None:
+    with pytest.raises((Refused, InputError), match=r"^why$") as caught:
+        Talk(monkeypatch, (kind, "why"), ("holds", HOLDS)).answer()
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("message", [("holds", "a text"), ("holds", None), ("progress", HOLDS), ("other", HOLDS)])
+def test_nothing_else_is_an_answer(monkeypatch: pytest.MonkeyPatch, message: Any) -> None:
+    talk = Talk(monkeypatch, message)
+    with pytest.raises(Refused, match=r"ended without an answer \(exit code -11\)"):
+        talk.answer()
+    assert len(talk.joined) == 1
+
+
+def test_all_messages_together_have_the_time_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [("progress", "on")] * 5
+    talk = Talk(monkeypatch, *words)
+    with pytest.raises(Refused, match=r"^the check is not done after 10 s$"):
+        talk.answer(limits=Limits(seconds=10))
+    assert talk.asked == [10, 6, 2]
+    late = Talk(monkeypatch, *words)
+    late.poll = lambda seconds: late.asked.append(seconds) or setattr(late, "now", late.now + 7) or seconds > 0  # type: ignore[method-assign,assignment,func-returns-value]
+    with pytest.raises(Refused, match=r"^the check is not done after 10 s$"):
+        late.answer(limits=Limits(seconds=10))
+    assert late.asked == [10, 3, 0], "never a time below none, which a pipe might take for no limit"
+
+
+# --- the process -----------------------------------------------------------------------------------------------------
+
+
+def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    ours, theirs = (SimpleNamespace(close=lambda n=n: seen.append(f"closed {n}")) for n in ("ours", "theirs"))
+    child = SimpleNamespace(start=lambda: seen.append("started"))
+
+    def process(**named: Any) -> Any:
+        seen.append(named)
+        return child
+
+    context = SimpleNamespace(Pipe=lambda **_: (ours, theirs), Process=process)
+    monkeypatch.setattr(boundary, "get_context", lambda method: seen.append(method) or context)
+    monkeypatch.setattr(boundary, "_answer", lambda *arguments: seen.append(arguments) or HOLDS)
+    monkeypatch.setattr(boundary, "_end", lambda of: seen.append(("ended", of)))
+    limits = Limits(seconds=7)
+    assert checked(ANYTHING, Path("folder"), solver="cvc5", progress=print, limits=limits) is HOLDS
+    arguments = (theirs, ANYTHING, Path("folder"), "cvc5", limits)
+    assert seen == [
+        "spawn",
+        {"target": boundary._child, "args": arguments, "daemon": True},
+        *("started", "closed theirs", (ours, child, print, limits), ("ended", child), "closed ours"),
+    ]
+
+
+def test_a_process_that_breaks_down_is_told_from_one_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boundary, "_child", os.abort)  # which takes no arguments: it ends with a traceback
+    with pytest.raises(Refused, match=r"ended without an answer \(exit code 1\)"):
+        checked(ANYTHING, Path("folder"), limits=Limits(seconds=60))
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_group_the_process_and_its_traces_are_ended_in_this_order(
+    monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    seen: list[Any] = []
+
+    def killpg(group: int, number: int) -> None:
+        seen.append((group, number))
+        if not is_there:
+            raise ProcessLookupError
+
+    monkeypatch.setattr(os, "killpg", killpg)
+    child: Any = SimpleNamespace(pid=4321, kill=lambda: seen.append("kill"), join=lambda: seen.append("join"))
+    boundary._end(child)
+    assert seen == [(4321, signal.SIGKILL), "kill", "join"]
+
+
+STARTER = """
+import os, subprocess, sys, time
+os.setpgrp()
+started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+with open({path!r} + ".new", "w") as file:
+    file.write(str(started.pid))
+os.rename({path!r} + ".new", {path!r})
+started.wait()
+"""
+
+
+@pytest.fixture
+def starter(tmp_path: Path) -> Iterator[tuple[Any, int]]:
+    """A process that has started another, and that one's number."""
+    path = tmp_path / "pid"
+    child = get_context("spawn").Process(target=exec, args=(STARTER.format(path=str(path)),), daemon=True)
+    child.start()
+    end = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    other = int(path.read_text())
+    yield child, other
+    child.kill()
+    if runs(other):
+        os.kill(other, signal.SIGKILL)
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_what_the_process_has_started_ends_with_it(starter: tuple[Any, int]) -> None:
+    child, other = starter
+    assert runs(other)
+    boundary._end(child)
+    assert child.exitcode == -signal.SIGKILL
+    end = time.monotonic() + 10
+    while runs(other) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not runs(other)
