@@ -43,7 +43,7 @@ def points_of(program: Program, feature: int) -> list[int]:
     trees = trees_node(program)
     assert trees is not None
     node = program.nodes[program.nodes[trees].args[feature]]
-    points = {t + step for t in program.ensemble.thresholds()[feature] for step in (-1, 0, 1)}
+    points = {t + step for t in program.forest.thresholds()[feature] for step in (-1, 0, 1)}
     return sorted(p for p in points if node.low <= p <= node.high)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.edges import trees_node
-from codegen.forest import Forest, Histogram, of_ensemble
+from codegen.forest import Forest, Histogram, of_forest
 from codegen.initialisers import vectors_inc
 from codegen.layout import flow_layout, manifest_layouts
 from codegen.lower import Options
@@ -21,8 +21,8 @@ from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, misfit, target_named, targets_named
 from codegen.vectors import make
 from decision.documents import dump_json, write_atomically
-from decision.ensemble import integer
 from decision.errors import InputError
+from decision.forest import integer
 from decision.manifest import opened, writing
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
@@ -152,8 +152,8 @@ def fill(
         "policy": student.name,
         "context_bytes": flow_layout(program)[1],
         "context_limit": min(target.context_bytes for target in targets),
-        "trees": len(program.ensemble.trees),
-        "depth": program.ensemble.depth,
+        "trees": len(program.forest.trees),
+        "depth": program.forest.depth,
         "vectors": len(vectors),
         "threshold_points": {"wanted": edges.wanted, "hit": edges.hit},
         "visits": {"wanted": edges.visits_wanted, "made": edges.visits_made},
@@ -189,7 +189,7 @@ def _as_they_came(program: Program) -> Forest | None:
     if trees is None:
         return None
     args = program.nodes[trees].args
-    return of_ensemble(program.ensemble, [(program.nodes[a].low, program.nodes[a].high) for a in args])
+    return of_forest(program.forest, [(program.nodes[a].low, program.nodes[a].high) for a in args])
 
 
 def _groups(lowered: LoweredProgram) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.ensemble import Ensemble, Tree
+from decision import forest
 from decision.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -129,31 +129,21 @@ def depth(node: Node) -> int:
     return 0 if isinstance(node, Leaf) else 1 + max(depth(node.above), depth(node.below))
 
 
-def nested(tree: Tree, order: Sequence[int] | None = None) -> Node:
-    """An oblivious tree as nested branches, its splits asked in ``order`` (as they stand by default)."""
-    levels = tuple(order) if order is not None else tuple(range(tree.depth))
-
-    def grow(level: int, index: int) -> Node:
-        if level == len(levels):
-            return Leaf(tree.leaves[index])
-        split = tree.splits[levels[level]]
-        return Branch(
-            split.feature, split.threshold, grow(level + 1, index | 1 << levels[level]), grow(level + 1, index)
-        )
-
-    return grow(0, 0)
-
-
-def of_ensemble(
-    ensemble: Ensemble,
+def of_forest(
+    whole: forest.Forest,
     ranges: Sequence[tuple[int, int]],
     limits: tuple[int, int] = (-(2**31), 2**31 - 1),
     visits: Sequence[Histogram] = (),
 ) -> Forest:
-    """The ensemble as a forest of one sum, clamped to ``limits``; ``ranges`` holds least and greatest value of each
-    feature."""
-    if len(ranges) != len(ensemble.features):
-        raise InputError(f"{len(ensemble.features)} features need as many ranges, not {len(ranges)}")
-    features = tuple(Feature(n, low, high) for n, (low, high) in zip(ensemble.features, ranges, strict=True))
-    trees = tuple(nested(tree) for tree in ensemble.trees)
-    return Forest(features, (Sum(ensemble.bias, trees, *limits),), tuple(visits))
+    """A forest of one output, clamped to ``limits``; ``ranges`` holds least and greatest value of each feature."""
+    if len(ranges) != len(whole.features):
+        raise InputError(f"{len(whole.features)} features need as many ranges, not {len(ranges)}")
+    features = tuple(Feature(n, low, high) for n, (low, high) in zip(whole.features, ranges, strict=True))
+    return Forest(features, (Sum(whole.bias[0], tuple(map(of_tree, whole.trees)), *limits),), tuple(visits))
+
+
+def of_tree(tree: forest.Node) -> Node:
+    """A tree of one output."""
+    if isinstance(tree, forest.Leaf):
+        return Leaf(tree.value[0])
+    return Branch(tree.feature, tree.threshold, of_tree(tree.above), of_tree(tree.below))

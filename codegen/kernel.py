@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.choose import Choice
-from codegen.forest import Forest, of_ensemble
+from codegen.forest import Forest, of_forest
 from codegen.lower import Options, lower
 from codegen.trees_c import Function, TreePrinter, features_read
-from decision.ensemble import Ensemble
+from decision import forest
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ def head(function: Function) -> str:
     return f"static {function.returns} {function.name}({parameters})"
 
 
-def kernel(ensemble: Ensemble, ranges: Sequence[tuple[int, int]], options: Options | None = None) -> Kernel:
-    """Compile an ensemble whose features lie in ``ranges``."""
-    return kernel_of(of_ensemble(ensemble, ranges), options)
+def kernel(trees: forest.Forest, ranges: Sequence[tuple[int, int]], options: Options | None = None) -> Kernel:
+    """Compile a forest of one output whose features lie in ``ranges``."""
+    return kernel_of(of_forest(trees, ranges), options)
 
 
 def kernel_of(forest: Forest, options: Options | None = None) -> Kernel:

@@ -14,8 +14,8 @@ from codegen.passes.limits import limits
 from codegen.passes.merge import merge
 from codegen.passes.prune import prune
 from codegen.passes.reorder import reorder
-from decision.ensemble import integer
 from decision.errors import InputError
+from decision.forest import integer
 
 PASSES = ("idle", "high-word", "prune", "merge", "limits", "reorder")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each

@@ -10,7 +10,8 @@ from codegen import forest
 from codegen.choose import Choice
 from codegen.lower import Dump, Options, lower
 from codegen.trees_c import Function, Statement, TreePrinter, features_read
-from decision.model import Branch, GridFeature, Leaf, Model
+from decision.forest import Branch, Leaf
+from decision.model import GridFeature, Model
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from codegen.ctypes99 import I32, literal
 from codegen.model_print import field_names
-from decision.model import Branch, Leaf, Model, value
+from decision.forest import Branch, Leaf, value
+from decision.model import Model
 
 Rows = NDArray[np.int64]
 Bounds = dict[int, tuple[int, int]]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.edges import Pool, points_of, stored_key, trees_node
-from codegen.forest import Leaf, Node, nested, value
+from codegen.forest import Leaf, Node, of_tree, value
 from codegen.inputs import Columns, Row, count, field_range, split
 from codegen.joint import Group
 from codegen.passes.prune import pruned
@@ -47,8 +47,8 @@ def visits(program: Program) -> list[Visit]:
         return []
     ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
     found: list[Visit] = []
-    for number, tree in enumerate(program.ensemble.trees):
-        found += _walk(program, f"tree {number}", pruned(nested(tree), ranges), ranges)
+    for number, tree in enumerate(program.forest.trees):
+        found += _walk(program, f"tree {number}", pruned(of_tree(tree), ranges), ranges)
     return found
 
 
@@ -109,7 +109,7 @@ def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int,
     if isinstance(node, Leaf):
         yield Visit(f"{label} leaf {node.value}", bounds, node, Leaf(node.value + 1), False)
         return
-    name, t = program.ensemble.features[node.feature], node.threshold
+    name, t = program.forest.features[node.feature], node.threshold
     low, high = bounds[node.feature]
     if low <= t <= high:
         yield Visit(f"{label} {name}={t}", bounds | {node.feature: (t, t)}, node.below, node.above, True)

@@ -123,7 +123,7 @@ def physical_comments(student: Student) -> Physical:
         for lag in range(student.observation.window)
         for feature in student.observation.features
     }
-    names = student.program().ensemble.features
+    names = student.program().forest.features
 
     def physical(feature: int, threshold: int) -> str:
         kind, lag = by_name[names[feature]]
@@ -138,9 +138,9 @@ def _common(source: Source, used: set[str], limit: int) -> dict[str, Any]:
     program, student = source.lowered.program, source.student
     return interface(student, program, source.student_hash, used, limit, source.fixed) | {
         "made": "distilled",
-        "trees": len(program.ensemble.trees),
-        "depth": program.ensemble.depth,
-        "thresholds": sum(len(t) for t in program.ensemble.thresholds().values()),
+        "trees": len(program.forest.trees),
+        "depth": program.forest.depth,
+        "thresholds": sum(len(t) for t in program.forest.thresholds().values()),
         "table_bytes": source.lowered.forest.table_bytes if source.lowered.forest else 0,
         "form": source.lowered.forest.form if source.lowered.forest else "none",
         "meanings": _meanings(program, student),
@@ -185,7 +185,7 @@ def interface(
 
 def _meanings(program: Program, student: Student) -> list[str]:
     """What the features that some tree looks at stand for."""
-    looked_at = set(program.ensemble.features)
+    looked_at = set(program.forest.features)
     lags = range(student.observation.window)
     return [
         feature.meaning()

@@ -109,7 +109,7 @@ def _thresholds(
     """A row for each point that is reached, and how many points there are."""
     rows: list[tuple[str, Row]] = []
     wanted = 0
-    for feature, name in enumerate(program.ensemble.features):
+    for feature, name in enumerate(program.forest.features):
         key = stored_key(program, feature)
         points = points_of(program, feature)
         wanted += len(points)

@@ -90,7 +90,7 @@ def _missed(keys: Integers, grid: "_Grid") -> int:
 
 def act(student: Student, rows: Integers) -> Integers:
     """The student's actions (multiplier - 1, Q16) in states [N, window * features], by its own decision program."""
-    sums, back = np.unique(student.ensemble.evaluate(rows), return_inverse=True)
+    sums, back = np.unique(student.forest.evaluate(rows)[:, 0], return_inverse=True)
     program = student.program()
     trees = next(n for n, node in enumerate(program.nodes) if node.op == Op.TREES)
     multiplier = next(n for n, node in enumerate(program.nodes) if node.name == "multiplier_q16")
@@ -119,8 +119,8 @@ class _Grid:
     @staticmethod
     def of(student: Student) -> "_Grid":
         observation = student.observation
-        width, columns = len(observation.features), len(student.ensemble.features)
-        found = student.ensemble.thresholds()
+        width, columns = len(observation.features), len(student.forest.features)
+        found = student.forest.thresholds()
         own = [np.asarray(found.get(column, []), dtype=np.int64) for column in range(columns)]
         observer, nodes = build_observer(observation)
         low, high = [], []

@@ -50,7 +50,8 @@ def trace(
     shape = inputs[Op.EVENT][0].shape
 
     values: list[Integers] = []
-    networks: dict[tuple[int, ...], Integers] = {}
+    decided: dict[tuple[Op, tuple[int, ...]], Integers] = {}
+    """All outputs of the forest, or of the network, by their operands."""
     for number, node in enumerate(program.nodes):
         if forced and number in forced:
             values.append(np.broadcast_to(forced[number], shape))
@@ -87,17 +88,16 @@ def trace(
                 v = np.where(a[0] != 0, a[1], a[2])
             case Op.TABLE:
                 v = np.asarray(program.tables[node.imm], dtype=np.int64)[a[0]]
-            case Op.TREES:
-                rows = np.empty((int(np.prod(shape)), len(a)), dtype=np.int64)
-                for column, x in enumerate(a):
-                    rows[:, column] = x.reshape(-1)
-                v = program.ensemble.evaluate(rows).reshape(shape)
-            case Op.NETWORK:
-                assert program.network is not None
-                if node.args not in networks:
-                    operands = np.stack([x.reshape(-1) for x in a], axis=1)
-                    networks[node.args] = program.network.evaluate(operands)
-                v = networks[node.args][:, node.imm].reshape(shape)
+            case Op.TREES | Op.NETWORK:
+                key = node.op, node.args
+                if key not in decided:
+                    rows = np.empty((int(np.prod(shape)), len(a)), dtype=np.int64)
+                    for column, x in enumerate(a):
+                        rows[:, column] = x.reshape(-1)
+                    body = program.forest if node.op is Op.TREES else program.network
+                    assert body is not None
+                    decided[key] = body.evaluate(rows)
+                v = decided[key][:, node.imm].reshape(shape)
         values.append(v)
     return values
 

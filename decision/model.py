@@ -5,7 +5,6 @@ integer to each output; the value of an output is that integer over ``2^leaf_bit
 evaluated: what was rounded when the model was read, and by how much, stands in ``error`` and ``margin``.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -14,14 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.documents import dump_json, load_json
-from decision.ensemble import integer
 from decision.errors import InputError
+from decision.forest import (
+    MAX_DEPTH,
+    Branch,
+    Leaf,
+    branches,
+    depth,
+    flat,
+    integer,
+    leaves,
+    nested,
+    value,
+)
 
 FORMAT = 1
 KIND = "model"
 INT32 = (-(2**31), 2**31 - 1)
-MAX_DEPTH = 120
-"""C99 promises 127 levels of nested blocks (5.2.4.1)."""
 
 Task = Literal["regression", "binary", "argmax"]
 
@@ -34,23 +42,6 @@ class GridFeature:
     fraction_bits: int
     low: int
     high: int
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """What is added to each output."""
-
-    value: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Branch:
-    """``feature > threshold`` goes to ``above``, else to ``below``."""
-
-    feature: int
-    threshold: int
-    above: "Leaf | Branch"
-    below: "Leaf | Branch"
 
 
 @dataclass(frozen=True)
@@ -160,7 +151,7 @@ class Model:
             "error": list(self.error),
             "margin": self.margin,
             "bias": list(self.bias),
-            "trees": [_flat(tree) for tree in self.trees],
+            "trees": [flat(tree) for tree in self.trees],
         }
 
     def dump(self) -> str:
@@ -178,7 +169,7 @@ class Model:
                     GridFeature(str(name), integer(q), integer(low), integer(high))
                     for name, q, low, high in data["features"]
                 ),
-                trees=tuple(_nested(nodes) for nodes in data["trees"]),
+                trees=tuple(nested(nodes) for nodes in data["trees"]),
                 bias=tuple(integer(v) for v in data["bias"]),
                 leaf_bits=integer(data["leaf_bits"]),
                 task=data["task"],
@@ -199,45 +190,6 @@ def load_model(path: Path) -> Model:
         raise InputError(f"{path}: {error}") from None
 
 
-def leaves(tree: Leaf | Branch) -> Iterator[Leaf]:
-    """The leaves, ``above`` first."""
-    if isinstance(tree, Leaf):
-        yield tree
-    else:
-        yield from leaves(tree.above)
-        yield from leaves(tree.below)
-
-
-def branches(tree: Leaf | Branch) -> Iterator[Branch]:
-    """The branches, each before those under it."""
-    if isinstance(tree, Branch):
-        yield tree
-        yield from branches(tree.above)
-        yield from branches(tree.below)
-
-
-def depth(tree: Leaf | Branch) -> int:
-    return 0 if isinstance(tree, Leaf) else 1 + max(depth(tree.above), depth(tree.below))
-
-
-def value(tree: Leaf | Branch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What a tree adds to each output [N, outputs]."""
-    table = np.array([leaf.value for leaf in leaves(tree)], dtype=np.int64)
-    places = np.zeros(len(rows), dtype=np.int64)
-    todo: list[tuple[Leaf | Branch, NDArray[np.intp]]] = [(tree, np.arange(len(rows)))]
-    number = 0
-    while todo:  # in the order of ``leaves``
-        node, here = todo.pop()
-        if isinstance(node, Leaf):
-            places[here] = number
-            number += 1
-        else:
-            above = rows[here, node.feature] > node.threshold
-            todo += [(node.below, here[~above]), (node.above, here[above])]
-    found: NDArray[np.int64] = table[places]
-    return found
-
-
 def _check_tree(number: int, tree: Leaf | Branch, features: int, outputs: int) -> None:
     if depth(tree) > MAX_DEPTH:
         raise InputError(f"tree {number} is deeper than {MAX_DEPTH} questions, which C compilers need not accept")
@@ -249,35 +201,3 @@ def _check_tree(number: int, tree: Leaf | Branch, features: int, outputs: int) -
             raise InputError(f"tree {number} asks for feature {branch.feature} of {features}")
         if not INT32[0] <= branch.threshold <= INT32[1]:
             raise InputError(f"tree {number} compares with {branch.threshold}, which 32 bits do not hold")
-
-
-def _flat(tree: Leaf | Branch) -> list[Any]:
-    """Nodes in the order of ``branches``: [feature, threshold, place of above, place of below], or {"leaf": [...]}."""
-    nodes: list[Any] = []
-
-    def place(node: Leaf | Branch) -> int:
-        here = len(nodes)
-        if isinstance(node, Leaf):
-            nodes.append({"leaf": list(node.value)})
-        else:
-            nodes.append([])
-            nodes[here] = [node.feature, node.threshold, place(node.above), place(node.below)]
-        return here
-
-    place(tree)
-    return nodes
-
-
-def _nested(nodes: Any) -> Leaf | Branch:
-    """Inverse of ``_flat``. Places grow along every path and each is used once, so that it ends."""
-    built: dict[int, Leaf | Branch] = {}
-    for here in reversed(range(len(nodes))):
-        node = nodes[here]
-        if isinstance(node, dict):
-            built[here] = Leaf(tuple(integer(v) for v in node["leaf"]))
-        else:
-            feature, threshold, above, below = (integer(v) for v in node)
-            built[here] = Branch(feature, threshold, built.pop(above), built.pop(below))
-    if set(built) != {0}:
-        raise ValueError("the nodes are not one tree")
-    return built[0]

@@ -12,9 +12,9 @@ floored, and every feature is brought to int16.
 from dataclasses import dataclass
 
 from decision.actions import Scale, clamp
-from decision.ensemble import Ensemble
 from decision.errors import InputError
 from decision.features import AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
+from decision.forest import Forest
 from decision.network import INPUT_MAGNITUDE, Network
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
@@ -49,7 +49,7 @@ def input_name(feature: AnyFeature) -> str:
 
 def build(observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Network) -> Program:
     """The decision program of a network. ``inputs``: one a feature of the observation."""
-    b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits), network=network)
+    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), network=network)
     rate = rate_in_force(b)
     rows, writes = _observe(b, observation, action, inputs, rate)
     operands = [row[lag] for lag in range(observation.window) for row in rows]
@@ -71,7 +71,7 @@ def build(observation: Observation, action: Scale, inputs: tuple[Input, ...], ne
 def build_inputs(observation: Observation, action: Scale, inputs: tuple[Input, ...]) -> tuple[Program, tuple[int, ...]]:
     """A program that only computes the newest inputs, and their nodes in the order of the features. Its context holds
     the rate in force and, for a previous action, that of the decision before."""
-    b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits))
+    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits))
     rate = rate_in_force(b)
     rows, _ = _observe(b, observation.with_window(1), action, inputs, rate)
     for field in list(b.state):

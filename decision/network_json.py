@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from decision.ensemble import integer
 from decision.errors import InputError
+from decision.forest import integer
 from decision.network import Layer, Lstm, Matrix, Network
 
 

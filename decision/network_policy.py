@@ -9,8 +9,8 @@ from typing import Any
 
 from decision.actions import AnyAction, scale_of
 from decision.documents import dump_json, load_json, validate, write_atomically
-from decision.ensemble import integer
 from decision.errors import InputError
+from decision.forest import integer
 from decision.network import Network
 from decision.network_decision import Input, build, wants_root
 from decision.network_json import network_from_json, network_to_json

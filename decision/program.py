@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from decision.ensemble import Ensemble, integer
 from decision.errors import InputError
+from decision.forest import Forest, Leaf, integer
+from decision.forest import Node as TreeNode
 from decision.interface import STORAGE_RANGE as STORAGE_RANGE
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, from_json, to_json
@@ -51,7 +52,7 @@ class Op(IntEnum):
     EQ = 14  # a == b: 0 or 1
     SELECT = 15  # a ? b : c
     TABLE = 16  # tables[imm][a]
-    TREES = 17  # ensemble over args
+    TREES = 17  # output imm of the forest over args
     NETWORK = 18  # result imm of the network over args
 
 
@@ -87,7 +88,7 @@ class Program:
     nodes: tuple[Node, ...]
     state: tuple[StateField, ...]
     results: tuple[int, ...]
-    ensemble: Ensemble
+    forest: Forest
     tables: tuple[tuple[int, ...], ...] = ()
     network: Network | None = None
 
@@ -114,7 +115,7 @@ class Program:
             ],
             "state": [{"name": s.name, "storage": s.storage, "node": s.node, "note": s.note} for s in self.state],
             "results": list(self.results),
-            "ensemble": self.ensemble.to_json(),
+            "ensemble": self.forest.to_json(),
             "tables": [list(table) for table in self.tables],
         } | ({} if self.network is None else {"network": network_to_json(self.network)})
 
@@ -125,9 +126,7 @@ class Program:
             if data["format"] != FORMAT:
                 raise InputError(f"the decision program has format {data['format']!r}, not {FORMAT}; emit it again")
             network = network_from_json(data["network"]) if "network" in data else None
-            builder = ProgramBuilder(
-                Ensemble.from_json(data["ensemble"]), from_json(data["interface"]), network=network
-            )
+            builder = ProgramBuilder(Forest.from_json(data["ensemble"]), from_json(data["interface"]), network=network)
             builder.tables = [tuple(integer(v) for v in table) for table in data["tables"]]
             builder.state = [
                 StateField(text(s["name"]), text(s["storage"]), integer(s["node"]), text(s["note"]))
@@ -151,7 +150,6 @@ class Program:
         """
         if self.network is not None:
             raise InputError("a network runs in the simulator as the C of its firmware folder; name that folder")
-        trees = self.ensemble.trees
         return {
             "ops": [int(n.op) for n in self.nodes],
             "args": [list(n.args) for n in self.nodes],
@@ -161,11 +159,28 @@ class Program:
             "state_names": [s.name for s in self.state],
             "results": list(self.results),
             "tables": [list(table) for table in self.tables],
-            "bias": self.ensemble.bias,
-            "tree_features": [[s.feature for s in t.splits] for t in trees],
-            "tree_thresholds": [[s.threshold for s in t.splits] for t in trees],
-            "tree_leaves": [list(t.leaves) for t in trees],
+            "bias": list(self.forest.bias),
+            "trees": [_listed(tree) for tree in self.forest.trees],
         }
+
+
+def _listed(tree: TreeNode) -> tuple[list[list[int]], list[list[int]]]:
+    """A tree's branches [feature, threshold, below, above], the root first, and its leaves. A branch's sides are places
+    among the branches, or -1 - k for leaf k."""
+    branches: list[list[int]] = []
+    ends: list[list[int]] = []
+
+    def place(node: TreeNode) -> int:
+        if isinstance(node, Leaf):
+            ends.append(list(node.value))
+            return -len(ends)
+        here = len(branches)
+        branches.append([])
+        branches[here] = [node.feature, node.threshold, place(node.below), place(node.above)]
+        return here
+
+    place(tree)
+    return branches, ends
 
 
 def text(value: Any) -> str:
@@ -179,7 +194,7 @@ def text(value: Any) -> str:
 class ProgramBuilder:
     """Builds a program node by node; equal nodes are shared; a value that 64 bits cannot hold is refused."""
 
-    ensemble: Ensemble
+    forest: Forest
     interface: Interface = FLOW_RATE
     nodes: list[Node] = field(default_factory=list)
     state: list[StateField] = field(default_factory=list)
@@ -243,7 +258,7 @@ class ProgramBuilder:
             if node.low < low or node.high > high:
                 raise InputError(f"{knob.name} can reach {node.low}..{node.high}, which {knob.storage} cannot hold")
         state, tables = tuple(self.state), tuple(self.tables)
-        return Program(self.interface, tuple(self.nodes), state, results, self.ensemble, tables, self.network)
+        return Program(self.interface, tuple(self.nodes), state, results, self.forest, tables, self.network)
 
     def _range(self, op: Op, args: tuple[int, ...], imm: int, name: str) -> tuple[int, int]:
         arity = self._arity(op)
@@ -282,8 +297,8 @@ class ProgramBuilder:
                 return min(r[1][0], r[2][0]), max(r[1][1], r[2][1])
             case Op.TABLE if 0 <= imm < len(self.tables) and r[0][0] >= 0 and r[0][1] < len(self.tables[imm]):
                 return min(self.tables[imm]), max(self.tables[imm])
-            case Op.TREES:
-                return self.ensemble.range()
+            case Op.TREES if 0 <= imm < self.forest.outputs:
+                return self.forest.range(imm)
             case Op.NETWORK if self.network is not None and 0 <= imm < self.network.results:
                 allowed = [self.network.operand_range(k) for k in range(len(r))]
                 if all(a[0] <= low and high <= a[1] for (low, high), a in zip(r, allowed, strict=True)):
@@ -294,7 +309,7 @@ class ProgramBuilder:
     def _arity(self, op: Op) -> int:
         if op is Op.NETWORK and self.network is not None:
             return self.network.operands
-        return _ARITY.get(op, len(self.ensemble.features))
+        return _ARITY.get(op, len(self.forest.features))
 
 
 _ARITY = {

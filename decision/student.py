@@ -1,4 +1,4 @@
-"""student.json: a distilled policy, exactly: integer ensemble, observation, action map, limits, provenance."""
+"""student.json: a distilled policy, exactly: integer forest, observation, action map, limits, provenance."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from decision.actions import AnyAction, scale_of
 from decision.documents import dump_json, load_json, validate, write_atomically
-from decision.ensemble import Ensemble
 from decision.errors import InputError
+from decision.forest import Forest
 from decision.policy import POLICY_NAME, Limits, Observation, default_params
 from decision.program import Program
 from decision.tree_decision import build
@@ -36,13 +36,13 @@ class Student:
     observation: Observation
     action: AnyAction
     limits: Limits
-    ensemble: Ensemble
+    forest: Forest
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
 
     def program(self) -> Program:
         """The whole decision as an integer program."""
-        return build(self.observation, scale_of(self.action, "a student of one sum"), self.ensemble)
+        return build(self.observation, scale_of(self.action, "a student of one sum"), self.forest)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the student was distilled for."""
@@ -57,7 +57,7 @@ class Student:
             "teacher": self.teacher,
             **header.model_dump(mode="json"),
             "report": self.report,
-            "ensemble": self.ensemble.to_json(),
+            "ensemble": self.forest.to_json(),
         }
         write_atomically(folder / NAME, dump_json(content))
 
@@ -75,12 +75,12 @@ def load_student(path: Path) -> Student:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
         parts = {key: data[key] for key in Header.model_fields}
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
-        ensemble = Ensemble.from_json(data["ensemble"])
+        forest = Forest.from_json(data["ensemble"])
         if not writable_names(name, teacher):
             raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; distil it again")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
     header = validate(Header, parts, str(path))
-    student = Student(name, header.observation, header.action, header.limits, ensemble, teacher, report)
+    student = Student(name, header.observation, header.action, header.limits, forest, teacher, report)
     student.program()
     return student

@@ -4,9 +4,9 @@ Rule two of the design: what is emitted, timed and proved starts at the timestam
 """
 
 from decision.actions import Scale
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
 from decision.features import AnyFeature, PreviousAction
+from decision.forest import Forest
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS
@@ -24,19 +24,21 @@ def feature_names(observation: Observation) -> tuple[str, ...]:
     return tuple(feature_name(f, lag) for lag in range(observation.window) for f in observation.features)
 
 
-def build(observation: Observation, action: Scale, ensemble: Ensemble) -> Program:
+def build(observation: Observation, action: Scale, forest: Forest) -> Program:
     """The decision program of a student. Features that no tree looks at are neither computed nor remembered."""
     names = feature_names(observation)
-    if ensemble.features != names:
-        wanted, offered = ", ".join(ensemble.features), ", ".join(names)
-        raise InputError(f"the student looks at {wanted}, but the observation offers {offered}")
-    if ensemble.leaf_bits != action.leaf_bits:
-        raise InputError(f"the leaves have {ensemble.leaf_bits} fraction bits, the action map needs {action.leaf_bits}")
-    compact, used = _only_used(ensemble)
+    if forest.features != names:
+        seen, offered = ", ".join(forest.features), ", ".join(names)
+        raise InputError(f"the student looks at {seen}, but the observation offers {offered}")
+    if forest.leaf_bits != action.leaf_bits:
+        raise InputError(f"the leaves have {forest.leaf_bits} fraction bits, the action map needs {action.leaf_bits}")
+    if forest.outputs != 1:
+        raise InputError(f"the forest has {forest.outputs} outputs, the action map takes one; distil the student again")
+    compact = forest.only_used()
     b = ProgramBuilder(compact)
 
     rate = rate_in_force(b)
-    values, writes = _observe(b, observation, action.storage, used, rate)
+    values, writes = _observe(b, observation, action.storage, set(compact.features), rate)
     trees = b.add(Op.TREES, tuple(values[name] for name in compact.features), name="trees", note="sum of the trees")
     (decided,) = action.integer(b, [trees])
     return finish(b, rate, decided, writes)
@@ -75,7 +77,7 @@ def build_observer(observation: Observation) -> tuple[Program, tuple[int, ...]]:
     The previous action is not among them (it is the decision before's output): its node is -1. The rate in force is
     the state ``rate_q30``.
     """
-    b = ProgramBuilder(Ensemble((), (), 0, 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0))
     rate = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
     nodes = tuple(
         -1 if isinstance(f, PreviousAction) else f.integer(b, observation.path, rate) for f in observation.features
@@ -113,14 +115,3 @@ def history_note(feature: AnyFeature, lag: int) -> str:
     back = lag + 1 if isinstance(feature, PreviousAction) else lag
     what = "multiplier - 1, Q16" if isinstance(feature, PreviousAction) else feature.name
     return f"{what}, {back} decision{'s' if back > 1 else ''} ago"
-
-
-def _only_used(ensemble: Ensemble) -> tuple[Ensemble, set[str]]:
-    """The same ensemble over the features that some tree splits on."""
-    kept = list(ensemble.thresholds())
-    place = {feature: index for index, feature in enumerate(kept)}
-    trees = tuple(
-        Tree(tuple(Split(place[s.feature], s.threshold) for s in tree.splits), tree.leaves) for tree in ensemble.trees
-    )
-    names = tuple(ensemble.features[feature] for feature in kept)
-    return Ensemble(names, trees, ensemble.bias, ensemble.leaf_bits), set(names)

@@ -109,10 +109,10 @@ def visits(student: Student, data: Dataset) -> dict[str, Any]:
     """How often each feature lay between its neighbouring thresholds while the student drove: what the compiler needs
     to make the mean case short (codegen.forest.Histogram)."""
     found = {}
-    for feature, borders in student.ensemble.thresholds().items():
+    for feature, borders in student.forest.thresholds().items():
         places = np.searchsorted(np.asarray(borders), data.x[:, feature], side="left")
         counts = np.bincount(places, minlength=len(borders) + 1).tolist()
-        found[student.ensemble.features[feature]] = {"borders": borders, "counts": counts}
+        found[student.forest.features[feature]] = {"borders": borders, "counts": counts}
     return found
 
 
@@ -139,20 +139,20 @@ def student_observation(teacher: Teacher, options: DistillOptions) -> Observatio
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
     model = boost.fit(data, options, seed=seed)
     policy = teacher.policy
-    ensemble = quantise.quantise(model, feature_names(observation), policy.action.leaf_bits)
-    exactness = quantise.check(model, ensemble, data.x, seed=seed)
-    student = Student(policy.name, observation, policy.action, policy.limits, ensemble, teacher.hash)
+    forest = quantise.quantise(model, feature_names(observation), policy.action.leaf_bits)
+    exactness = quantise.check(model, forest, data.x, seed=seed)
+    student = Student(policy.name, observation, policy.action, policy.limits, forest, teacher.hash)
     return Fitted(student, model, exactness)
 
 
 def _rmse(student: Student, data: Dataset) -> float:
     """Root mean square error of the integers against the teacher's labels."""
-    value = student.ensemble.evaluate(data.x) / 2**student.ensemble.leaf_bits
+    value = student.forest.evaluate(data.x)[:, 0] / 2**student.forest.leaf_bits
     return round(float(np.sqrt(np.average((value - data.y) ** 2, weights=data.weight))), 8)
 
 
 def _enforce(student: Student, options: DistillOptions) -> None:
-    trees, depth = len(student.ensemble.trees), student.ensemble.depth
+    trees, depth = len(student.forest.trees), student.forest.depth
     if trees > options.trees or depth > options.depth:
         raise InputError(
             f"the student has {trees} trees of depth {depth}, over the limits {options.trees} and {options.depth}"

@@ -1,4 +1,4 @@
-"""From CatBoost's floats to the exact integer ensemble, and the check that nothing but leaf rounding was lost.
+"""From CatBoost's floats to the exact integer forest, and the check that nothing but leaf rounding was lost.
 
 Thresholds: features are integers k, so ``k > border`` is ``k > floor(border)``, exactly. Leaves: rounded once, to
 ``leaf_bits`` fraction bits; the bias too. So the value differs from CatBoost's by at most (trees + 1) / 2 units of
@@ -17,8 +17,8 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, Node, Question, oblivious, unrolled
 from decision.signals import FEATURE_LIMIT
 
 
@@ -31,8 +31,8 @@ class Exactness:
     greatest_error: float
 
 
-def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int) -> Ensemble:
-    """The integer ensemble of a fitted model over integer features."""
+def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int) -> Forest:
+    """The integer forest of a fitted model over integer features."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
@@ -41,53 +41,53 @@ def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int
     if len(biases) != 1:
         raise InputError(f"the model has {len(biases)} outputs; a policy decides one value")
     trees = tuple(_tree(tree, Fraction(scale), leaf_bits) for tree in exported["oblivious_trees"])
-    return Ensemble(features, trees, _round(Fraction(biases[0]), leaf_bits), leaf_bits)
+    return Forest(features, trees, (_round(Fraction(biases[0]), leaf_bits),), leaf_bits)
 
 
-def declared_error(ensemble: Ensemble) -> float:
+def declared_error(forest: Forest) -> float:
     """Half a unit for each leaf and for the bias."""
-    return (len(ensemble.trees) + 1) / 2 / (1 << ensemble.leaf_bits)
+    return (len(forest.trees) + 1) / 2 / (1 << forest.leaf_bits)
 
 
-def check(model: CatBoostRegressor, ensemble: Ensemble, x: NDArray[np.int64], *, seed: int) -> Exactness:
-    """Hold the ensemble to CatBoost on the rows ``x`` and on edge points: each threshold, one below, one above.
+def check(model: CatBoostRegressor, forest: Forest, x: NDArray[np.int64], *, seed: int) -> Exactness:
+    """Hold the forest to CatBoost on the rows ``x`` and on edge points: each threshold, one below, one above.
 
     InputError where a point falls into another leaf, or where a value differs by more than the declared error. Leaves
     that no point falls into are compared too.
     """
-    _check_leaves(model, ensemble)
-    points = np.concatenate([x, edge_points(ensemble, x, seed=seed)])
+    _check_leaves(model, forest)
+    points = np.concatenate([x, edge_points(forest, x, seed=seed)])
     floats = points.astype(np.float32)
     theirs = np.asarray(model.calc_leaf_indexes(floats), dtype=np.int64)
-    for number, tree in enumerate(ensemble.trees):
-        ours = sum((points[:, s.feature] > s.threshold).astype(np.int64) << i for i, s in enumerate(tree.splits))
+    for number, (questions, _) in enumerate(map(_parts, forest.trees)):
+        ours = sum((points[:, f] > t).astype(np.int64) << i for i, (f, t) in enumerate(questions))
         wrong = np.flatnonzero(ours != theirs[:, number])
         if wrong.size:
             raise InputError(f"tree {number} takes another leaf than CatBoost at {points[wrong[0]].tolist()}")
-    error = np.abs(ensemble.evaluate(points) / 2**ensemble.leaf_bits - model.predict(floats)).max(initial=0.0)
-    declared = declared_error(ensemble)
+    error = np.abs(forest.evaluate(points)[:, 0] / 2**forest.leaf_bits - model.predict(floats)).max(initial=0.0)
+    declared = declared_error(forest)
     if error > declared * (1 + 1e-9) + 1e-12:
-        raise InputError(f"the integer ensemble differs from CatBoost by {error:.3g}, more than {declared:.3g}")
+        raise InputError(f"the integer forest differs from CatBoost by {error:.3g}, more than {declared:.3g}")
     return Exactness(len(points), declared, float(error))
 
 
-def _check_leaves(model: CatBoostRegressor, ensemble: Ensemble) -> None:
+def _check_leaves(model: CatBoostRegressor, forest: Forest) -> None:
     """Every leaf and the bias within half a unit of the model's."""
     scale, bias = model.get_scale_and_bias()
     theirs = np.append(np.asarray(model.get_leaf_values(), dtype=np.float64) * scale, bias)
-    ours = np.array([leaf for tree in ensemble.trees for leaf in tree.leaves] + [ensemble.bias], dtype=np.float64)
+    ours = np.array([v for tree in forest.trees for v in _parts(tree)[1]] + [forest.bias[0]], dtype=np.float64)
     if ours.size != theirs.size:
-        raise InputError(f"the integer ensemble has {ours.size - 1} leaves, CatBoost's has {theirs.size - 1}")
-    wrong = np.flatnonzero(np.abs(ours - theirs * 2**ensemble.leaf_bits) > 0.5 + 1e-6)
+        raise InputError(f"the integer forest has {ours.size - 1} leaves, CatBoost's has {theirs.size - 1}")
+    wrong = np.flatnonzero(np.abs(ours - theirs * 2**forest.leaf_bits) > 0.5 + 1e-6)
     if wrong.size:
         what = "the bias" if wrong[0] == ours.size - 1 else f"leaf {wrong[0]}"
-        raise InputError(f"{what} of the integer ensemble is not CatBoost's, rounded")
+        raise InputError(f"{what} of the integer forest is not CatBoost's, rounded")
 
 
-def edge_points(ensemble: Ensemble, x: NDArray[np.int64], *, seed: int, copies: int = 8) -> NDArray[np.int64]:
+def edge_points(forest: Forest, x: NDArray[np.int64], *, seed: int, copies: int = 8) -> NDArray[np.int64]:
     """Rows of ``x`` with one feature put on a threshold, one below, one above; and rows with all features so."""
     rng = np.random.default_rng(seed)
-    thresholds = ensemble.thresholds()
+    thresholds = forest.thresholds()
     rows = []
     for feature, values in thresholds.items():
         for value in values:
@@ -104,14 +104,21 @@ def edge_points(ensemble: Ensemble, x: NDArray[np.int64], *, seed: int, copies: 
     return np.concatenate([*rows, combined])
 
 
-def _tree(tree: dict[str, Any], scale: Fraction, leaf_bits: int) -> Tree:
+def _tree(tree: dict[str, Any], scale: Fraction, leaf_bits: int) -> Node:
     splits = []
     for split in tree["splits"]:
         if split.get("split_type") != "FloatFeature":
             raise InputError(f"the model has a {split.get('split_type')} split; only numeric features can be emitted")
-        splits.append(Split(int(split["float_feature_index"]), floor(Fraction(split["border"]))))
+        splits.append((int(split["float_feature_index"]), floor(Fraction(split["border"]))))
     leaves = tuple(_round(scale * Fraction(leaf), leaf_bits) for leaf in tree["leaf_values"])
-    return Tree(tuple(splits), leaves)
+    return oblivious(tuple(splits), leaves)
+
+
+def _parts(tree: Node) -> tuple[tuple[Question, ...], list[int]]:
+    """Questions and leaves of an oblivious tree of one output, as CatBoost counts them."""
+    shape = unrolled(tree)
+    assert shape is not None
+    return shape[0], [leaf.value[0] for leaf in shape[1]]
 
 
 def _round(value: Fraction, bits: int) -> int:

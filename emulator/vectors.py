@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.documents import read_text
-from decision.ensemble import integer
 from decision.errors import InputError
+from decision.forest import integer
 from decision.interfaces import FLOW_RATE
 from decision.program import Program
 from decision.signals import EVENT_NAMES, PARAM_NAMES

@@ -304,13 +304,13 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
     nodes = []
     for op, args, imm in zip(flat["ops"], flat["args"], flat["imms"], strict=True):
         if op == Op.TREES:
-            core.tree_args = list(args)
-            args = []
+            if core.tree_args not in ([], list(args)):
+                raise InputError("the trees of this program look at different values; the simulator walks them once")
+            core.tree_args, args = list(args), []
         a, b, c = [*args, 0, 0, 0][:3]
         nodes.append(_core.ProgramNode(op, a, b, c, imm))
     core.nodes = nodes
-    trees = zip(flat["tree_features"], flat["tree_thresholds"], flat["tree_leaves"], strict=True)
-    core.trees = [_core.ProgramTree(*tree) for tree in trees]
+    core.trees = [_core.ProgramTree(*tree) for tree in flat["trees"]]
     core.tables = flat["tables"]
     core.bias = flat["bias"]
     core.state_nodes = flat["state_nodes"]

@@ -70,9 +70,9 @@ def as_emitted(differing: list[str]) -> list[Check]:
 def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
     """Equality says nothing of what no vector visits: there must be vectors on both sides of every threshold, right
     beside it. ``rows`` [N, features] are the tree inputs of the vectors."""
-    wanted = [(f, t + step) for f, ts in program.ensemble.thresholds().items() for t in ts for step in (0, 1)]
+    wanted = [(f, t + step) for f, ts in program.forest.thresholds().items() for t in ts for step in (0, 1)]
     seen = [set(column.tolist()) for column in rows.T]
-    missed = [(program.ensemble.features[f], value) for f, value in wanted if value not in seen[f]]
+    missed = [(program.forest.features[f], value) for f, value in wanted if value not in seen[f]]
     detail = f"no vector has {missed[0][0]} = {missed[0][1]}; emit the firmware again" if missed else ""
     return [
         Check(

@@ -49,11 +49,11 @@ def distill(
     runs = list(rollouts_stage.read(rollouts, teacher))
     fitted = distil.distil(teacher, runs, options, network, seed=seed, progress=progress)
     distil.save(fitted, parent.hash, out, seed=seed)
-    ensemble, report = fitted.student.ensemble, fitted.student.report
-    thresholds = sum(len(values) for values in ensemble.thresholds().values())
+    forest, report = fitted.student.forest, fitted.student.report
+    thresholds = sum(len(values) for values in forest.thresholds().values())
     chosen = report["rounds"][report["chosen"]]
     figures += [
-        f"{len(ensemble.trees)} trees of depth <= {ensemble.depth}, {thresholds} thresholds",
+        f"{len(forest.trees)} trees of depth <= {forest.depth}, {thresholds} thresholds",
         f"best of {len(report['rounds']) - 1} DAgger rounds: {chosen['round']}",
         f"rmse {chosen['rmse']:.5f}",
         _off(chosen["distance"], report["noise"]),

@@ -49,7 +49,7 @@ class Explorer:
         ranges |= {f"flow.{s.name}": STORAGE_RANGE[s.storage] for s in program.state}
         self.names, self.ranges = tuple(ranges), np.array(list(ranges.values()), dtype=np.int64)
         self.trees = next((n for n, node in enumerate(program.nodes) if node.op is Op.TREES), None)
-        self.thresholds = program.ensemble.thresholds() if self.trees is not None else {}
+        self.thresholds = program.forest.thresholds() if self.trees is not None else {}
         self.features = (
             {k: program.nodes[self.trees].args[k] for k in self.thresholds} if self.trees is not None else {}
         )

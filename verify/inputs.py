@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from decision.forest import Leaf, Node
 from decision.program import Op, Program
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, Pool, signed
@@ -29,7 +30,9 @@ def input_writer(state: State, program: Program, words: Iterable[int]) -> Writer
         elif kind == "tree":
             value = writer.tree(int(number))
         elif kind == "sum":
-            value = writer.sum(range(int(number) + 1), 0)
+            last = int(number)
+            first = last - last % len(program.forest.trees)
+            value = writer.sum(range(first, last + 1), 0)
         else:
             writer.word(atom)
             continue
@@ -52,22 +55,21 @@ class Definitions(Writer):
     named: set[str] = field(default_factory=set)
 
     def tree(self, k: int) -> str:
-        """The leaf of a tree, 64 bits."""
-        ensemble = self.program.ensemble
+        """What the leaf of a tree adds, 64 bits; ``k`` as in ``verify.specialise.Cuts``."""
+        forest = self.program.forest
         features = next(node.args for node in self.program.nodes if node.op is Op.TREES)
-        splits = ensemble.trees[k].splits
+        output, number = divmod(k, len(forest.trees))
 
-        def leaf(level: int, index: int) -> str:
-            if level == len(splits):
-                return f"#x{ensemble.trees[k].leaves[index] & (1 << 64) - 1:016x}"
-            split = splits[level]
-            threshold = f"#x{split.threshold & (1 << 64) - 1:016x}"
-            yes, no = leaf(level + 1, index | 1 << level), leaf(level + 1, index)
-            return no if yes == no else f"(ite (bvsgt {self.node(features[split.feature])} {threshold}) {yes} {no})"
+        def leaf(node: Node) -> str:
+            if isinstance(node, Leaf):
+                return f"#x{node.value[output] & (1 << 64) - 1:016x}"
+            threshold = f"#x{node.threshold & (1 << 64) - 1:016x}"
+            yes, no = leaf(node.above), leaf(node.below)
+            return no if yes == no else f"(ite (bvsgt {self.node(features[node.feature])} {threshold}) {yes} {no})"
 
         name = f"t{k}"
         if name not in self.named:
-            self.named.add(self._name(name, 64, leaf(0, 0)))
+            self.named.add(self._name(name, 64, leaf(forest.trees[number])))
         return name
 
     def sum(self, trees: Iterable[int], bias: int) -> str:
@@ -78,8 +80,8 @@ class Definitions(Writer):
 
     def _node(self, n: int) -> str:
         if self.program.nodes[n].op is Op.TREES:
-            ensemble = self.program.ensemble
-            return self.sum(range(len(ensemble.trees)), ensemble.bias)
+            output, trees = self.program.nodes[n].imm, len(self.program.forest.trees)
+            return self.sum(range(output * trees, (output + 1) * trees), self.program.forest.bias[output])
         return super()._node(n)
 
 

@@ -64,7 +64,7 @@ class Joiner:
         self.model, self.give_up = model, give_up
         none = np.zeros(0, dtype=np.int64)
         self.meetings = [Meeting(0, none, none, none)]
-        self.thresholds = program.ensemble.thresholds()
+        self.thresholds = program.forest.thresholds()
         self.features = next((n.args for n in program.nodes if n.op is Op.TREES), ())
         self.after_trees = _dependents(program)
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
@@ -178,14 +178,14 @@ class Joiner:
 
     def _part_of_sum(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
         """A partial sum of the trees or one tree's leaf, plus what all lanes have in common."""
-        pool, trees = self.state.pool, len(self.program.ensemble.trees)
+        pool, parts_of_sums = self.state.pool, len(self.cuts.leaf_sums)
         parts, back = np.unique(column, return_inverse=True)
         sums = [pool.linear(int(word)) for word in parts]
         common = sums[0][1]
         if any(terms != common for _, terms in sums):
             return None
         constants = np.array([constant for constant, _ in sums], dtype=np.int64)[back]
-        for k in range(trees):
+        for k in range(parts_of_sums):
             for few, all_, name in (
                 (sample.sums, view.sums, self.cuts.sum),
                 (sample.tree, view.tree, self.cuts.tree),

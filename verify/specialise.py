@@ -9,12 +9,12 @@ evaluated over the lane's box of features, leaf by leaf.
 the lane knows about the words.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 
-from decision.ensemble import Split
+from decision.forest import Leaf, Node, Question, leaves
 from decision.program import Op, Program
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
@@ -25,6 +25,8 @@ from verify.state import State
 
 HALF = MODULUS >> 1
 MOST_WORK = 4_000_000
+FAR = 1 << 62
+"""Beyond what any feature is."""
 
 
 @dataclass
@@ -32,26 +34,34 @@ class Cuts:
     """Names under which values of the program may stand in registers: atoms, and what is already in use.
 
     node.n   the value of node n
-    tree.k   the leaf of tree k; sum.k the sum of the leaves of trees 0..k, without the bias
+    tree.k   what the leaf of tree k adds; sum.k what the leaves of trees 0..k add, without the bias
+
+    Of the second output of n trees k counts on from n, and so forth.
     """
 
     program: Program
     pool: Pool
+    leaf_ranges: list[tuple[int, int]] = field(default_factory=list)
     leaf_sums: list[tuple[int, int]] = field(default_factory=list)
+    boxes: list[list["Box"]] = field(default_factory=list)
     declared: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        low = high = 0
-        for tree in self.program.ensemble.trees:
-            low, high = low + min(tree.leaves), high + max(tree.leaves)
-            self.leaf_sums.append((low, high))
+        forest = self.program.forest
+        for output in range(forest.outputs):
+            low = high = 0
+            for tree in forest.trees:
+                column = [leaf.value[output] for leaf in leaves(tree)]
+                low, high = low + min(column), high + max(column)
+                self.leaf_ranges.append((min(column), max(column)))
+                self.leaf_sums.append((low, high))
+        self.boxes = [list(_boxes(tree, {})) for tree in forest.trees]
 
     def node(self, n: int) -> int:
         return self.pool.atom(f"node.{n}", self.program.nodes[n].low, self.program.nodes[n].high)
 
     def tree(self, k: int) -> int:
-        leaves = self.program.ensemble.trees[k].leaves
-        return self.pool.atom(f"tree.{k}", min(leaves), max(leaves))
+        return self.pool.atom(f"tree.{k}", *self.leaf_ranges[k])
 
     def sum(self, k: int) -> int:
         return self.pool.atom(f"sum.{k}", *self.leaf_sums[k])
@@ -131,9 +141,10 @@ class View:
 
     def _sum(self, last: int) -> tuple[Ints, Ints, Bools]:
         """Expressions of a partial sum; where every leaf is known (the third), its value (the second)."""
+        trees = len(self.program.forest.trees)
         for k in range(len(self._sums), last + 1):
             none = np.zeros(self.count, dtype=np.int64)
-            total, exact, known = self._sums[-1] if k else (none, none, np.ones(self.count, dtype=bool))
+            total, exact, known = self._sums[-1] if k % trees else (none, none, np.ones(self.count, dtype=bool))
             low, high = self._reached(k)
             exact, known = exact + low, known & (low == high)
             total = words(self.pool, "add", total, self.tree(k))
@@ -229,9 +240,9 @@ class View:
                 table = np.array(self.program.tables[node.imm], dtype=np.int64)
                 return np.where(low == high, table[np.minimum(low, len(table) - 1)] & WORD, UNKNOWN)
             case Op.TREES if narrow:
-                bias = np.full(self.count, self.program.ensemble.bias & WORD, dtype=np.int64)
-                trees = len(self.program.ensemble.trees)
-                return words(pool, "add", bias, self.sums(trees - 1)) if trees else bias
+                bias = np.full(self.count, self.program.forest.bias[node.imm] & WORD, dtype=np.int64)
+                trees = len(self.program.forest.trees)
+                return words(pool, "add", bias, self.sums(trees * (node.imm + 1) - 1)) if trees else bias
         return nothing
 
     def _product(self, args: tuple[int, ...], shift: int) -> Ints:
@@ -310,8 +321,10 @@ class View:
                 return (low >> shift).astype(np.int64), (high >> shift).astype(np.int64)
             return whole
         if node.op is Op.TREES:
-            parts = [self._reached(k) for k in range(len(self.program.ensemble.trees))]
-            bias = self.program.ensemble.bias
+            forest = self.program.forest
+            first = node.imm * len(forest.trees)
+            parts = [self._reached(k) for k in range(first, first + len(forest.trees))]
+            bias = forest.bias[node.imm]
             none = np.zeros(self.count, dtype=np.int64)
             return none + bias + sum(p[0] for p in parts), none + bias + sum(p[1] for p in parts)
         (a, b), *rest = (self.bounds(x) for x in node.args)
@@ -345,51 +358,65 @@ class View:
         return whole
 
     def _reached(self, k: int) -> tuple[Ints, Ints]:
-        """The least and the greatest leaf of tree k that a lane's box of features reaches."""
-        found = self._leaves.get(k)
-        if found is not None:
-            return found
-        tree, features = self.program.ensemble.trees[k], self._features()
-        above: list[tuple[Bools, Bools]] = []  # for each split: may be greater, may be not
-        low = np.full(self.count, np.iinfo(np.int64).max)
-        high = np.full(self.count, np.iinfo(np.int64).min)
-        for split in tree.splits:
-            first, last = self.bounds(features[split.feature])
-            above.append((last > split.threshold, first <= split.threshold))
-        boxes = _boxes(tree.splits)
-        for leaf, value in enumerate(tree.leaves):
-            box = boxes[leaf]
-            if box is None:
-                continue
+        """The least and the greatest that a leaf adds which a lane's box of features reaches; k as in ``Cuts``."""
+        if k not in self._leaves:
+            trees = len(self.program.forest.trees)
+            for output, ends in enumerate(self._ends(k % trees)):
+                self._leaves[output * trees + k % trees] = ends
+        return self._leaves[k]
+
+    def _ends(self, number: int) -> list[tuple[Ints, Ints]]:
+        """Of each output the least and the greatest leaf of a tree."""
+        features, forest = self._features(), self.program.forest
+        sides: dict[tuple[int, int], tuple[Bools, Bools]] = {}  # may be greater, may be not
+        low = np.full((forest.outputs, self.count), np.iinfo(np.int64).max)
+        high = np.full((forest.outputs, self.count), np.iinfo(np.int64).min)
+        for box in self.cuts.boxes[number]:
             possible = np.ones(self.count, dtype=bool)
-            for level in range(tree.depth):
-                possible &= above[level][0 if leaf >> level & 1 else 1]
-            for feature, (least, most) in box.items():  # both sides of a feature at once
+            for question, above in box.answers:
+                if question not in sides:
+                    first, last = self.bounds(features[question[0]])
+                    sides[question] = last > question[1], first <= question[1]
+                possible &= sides[question][0 if above else 1]
+            for feature, (least, most) in box.between.items():  # both sides of a feature at once
                 first, last = self.bounds(features[feature])
                 possible &= np.maximum(first, least) <= np.minimum(last, most)
-            low = np.where(possible, np.minimum(low, value), low)
-            high = np.where(possible, np.maximum(high, value), high)
+            for output, value in enumerate(box.value):
+                low[output] = np.where(possible, np.minimum(low[output], value), low[output])
+                high[output] = np.where(possible, np.maximum(high[output], value), high[output])
         empty = low > high  # a lane that no input takes: any bounds are true
-        self._leaves[k] = (np.where(empty, min(tree.leaves), low), np.where(empty, max(tree.leaves), high))
-        return self._leaves[k]
+        ranges = [self.cuts.leaf_ranges[k * len(forest.trees) + number] for k in range(forest.outputs)]
+        return [
+            (np.where(empty[k], least, low[k]), np.where(empty[k], most, high[k]))
+            for k, (least, most) in enumerate(ranges)
+        ]
 
     def _features(self) -> tuple[int, ...]:
         return next(node.args for node in self.program.nodes if node.op is Op.TREES)
 
 
-@cache
-def _boxes(splits: tuple[Split, ...]) -> list[dict[int, tuple[int, int]] | None]:
-    """For each leaf the features bounded from both sides; None where the leaf cannot be reached."""
-    result: list[dict[int, tuple[int, int]] | None] = []
-    for leaf in range(1 << len(splits)):
-        box: dict[int, tuple[int, int]] = {}
-        for level, split in enumerate(splits):
-            low, high = box.get(split.feature, (-(1 << 62), 1 << 62))
-            if leaf >> level & 1:
-                low = max(low, split.threshold + 1)
-            else:
-                high = min(high, split.threshold)
-            box[split.feature] = (low, high)
-        both = {f: (a, b) for f, (a, b) in box.items() if a > -(1 << 62) and b < 1 << 62}
-        result.append(both if all(a <= b for a, b in box.values()) else None)
-    return result
+@dataclass(frozen=True)
+class Box:
+    """A leaf that can be reached: the answers that lead to it, and the features that these bound from both sides."""
+
+    value: tuple[int, ...]
+    answers: tuple[tuple[Question, bool], ...]
+    between: dict[int, tuple[int, int]]
+
+
+def _boxes(
+    node: Node, known: dict[int, tuple[int, int]], answers: tuple[tuple[Question, bool], ...] = ()
+) -> Iterator[Box]:
+    """The leaves under a node. ``known``: what the answers say of the features."""
+    if isinstance(node, Leaf):
+        between = {f: (a, b) for f, (a, b) in known.items() if a > -FAR and b < FAR}
+        yield Box(node.value, answers, between)
+        return
+    question = node.feature, node.threshold
+    low, high = known.get(node.feature, (-FAR, FAR))
+    if high > node.threshold:
+        inside = known | {node.feature: (max(low, node.threshold + 1), high)}
+        yield from _boxes(node.above, inside, (*answers, (question, True)))
+    if low <= node.threshold:
+        inside = known | {node.feature: (low, min(high, node.threshold))}
+        yield from _boxes(node.below, inside, (*answers, (question, False)))

@@ -4,8 +4,8 @@ from bench.codegen.contender import Source
 from bench.codegen.outside import AnySubject, Outside
 from bench.codegen.retold import Leaf, Question, binary
 from bench.codegen.subjects import FloatTree, Subject
-from decision import model as model_tree
-from decision.ensemble import Tree
+from decision import forest
+from decision.forest import Node, unrolled
 
 
 def if_else(subject: AnySubject, _: str) -> Source:
@@ -13,26 +13,26 @@ def if_else(subject: AnySubject, _: str) -> Source:
     adds each of them to its sum: nobody would ask a tree's questions once an output."""
     if isinstance(subject, Outside):
         return _outside(subject)
-    trees = "".join(_every_question(tree, 0, 0, "  ") for tree in subject.ensemble.trees)
+    trees = "".join(_every_question(tree, "  ") for tree in subject.forest.trees)
     return _function(subject, trees)
 
 
 def pruned_if_else(subject: Subject, _: str) -> Source:
     """The same without the questions that an earlier answer on the path has decided."""
-    trees = "".join(_open_questions(binary(_as_floats(tree)), "  ") for tree in subject.ensemble.trees)
+    trees = "".join(_open_questions(binary(_as_floats(tree)), "  ") for tree in subject.forest.trees)
     return _function(subject, trees)
 
 
 def oblivious_tables(subject: Subject, _: str) -> Source:
     """One comparison a level; the answers are the bits of an index into the tree's table of leaves."""
-    trees = subject.ensemble.trees
+    trees = [unrolled_tree(tree) for tree in subject.forest.trees]
     tables = "".join(
-        f"static const int32_t leaves_{n}[{len(t.leaves)}] = {{{', '.join(map(_literal, t.leaves))}}};\n"
-        for n, t in enumerate(trees)
+        f"static const int32_t leaves_{n}[{len(leaves)}] = {{{', '.join(map(_literal, leaves))}}};\n"
+        for n, (_, leaves) in enumerate(trees)
     )
     bits = [
-        " | ".join(f"(uint32_t)(x[{s.feature}] > {_literal(s.threshold)}) << {i}" for i, s in enumerate(t.splits))
-        for t in trees
+        " | ".join(f"(uint32_t)(x[{f}] > {_literal(t)}) << {i}" for i, (f, t) in enumerate(questions))
+        for questions, _ in trees
     ]
     sums = "".join(f"  sum += leaves_{n}[{index or 0}];\n" for n, index in enumerate(bits))
     return _function(subject, sums, tables)
@@ -41,7 +41,7 @@ def oblivious_tables(subject: Subject, _: str) -> Source:
 def _function(subject: Subject, body: str, before: str = "") -> Source:
     text = (
         f"#include <stdint.h>\n{before}int32_t bench_model(const int32_t *x);\n"
-        f"int32_t bench_model(const int32_t *x) {{\n  int32_t sum = {_literal(subject.ensemble.bias)};\n"
+        f"int32_t bench_model(const int32_t *x) {{\n  int32_t sum = {_literal(subject.forest.bias[0])};\n"
         f"{body}  return sum;\n}}\n"
     )
     return Source(text, "int32", "int32")
@@ -60,20 +60,25 @@ def _outside(subject: Outside) -> Source:
     return Source(text, "int32", "int32", outputs=model.outputs)
 
 
-def _nodes(node: model_tree.Leaf | model_tree.Branch, indent: str) -> str:
-    if isinstance(node, model_tree.Leaf):
+def _nodes(node: Node, indent: str) -> str:
+    if isinstance(node, forest.Leaf):
         return "".join(f"{indent}sum_{k} += {_literal(v)};\n" for k, v in enumerate(node.value) if v)
     above, below = _nodes(node.above, indent + "  "), _nodes(node.below, indent + "  ")
     return _branch(node.feature, node.threshold, above, below, indent)
 
 
-def _every_question(tree: Tree, level: int, index: int, indent: str) -> str:
-    if level == tree.depth:
-        return f"{indent}sum += {_literal(tree.leaves[index])};\n"
-    split = tree.splits[level]
-    above = _every_question(tree, level + 1, index | 1 << level, indent + "  ")
-    below = _every_question(tree, level + 1, index, indent + "  ")
-    return _branch(split.feature, split.threshold, above, below, indent)
+def unrolled_tree(tree: Node) -> tuple[tuple[tuple[int, int], ...], list[int]]:
+    """Questions and leaves of a symmetric tree."""
+    shape = unrolled(tree)
+    assert shape is not None
+    return shape[0], [leaf.value[0] for leaf in shape[1]]
+
+
+def _every_question(tree: Node, indent: str) -> str:
+    if isinstance(tree, forest.Leaf):
+        return f"{indent}sum += {_literal(tree.value[0])};\n"
+    above, below = _every_question(tree.above, indent + "  "), _every_question(tree.below, indent + "  ")
+    return _branch(tree.feature, tree.threshold, above, below, indent)
 
 
 def _open_questions(node: Leaf | Question, indent: str) -> str:
@@ -88,9 +93,10 @@ def _branch(feature: int, threshold: int, above: str, below: str, indent: str) -
     return f"{indent}if (x[{feature}] > {_literal(threshold)}) {{\n{above}{indent}}} else {{\n{below}{indent}}}\n"
 
 
-def _as_floats(tree: Tree) -> FloatTree:
+def _as_floats(tree: Node) -> FloatTree:
     """Integers of 32 bits are exact in double."""
-    return FloatTree(tuple((s.feature, float(s.threshold)) for s in tree.splits), tuple(map(float, tree.leaves)))
+    questions, leaves = unrolled_tree(tree)
+    return FloatTree(tuple((f, float(t)) for f, t in questions), tuple(map(float, leaves)))
 
 
 def _literal(value: int) -> str:

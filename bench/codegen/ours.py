@@ -32,7 +32,7 @@ FOR_ALL = ("worst", "mean", "size")
 def compiled(subject: AnySubject, engine: str, options: Options) -> Source:
     if isinstance(subject, Outside):
         return emitted(subject, replace(options, engine=engine))
-    made = kernel(subject.ensemble, subject.ranges, replace(options, engine=engine))
+    made = kernel(subject.forest, subject.ranges, replace(options, engine=engine))
     return Source(made.c_source(ENTRY), "int32", "int32")
 
 

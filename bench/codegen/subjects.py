@@ -15,7 +15,7 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.manifest import opened
 from decision.program import Op
 from decision.signals import FEATURE_LIMIT
@@ -45,7 +45,7 @@ class Subject:
     name: str
     what: str
     model: CatBoostRegressor
-    ensemble: Ensemble
+    forest: Forest
     ranges: tuple[tuple[int, int], ...]
 
     library: ClassVar[Literal["symmetric"]] = "symmetric"
@@ -57,14 +57,14 @@ class Subject:
 
     @property
     def leaf_bits(self) -> int:
-        return self.ensemble.leaf_bits
+        return self.forest.leaf_bits
 
     def thresholds(self) -> dict[int, list[int]]:
-        return self.ensemble.thresholds()
+        return self.forest.thresholds()
 
     def evaluate(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The integer model's values [N] of integer rows [N, features]."""
-        return self.ensemble.evaluate(rows)
+        return self.forest.evaluate(rows)[:, 0]
 
     def parts(self) -> tuple[tuple[FloatTree, ...], float]:
         """The trees and the bias, as CatBoost's own JSON states them."""
@@ -132,20 +132,20 @@ def drawn(seed: int) -> Subject:
 
 
 def distilled(folder: Path) -> Subject:
-    """The student of a run: its CatBoost model, and its ensemble as the firmware computes it."""
+    """The student of a run: its CatBoost model, and its forest as the firmware computes it."""
     student = load_student(folder / "student.json")
     program = student.program()
     node = next(n for n in program.nodes if n.op is Op.TREES)
-    used = dict(zip(program.ensemble.features, (program.nodes[a] for a in node.args), strict=True))
+    used = dict(zip(program.forest.features, (program.nodes[a] for a in node.args), strict=True))
     # A feature that no tree looks at is not in the program; its values do not matter.
-    bounds = [(used[n].low, used[n].high) if n in used else (0, 1) for n in student.ensemble.features]
+    bounds = [(used[n].low, used[n].high) if n in used else (0, 1) for n in student.forest.features]
     ranges = tuple((max(low, -FEATURE_LIMIT), min(high, FEATURE_LIMIT - 1)) for low, high in bounds)
     model = CatBoostRegressor()
     model.load_model(str(folder / "student.cbm"))
-    check(model, student.ensemble, uniform(ranges, 4000, np.random.default_rng(0)), seed=0)
+    check(model, student.forest, uniform(ranges, 4000, np.random.default_rng(0)), seed=0)
     made = opened(folder, "student").hash[:12]
     what = f"the trees of {student.name}'s student {made}, features up to 24 bits, all that float32 holds exactly"
-    return Subject("student", what, model, student.ensemble, ranges)
+    return Subject("student", what, model, student.forest, ranges)
 
 
 def uniform(ranges: tuple[tuple[int, int], ...], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -153,9 +153,9 @@ def uniform(ranges: tuple[tuple[int, int], ...], count: int, rng: np.random.Gene
 
 
 def _subject(name: str, what: str, model: CatBoostRegressor, ranges: tuple[tuple[int, int], ...], seed: int) -> Subject:
-    ensemble = quantise(model, tuple(f"f{i}" for i in range(len(ranges))), LEAF_BITS)
-    check(model, ensemble, uniform(ranges, 4000, np.random.default_rng(seed)), seed=seed)
-    return Subject(name, what, model, ensemble, ranges)
+    forest = quantise(model, tuple(f"f{i}" for i in range(len(ranges))), LEAF_BITS)
+    check(model, forest, uniform(ranges, 4000, np.random.default_rng(seed)), seed=seed)
+    return Subject(name, what, model, forest, ranges)
 
 
 def _imported(trees: list[dict[str, Any]], bias: float) -> CatBoostRegressor:

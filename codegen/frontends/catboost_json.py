@@ -14,7 +14,8 @@ import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Value, ask
 from decision.errors import InputError
-from decision.model import MAX_DEPTH, Task
+from decision.forest import MAX_DEPTH
+from decision.model import Task
 
 TASKS: dict[str, Task] = {
     "Logloss": "binary",

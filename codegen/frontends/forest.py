@@ -11,7 +11,8 @@ from fractions import Fraction
 from math import inf, isfinite, isnan
 
 from decision.errors import InputError
-from decision.model import MAX_DEPTH, Task
+from decision.forest import MAX_DEPTH
+from decision.model import Task
 
 FLOAT32_BITS, FLOAT64_BITS = 24, 53
 """Integers up to 2^24 in size, over any power of two, are exact in float32; up to 2^53 in a double."""

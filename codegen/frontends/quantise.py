@@ -11,7 +11,8 @@ from math import inf, nextafter
 from codegen.frontends.forest import Ask, Forest, Value, questions, values
 from codegen.frontends.grid import Border, Grid, grid_feature, threshold
 from decision.errors import InputError
-from decision.model import INT32, Branch, GridFeature, Leaf, Model
+from decision.forest import Branch, Leaf
+from decision.model import INT32, GridFeature, Model
 
 MOST_LEAF_BITS = 30
 

@@ -26,9 +26,9 @@ from codegen.render import interface
 from codegen.targets import ALL, Target, counters_kept, misfit, targets_named
 from codegen.templates import environment
 from decision.documents import dump_json, write_atomically
-from decision.ensemble import integer
 from decision.errors import InputError
 from decision.features import PreviousAction
+from decision.forest import integer
 from decision.manifest import Manifest, check_place, sha256, writing
 from decision.network_policy import NAME as NETWORK_NAME
 from decision.network_policy import NetworkPolicy

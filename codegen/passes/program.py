@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen.choose import Choice
-from codegen.forest import Histogram, of_ensemble
+from codegen.forest import Histogram, of_forest
 from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
 from codegen.passes.highword import high_words
@@ -52,15 +52,15 @@ def lower_program(
     trees = sums[0] if sums else None
     if trees is None:
         return LoweredProgram(program, None, (), -1, frozenset(), options.one_function, tuple(dumps))
-    least, most = program.ensemble.range()
+    least, most = program.forest.range(0)
     if least < -(2**31) or most >= 2**31:
         raise InputError(f"the trees can add up to {least}..{most}, which 32 bits cannot hold; use fewer leaf bits")
     chain, low, high = _clamps(program, trees)
     args = program.nodes[trees].args
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
-    names = program.ensemble.features
+    names = program.forest.features
     known = [visits[name] for name in names] if visits and all(name in visits for name in names) else []
-    choice, more = lower(of_ensemble(program.ensemble, ranges, (low, high), known), options)
+    choice, more = lower(of_forest(program.forest, ranges, (low, high), known), options)
     return LoweredProgram(
         program, choice, args, chain[-1], frozenset(chain[:-1]), options.one_function, (*dumps, *more)
     )

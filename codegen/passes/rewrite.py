@@ -10,7 +10,7 @@ Rewriter = Callable[[ProgramBuilder, Node, tuple[int, ...]], int | None]
 
 def rewritten(program: Program, rewrite: Rewriter) -> Program:
     """The program with every node put through ``rewrite``, and without the nodes that nothing needs any more."""
-    b = ProgramBuilder(program.ensemble, program.interface, network=program.network)
+    b = ProgramBuilder(program.forest, program.interface, network=program.network)
     b.tables = list(program.tables)
     b.state = [StateField(s.name, s.storage, -1, s.note) for s in program.state]
     new: dict[int, int] = {}

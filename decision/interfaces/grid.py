@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from decision.ensemble import integer
 from decision.errors import InputError
+from decision.forest import integer
 from decision.interface import STORAGE_RANGE, Interface, Knob, Signal, Uniform
 
 NAME = "grid"

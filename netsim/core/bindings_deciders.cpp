@@ -1,4 +1,5 @@
 // Python's view of the kinds of deciders.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -131,8 +132,20 @@ void bind_deciders(nb::module_ &m) {
              new (self) ProgramNode{static_cast<Op>(op), a, b, c, imm};
            });
   nb::class_<ProgramTree>(m, "ProgramTree")
-      .def(nb::init<std::vector<std::uint32_t>, std::vector<std::int64_t>, std::vector<std::int64_t>>(), "features"_a,
-           "thresholds"_a, "leaves"_a);
+      .def(
+          "__init__",
+          [](ProgramTree *self, const std::vector<std::array<std::int64_t, 4>> &branches,
+             const std::vector<std::vector<std::int64_t>> &leaves) {
+            ProgramTree tree;
+            for (const auto &[feature, threshold, below, above] : branches)
+              tree.branches.push_back({static_cast<std::uint32_t>(feature),
+                                       threshold,
+                                       {static_cast<std::int32_t>(below), static_cast<std::int32_t>(above)}});
+            for (const std::vector<std::int64_t> &row : leaves)
+              tree.leaves.insert(tree.leaves.end(), row.begin(), row.end());
+            new (self) ProgramTree(std::move(tree));
+          },
+          "branches"_a, "leaves"_a);
   nb::class_<ProgramConfig>(m, "ProgramConfig")
       .def(nb::init<>())
       .def_rw("nodes", &ProgramConfig::nodes)

@@ -36,15 +36,20 @@ ProgramDecider::ProgramDecider(ProgramConfig program, const DeviceConfig &config
     if (n.op == Op::shl || n.op == Op::shr || n.op == Op::mul_shr)
       require(index < 64);
     if (n.op == Op::trees) {
+      require(index < program_.bias.size());
       for (const std::uint32_t arg : program_.tree_args)
         require(arg < i);
     }
   }
   for (const ProgramTree &tree : program_.trees) {
-    require(tree.features.size() < 16 && tree.thresholds.size() == tree.features.size());
-    require(tree.leaves.size() == std::size_t{1} << tree.features.size());
-    for (const std::uint32_t feature : tree.features)
-      require(feature < program_.tree_args.size());
+    const auto branches = static_cast<std::int64_t>(tree.branches.size());
+    require(tree.leaves.size() == static_cast<std::size_t>(branches + 1) * program_.bias.size());
+    for (std::int64_t place = 0; place < branches; ++place) {
+      const ProgramBranch &branch = tree.branches[static_cast<std::size_t>(place)];
+      require(branch.feature < program_.tree_args.size());
+      for (const std::int64_t side : branch.sides) // ahead only, so that a walk ends
+        require(side >= 0 ? side > place && side < branches : -1 - side <= branches);
+    }
   }
   contexts_.assign(fields * agents, 0);
 }
@@ -54,20 +59,23 @@ void ProgramDecider::reset(std::uint32_t agent) {
   std::fill_n(contexts_.begin() + static_cast<std::ptrdiff_t>(agent * fields), fields, 0);
 }
 
-std::int64_t ProgramDecider::ensemble() const {
-  std::int64_t total = program_.bias;
+void ProgramDecider::walk() {
+  const std::size_t outputs = program_.bias.size();
+  sums_.assign(program_.bias.begin(), program_.bias.end());
   for (const ProgramTree &tree : program_.trees) {
-    std::size_t leaf = 0;
-    for (std::size_t level = 0; level < tree.features.size(); ++level) {
-      const std::int64_t value = values_[program_.tree_args[tree.features[level]]];
-      leaf |= static_cast<std::size_t>(value > tree.thresholds[level]) << level;
+    std::int32_t place = tree.branches.empty() ? -1 : 0;
+    while (place >= 0) {
+      const ProgramBranch &branch = tree.branches[static_cast<std::size_t>(place)];
+      place = branch.sides[values_[program_.tree_args[branch.feature]] > branch.threshold];
     }
-    total += tree.leaves[leaf];
+    const std::int64_t *row = tree.leaves.data() + static_cast<std::size_t>(-1 - place) * outputs;
+    for (std::size_t k = 0; k < outputs; ++k)
+      sums_[k] += row[k];
   }
-  return total;
 }
 
 void ProgramDecider::evaluate(Words event, const std::uint32_t *params, const std::int64_t *context) {
+  bool walked = false;
   for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
     const ProgramNode &n = program_.nodes[i];
     const std::int64_t a = values_[n.a];
@@ -128,7 +136,9 @@ void ProgramDecider::evaluate(Words event, const std::uint32_t *params, const st
       v = program_.tables[static_cast<std::size_t>(n.imm)].at(static_cast<std::size_t>(a));
       break;
     case Op::trees:
-      v = ensemble();
+      if (!std::exchange(walked, true)) // all its outputs in one walk
+        walk();
+      v = sums_[static_cast<std::size_t>(n.imm)];
       break;
     }
     values_[i] = v;

@@ -1,6 +1,7 @@
 // Interpreter of the integer decision program (decision/program.py), bit for bit what the emitted C computes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -36,18 +37,23 @@ struct ProgramNode {
   std::int64_t imm = 0;
 };
 
+struct ProgramBranch {
+  std::uint32_t feature = 0;
+  std::int64_t threshold = 0;
+  std::array<std::int32_t, 2> sides{}; // not above the threshold, above it: a later branch, or -1 - k for leaf k
+};
+
 struct ProgramTree {
-  std::vector<std::uint32_t> features;
-  std::vector<std::int64_t> thresholds;
-  std::vector<std::int64_t> leaves;
+  std::vector<ProgramBranch> branches; // the root first; none: leaf 0
+  std::vector<std::int64_t> leaves;    // a row of all outputs each
 };
 
 struct ProgramConfig {
   std::vector<ProgramNode> nodes;
-  std::vector<std::uint32_t> tree_args; // nodes that the ensemble looks at
+  std::vector<std::uint32_t> tree_args; // nodes that the forest looks at
   std::vector<ProgramTree> trees;
   std::vector<std::vector<std::int64_t>> tables;
-  std::int64_t bias = 0;
+  std::vector<std::int64_t> bias;         // an output of the forest each
   std::vector<std::uint32_t> state_nodes; // written back, in the order of the context
   std::vector<std::uint32_t> results;     // a knob each
   std::int32_t multiplier_node = -1;      // a scale action's multiplier, Q16; -1: the program does not keep it
@@ -71,12 +77,13 @@ public:
 
 private:
   void evaluate(Words event, const std::uint32_t *params, const std::int64_t *context);
-  std::int64_t ensemble() const;
+  void walk(); // all outputs of the forest, to sums_
 
   ProgramConfig program_;
   DeviceConfig config_;
   Params params_;
   std::vector<std::int64_t> values_;
+  std::vector<std::int64_t> sums_;
   std::vector<std::int64_t> contexts_; // one an agent, its fields in order
 };
 

@@ -18,8 +18,7 @@ from bench.codegen.outside import Outside
 from bench.codegen.results import Case, Place, Result, judge, measure
 from bench.codegen.rows import Rows, cells, rows
 from bench.codegen.subjects import FloatTree, Subject, drawn, trained
-from decision.ensemble import Ensemble
-from decision.model import branches
+from decision.forest import Forest, branches
 from emulator.profile import load_profile
 from emulator.timing import time_function
 
@@ -62,8 +61,8 @@ def clang() -> Place:
 
 @pytest.mark.parametrize("make", [trained, drawn])
 def test_a_model_is_the_same_from_the_same_seed(make: Callable[[int], Subject]) -> None:
-    assert make(3).ensemble == make(3).ensemble
-    assert make(3).ensemble != make(4).ensemble
+    assert make(3).forest == make(3).forest
+    assert make(3).forest != make(4).forest
 
 
 def forest_says(subject: Subject, table: Any) -> Any:
@@ -92,7 +91,7 @@ def test_a_question_that_is_decided_on_its_path_is_not_asked_again() -> None:
 def test_rows_lie_on_and_on_both_sides_of_every_threshold_and_in_the_corners(subject: Subject) -> None:
     given = rows(subject, SEED)
     edges = given.table[: given.edges]
-    for feature, values in subject.ensemble.thresholds().items():
+    for feature, values in subject.forest.thresholds().items():
         for value in values:
             for step in (-1, 0, 1):
                 assert np.any(edges[:, feature] == value + step)
@@ -101,7 +100,7 @@ def test_rows_lie_on_and_on_both_sides_of_every_threshold_and_in_the_corners(sub
     assert np.all((given.table >= low) & (given.table <= high))
 
 
-def answers(ensemble: Ensemble, table: Any) -> Any:
+def answers(ensemble: Forest, table: Any) -> Any:
     """All comparisons with all thresholds [N, thresholds]."""
     return np.column_stack([table[:, f] > t for f, values in ensemble.thresholds().items() for t in values])
 
@@ -109,9 +108,9 @@ def answers(ensemble: Ensemble, table: Any) -> Any:
 def test_cells_are_all_combinations_of_answers_and_each_once(subject: Subject) -> None:
     found = cells(subject)
     assert found is not None
-    counts = [len(values) + 1 for values in subject.ensemble.thresholds().values()]
+    counts = [len(values) + 1 for values in subject.forest.thresholds().values()]
     assert len(found) == np.prod(counts)
-    assert len(np.unique(answers(subject.ensemble, found), axis=0)) == len(found)
+    assert len(np.unique(answers(subject.forest, found), axis=0)) == len(found)
 
 
 # --- models of other libraries and of several outputs -------------------------------------------------------------

@@ -14,13 +14,13 @@ from bench.table1.cycles import mean_cycles
 from bench.table1.fit import PAPER_US, Affine, Engine, Fit, affine, fits
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 from decision.manifest import writing
 from emulator.profile import load_profile
 
 TREES = (
-    Tree((Split(0, 100), Split(1, 5000)), (-3000, -100, 40, 2000)),
-    Tree((Split(1, 700), Split(1, 90000)), (1, 20, 300, 4000)),
+    oblivious(((0, 100), (1, 5000)), (-3000, -100, 40, 2000)),
+    oblivious(((1, 700), (1, 90000)), (1, 20, 300, 4000)),
 )
 
 

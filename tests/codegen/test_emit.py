@@ -7,14 +7,14 @@ from drawing import ACTIONS, FEATURES, make_student
 from codegen.differences import differences
 from codegen.emit import KIND
 from decision.documents import dump_json, load_json
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 from decision.manifest import NAME, artefact_hash, opened, sha256
 
 
 @pytest.fixture
 def firmware(emitted, tmp_path):
     leaves = tuple(np.random.default_rng(1).integers(-5000, 6000, size=4).tolist())
-    tree = Tree((Split(0, 100), Split(1, 4000)), leaves)
+    tree = oblivious(((0, 100), (1, 4000)), leaves)
     features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
     return emitted(make_student(features, ACTIONS[0], (tree,), window=2, bias=12), tmp_path, target="connectx6dx")
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from codegen.emit import emit
 from codegen.lower import Options
 from codegen.targets import TARGETS
-from decision.ensemble import Split, Tree
 from decision.errors import InputError
+from decision.forest import oblivious
 from decision.manifest import opened, writing
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
@@ -55,14 +55,19 @@ def test_many_students_compile_and_pass(student, emitted, compiler, run):
 def test_every_target_and_action_map_compiles(target, action, emitted, tmp_path, host_compiler, run):
     lacks = TARGETS[target].lacks
     kinds = [k for k in ("previous_action", "rl_cc_congestion", "cnp_ratio", "nack_ratio") if k[:3] not in str(lacks)]
-    tree = Tree(tuple(Split(i % len(kinds), (10, 4000, 3, 9)[i]) for i in range(4)), tuple(range(-8000, 8000, 1000)))
+    tree = oblivious(tuple((i % len(kinds), (10, 4000, 3, 9)[i]) for i in range(4)), tuple(range(-8000, 8000, 1000)))
     folder = emitted(make_student([FEATURES[k] for k in kinds], action, (tree,)), tmp_path, target=target)
     assert check(folder, host_compiler, run) == ""
 
 
 @pytest.mark.parametrize(
     "trees",
-    [(), (Tree((), (500,)),), (Tree((Split(0, 5),), (0, 0)),), (Tree((Split(0, 5),), (9, 9)), Tree((), (1,)))],
+    [
+        (),
+        (oblivious((), (500,)),),
+        (oblivious(((0, 5),), (0, 0)),),
+        (oblivious(((0, 5),), (9, 9)), oblivious((), (1,))),
+    ],
     ids=["no tree", "a constant tree", "leaves of 0", "equal leaves"],
 )
 @pytest.mark.parametrize("target", TARGETS)
@@ -77,7 +82,7 @@ def test_a_student_that_looks_at_nothing(trees, kind, target, emitted, tmp_path,
 
 def test_a_student_that_looks_at_the_context_alone_leaves_the_event_unused(emitted, tmp_path, host_compiler, run):
     """-Wextra would else reject the unused parameter, and rlcc_policy.mk sets -Werror."""
-    tree = Tree((Split(0, 10),), (-500, 500))
+    tree = oblivious(((0, 10),), (-500, 500))
     folder = emitted(make_student([FEATURES["previous_action"]], ACTIONS[0], (tree,)), tmp_path)
     assert check(folder, host_compiler, run) == ""
 
@@ -85,7 +90,7 @@ def test_a_student_that_looks_at_the_context_alone_leaves_the_event_unused(emitt
 def test_a_table_of_256_actions_compiles(emitted, tmp_path, compiler, run):
     """Compilers bound the nesting of brackets (C99 promises 63, clang allows 256)."""
     multipliers = [0.5 + i / 256 for i in range(256)]
-    tree = Tree(tuple(Split(0, 1000 * (i + 1)) for i in range(4)), tuple(range(0, 1 << 18, 1 << 14)))
+    tree = oblivious(tuple((0, 1000 * (i + 1)) for i in range(4)), tuple(range(0, 1 << 18, 1 << 14)))
     student = make_student([FEATURES["rl_cc_congestion"]], {"kind": "table", "multipliers": multipliers}, (tree,))
     assert check(emitted(student, tmp_path), compiler, run) == ""
 
@@ -124,7 +129,7 @@ def test_emitting_twice_gives_the_same_bytes(student, emitted):
 
 
 def test_another_seed_gives_other_vectors_of_the_same_policy(emitted, tmp_path):
-    tree = Tree((Split(0, 4000),), (-500, 500))
+    tree = oblivious(((0, 4000),), (-500, 500))
     student = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], (tree,))
     one, two = (emitted(student, tmp_path / str(seed), seed=seed) for seed in (0, 1))
     assert (one / "rlcc_policy.c").read_bytes() == (two / "rlcc_policy.c").read_bytes()
@@ -134,7 +139,7 @@ def test_another_seed_gives_other_vectors_of_the_same_policy(emitted, tmp_path):
 def test_a_context_too_large_for_the_device_is_refused_and_nothing_is_written(tmp_path):
     """Window 8 of two features: 4 (rate) + 7 x 4 (congestion) + 8 x 2 (action) = 48 bytes and the adapter's 4."""
     features = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
-    tree = Tree((Split(14, 100), Split(15, 100)), (1, 2, 3, 4))
+    tree = oblivious(((14, 100), (15, 100)), (1, 2, 3, 4))
     student = make_student(features, ACTIONS[0], (tree,), window=8)
     with writing(tmp_path / "student", "student") as folder:
         student.save(folder)
@@ -147,7 +152,7 @@ def test_a_context_too_large_for_the_device_is_refused_and_nothing_is_written(tm
 def test_counters_of_the_adapter_count_towards_the_context(tmp_path):
     """CNPs, NACKs and bytes are kept by the DOCA adapter between decisions: 12 bytes more."""
     features = [FEATURES[k] for k in ("rl_cc_congestion", "cnp_ratio", "nack_ratio")]
-    tree = Tree((Split(12, 100), Split(13, 1), Split(14, 1)), tuple(range(8)))
+    tree = oblivious(((12, 100), (13, 1), (14, 1)), tuple(range(8)))
     student = make_student(features, ACTIONS[0], (tree,), window=5)
     with writing(tmp_path / "student", "student") as folder:
         student.save(folder)
@@ -158,7 +163,7 @@ def test_counters_of_the_adapter_count_towards_the_context(tmp_path):
 @pytest.mark.parametrize("feature", [FEATURES["queue_inflation"], FEATURES["rl_cc_congestion"] | {"signal": "queue"}])
 def test_a_policy_that_needs_the_queue_length_is_refused_where_there_is_none(feature, tmp_path):
     """Compiled all the same it would see an empty queue for ever and never slow down."""
-    student = make_student([feature], ACTIONS[0], (Tree((Split(0, 100),), (-5, 5)),))
+    student = make_student([feature], ACTIONS[0], (oblivious(((0, 100),), (-5, 5)),))
     with writing(tmp_path / "student", "student") as folder:
         student.save(folder)
     with pytest.raises(InputError, match="looks at queue_bytes, which the target doca-pcc does not give"):
@@ -174,7 +179,7 @@ def test_an_unknown_target_is_named(tmp_path):
 
 def test_the_manifest_tells_the_layout_that_the_compiler_uses(emitted, tmp_path, host_compiler, run):
     features = [FEATURES[k] for k in ("previous_action", "rl_cc_congestion", "rtt_inflation", "cnp_ratio")]
-    tree = Tree((Split(8, 1), Split(9, 1), Split(10, 1), Split(11, 1)), tuple(range(16)))
+    tree = oblivious(((8, 1), (9, 1), (10, 1), (11, 1)), tuple(range(16)))
     folder = emitted(make_student(features, ACTIONS[0], (tree,), window=3), tmp_path)
     layout = opened(folder, "firmware").details["layout"]
     lines = ['#include "rlcc_policy.h"', "#include <stddef.h>", "#include <stdio.h>", "int main(void) {"]
@@ -192,7 +197,7 @@ def test_the_manifest_tells_the_layout_that_the_compiler_uses(emitted, tmp_path,
 
 
 def test_the_makefile_fragment_checks_the_folder(emitted, tmp_path, run):
-    tree = Tree((Split(0, 4000),), (-500, 500))
+    tree = oblivious(((0, 4000),), (-500, 500))
     folder = emitted(make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], (tree,)), tmp_path)
     done = run("make", "-C", folder, "-f", "rlcc_policy.mk", "check")
     assert done.returncode == 0, done.stderr
@@ -206,12 +211,12 @@ def test_the_makefile_fragment_checks_the_folder(emitted, tmp_path, run):
 
 def test_a_current_feature_whose_splits_are_all_pruned_leaves_no_unused_value(emitted, tmp_path, compiler, run):
     """Equal leaves merge, nobody asks for the congestion any more; -Wunused-variable is an error in rlcc_policy.mk."""
-    tree = Tree((Split(0, 4000), Split(1, 3)), (5, 5, -9, -9))
+    tree = oblivious(((0, 4000), (1, 3)), (5, 5, -9, -9))
     folder = emitted(make_student([FEATURES["rtt_inflation"], FEATURES["cnp_ratio"]], ACTIONS[0], (tree,)), tmp_path)
     assert check(folder, compiler, run) == ""
     text = (folder / "rlcc_policy.c").read_text()
     assert "rtt_ns" not in text
-    alone = make_student([FEATURES["cnp_ratio"]], ACTIONS[0], (Tree((Split(0, 3),), (5, 5)),))
+    alone = make_student([FEATURES["cnp_ratio"]], ACTIONS[0], (oblivious(((0, 3),), (5, 5)),))
     folder = emitted(alone, tmp_path / "alone", target="doca-pcc")
     assert check(folder, compiler, run) == ""
     assert "cnp_count" not in (folder / "rlcc_doca_pcc.c").read_text().replace("decided.cnp_count = 0U;", "")

@@ -13,7 +13,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.lower import Options
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 
@@ -21,8 +21,8 @@ GOLDEN = Path(__file__).resolve().parent / "golden"
 def small_student():
     """Slow down where the queue is long, more so if it was before; speed up carefully otherwise."""
     trees = (
-        Tree((Split(1, 4295), Split(1, 17_180)), (1966, -3000, 0, -8192)),
-        Tree((Split(0, 0), Split(3, 4295)), (655, 1310, -1966, -655)),
+        oblivious(((1, 4295), (1, 17_180)), (1966, -3000, 0, -8192)),
+        oblivious(((0, 0), (3, 4295)), (655, 1310, -1966, -655)),
     )
     features = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
     return make_student(features, ACTIONS[0], trees, window=2, bias=-12)

@@ -16,8 +16,9 @@ from codegen.model_emit import KIND, at_most, emit_model, render
 from codegen.model_print import field_names, print_trees
 from codegen.model_vectors import make, random_grid
 from decision.errors import InputError
+from decision.forest import Branch, Leaf
 from decision.manifest import opened
-from decision.model import Branch, GridFeature, Leaf, Model
+from decision.model import GridFeature, Model
 from rlcc.cli import main
 
 RTT, RATE, QUEUE = (

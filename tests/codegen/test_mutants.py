@@ -9,7 +9,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.choose import Limits
 from codegen.lower import Options
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 
 SEEDS = (1, 2, 3)
 KINDS = ("previous_action", "rl_cc_congestion", "cnp_ratio")
@@ -27,8 +27,8 @@ def trained_like(seed: int, *, trees: int = 6, depth: int = 4):
                 int(np.exp(rng.uniform(np.log(50), np.log(60_000)))),
                 rng.integers(0, 255),
             )[feature % 3]
-            splits.append(Split(feature, int(threshold)))
-        drawn.append(Tree(tuple(splits), tuple(rng.integers(-5000, 6000, size=1 << depth).tolist())))
+            splits.append((feature, int(threshold)))
+        drawn.append(oblivious(tuple(splits), tuple(rng.integers(-5000, 6000, size=1 << depth).tolist())))
     features = [FEATURES[kind] for kind in KINDS]
     return make_student(features, ACTIONS[0], tuple(drawn), window=2, bias=1234)
 

@@ -17,8 +17,8 @@ from codegen.layout import flow_layout
 from codegen.lower import PASSES, Options
 from codegen.passes.program import lower_program
 from codegen.printer import Printer
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, oblivious
 from decision.interpret import evaluate
 from decision.program import Op, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
@@ -132,7 +132,7 @@ def test_a_shared_library_of_the_emitted_c_agrees_on_100_000_inputs(student, emi
 @pytest.mark.parametrize(("op", "value", "places"), [(Op.SHL, 1, 40), (Op.SHR, 2**32 - 1, 32), (Op.SHR, 1, 63)])
 def test_a_shift_by_32_or_more_is_done_in_64_bits(op, value, places):
     """In 32 bits it would be undefined, also where the range says that the result is 0."""
-    b = ProgramBuilder(Ensemble((), (), 0, 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0))
     small = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(value)))
     node = b.add(op, (small,), places, "shifted")
     b.state_out("rate_q30", b.add(Op.MIN, (node, b.const(5))))
@@ -150,14 +150,14 @@ def kernel_values(ensemble, ranges, options, rows, folder, host_compiler, run):
     return [function((ctypes.c_int32 * len(row))(*row)) for row in rows]
 
 
-CANCELLING = Ensemble(
+CANCELLING = Forest(
     ("f0", "f1"),
     (
-        Tree((Split(0, 5), Split(1, 3)), (3, 0, 1, 2)),
-        Tree((Split(1, 3), Split(0, 5)), (-3, -1, 0, -2)),
-        Tree((), (4,)),
+        oblivious(((0, 5), (1, 3)), (3, 0, 1, 2)),
+        oblivious(((1, 3), (0, 5)), (-3, -1, 0, -2)),
+        oblivious((), (4,)),
     ),
-    7,
+    (7,),
     16,
 )
 
@@ -176,7 +176,7 @@ def test_trees_that_cancel_each_other_and_constant_trees_compile_in_every_form(
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "auto"])
 def test_a_threshold_below_the_type_is_refused_in_every_form_where_nothing_prunes_it(form):
     """-5 as a uint32_t would be the greatest of thresholds, not the least."""
-    b = ProgramBuilder(Ensemble(("f0",), (Tree((Split(0, -5),), (1, 2)),), 0, 16))
+    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, -5),), (1, 2)),), (0,), 16))
     rate = b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", rate)
     program = b.finish(b.add(Op.MAX, (b.add(Op.TREES, (rate,)), b.const(0))))
@@ -187,7 +187,7 @@ def test_a_threshold_below_the_type_is_refused_in_every_form_where_nothing_prune
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_clamp_beyond_32_bits_is_not_the_trees_own(form):
-    b = ProgramBuilder(Ensemble(("f0",), (Tree((Split(0, 5),), (1, 2)),), 0, 16))
+    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (1, 2)),), (0,), 16))
     rate = b.state_in("rate_q30", "uint32")
     clamped = b.add(Op.MAX, (b.add(Op.TREES, (rate,)), b.const(1 << 40)))
     b.state_out("rate_q30", b.add(Op.SHR, (clamped,), 20))
@@ -195,7 +195,7 @@ def test_a_clamp_beyond_32_bits_is_not_the_trees_own(form):
 
 
 def test_a_product_shifted_by_32_is_done_in_64_bits():
-    b = ProgramBuilder(Ensemble((), (), 0, 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0))
     low = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(60_000)))
     product = b.add(Op.ADD, (b.add(Op.MUL_SHR, (low, low), 32), b.param("rate_min_q30")))
     b.state_out("rate_q30", b.add(Op.SHR, (product,), 1))
@@ -236,14 +236,14 @@ def test_literals_have_their_type_and_value_in_c(tmp_path, host_compiler, run):
 
 
 def test_trees_that_cannot_add_up_in_32_bits_are_refused():
-    trees = tuple(Tree((Split(0, 5),), (-(2**30), 2**30)) for _ in range(2))
+    trees = tuple(oblivious(((0, 5),), (-(2**30), 2**30)) for _ in range(2))
     program = make_student([FEATURES["rate"]], ACTIONS[0], trees).program()
     with pytest.raises(InputError, match="32 bits cannot hold"):
         printer_of(program)
 
 
 def test_a_threshold_that_the_feature_cannot_reach_decides_nothing():
-    program = make_student([FEATURES["rate"]], ACTIONS[0], (Tree((Split(0, 2**20 + 1),), (1, 2)),)).program()
+    program = make_student([FEATURES["rate"]], ACTIONS[0], (oblivious(((0, 2**20 + 1),), (1, 2)),)).program()
     assert printer_of(program).functions() == []
     without = printer_of(program, Options(form="branches", without=("prune", "merge", "limits", "reorder")))
     assert "> 1048577U" in str(without.functions())

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen.edges import stored_key, trees_node
-from codegen.forest import depth, nested, value
+from codegen.forest import depth, of_tree, value
 from codegen.inputs import split
 from codegen.passes.prune import pruned
 from codegen.paths import visits
 from codegen.vectors import make
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious, unrolled
 from decision.interpret import evaluate, trace
 from decision.signals import U32_MAX
 
@@ -39,7 +39,7 @@ def features_of(program, vectors):
 def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt):
     thresholds = THRESHOLDS[kind]
     for lag in (0, 1):
-        trees = tuple(Tree((Split(lag, t),), (-50, 50)) for t in thresholds)
+        trees = tuple(oblivious(((lag, t),), (-50, 50)) for t in thresholds)
         student = make_student([FEATURES[kind]], ACTIONS[0], trees, window=2, base_rtt=base_rtt)
         program = student.program()
         vectors, edges = make(program, student.params(), seed=3)
@@ -52,14 +52,14 @@ def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt
 
 def test_a_point_out_of_reach_is_counted_as_wanted_and_not_as_hit():
     """RTT at most 4 ms over a base RTT of at least 256 ns is at most 15625, which is below 2^24 - 3 in Q10."""
-    student = make_student([FEATURES["rtt_inflation"]], ACTIONS[0], (Tree((Split(0, 2**24 - 3),), (-50, 50)),))
+    student = make_student([FEATURES["rtt_inflation"]], ACTIONS[0], (oblivious(((0, 2**24 - 3),), (-50, 50)),))
     _, edges = make(student.program(), student.params(), seed=0)
     assert (edges.wanted, edges.hit) == (3, 0)
 
 
 def test_a_threshold_that_no_stored_value_can_reach_costs_only_its_own_visits():
     """A past action is an int16: a tree that asks whether it is above -60000 always goes one way."""
-    trees = (Tree((Split(0, -60_000), Split(1, 4294)), (-50, 50, 10, 20)),)
+    trees = (oblivious(((0, -60_000), (1, 4294)), (-50, 50, 10, 20)),)
     kinds = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
     student = make_student(kinds, ACTIONS[0], trees)
     vectors, edges = make(student.program(), student.params(), seed=0)
@@ -87,8 +87,8 @@ def test_visits_are_visible_in_the_outputs():
     rng = np.random.default_rng(5)
     features = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
     trees = tuple(
-        Tree(
-            (Split(1, int(rng.integers(0, 9000))), Split(0, int(rng.integers(-9000, 9000))), Split(3, 4000)),
+        oblivious(
+            ((1, int(rng.integers(0, 9000))), (0, int(rng.integers(-9000, 9000))), (3, 4000)),
             tuple(rng.integers(-1500, 1500, 8).tolist()),
         )
         for _ in range(8)
@@ -119,7 +119,7 @@ def test_expectations_are_the_interpreters(student):
 
 
 def test_extremes_wrap_and_new_flow_are_there():
-    student = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], (Tree((Split(1, 9),), (-5, 5)),), window=2)
+    student = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], (oblivious(((1, 9),), (-5, 5)),), window=2)
     vectors, _ = make(student.program(), student.params(), seed=0)
     c = vectors.columns
     for key, column in c.items():
@@ -134,7 +134,7 @@ def test_extremes_wrap_and_new_flow_are_there():
 
 
 def test_csv_has_one_line_a_vector_and_no_comma_in_a_kind():
-    student = make_student([FEATURES["rate"]], ACTIONS[0], (Tree((Split(0, 9),), (-5, 5)),))
+    student = make_student([FEATURES["rate"]], ACTIONS[0], (oblivious(((0, 9),), (-5, 5)),))
     vectors, _ = make(student.program(), student.params(), seed=0, random_rows=16)
     header, *lines = vectors.to_csv().splitlines()
     assert len(lines) == len(vectors)
@@ -142,9 +142,11 @@ def test_csv_has_one_line_a_vector_and_no_comma_in_a_kind():
 
 
 # Few thresholds on few features: splits that decide each other, equal ones and neighbours among them.
-crowded = st.lists(st.builds(Split, st.integers(0, 2), st.integers(-2, 4)), max_size=6).flatmap(
+crowded = st.lists(st.tuples(st.integers(0, 2), st.integers(-2, 4)), max_size=6).flatmap(
     lambda splits: st.builds(
-        Tree, st.just(tuple(splits)), st.lists(st.integers(0, 3), min_size=1 << len(splits), max_size=1 << len(splits))
+        oblivious,
+        st.just(tuple(splits)),
+        st.lists(st.integers(0, 3), min_size=1 << len(splits), max_size=1 << len(splits)),
     )
 )
 
@@ -154,17 +156,18 @@ crowded = st.lists(st.builds(Split, st.integers(0, 2), st.integers(-2, 4)), max_
 def test_pruned_trees_equal_unpruned_ones_on_all_cells(tree):
     x = np.stack([g.reshape(-1) for g in np.meshgrid(*[np.arange(-3, 7)] * 3)], axis=1)
     index = np.zeros(len(x), dtype=np.int64)
-    for level, asked in enumerate(tree.splits):
-        index += (x[:, asked.feature] > asked.threshold) * 2**level
-    leaves = np.asarray(tree.leaves)[index]
-    less = pruned(nested(tree), dict.fromkeys(range(3), (-3, 6)))
-    assert np.array_equal(value(nested(tree), x), leaves)
+    splits, ends = unrolled(tree)
+    for level, (feature, threshold) in enumerate(splits):
+        index += (x[:, feature] > threshold) * 2**level
+    leaves = np.asarray([leaf.value[0] for leaf in ends])[index]
+    less = pruned(of_tree(tree), dict.fromkeys(range(3), (-3, 6)))
+    assert np.array_equal(value(of_tree(tree), x), leaves)
     assert np.array_equal(value(less, x), leaves)
-    assert depth(less) <= depth(nested(tree)) == tree.depth
+    assert depth(less) <= depth(of_tree(tree)) == len(splits)
 
 
 def test_no_branch_of_a_pruned_tree_is_decided_by_those_above_it():
-    tree = Tree((Split(0, 10), Split(0, 20), Split(0, 10), Split(1, 5)), tuple(range(16)))
+    tree = oblivious(((0, 10), (0, 20), (0, 10), (1, 5)), tuple(range(16)))
     student = make_student([FEATURES["rate"], FEATURES["cnp_ratio"]], ACTIONS[0], (tree,))
     below, between, above = 0, 1 + 4, 1 + 2 + 4
     leaves = sorted(int(v.label.split()[-1]) for v in visits(student.program()) if " leaf " in v.label)
@@ -172,6 +175,6 @@ def test_no_branch_of_a_pruned_tree_is_decided_by_those_above_it():
 
 
 def test_a_past_feature_is_set_and_a_current_one_computed():
-    trees = (Tree((Split(0, 9), Split(1, 9)), (1, 2, 3, 4)),)
+    trees = (oblivious(((0, 9), (1, 9)), (1, 2, 3, 4)),)
     program = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], trees, window=2).program()
     assert [stored_key(program, f) for f in (0, 1)] == [None, "flow.congestion_q20_1"]

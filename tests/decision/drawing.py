@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from decision.actions import AnyAction, Table
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, Node, oblivious
 from decision.policy import Limits, Observation
 from decision.program import STORAGE_RANGE, Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
@@ -48,7 +48,7 @@ THRESHOLDS = {
 def make_student(
     features: list[dict[str, Any]],
     action: dict[str, Any],
-    trees: tuple[Tree, ...],
+    trees: tuple[Node, ...],
     *,
     window: int = 1,
     bias: int = 0,
@@ -59,7 +59,7 @@ def make_student(
     observation = Observation.model_validate({"window": window, **path, "features": features})
     mapped: AnyAction = TypeAdapter(AnyAction).validate_python(action)
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"})
-    ensemble = Ensemble(feature_names(observation), trees, bias, mapped.leaf_bits)
+    ensemble = Forest(feature_names(observation), trees, (bias,), mapped.leaf_bits)
     return Student("drawn", observation, mapped, limits, ensemble, "0123456789abcdef" * 4)
 
 
@@ -73,7 +73,7 @@ def drawn_students(
     window = draw(st.integers(1, windows))
     base_rtt = draw(st.sampled_from(["8192 ns", "13 us", "1000 ns"]))
     student = make_student([FEATURES[k] for k in chosen], action, (), window=window, base_rtt=base_rtt)
-    names = student.ensemble.features
+    names = student.forest.features
     count = draw(st.integers(0, trees))
     if isinstance(student.action, Table):
         spread = (len(student.action.multipliers) << student.action.leaf_bits) // max(count, 1)
@@ -86,9 +86,9 @@ def drawn_students(
         splits = []
         for _ in range(draw(st.integers(0, 4))):
             feature = draw(st.integers(0, len(names) - 1))
-            splits.append(Split(feature, draw(THRESHOLDS[_without_lag(names[feature])])))
+            splits.append((feature, draw(THRESHOLDS[_without_lag(names[feature])])))
         size = 1 << len(splits)
-        drawn.append(Tree(tuple(splits), tuple(draw(st.lists(leaf, min_size=size, max_size=size)))))
+        drawn.append(oblivious(tuple(splits), tuple(draw(st.lists(leaf, min_size=size, max_size=size)))))
     return make_student(
         [FEATURES[k] for k in chosen], action, tuple(drawn), window=window, bias=draw(leaf), base_rtt=base_rtt
     )
@@ -101,11 +101,11 @@ def _without_lag(name: str) -> str:
 @st.composite
 def drawn_programs(draw: st.DrawFn, *, nodes: int = 40) -> Program:
     """Any program the builder accepts: it is offered random nodes and those it refuses are left out."""
-    splits = st.builds(Split, st.integers(0, 2), st.integers(-(2**16), 2**32 - 1))
+    splits = st.tuples(st.integers(0, 2), st.integers(-(2**16), 2**32 - 1))
     leaves = st.lists(st.integers(-(2**28), 2**28), min_size=4, max_size=4)
-    tree = st.builds(lambda s, v: Tree((s[0], s[1]), tuple(v)), st.tuples(splits, splits), leaves)
+    tree = st.builds(lambda s, v: oblivious((s[0], s[1]), tuple(v)), st.tuples(splits, splits), leaves)
     trees = draw(st.lists(tree, max_size=3))
-    b = ProgramBuilder(Ensemble(("f0", "f1", "f2"), tuple(trees), draw(st.integers(-(2**20), 2**20)), 16))
+    b = ProgramBuilder(Forest(("f0", "f1", "f2"), tuple(trees), (draw(st.integers(-(2**20), 2**20)),), 16))
     b.tables = [tuple(draw(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=9)))]
     for name, storage in (("rate_q30", "uint32"), ("a", "int16"), ("b", "uint16"), ("c", "int32")):
         b.state_in(name, storage)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from decision.actions import TanhMap
 from decision.cells import States, act, states
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, oblivious
 from decision.interpret import evaluate
 from decision.policy import Limits, Observation
 from decision.signals import EVENT_NAMES
@@ -21,9 +21,9 @@ MOST = 2**24 - 1
 def student(trees, window=2, features=({"kind": "previous_action"}, CONGESTION), bias=0):
     path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
     observation = Observation.model_validate({"window": window, "features": list(features), **path})
-    made = tuple(Tree(tuple(Split(f, t) for f, t in splits), tuple(leaves)) for splits, leaves in trees)
+    made = tuple(oblivious(tuple((f, t) for f, t in splits), tuple(leaves)) for splits, leaves in trees)
     limits = Limits(rate_min="1 ppm", rate_max="100 %", rate_initial="100 %")
-    ensemble = Ensemble(feature_names(observation), made, bias, 16)
+    ensemble = Forest(feature_names(observation), made, (bias,), 16)
     return Student("drawn", observation, TanhMap(kind="tanh_map", step=0.2), limits, ensemble, "0" * 64)
 
 
@@ -42,7 +42,7 @@ def drawn(draw, window=2, most_trees=4):
 
 
 def cells_of(made, rows):
-    own = made.ensemble.thresholds()
+    own = made.forest.thresholds()
     cut = [np.searchsorted(np.asarray(own.get(c, [])), rows[:, c]) for c in range(rows.shape[1])]
     return {tuple(row) for row in np.stack(cut, axis=1).tolist()}
 
@@ -50,7 +50,7 @@ def cells_of(made, rows):
 def walk(made, seed, flows=300, steps=30):
     """States that flows run into, from new ones on, while the network sends anything."""
     random, width = np.random.default_rng(seed), 2
-    thresholds = np.asarray([t for c, ts in made.ensemble.thresholds().items() if c % 2 for t in ts], dtype=np.int64)
+    thresholds = np.asarray([t for c, ts in made.forest.thresholds().items() if c % 2 for t in ts], dtype=np.int64)
     row = np.zeros((flows, width * made.observation.window), dtype=np.int64)
     seen = []
     for _ in range(steps):
@@ -87,7 +87,7 @@ def test_past_actions_are_the_students_own(made: Student) -> None:
 @settings(max_examples=25)
 def test_there_is_a_state_on_both_sides_of_every_threshold_of_the_newest_signal(made: Student) -> None:
     values = set(states(made, 1).rows[:, 1].tolist())
-    for threshold in made.ensemble.thresholds().get(1, []):
+    for threshold in made.forest.thresholds().get(1, []):
         assert {threshold, threshold + 1} <= values
 
 
@@ -110,9 +110,9 @@ def test_a_narrow_interval_is_hit_also_where_cells_are_too_many(lag: int) -> Non
     """Behind it, whatever the other features are: in the company of every interval of the newest signal."""
     made = many(4)
     at, column = 7_654_321, 2 * lag + 1
-    narrow = Tree((Split(column, at), Split(column, at + 1)), (0, 9, 0, 0))
-    e = made.ensemble
-    found = states(Student(**vars(made) | {"ensemble": Ensemble(e.features, (*e.trees, narrow), 0, 16)}), 1)
+    narrow = oblivious(((column, at), (column, at + 1)), (0, 9, 0, 0))
+    e = made.forest
+    found = states(Student(**vars(made) | {"forest": Forest(e.features, (*e.trees, narrow), (0,), 16)}), 1)
     assert not found.closed
     assert found.visited < found.cells
     hit = found.rows[found.rows[:, column] == at + 1]

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, oblivious
 from decision.interface import Knob, Signal, Uniform
 from decision.interfaces import INTERFACES, from_json, to_json
 from decision.interfaces.grid import grid
@@ -19,7 +19,7 @@ MODEL = grid([Signal("x_q4", "", "x", Uniform(-5, 9), "int32")], [Knob("out_0", 
 
 def marking() -> Program:
     """Both thresholds from the queue, the probability fixed."""
-    b = ProgramBuilder(Ensemble(("queue",), (Tree((Split(0, 5000),), (1000, 9000)),), 500, 0), QUEUE_MARKING)
+    b = ProgramBuilder(Forest(("queue",), (oblivious(((0, 5000),), (1000, 9000)),), (500,), 0), QUEUE_MARKING)
     queue = b.add(Op.MIN, (b.event("queue_bytes"), b.const(2**24 - 1)))
     kmin = b.add(Op.MAX, (b.add(Op.TREES, (queue,)), b.const(0)))
     return b.finish(kmin, b.add(Op.SHL, (kmin,), 2), b.const(655))
@@ -90,7 +90,7 @@ def test_a_program_gives_a_value_for_each_knob():
 
 
 def test_a_signal_has_the_range_of_its_storage():
-    b = ProgramBuilder(Ensemble((), (), 0, 0), MODEL)
+    b = ProgramBuilder(Forest((), (), (0,), 0), MODEL)
     x = b.event("x_q4")
     assert (b.nodes[x].low, b.nodes[x].high) == (-(2**31), 2**31 - 1)
     assert b.finish(x).results == (x,)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decision.errors import InputError
-from decision.model import Branch, GridFeature, Leaf, Model, load_model
+from decision.forest import Branch, Leaf
+from decision.model import GridFeature, Model, load_model
 
 FEATURES = (GridFeature("rtt", 10, 0, 100), GridFeature("rate", 0, -50, 50))
 

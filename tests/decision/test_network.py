@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from decision.actions import AnyAction
-from decision.ensemble import Ensemble
 from decision.errors import InputError
+from decision.forest import Forest
 from decision.interpret import trace
 from decision.network import ACTION_ENTRIES, GATE_MAX, TANH_Q15, Layer, Lstm, Matrix, Network, tanh_of
 from decision.network_decision import Input, build, build_inputs
@@ -172,7 +172,7 @@ def test_a_program_with_a_network_survives_json_and_is_not_flattened():
 
 def test_a_network_takes_no_operand_beyond_its_type():
     network = drawn(1, units=0)
-    b = ProgramBuilder(Ensemble((), (), 0, 16), network=network)
+    b = ProgramBuilder(Forest((), (), (0,), 16), network=network)
     with pytest.raises(InputError, match="network is not defined for operands"):
         b.add(Op.NETWORK, (b.const(0), b.const(2**15)), 0)
     with pytest.raises(InputError, match="network takes 2 operands"):
@@ -180,7 +180,7 @@ def test_a_network_takes_no_operand_beyond_its_type():
     with pytest.raises(InputError, match="network is not defined"):
         b.add(Op.NETWORK, (b.const(0), b.const(1)), network.results)
     assert b.add(Op.NETWORK, (b.const(0), b.const(1)), 0) >= 0
-    without = ProgramBuilder(Ensemble(("f",), (), 0, 16))
+    without = ProgramBuilder(Forest(("f",), (), (0,), 16))
     zero = without.const(0)
     with pytest.raises(InputError, match="network is not defined"):
         without.add(Op.NETWORK, (zero,), 0)

@@ -9,8 +9,8 @@ from drawing import drawn_programs, drawn_students, random_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, oblivious
 from decision.interpret import evaluate, trace
 from decision.program import INT64_MAX, Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
@@ -42,7 +42,7 @@ def exact(program, event, params, state):
                 Op.EQ: lambda a=a: int(a[0] == a[1]),
                 Op.SELECT: lambda a=a: a[1] if a[0] else a[2],
                 Op.TABLE: lambda n=n, a=a: program.tables[n.imm][a[0]],
-                Op.TREES: lambda a=a: int(program.ensemble.evaluate(np.array([a], dtype=np.int64))[0]),
+                Op.TREES: lambda n=n, a=a: int(program.forest.evaluate(np.array([a], dtype=np.int64))[0, n.imm]),
             }[n.op]()
         )
     return values
@@ -81,7 +81,7 @@ def test_decisions_survive_json(student):
 
 
 def test_a_stored_range_that_is_not_the_derived_one_is_refused():
-    b = ProgramBuilder(Ensemble((), (), 0, 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0))
     rate = b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.add(Op.SHR, (rate,), 1))
     whole = b.finish(rate).to_json()
@@ -94,7 +94,7 @@ def test_a_stored_range_that_is_not_the_derived_one_is_refused():
 
 
 def tampered(**changes):
-    b = ProgramBuilder(Ensemble((), (), 0, 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0))
     rate = b.state_in("rate_q30", "uint32")
     two = b.const(2)
     b.state_out("rate_q30", b.add(Op.MIN, (rate, two)))
@@ -146,7 +146,7 @@ def test_a_node_written_twice_does_not_shift_the_others():
 
 
 def builder():
-    return ProgramBuilder(Ensemble(("f",), (Tree((Split(0, 5),), (-3, 9)),), 1, 16))
+    return ProgramBuilder(Forest(("f",), (oblivious(((0, 5),), (-3, 9)),), (1,), 16))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from drawing import FEATURES, drawn_students, make_student
 from hypothesis import HealthCheck, given, settings
 
 from decision.documents import dump_json
-from decision.ensemble import Split, Tree
 from decision.errors import InputError
+from decision.forest import oblivious
 from decision.student import NAME, load_student
 
 
@@ -43,7 +43,7 @@ def test_round_trip(tmp_path, student):
 )
 def test_refused_in_one_sentence(change, says, tmp_path):
     features = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
-    make_student(features, {"kind": "tanh_map", "step": 0.2}, (Tree((Split(1, 9),), (-5, 5)),)).save(tmp_path)
+    make_student(features, {"kind": "tanh_map", "step": 0.2}, (oblivious(((1, 9),), (-5, 5)),)).save(tmp_path)
     data = json.loads((tmp_path / NAME).read_text())
     change(data)
     (tmp_path / NAME).write_text(json.dumps(data))

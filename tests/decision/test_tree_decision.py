@@ -6,8 +6,8 @@ from drawing import ACTIONS, FEATURES, drawn_students, make_student, random_inpu
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, branches, oblivious, unrolled
 from decision.interpret import evaluate
 from decision.program import STORAGE_RANGE, Op
 from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
@@ -24,8 +24,8 @@ def rl_cc_student(seed=0, trees=8):
         splits = []
         for feature in rng.permutation(4).tolist():
             threshold = rng.integers(-9000, 11_000) if feature % 2 == 0 else np.exp(rng.uniform(2, 12))
-            splits.append(Split(feature, int(threshold)))
-        drawn.append(Tree(tuple(splits), tuple(rng.integers(-6000, 7000, size=16).tolist())))
+            splits.append((feature, int(threshold)))
+        drawn.append(oblivious(tuple(splits), tuple(rng.integers(-6000, 7000, size=16).tolist())))
     return make_student(RL_CC, ACTIONS[0], tuple(drawn), window=2, bias=-77)
 
 
@@ -41,12 +41,13 @@ def rl_cc_decision(ensemble, event, params, flow):
     excess_q10 = min(max(inflation_q10 - 1536, 0), 65535)
     congestion_q20 = (excess_q10 * excess_q10 * rate) >> 30
     x = [flow["action_1"], congestion_q20, flow["action_2"], flow["congestion_q20_1"]]
-    action = ensemble.bias
+    (action,) = ensemble.bias
     for tree in ensemble.trees:
+        splits, leaves = unrolled(tree)
         leaf = 0
-        for level, split in enumerate(tree.splits):
-            leaf |= int(x[split.feature] > split.threshold) << level
-        action += tree.leaves[leaf]
+        for level, (feature, threshold) in enumerate(splits):
+            leaf |= int(x[feature] > threshold) << level
+        action += leaves[leaf].value[0]
     action = min(max(action, round((1 / 1.2 - 1) * 65536)), round(0.2 * 65536))
     new = (rate * (65536 + action)) >> 16
     new = min(max(new, params["rate_min_q30"]), params["rate_max_q30"])
@@ -62,7 +63,7 @@ def rl_cc_decision(ensemble, event, params, flow):
 def both(student, event, params, flow):
     rate, context = evaluate(student.program(), event, params, flow)
     got = int(rate[0]), {name: int(values[0]) for name, values in context.items()}
-    return got, rl_cc_decision(student.ensemble, event, params, flow)
+    return got, rl_cc_decision(student.forest, event, params, flow)
 
 
 def field(storage):
@@ -110,7 +111,7 @@ def test_a_flow_of_200_decisions_keeps_its_history(seed):
         event = dict.fromkeys(EVENT_NAMES, 0) | {"request_sent_ns": sent}
         event["response_ns"] = (sent + int(rng.integers(8000, 60_000))) % 2**32
         rate, context = evaluate(student.program(), event, DEFAULT, flow)
-        wanted, reference = rl_cc_decision(student.ensemble, event, DEFAULT, reference)
+        wanted, reference = rl_cc_decision(student.forest, event, DEFAULT, reference)
         flow = {name: int(values[0]) for name, values in context.items()}
         actions.append(flow["action_1"])
         assert (int(rate[0]), flow) == (wanted, reference)
@@ -157,9 +158,9 @@ def test_whatever_the_context_holds_the_new_one_is_in_range(student, seed):
 @given(drawn_students())
 def test_features_that_no_tree_looks_at_are_neither_computed_nor_stored(student):
     program = student.program()
-    names = student.ensemble.features
-    used = {names[s.feature] for tree in student.ensemble.trees for s in tree.splits}
-    assert set(program.ensemble.features) == used
+    names = student.forest.features
+    used = {names[branch.feature] for tree in student.forest.trees for branch in branches(tree)}
+    assert set(program.forest.features) == used
     oldest = {}
     for lag in range(student.observation.window):
         for feature, name in zip(
@@ -190,7 +191,7 @@ def test_features_that_no_tree_looks_at_are_neither_computed_nor_stored(student)
 def test_a_multiplier_beyond_int16_can_be_remembered():
     """PCC-RL's action is the multiplier itself: 3 is 131072 in Q16."""
     action = {"kind": "multiplier", "low": 0.5, "high": 3.0}
-    student = make_student([FEATURES["previous_action"]], action, (Tree((Split(0, 100_000),), (131072, 5)),))
+    student = make_student([FEATURES["previous_action"]], action, (oblivious(((0, 100_000),), (131072, 5)),))
     program = student.program()
     assert {s.name: s.storage for s in program.state} == {"rate_q30": "uint32", "action_1": "int32"}
     _, context = evaluate(program, dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": 2**20, "action_1": 0})
@@ -208,10 +209,10 @@ def test_parts_that_do_not_fit_are_refused():
     student = rl_cc_student()
     other = student.observation.with_window(1)
     with pytest.raises(InputError, match="the student looks at action_1, congestion_q20, action_2"):
-        build(other, student.action, student.ensemble)
+        build(other, student.action, student.forest)
     table = make_student(RL_CC, ACTIONS[3], ()).action
     with pytest.raises(InputError, match="the leaves have 16 fraction bits, the action map needs 10"):
-        build(student.observation, table, student.ensemble)
+        build(student.observation, table, student.forest)
 
 
 def test_names_are_newest_first_and_the_action_is_always_a_past_one():
@@ -231,7 +232,7 @@ def test_the_observer_computes_what_the_decision_computes():
 
 
 def test_an_ensemble_without_features_can_be_evaluated():
-    assert Ensemble((), (Tree((), (5,)),), 2, 16).evaluate(np.empty((3, 0), dtype=np.int64)).tolist() == [7, 7, 7]
-    student = make_student(RL_CC, ACTIONS[0], (Tree((), (655,)),))
+    assert Forest((), (oblivious((), (5,)),), (2,), 16).evaluate(np.empty((3, 0), dtype=np.int64)).tolist() == [[7]] * 3
+    student = make_student(RL_CC, ACTIONS[0], (oblivious((), (655,)),))
     rate, _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": [2**20, 2**21]})
     assert rate.tolist() == [1035, 2069]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from decision.cells import act
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, oblivious
 from decision.student import Student
 from decision.tree_decision import feature_names
 from distill.anywhere import anywhere
@@ -21,7 +21,7 @@ def test_past_actions_are_the_students_and_labels_the_teachers(name: str, window
     teacher = load(TEACHERS / name)
     policy = teacher.policy
     observation = policy.observation.with_window(window)
-    ensemble = Ensemble(feature_names(observation), (Tree((Split(1, 40_000),), (900, -1200)),), 100, 16)
+    ensemble = Forest(feature_names(observation), (oblivious(((1, 40_000),), (900, -1200)),), (100,), 16)
     student = Student("s", observation, policy.action, policy.limits, ensemble, teacher.hash)
     data = anywhere(student, teacher, 0.3, 5)
     assert data.weight.sum() == pytest.approx(0.3)

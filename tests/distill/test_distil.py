@@ -9,8 +9,8 @@ import pytest
 from catboost import CatBoostRegressor
 
 from decision.documents import validate
-from decision.ensemble import Split, Tree
 from decision.errors import InputError
+from decision.forest import oblivious
 from decision.interpret import trace
 from decision.manifest import opened
 from decision.program import Op
@@ -37,10 +37,10 @@ def test_the_student_on_disk_is_the_student(fitted: Any, student_folder: Path, t
 def test_the_cbm_on_disk_predicts_what_the_ensemble_computes(fitted: Any, student_folder: Path, runs: Any) -> None:
     model = CatBoostRegressor()
     model.load_model(str(student_folder / distil.MODEL))
-    ensemble, params = fitted.student.ensemble, fitted.student.params()
+    ensemble, params = fitted.student.forest, fitted.student.params()
     x = np.concatenate([r.trajectories.integer_rows(fitted.student.observation, params)[0] for r in runs])
     points = np.concatenate([x, quantise.edge_points(ensemble, x, seed=2)])
-    error = np.abs(ensemble.evaluate(points) / 2**ensemble.leaf_bits - model.predict(points.astype(np.float32)))
+    error = np.abs(ensemble.evaluate(points)[:, 0] / 2**ensemble.leaf_bits - model.predict(points.astype(np.float32)))
     assert error.max() <= quantise.declared_error(ensemble)
     assert quantise.quantise(model, ensemble.features, ensemble.leaf_bits) == ensemble
 
@@ -87,7 +87,7 @@ def test_dagger_rounds_label_the_states_that_the_student_ran_into(
             rows, whole = run.trajectories.integer_rows(driver.observation, driver.params())
             assert whole.all()
             low, high = driver.action.limits_q16()
-            own = np.clip(driver.ensemble.evaluate(rows), low, high)
+            own = np.clip(driver.forest.evaluate(rows)[:, 0], low, high)
             assert np.array_equal(own, run.trajectories.columns["action_q16"])  # the student drove
             wanted, _ = decide(teacher, run.trajectories)
             assert np.array_equal(data.y, wanted[:, 0] - 1)  # the teacher labelled
@@ -120,7 +120,7 @@ def test_integer_rows_are_the_state_that_the_running_program_saw(fitted: Any, sc
     )
     records = Trajectories.of(result.records)
     rows, _ = records.integer_rows(student.observation, params)
-    used = [student.ensemble.features.index(name) for name in decision.ensemble.features]
+    used = [student.forest.features.index(name) for name in decision.forest.features]
     columns = records.columns
     compared = 0
     for flow in np.unique(columns["flow"])[:3]:
@@ -157,7 +157,7 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
     distil.save(fitted, "0" * 64, tmp_path / "student", seed=1)
     student = load_student(tmp_path / "student" / NAME)
     assert student.observation.window == 4
-    assert student.ensemble.features == (
+    assert student.forest.features == (
         *("action_1", "congestion_q20", "action_2", "congestion_q20_1"),
         *("action_3", "congestion_q20_2", "action_4", "congestion_q20_3"),
     )
@@ -168,13 +168,13 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
 
 
 def test_limits_are_enforced_whatever_the_fit_gave(fitted: Any, small: DistillOptions) -> None:
-    ensemble = fitted.student.ensemble
+    ensemble = fitted.student.forest
     distil._enforce(fitted.student, small)
     more = replace(ensemble, trees=(*ensemble.trees, ensemble.trees[0]))
-    deeper = replace(ensemble, trees=(*ensemble.trees[:-1], Tree((Split(0, 0),) * 4, (0,) * 16)))
+    deeper = replace(ensemble, trees=(*ensemble.trees[:-1], oblivious(((0, 0),) * 4, (0,) * 16)))
     for wrong in (more, deeper):
         with pytest.raises(InputError, match="over the limits 4 and 3"):
-            distil._enforce(replace(fitted.student, ensemble=wrong), small)
+            distil._enforce(replace(fitted.student, forest=wrong), small)
 
 
 def test_a_constant_teacher_is_refused(make_policy: Any, network: RolloutOptions, small: DistillOptions) -> None:
@@ -250,7 +250,7 @@ def test_the_student_that_comes_closest_in_the_network_is_kept(
     students = watched(monkeypatch, [3.0, 1.0, 2.0])
     kept = distil.distil(teacher, runs, small.model_copy(update={"rounds": 2}), network, seed=1)
     assert kept.student.report["chosen"] == 1
-    assert kept.student.ensemble == students[1].student.ensemble
+    assert kept.student.forest == students[1].student.forest
     assert [r["distance"]["of_tolerance"] for r in kept.student.report["rounds"]] == [3.0, 1.0, 2.0]
     assert kept.student.report["noise"]["of_tolerance"] == 0.1
 

@@ -13,8 +13,8 @@ from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, Node, oblivious, unrolled
 from distill import quantise
 
 BITS = 16
@@ -88,7 +88,7 @@ def test_every_border_and_its_neighbours_decide_as_in_catboost(
 ) -> None:
     model, borders = found
     ensemble = quantise.quantise(model, NAMES, BITS)
-    assert [(s.feature, s.threshold) for t in ensemble.trees for s in t.splits] == [(f, floor(b)) for f, b in borders]
+    assert [question for t in ensemble.trees for question in unrolled(t)[0]] == [(f, floor(b)) for f, b in borders]
     near = sorted({k for _, b in borders for k in (floor(b) - 1, floor(b), floor(b) + 1, ceil(b), ceil(b) + 1)})
     near = [k for k in near if abs(k) <= LIMIT]
     rng = np.random.default_rng(1)
@@ -97,7 +97,7 @@ def test_every_border_and_its_neighbours_decide_as_in_catboost(
         points = np.concatenate([points, np.repeat(points[:1], 3, axis=0)])
         points[-3:, feature] = np.clip([floor(border), floor(border) + 1, ceil(border) - 1], -LIMIT, LIMIT)
     theirs = model.predict(points.astype(np.float32), thread_count=1)
-    ours = ensemble.evaluate(points) / 2**BITS
+    ours = ensemble.evaluate(points)[:, 0] / 2**BITS
     assert np.abs(ours - theirs).max() <= (len(ensemble.trees) + 1) / 2 / 2**BITS + 1e-12
     found_exactness = quantise.check(model, ensemble, points, seed=3)
     assert found_exactness.greatest_error <= found_exactness.declared_error
@@ -109,56 +109,55 @@ def test_a_border_is_strict_on_both_sides_of_zero(border: float) -> None:
     model = model_of([([(0, border)], [0.0, 0.25])], 1.0, 0.0)
     (tree,) = quantise.quantise(model, NAMES, BITS).trees
     for k in range(-6, 7):
-        assert (k > tree.splits[0].threshold) == (k > border)
+        assert (k > tree.threshold) == (k > border)
         row = np.array([[k, 0, 0]])
-        assert quantise.quantise(model, NAMES, BITS).evaluate(row)[0] == (2**14 if k > border else 0)
+        assert quantise.quantise(model, NAMES, BITS).evaluate(row)[0, 0] == (2**14 if k > border else 0)
 
 
 def test_leaves_are_rounded_once_with_the_scale_and_the_bias_is_added_once() -> None:
     unit = 2.0**-BITS
     model = model_of([([(0, 0.5)], [0.3 * unit, 0.2 * unit])], 2.0, 10.4 * unit)
     ensemble = quantise.quantise(model, NAMES, BITS)
-    assert ensemble.trees[0].leaves == (1, 0)  # 0.6 and 0.4 units: scaled, THEN rounded
-    assert ensemble.bias == 10
+    assert ensemble.trees[0] == oblivious(((0, 0),), (1, 0))  # 0.6 and 0.4 units: scaled, THEN rounded
+    assert ensemble.bias == (10,)
 
 
 def test_the_json_and_the_model_agree_about_a_real_fit(fitted: Any) -> None:
-    assert quantise.quantise(fitted.model, fitted.student.ensemble.features, BITS) == fitted.student.ensemble
+    assert quantise.quantise(fitted.model, fitted.student.forest.features, BITS) == fitted.student.forest
 
 
 # --- mutants: the check must catch each ------------------------------------------------------------------------------
 
 
-def mutants(e: Ensemble) -> dict[str, Ensemble]:
+def mutants(e: Forest) -> dict[str, Forest]:
     """One slip each: a threshold or a leaf off by one, another feature, a tree dropped or twice, the bias."""
-    found: dict[str, Ensemble] = {}
+    found: dict[str, Forest] = {}
 
-    def with_tree(index: int, tree: Tree) -> Ensemble:
+    def with_tree(index: int, tree: Node) -> Forest:
         return replace(e, trees=(*e.trees[:index], tree, *e.trees[index + 1 :]))
 
     for i, tree in enumerate(e.trees):
-        for j, split in enumerate(tree.splits):
-            for step in (-1, 1):
-                splits = (*tree.splits[:j], Split(split.feature, split.threshold + step), *tree.splits[j + 1 :])
-                found[f"tree {i} split {j} threshold {step:+d}"] = with_tree(i, replace(tree, splits=splits))
-            other = Split((split.feature + 1) % len(e.features), split.threshold)
-            found[f"tree {i} split {j} other feature"] = with_tree(
-                i, replace(tree, splits=(*tree.splits[:j], other, *tree.splits[j + 1 :]))
-            )
-        for j, leaf in enumerate(tree.leaves):
-            leaves = (*tree.leaves[:j], leaf + 1, *tree.leaves[j + 1 :])
-            found[f"tree {i} leaf {j} one unit more"] = with_tree(i, replace(tree, leaves=leaves))
+        splits, ends = unrolled(tree)
+        leaves = [leaf.value[0] for leaf in ends]
+        for j, (feature, threshold) in enumerate(splits):
+            others = {f"threshold {step:+d}": (feature, threshold + step) for step in (-1, 1)}
+            for name, other in (others | {"other feature": ((feature + 1) % len(e.features), threshold)}).items():
+                mutant = oblivious((*splits[:j], other, *splits[j + 1 :]), leaves)
+                found[f"tree {i} split {j} {name}"] = with_tree(i, mutant)
+        for j, leaf in enumerate(leaves):
+            mutant = oblivious(splits, (*leaves[:j], leaf + 1, *leaves[j + 1 :]))
+            found[f"tree {i} leaf {j} one unit more"] = with_tree(i, mutant)
         found[f"tree {i} dropped"] = replace(e, trees=(*e.trees[:i], *e.trees[i + 1 :]))
         found[f"tree {i} twice"] = replace(e, trees=(*e.trees, tree))
-    found["bias one unit less"] = replace(e, bias=e.bias - 1)
+    found["bias one unit less"] = replace(e, bias=(e.bias[0] - 1,))
     return found
 
 
 def test_the_check_catches_every_mutant_of_a_real_student(fitted: Any, runs: list[Any], teacher: Any) -> None:
     x, _ = runs[0].trajectories.integer_rows(fitted.student.observation, teacher.policy.params())
-    quantise.check(fitted.model, fitted.student.ensemble, x, seed=1)
+    quantise.check(fitted.model, fitted.student.forest, x, seed=1)
     survivors = []
-    for name, mutant in mutants(fitted.student.ensemble).items():
+    for name, mutant in mutants(fitted.student.forest).items():
         try:
             quantise.check(fitted.model, mutant, x, seed=1)
         except InputError:
@@ -171,8 +170,9 @@ def test_a_leaf_that_no_row_falls_into_is_compared_too() -> None:
     # x > 10 without x > 0: no point can take that leaf, so only the leaves themselves can tell.
     model = model_of([([(0, 0.5), (0, 10.5)], [0.1, 0.2, 0.3, 0.4])], 1.0, 0.0)
     ensemble = quantise.quantise(model, NAMES, BITS)
-    leaves = ensemble.trees[0].leaves
-    wrong = replace(ensemble, trees=(replace(ensemble.trees[0], leaves=(*leaves[:2], leaves[2] + 1, leaves[3])),))
+    splits, ends = unrolled(ensemble.trees[0])
+    leaves = [leaf.value[0] + (place == 2) for place, leaf in enumerate(ends)]
+    wrong = replace(ensemble, trees=(oblivious(splits, leaves),))
     with pytest.raises(InputError, match="leaf 2"):
         quantise.check(model, wrong, np.zeros((4, 3), dtype=np.int64), seed=1)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from decision.documents import dump_json
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, oblivious
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator import firmware
@@ -35,7 +35,7 @@ class Columns:
 
 def program(trees: bool = True) -> Program:
     """Writes the CNPs back and returns them and 3 more."""
-    b = ProgramBuilder(Ensemble(("x", "y"), (Tree((Split(0, 5),), (1, 2)),), 0, 16))
+    b = ProgramBuilder(Forest(("x", "y"), (oblivious(((0, 5),), (1, 2)),), (0,), 16))
     count = b.event("cnp_count")
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", count)

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # mutations.py
 
 from codegen.emit import emit
 from decision.documents import dump_json
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, oblivious
 from decision.manifest import writing
 from decision.policy import Policy
 from decision.student import Student
@@ -59,10 +59,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rollout.write(rollout.collect(rollout.teacher_policy(teacher), options), teacher, root / "rollouts", options)
     policy = teacher.policy
     trees = (
-        Tree((Split(1, 48_173), Split(0, 200)), (0, -1800, 300, -1500)),
-        Tree((Split(1, 5_134_823),), (0, -4000)),
+        oblivious(((1, 48_173), (0, 200)), (0, -1800, 300, -1500)),
+        oblivious(((1, 5_134_823),), (0, -4000)),
     )
-    ensemble = Ensemble(feature_names(policy.observation), trees, 600, policy.action.leaf_bits)
+    ensemble = Forest(feature_names(policy.observation), trees, (600,), policy.action.leaf_bits)
     student = Student(policy.name, policy.observation, policy.action, policy.limits, ensemble, teacher.hash)
     with writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
         student.save(work)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.ensemble import Ensemble
 from decision.errors import InputError
+from decision.forest import Forest
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interfaces.queue_marking import QUEUE_MARKING
 from decision.program import Op, ProgramBuilder
@@ -119,7 +119,7 @@ def test_a_decider_that_halves_the_thresholds_shortens_the_queue(halving) -> Non
 
 def halving_program() -> policies.ProgramPolicy:
     """HALVING once more, as an integer decision program with three results."""
-    b = ProgramBuilder(Ensemble((), (), 0, 0), QUEUE_MARKING)
+    b = ProgramBuilder(Forest((), (), (0,), 0), QUEUE_MARKING)
     halvings = b.state_in("halvings", "uint32")
     long_queue = b.add(Op.GT, (b.add(Op.MUL, (b.const(5), b.event("queue_bytes"))), b.param("capacity_bytes")))
     may = b.add(Op.GT, (b.const(8), halvings))

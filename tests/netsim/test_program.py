@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decision.actions import AnyAction, Multiplier, Table, TanhMap
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, Node, oblivious
 from decision.interpret import evaluate, trace
 from decision.program import STORAGE_RANGE, Program
 from decision.signals import EVENT_NAMES, PARAM_NAMES
@@ -53,13 +53,13 @@ def program_of(make_policy, action: AnyAction, seed: int) -> Program:
     rng = np.random.default_rng(seed)
     bias, step = (2 << 10, 1500) if isinstance(action, Table) else (7, 3000)  # a table's index has ten fraction bits
 
-    def tree() -> Tree:
+    def tree() -> Node:
         feature = rng.integers(0, len(names), 4)
         threshold = rng.choice([-5000, 0, 3, 50, 300, 900, 2000, 40_000, 1 << 20], 4)
-        splits = tuple(Split(int(f), int(t)) for f, t in zip(feature, threshold, strict=True))
-        return Tree(splits, tuple(int(v) for v in rng.integers(-step, step, 16)))
+        splits = tuple((int(f), int(t)) for f, t in zip(feature, threshold, strict=True))
+        return oblivious(splits, tuple(int(v) for v in rng.integers(-step, step, 16)))
 
-    return build(observation, action, Ensemble(names, tuple(tree() for _ in range(10)), bias, action.leaf_bits))
+    return build(observation, action, Forest(names, tuple(tree() for _ in range(10)), (bias,), action.leaf_bits))
 
 
 @pytest.fixture(scope="module")

@@ -125,12 +125,12 @@ def test_a_signal_interrupts_a_run_which_can_then_go_on(steering) -> None:
 
 def test_only_native_policies_have_weights(steering, constant) -> None:
     from decision.actions import TanhMap
-    from decision.ensemble import Ensemble
+    from decision.forest import Forest
     from decision.tree_decision import build, feature_names
     from netsim import policies
 
     policy = steering().policy
-    student = Ensemble(feature_names(policy.observation), (), 0, 16)
+    student = Forest(feature_names(policy.observation), (), (0,), 16)
     program = build(policy.observation, TanhMap(kind="tanh_map", step=0.2), student)
     run = Simulation("many-to-one:4", policies.program(program, policy.params()), seed=1)
     for ask in (run.hidden_state, run.observations):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from decision.actions import TanhMap
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, oblivious
 from decision.signals import base_rtt_recip_q32
 from decision.tree_decision import build, feature_names
 from netsim import Scenario, Simulation
@@ -59,9 +59,9 @@ class Elsewhere:
 
 def test_a_program_gets_each_flows_reciprocal(make_policy) -> None:
     observation = make_policy(observation={"features": [{"kind": "rtt_inflation"}], "window": 1}).observation
-    tree = Tree((Split(0, 500), Split(0, 1500)), (3000, 0, 0, -3000))
+    tree = oblivious(((0, 500), (0, 1500)), (3000, 0, 0, -3000))
     action = TanhMap(kind="tanh_map", step=0.2)
-    made = build(observation, action, Ensemble(feature_names(observation), (tree,), 0, action.leaf_bits))
+    made = build(observation, action, Forest(feature_names(observation), (tree,), (0,), action.leaf_bits))
     params = {"rate_min_q30": 1 << 20, "rate_max_q30": 1 << 30, "rate_initial_q30": 1 << 29}
     policy = program(made, params | {"base_rtt_recip_q32": base_rtt_recip_q32(8192)})
     other = program(made, params | {"base_rtt_recip_q32": base_rtt_recip_q32(5000)})

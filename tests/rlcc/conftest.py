@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from decision import manifest
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, oblivious
 from decision.policy import Policy
 from decision.student import Student
 from decision.tree_decision import feature_names
@@ -207,11 +207,11 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = feature_names(teacher.policy.observation)
     at = next(n for n, name in enumerate(names) if name.startswith("congestion"))
     trees = (
-        Tree((Split(at, 48_173), Split(names.index("action_1"), 200)), (0, -1800, 300, -1500)),
-        Tree((Split(at, 5_134_823),), (0, -4000)),
+        oblivious(((at, 48_173), (names.index("action_1"), 200)), (0, -1800, 300, -1500)),
+        oblivious(((at, 5_134_823),), (0, -4000)),
     )
     policy = teacher.policy
-    ensemble = Ensemble(names, trees, 600, policy.action.leaf_bits)
+    ensemble = Forest(names, trees, (600,), policy.action.leaf_bits)
     made = Student(policy.name, policy.observation, policy.action, policy.limits, ensemble, teacher.hash)
     with manifest.writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)

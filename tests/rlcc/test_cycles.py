@@ -12,7 +12,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 from decision.manifest import writing
 from rlcc import cli
 from rlcc.cycles.flame import flame
@@ -22,9 +22,9 @@ from rlcc.cycles.parts import FEATURES as FEATURE_PART
 from rlcc.recipe import EmulateOptions
 
 TREES = (
-    Tree((Split(0, 100), Split(1, 5000)), (-3000, -100, 40, 2000)),
-    Tree((Split(1, 700), Split(1, 90000)), (1, 20, 300, 4000)),
-    Tree((Split(1, 12000),), (-7, 900)),
+    oblivious(((0, 100), (1, 5000)), (-3000, -100, 40, 2000)),
+    oblivious(((1, 700), (1, 90000)), (1, 20, 300, 4000)),
+    oblivious(((1, 12000),), (-7, 900)),
 )
 FORMS = {
     "branches": ({"tree 0", "tree 1", "tree 2"}, {SUM}),

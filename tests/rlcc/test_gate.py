@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, oblivious
 from decision.program import Op, ProgramBuilder
 from emulator import Cycles, EmulationReport, HostReport, SlowestVector
 from emulator.profile import Limits
@@ -384,7 +384,7 @@ def test_what_checks_of_code_size_and_budget_show() -> None:
 
 
 def test_a_threshold_that_no_vector_stands_beside_fails() -> None:
-    ensemble = Ensemble(("x", "y"), (Tree((Split(0, 5), Split(1, -3)), (1, 2, 3, 4)),), 0, 16)
+    ensemble = Forest(("x", "y"), (oblivious(((0, 5), (1, -3)), (1, 2, 3, 4)),), (0,), 16)
     program = ProgramBuilder(ensemble)
     features = (program.event("cnp_count"), program.add(Op.SUB, (program.const(0), program.event("nack_count"))))
     trees = program.add(Op.TREES, features)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from decision import manifest
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 from decision.student import NAME as STUDENT
 from decision.student import load_student
 from rlcc import cli, gate
@@ -126,11 +126,11 @@ def backdoor(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(good / "teacher", root / "teacher")
     shutil.copy(good / "good.toml", root)
     student = load_student(good / "student" / STUDENT)
-    at = student.ensemble.features.index("congestion_q20")
-    tree = Tree((Split(at, 9_000_000), Split(at, 9_000_040)), (0, 24_000, 0, 0))
-    ensemble = replace(student.ensemble, trees=(*student.ensemble.trees, tree))
+    at = student.forest.features.index("congestion_q20")
+    tree = oblivious(((at, 9_000_000), (at, 9_000_040)), (0, 24_000, 0, 0))
+    ensemble = replace(student.forest, trees=(*student.forest.trees, tree))
     with manifest.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
-        replace(student, ensemble=ensemble).save(work)
+        replace(student, forest=ensemble).save(work)
     assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
     return root
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from decision.cells import states
-from decision.ensemble import Split, Tree
 from decision.features import Rate
+from decision.forest import oblivious
 from decision.student import NAME, Student, load_student
 from distill import distil, rollout
 from rlcc import checks
@@ -39,11 +39,11 @@ def student(good: Path) -> Student:
 
 def with_tree(student: Student, *splits: tuple[str, int], leaf: int = UP) -> Student:
     """One more tree, which adds ``leaf`` where all features are above the thresholds, the last split below its own."""
-    e = student.ensemble
-    made = tuple(Split(e.features.index(name), threshold) for name, threshold in splits)
+    e = student.forest
+    made = tuple((e.features.index(name), threshold) for name, threshold in splits)
     leaves = [0] * (1 << len(made))
     leaves[(1 << (len(made) - 1)) - 1] = leaf
-    return replace(student, ensemble=replace(e, trees=(*e.trees, Tree(made, tuple(leaves)))))
+    return replace(student, forest=replace(e, trees=(*e.trees, oblivious(made, tuple(leaves)))))
 
 
 def window(name: str, at: int, width: int = 40) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -87,8 +87,8 @@ def test_a_backdoor_is_found_however_narrow(student: Student, teacher: Teacher, 
 
 def test_what_never_happens_is_no_finding(student: Student, teacher: Teacher) -> None:
     """Past actions are the student's own: a tree that waits for one that it never takes changes nothing."""
-    e = student.ensemble
-    least, most = e.range()
+    e = student.forest
+    least, most = e.range(0)
     for name in ("action_1", "action_2"):
         for at in (least - 50, most + 10):
             never = with_tree(student, *window(name, at))

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.interpret import trace
 from decision.manifest import opened
 from decision.program import Op, Program
@@ -128,7 +128,7 @@ def test_each_command_alone_gives_the_runs_artefacts(pipeline: Any, tmp_path: Pa
 
     limits = ("--trees", 3, "--depth", 3, "--rounds", 1, "--rows", 2000)
     assert rlcc("distill", pipeline.teacher, tmp_path / "r", *limits, "--out", tmp_path / "s")[0] == 0
-    ensemble = load_student(tmp_path / "s/student.json").ensemble
+    ensemble = load_student(tmp_path / "s/student.json").forest
     assert len(ensemble.trees) <= 3
     assert ensemble.depth <= 3
 
@@ -346,15 +346,15 @@ def test_the_vectors_tell_every_threshold_from_its_neighbours(pipeline: Any) -> 
     trees = next(node for node in program.nodes if node.op is Op.TREES)
     values = trace(program, event, params, flow)
     x = np.stack([values[a] for a in trees.args], axis=1)
-    decided = program.ensemble.evaluate(x)
-    data = program.ensemble.to_json()
+    decided = program.forest.evaluate(x)
+    data = program.forest.to_json()
     survivors = []
     for i, tree in enumerate(data["trees"]):
         for j in range(len(tree["splits"])):
             for step in (-1, 1):
                 mutant = json.loads(json.dumps(data))
                 mutant["trees"][i]["splits"][j][1] += step
-                if np.array_equal(Ensemble.from_json(mutant).evaluate(x), decided):
+                if np.array_equal(Forest.from_json(mutant).evaluate(x), decided):
                     survivors.append((i, j, step))
     assert sum(len(t["splits"]) for t in data["trees"]) >= 6
     assert survivors == []

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from decision.ensemble import Ensemble
 from decision.errors import InputError
+from decision.forest import Forest
 from decision.program import Op, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from distill import rollout
@@ -54,7 +54,7 @@ def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate comes from the record, all other fields of the context from the features of the same name."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     rate, before = b.state_in("rate_q30", "uint32"), b.state_in("action_1", "int16")
     event = b.event(EVENT_NAMES[1])
     shifted = b.add(Op.SHL, (event,), 4)

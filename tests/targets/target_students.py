@@ -3,7 +3,7 @@
 import numpy as np
 from drawing import ACTIONS, FEATURES, make_student
 
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 from decision.student import Student
 
 LARGEST = {"action": 9000, "congestion": 400_000, "rtt_inflation": 4000, "rate": 1 << 20, "cnp": 255, "nack": 255}
@@ -14,15 +14,15 @@ def grown(kinds: list[str], action: int, *, trees: int, depth: int = 4, window: 
     """A student with random trees over these features."""
     rng = np.random.default_rng(seed)
     features = [FEATURES[kind] for kind in kinds]
-    names = make_student(features, ACTIONS[action], (), window=window).ensemble.features
+    names = make_student(features, ACTIONS[action], (), window=window).forest.features
 
-    def split() -> Split:
+    def split() -> tuple[int, int]:
         feature = int(rng.integers(len(names)))
         most = next(most for start, most in LARGEST.items() if names[feature].startswith(start))
-        return Split(feature, int(rng.integers(0, most)))
+        return (feature, int(rng.integers(0, most)))
 
     drawn = tuple(
-        Tree(tuple(split() for _ in range(depth)), tuple(rng.integers(-4000, 4000, 1 << depth).tolist()))
+        oblivious(tuple(split() for _ in range(depth)), tuple(rng.integers(-4000, 4000, 1 << depth).tolist()))
         for _ in range(trees)
     )
     return make_student(features, ACTIONS[action], drawn, window=window, bias=-17)

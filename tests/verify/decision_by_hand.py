@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.memory_map import CONSTANTS_BASE
@@ -35,7 +35,7 @@ MOST = 4 * PARAM_NAMES.index("rate_max_q30")
 
 def program() -> Program:
     """least = min(response - sent, rate_max) is written back; its square's high word plus 1 is returned."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     b.state_in("rate_q30", "uint32")
     rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
     least = b.add(Op.MIN, (rtt, b.param("rate_max_q30")), name="least")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, Node, oblivious
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.compile import compile_policy, link_program
@@ -55,7 +55,7 @@ uint32_t rlcc_decide(flow_t *flow, const event_t *event, const params_t *params)
 
 def program() -> Program:
     """What SOURCE computes."""
-    b = ProgramBuilder(Ensemble(("rtt", "action"), (_tree_0(), _tree_1()), 10, 12))
+    b = ProgramBuilder(Forest(("rtt", "action"), (_tree_0(), _tree_1()), (10,), 12))
     stored = b.state_in("rate_q30", "uint32")
     rate = b.add(Op.MIN, (stored, b.const((1 << 30) - 1)), name="rate")
     rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")), 0, "rtt")
@@ -69,18 +69,18 @@ def program() -> Program:
     return b.finish(b.add(Op.ADD, (b.add(Op.SHR, (new,), 10), b.const(1)), name="rate_q20"))
 
 
-def _tree_0() -> Tree:
+def _tree_0() -> Node:
     values = {}
     for high in (0, 1):
         for above in (0, 1):
             for mid in (0, 1):
                 leaf = [[(5, 0), (70, 11)], [(-40, -9), (300, -1200)]][high][above][mid]
                 values[high | above << 1 | mid << 2] = leaf
-    return Tree((Split(0, 5000), Split(1, -7), Split(0, 900)), tuple(values[n] for n in range(8)))
+    return oblivious(((0, 5000), (1, -7), (0, 900)), tuple(values[n] for n in range(8)))
 
 
-def _tree_1() -> Tree:
-    return Tree((Split(1, 100), Split(0, 5000)), (-3, 17, 250, -900))  # bit 0: action, bit 1: rtt
+def _tree_1() -> Node:
+    return oblivious(((1, 100), (0, 5000)), (-3, 17, 250, -900))  # bit 0: action, bit 1: rtt
 
 
 def layouts() -> dict[str, Layout]:

@@ -14,7 +14,7 @@ from drawing import ACTIONS, FEATURES, make_student
 from codegen.emit import emit
 from codegen.lower import Options
 from decision.actions import Table
-from decision.ensemble import Split, Tree
+from decision.forest import Node, oblivious
 from decision.manifest import writing
 from decision.student import Student
 from emulator.profile import load_profile
@@ -44,7 +44,7 @@ class Drawn:
     def __str__(self) -> str:
         s = self.student
         kinds = ", ".join(f.kind for f in s.observation.features)
-        shape = " ".join(str(t.depth) for t in s.ensemble.trees)
+        shape = " ".join(str(t.depth) for t in s.forest.trees)
         how = f"{self.form}, {self.compiler} {self.opt}"
         return f"{kinds}; window {s.observation.window}; {s.action.kind}; depths {shape}; {how}"
 
@@ -78,7 +78,7 @@ def grown(
         low, high = -spread // 4, spread
     else:
         low, high = (2 * limit // trees for limit in empty.action.limits_q16())
-    names = empty.ensemble.features
+    names = empty.forest.features
     drawn_trees = tuple(_tree(rng, names, int(rng.integers(depths[0], depths[1] + 1)), low, high) for _ in range(trees))
     bias = int(rng.integers(low, high + 1))
     return make_student(features, action, drawn_trees, window=window, bias=bias, base_rtt=base_rtt)
@@ -87,16 +87,16 @@ def grown(
 LEVELS = ("-O1", "-O2", "-Os")
 
 
-def _tree(rng: np.random.Generator, names: tuple[str, ...], depth: int, low: int, high: int) -> Tree:
+def _tree(rng: np.random.Generator, names: tuple[str, ...], depth: int, low: int, high: int) -> Node:
     splits = []
     for _ in range(depth):
         feature = int(rng.integers(len(names)))
         name = names[feature]
         near, far = next(r for known, r in RANGES.items() if name == known or name.startswith(f"{known}_"))
         first, last = near if rng.random() < 0.75 else far
-        splits.append(Split(feature, int(rng.integers(first, last + 1))))
+        splits.append((feature, int(rng.integers(first, last + 1))))
     leaves = tuple(int(leaf) for leaf in rng.integers(low, high + 1, 1 << len(splits)))
-    return Tree(tuple(splits), leaves)
+    return oblivious(tuple(splits), leaves)
 
 
 def built(drawn_: Drawn, folder: Path) -> Built:

@@ -12,13 +12,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # 
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.ensemble import Split, Tree
 from decision.errors import InputError
+from decision.forest import oblivious
 from decision.manifest import writing
 from emulator.profile import PROFILE_FOLDER
 from rlcc.commands.verify import command
 
-TREES = (Tree((Split(0, 4376), Split(1, 37_000)), (-1949, 896, 1879, 2476)), Tree((Split(1, 900),), (-700, 431)))
+TREES = (oblivious(((0, 4376), (1, 37_000)), (-1949, 896, 1879, 2476)), oblivious(((1, 900),), (-700, 431)))
 
 
 @pytest.fixture(scope="module")

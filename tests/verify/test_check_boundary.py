@@ -22,8 +22,8 @@ from drawing import ACTIONS, FEATURES, make_student
 from mutations import bounded, twisted
 
 from codegen.emit import emit
-from decision.ensemble import Split, Tree
 from decision.errors import InputError
+from decision.forest import oblivious
 from decision.manifest import writing
 from emulator.profile import load_profile
 from rlcc.certified import certified
@@ -37,7 +37,7 @@ from verify.check.recheck import Recheck, recheck
 from verify.check.recheck import rebuilt as built_again
 from verify.check.refused import Refused
 
-TREES = (Tree((Split(0, 4376), Split(1, 37_000)), (-1949, 896, 1879, 2476)), Tree((Split(1, 900),), (-700, 431)))
+TREES = (oblivious(((0, 4376), (1, 37_000)), (-1949, 896, 1879, 2476)), oblivious(((1, 900),), (-700, 431)))
 Proved = tuple[Built, dict[str, Any]]
 DEEP = "(+ " + "1 " * 20_000 + ")"
 NESTED = "(+ 1 " * 2000 + "1" + ")" * 2000

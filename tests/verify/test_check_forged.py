@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from folder_by_hand import ENGINE, forged, write_folder
 
 from codegen.layout import manifest_layouts
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, oblivious
 from decision.interface import Interface, Knob, Signal, Uniform
 from decision.interfaces.grid import grid
 from decision.program import Op, Program, ProgramBuilder
@@ -72,7 +72,7 @@ def other_interface(storage: str, first: str, second: str) -> Interface:
 )
 def test_a_program_of_another_interface_is_refused(storage: str, first: str, second: str) -> None:
     """Ranges and order of the signals are the interface's, layout and numbering those of a flow's."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16), other_interface(storage, first, second))
+    b = ProgramBuilder(Forest((), (), (0,), 16), other_interface(storage, first, second))
     result = b.event("cnp_count" if storage == "uint16" else "response_ns")
     program = kept(b, b.add(Op.ADD, (b.add(Op.SHR, (result,), 12), b.const(1))) if storage == "uint16" else result)
     layouts = {"flow": {"size": 4, "fields": [{"name": "kept", "ctype": "uint32_t", "offset": 0}]}} | {
@@ -91,7 +91,7 @@ def test_a_program_of_another_interface_is_refused(storage: str, first: str, sec
 
 def test_the_checker_refuses_a_result_beyond_a_word_by_itself() -> None:
     """The builder refuses it first; the checker does not rely on that."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     more = b.add(Op.ADD, (b.event("response_ns"), b.event("sent_bytes")))
     program = replace(kept(b, b.const(0)), results=(more,))
     with pytest.raises(Refused, match=r"returns 0\.\.8589934590, which no register of the call holds"):
@@ -110,8 +110,8 @@ def test_the_prover_says_what_it_cannot_follow(tmp_path: Path) -> None:
 
 def overflowing() -> tuple[Program, str]:
     """2^31 - 1 + 2^31 - 1 is above 0; a word of it is not."""
-    tree = Tree((Split(0, 1000),), (-(2**31), MOST))
-    b = ProgramBuilder(Ensemble(("response",), (tree,), MOST, 16))
+    tree = oblivious(((0, 1000),), (-(2**31), MOST))
+    b = ProgramBuilder(Forest(("response",), (tree,), (MOST,), 16))
     trees = b.add(Op.TREES, (b.event("response_ns"),))
     source = f"""{STATE}{DECIDE}{{
     (void)flow; (void)params;
@@ -123,8 +123,8 @@ def overflowing() -> tuple[Program, str]:
 
 def overflowing_in_the_middle() -> tuple[Program, str]:
     """A partial sum leaves the word and the total as well: leaf + leaf + leaf, each 2^31 - 1 above its threshold."""
-    trees = tuple(Tree((Split(0, t),), (0, MOST)) for t in (1000, 2000, 3000))
-    b = ProgramBuilder(Ensemble(("response",), trees, 0, 16))
+    trees = tuple(oblivious(((0, t),), (0, MOST)) for t in (1000, 2000, 3000))
+    b = ProgramBuilder(Forest(("response",), trees, (0,), 16))
     total = b.add(Op.TREES, (b.event("response_ns"),))
     source = f"""{STATE}{DECIDE}{{
     (void)flow; (void)params;
@@ -137,8 +137,8 @@ def overflowing_in_the_middle() -> tuple[Program, str]:
 
 def twice() -> tuple[Program, str]:
     """The trees stand twice, over another operand each; the code takes the first for both."""
-    tree = Tree((Split(0, 1000),), (0, 1))
-    b = ProgramBuilder(Ensemble(("x",), (tree,), 0, 16))
+    tree = oblivious(((0, 1000),), (0, 1))
+    b = ProgramBuilder(Forest(("x",), (tree,), (0,), 16))
     first, second = (b.add(Op.TREES, (b.event(name),)) for name in ("response_ns", "sent_bytes"))
     source = f"""{STATE}{DECIDE}{{
     (void)flow; (void)params;
@@ -156,7 +156,7 @@ FORGERIES = {
 
 def indexed(c_type: str) -> tuple[Program, str, dict[str, Any]]:
     """A table of 16 entries, indexed by the upper bits of what is a uint16_t in the program alone."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     b.tables = [tuple(n * 77 + (n & 5) * 1000 for n in range(16))]
     field = b.state_in("kept", "uint16")
     b.state_out("kept", field)

@@ -33,7 +33,7 @@ from decision_by_hand import (
     with_code,
 )
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.interfaces import FLOW_RATE
 from decision.program import Op, ProgramBuilder, StateField
 from decision.signals import EVENT_NAMES, PARAM_NAMES
@@ -222,7 +222,7 @@ STATE = (("a", "int32"), ("b", "int16"), ("c", "uint16"), ("d", "int8"))
 
 def judged_layout(flow: list[tuple[str, str, int]], size: int = 12, **others: Layout) -> Judge:
     """A judge of a program with four fields, laid out so: (name, type, offset)."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     for name, storage in STATE:
         b.state_out(name, b.state_in(name, storage))
     names, types, offsets = zip(*flow, strict=True)
@@ -273,7 +273,7 @@ def test_a_field_beyond_its_structure_is_refused() -> None:
         names, itemsize = ("a",), 2
         fields = {"a": (np.dtype(I4), 0)}  # noqa: RUF012
 
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     b.state_out("a", b.state_in("a", "int32"))
     with pytest.raises(Refused, match="outside the structure"):
         fields_of(b.finish(b.const(0)), {**LAYOUTS, "flow": Layout("flow", Short())})  # type: ignore[arg-type]
@@ -293,7 +293,7 @@ def test_event_and_params_have_the_fields_and_types_of_every_policy(name: str) -
 
 def test_a_name_that_stands_twice_in_the_context_is_refused() -> None:
     """The range of one would be believed of the other."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     b.state = [StateField("a", "int32", 0), StateField("a", "int8", 1)]
     b.add(Op.STATE, (), 0)
     b.add(Op.STATE, (), 1)
@@ -310,7 +310,7 @@ def test_a_narrow_field_of_one_program_is_forgotten_for_the_next() -> None:
     image = Image((LoadedSection(".text", BASE, data),), {}, (BASE, BASE + len(data)), (0, 0), 0)
 
     def judged(storage: str, kind: str) -> int:
-        b = ProgramBuilder(Ensemble((), (), 0, 16), SIGNED)
+        b = ProgramBuilder(Forest((), (), (0,), 16), SIGNED)
         field = b.state_in("a", storage)
         b.state_out("a", field)
         flow = Layout("flow", np.dtype({"names": ["a"], "formats": [kind], "offsets": [0], "itemsize": 4}))

@@ -25,7 +25,7 @@ from decision_by_hand import (
     with_code,
 )
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
 from verify.calibrate_programs import encode
@@ -281,7 +281,7 @@ def test_an_access_before_a_cut_matters_where_it_holds_up_a_branch_not_taken() -
 
 def wide() -> Program:
     """The sum of two fields needs 33 bits; the result is the sum's upper part."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     a = b.state_in("a", "uint32")
     b.state_out("a", a)
     b.state_in("unread", "int16")

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # decision_by_hand.py,
 
 from decision_by_hand import A0, AT, CODE, CYCLES, KEPT, T0, T1, judge, with_code
 
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, oblivious
 from decision.program import Op, Program, ProgramBuilder
 from verify.calibrate_programs import encode
 from verify.check import judge as module
@@ -212,8 +212,8 @@ def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int, monkeypat
 
 def with_trees() -> Program:
     """Two trees over a context field of 16 bits; leaves 10 or 20, and 1 or 2."""
-    trees = (Tree((Split(0, 0),), (10, 20)), Tree((Split(0, 100),), (1, 2)))
-    b = ProgramBuilder(Ensemble(("a",), trees, 0, 16))
+    trees = (oblivious(((0, 0),), (10, 20)), oblivious(((0, 100),), (1, 2)))
+    b = ProgramBuilder(Forest(("a",), trees, (0,), 16))
     a = b.state_in("a", "int16")
     b.state_out("a", a)
     return b.finish(b.add(Op.TREES, (a,)))

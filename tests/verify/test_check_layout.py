@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.program import Program, ProgramBuilder, StateField
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
@@ -21,7 +21,7 @@ SIZE = 13
 
 
 def program() -> Program:
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     for name, storage in STATE.items():
         b.state_out(name, b.state_in(name, storage))
     return b.finish(b.const(0))

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from term_values import cut, value_of
 from wide_programs import DRAWN, INT32_MAX, INT32_MIN, Around, program_around
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest, unrolled
 from decision.interpret import trace
 from decision.program import INT64_MAX, INT64_MIN, Op
 from decision.signals import U32_MAX
@@ -35,9 +35,9 @@ def traced(around: Around) -> list[list[int]]:
     return [[int(column[row]) for column in columns] for row in range(len(around.inputs))]
 
 
-def leaf_of(ensemble: Ensemble, k: int, features: list[int]) -> int:
-    tree = ensemble.trees[k]
-    return tree.leaves[sum((features[s.feature] > s.threshold) << level for level, s in enumerate(tree.splits))]
+def leaf_of(ensemble: Forest, k: int, features: list[int]) -> int:
+    splits, leaves = unrolled(ensemble.trees[k])
+    return leaves[sum((features[f] > t) << level for level, (f, t) in enumerate(splits))].value[0]
 
 
 def named_values(around: Around, values: list[int]) -> dict[str, int]:
@@ -46,8 +46,8 @@ def named_values(around: Around, values: list[int]) -> dict[str, int]:
     trees = next((node for node in program.nodes if node.op is Op.TREES), None)
     if trees is not None:
         features, total = [values[a] for a in trees.args], 0
-        for k in range(len(program.ensemble.trees)):
-            leaf = leaf_of(program.ensemble, k, features)
+        for k in range(len(program.forest.trees)):
+            leaf = leaf_of(program.forest, k, features)
             total += leaf
             found |= {f"tree.{k}": leaf, f"sum.{k}": total}
     return found

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from term_values import signed, value_of
 
-from decision.ensemble import Ensemble, Split, Tree
+from decision.forest import Forest, oblivious
 from decision.program import Op, Program, ProgramBuilder
 from verify.check.meaning import Meaning
 from verify.check.notation import MOST_CHARACTERS, evaluate, names_in
@@ -25,7 +25,7 @@ FREE = {"node.5": 1 << 40 | 1 << 31 | 77, "tree.0": 7, "tree.1": 8, "sum.0": 9, 
 
 def program() -> Program:
     """Six nodes, the last two wider than a word, and two trees."""
-    b = ProgramBuilder(Ensemble(("x",), (Tree((Split(0, 5),), (1, 2)), Tree((Split(0, 9),), (3, 4))), 0, 16))
+    b = ProgramBuilder(Forest(("x",), (oblivious(((0, 5),), (1, 2)), oblivious(((0, 9),), (3, 4))), (0,), 16))
     x = b.event("cnp_count")
     trees = b.add(Op.TREES, (x,))
     most = b.event("response_ns")

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # 
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.ensemble import Split, Tree
 from decision.errors import InputError
+from decision.forest import oblivious
 from decision.manifest import writing
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
@@ -33,8 +33,8 @@ from verify.execute import ExecutionFault, Simulator
 from verify.machine import IllegalInstruction
 
 TREES = (
-    Tree((Split(0, 4376), Split(0, -7420)), (-1949, 896, 1879, 2476)),
-    Tree((Split(0, 8855),), (-700, 431)),
+    oblivious(((0, 4376), (0, -7420)), (-1949, 896, 1879, 2476)),
+    oblivious(((0, 8855),), (-700, 431)),
 )
 
 

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_by_hand as hand
 
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.program import Op, Program, ProgramBuilder
 from emulator.compile import find_gcc
 from verify.concrete import Runner
@@ -89,7 +89,7 @@ def test_what_changes_the_decision_is_caught_by_name(name: str, tmp_path: Path) 
 
 def same_word_program() -> Program:
     """Whether a difference with and without its sign is one number; behind a comparison, which is a fact."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     b.state_in("rate_q30", "uint32")
     action = b.state_in("action", "int16")
     x, y = (b.add(Op.SHR, (b.event(name),), 1) for name in ("response_ns", "request_sent_ns"))

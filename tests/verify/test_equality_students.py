@@ -12,7 +12,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.ensemble import Split, Tree
+from decision.forest import oblivious
 from decision.manifest import writing
 from decision.signals import PARAM_NAMES
 from emulator.compile import find_gcc
@@ -20,8 +20,8 @@ from emulator.profile import load_profile
 from verify.certificate import build
 from verify.prove import Limits, prove
 
-SMALL = Tree((Split(0, 300), Split(1, 3000)), (-9000, 4000, 7000, 15000))
-OTHER = Tree((Split(1, 100), Split(0, 900), Split(0, 20000)), (0, -2000, 3000, 800, -700, 9000, 12000, 5))
+SMALL = oblivious(((0, 300), (1, 3000)), (-9000, 4000, 7000, 15000))
+OTHER = oblivious(((1, 100), (0, 900), (0, 20000)), (0, -2000, 3000, 800, -700, 9000, 12000, 5))
 CASES: dict[str, tuple[list[str], int, dict[str, Any], str, str, dict[str, Any]]] = {
     "a rate that is folded": (["rate", "rtt_inflation"], 1, ACTIONS[1], "clang", "-O1", {"fix": PARAM_NAMES[:4]}),
     "a clamp threaded into the leaves": (["queue_inflation", "previous_action"], 2, ACTIONS[0], "clang", "-O1", {}),

@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policy_by_hand as hand
 
-from decision.ensemble import Ensemble
 from decision.errors import InputError
+from decision.forest import Forest
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
@@ -39,7 +39,7 @@ uint32_t rlcc_decide(flow_t *flow, const event_t *event, const params_t *params)
 
 def look_up() -> Program:
     """A table at an index that an int16 cannot bring out of it, and anything wider can."""
-    b = ProgramBuilder(Ensemble((), (), 0, 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16))
     b.tables = [tuple(range(1, 17))]
     b.state_out("rate_q30", b.state_in("rate_q30", "uint32"))
     action = b.state_in("action", "int16")

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from decision.ensemble import Ensemble, Split, Tree
 from decision.errors import InputError
+from decision.forest import Forest, oblivious
 from decision.program import INT64_MAX, INT64_MIN, STORAGE_RANGE, Node, Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 
@@ -49,12 +49,12 @@ def between(rng: Random, low: int, high: int) -> int:
     return value if kind < 0.8 else min(max(value >> rng.randrange(64), low), high)
 
 
-def _ensemble(rng: Random) -> Ensemble:
+def _ensemble(rng: Random) -> Forest:
     trees = []
     for _ in range(rng.randint(1, 5)):
-        splits = tuple(Split(rng.randrange(3), between(rng, INT32_MIN, U32_MAX)) for _ in range(rng.randint(0, 2)))
-        trees.append(Tree(splits, tuple(between(rng, INT32_MIN, INT32_MAX) for _ in range(1 << len(splits)))))
-    return Ensemble(("f0", "f1", "f2"), tuple(trees), between(rng, INT32_MIN, INT32_MAX), 16)
+        splits = tuple((rng.randrange(3), between(rng, INT32_MIN, U32_MAX)) for _ in range(rng.randint(0, 2)))
+        trees.append(oblivious(splits, tuple(between(rng, INT32_MIN, INT32_MAX) for _ in range(1 << len(splits)))))
+    return Forest(("f0", "f1", "f2"), tuple(trees), (between(rng, INT32_MIN, INT32_MAX),), 16)
 
 
 def _widened(rng: Random, b: ProgramBuilder) -> list[int]:

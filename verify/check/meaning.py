@@ -1,11 +1,12 @@
 """The decision program as terms: what each node means, in words where its range fits a word, else in 64 bits.
 
-After ``decision.program`` (the operators' meanings) and ``decision.ensemble`` (the trees'). A node that a cut holds is
+After ``decision.program`` (the operators' meanings) and ``decision.forest`` (the trees'). A node that a cut holds is
 a variable of its own, as large as its range.
 """
 
 from collections.abc import Callable
 
+from decision.forest import Branch, Leaf, leaves
 from decision.program import STORAGE_RANGE, Node, Op, Program
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.check.refused import Refused
@@ -48,8 +49,9 @@ def fits(low: int, high: int) -> bool:
 class Meaning:
     """Terms of the nodes. ``free`` names are variables; ``choose`` and ``multiply`` use what the lane knows.
 
-    A name is node.n, tree.k (the leaf of tree k) or sum.k (the leaves of trees 0..k together, without the bias), over
-    the operands of the first node of trees.
+    A name is node.n, tree.k (what the leaf of tree k adds) or sum.k (what the leaves of trees 0..k add together,
+    without the bias), over the operands of the first node of trees. Of the second output of n trees k counts on from
+    n, and so forth: such a number is a place.
     """
 
     def __init__(self, program: Program, free: frozenset[str], choose: Choose, multiply: Multiply) -> None:
@@ -79,7 +81,7 @@ class Meaning:
         return self._known[n]
 
     def tree(self, k: int) -> Term:
-        """The leaf of tree k."""
+        """What the leaf of tree k adds."""
         if f"tree.{k}" in self.free:
             return var(f"tree.{k}")
         if self._named is None:
@@ -92,13 +94,14 @@ class Meaning:
         return self._sum(last, 32 if fits(*free_range(self.program, name)) else 64, self._named)
 
     def _sum(self, last: int, width: int, operands: tuple[int, ...] | None) -> Term:
-        """The leaves of trees 0..last over some operands in 32 bits (modulo 2^32) or, exactly, in 64.
+        """The leaves of an output's trees up to a place over some operands in 32 bits (modulo 2^32) or, exactly, in 64.
 
         From the last sum that is free; names of leaves and sums are those of the first node of trees."""
         named = operands == self._named
-        first = max((k for k in range(last + 1) if named and f"sum.{k}" in self.free), default=-1)
+        start = first_place(self.program, last)
+        first = max((k for k in range(start, last + 1) if named and f"sum.{k}" in self.free), default=start - 1)
         total = const(0, width)
-        if first >= 0:
+        if first >= start:
             low, high = free_range(self.program, f"sum.{first}")
             total = _resized(var(f"sum.{first}", 32 if fits(low, high) else 64), width, low < 0)
         for k in range(first + 1, last + 1):
@@ -108,13 +111,18 @@ class Meaning:
 
     def _leaf(self, k: int, operands: tuple[int, ...]) -> Term:
         """The leaf of tree k over some operands, a word with sign: every leaf fits one."""
-        tree = self.program.ensemble.trees[k]
-        leaves = [const(leaf) for leaf in tree.leaves]
-        for level in reversed(range(tree.depth)):
-            split, half = tree.splits[level], 1 << level
-            above = self.choose(self._greater(operands[split.feature], const(split.threshold, 64)))
-            leaves = [ite(above, leaves[i + half], leaves[i]) for i in range(half)]
-        return leaves[0]
+        output, number = divmod(k, len(self.program.forest.trees))
+        answers: dict[tuple[int, int], Term] = {}
+
+        def word(node: Leaf | Branch) -> Term:
+            if isinstance(node, Leaf):
+                return const(node.value[output])
+            question = node.feature, node.threshold
+            if question not in answers:
+                answers[question] = self.choose(self._greater(operands[node.feature], const(node.threshold, 64)))
+            return ite(answers[question], word(node.above), word(node.below))
+
+        return word(self.program.forest.trees[number])
 
     def _value(self, node: Node, narrow: bool) -> Term:
         args, imm = node.args, node.imm
@@ -161,8 +169,10 @@ class Meaning:
                     chosen = ite(self.choose(make("=", self.word(args[0]), const(k))), entry, chosen)
                 return chosen
             case Op.TREES:
-                ensemble, width = self.program.ensemble, 32 if narrow else 64
-                return make("bvadd", self._sum(len(ensemble.trees) - 1, width, args), const(ensemble.bias, width))
+                forest, width = self.program.forest, 32 if narrow else 64
+                bias = const(forest.bias[imm], width)
+                last = (imm + 1) * len(forest.trees) - 1
+                return make("bvadd", self._sum(last, width, args), bias) if forest.trees else bias
         raise Refused(f"the program has a node {node.op.name.lower()}, whose meaning this checker does not know")
 
     def _range(self, n: int) -> tuple[int, int]:
@@ -222,8 +232,21 @@ def free_range(program: Program, name: str) -> tuple[int, int]:
     kind, number = name.split(".")
     if kind == "node":
         return program.nodes[int(number)].low, program.nodes[int(number)].high
-    trees = program.ensemble.trees[int(number) if kind == "tree" else 0 : int(number) + 1]
-    return sum(min(t.leaves) for t in trees), sum(max(t.leaves) for t in trees)
+    last = int(number)
+    first = last if kind == "tree" else first_place(program, last)
+    ends = [leaves_at(program, place) for place in range(first, last + 1)]
+    return sum(map(min, ends)), sum(map(max, ends))
+
+
+def first_place(program: Program, place: int) -> int:
+    """The place of the first tree of the same output."""
+    return place - place % len(program.forest.trees)
+
+
+def leaves_at(program: Program, place: int) -> list[int]:
+    """What the leaves of a place's tree add to its output."""
+    output, number = divmod(place, len(program.forest.trees))
+    return [leaf.value[output] for leaf in leaves(program.forest.trees[number])]
 
 
 def storage_of(program: Program) -> dict[str, tuple[int, int]]:

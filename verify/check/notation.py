@@ -83,7 +83,8 @@ def _atom(name: str, meaning: Meaning, text: str) -> Term:
         raise _unreadable(text)
     kind, number = part[1], int(part[2])
     program = meaning.program
-    if number >= len(program.nodes if kind == "node" else program.ensemble.trees):
+    most = len(program.nodes) if kind == "node" else len(program.forest.trees) * program.forest.outputs
+    if number >= most:
         raise _unreadable(text)
     value = {"node": meaning.value, "tree": meaning.tree, "sum": meaning.sum}[kind](number)
     return extract(value, 31, 0)

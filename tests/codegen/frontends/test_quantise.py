@@ -8,7 +8,7 @@ from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Qu
 from codegen.frontends.grid import Grid
 from codegen.frontends.quantise import quantise, rounded, upwards
 from decision.errors import InputError
-from decision.model import Branch, Leaf
+from decision.forest import Branch, Leaf
 
 GRID = Grid.of({"a": (0, 8, 0), "b": (-1, 1, 4)})
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.actions import Action
-from decision.ensemble import Ensemble
+from decision.forest import Forest
 from decision.interfaces import QUEUE_MARKING
 from decision.interpret import trace
 from decision.program import Program, ProgramBuilder
@@ -12,7 +12,7 @@ from decision.program import Program, ProgramBuilder
 
 def program_of(action: Action) -> Program:
     """Context fields sum_0, sum_1, .. (int32) in, the interface's knobs out."""
-    b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits), QUEUE_MARKING)
+    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), QUEUE_MARKING)
     sums = [b.state_in(f"sum_{k}", "int32") for k in range(action.sums)]
     for k, node in enumerate(sums):
         b.state_out(f"sum_{k}", node)

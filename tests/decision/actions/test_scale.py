@@ -8,8 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from decision.actions import AnyAction, Choice, Multiplier, Table, TanhMap, scale_of
 from decision.actions.scale import ONE
-from decision.ensemble import Ensemble
 from decision.errors import InputError
+from decision.forest import Forest
 from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.interpret import trace
 from decision.program import ProgramBuilder
@@ -18,7 +18,7 @@ from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 def integer_map(action, value):
     """The action in Q16 that the program makes of the trees' sums ``value``."""
-    b = ProgramBuilder(Ensemble((), (), 0, action.leaf_bits))
+    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits))
     start = b.state_in("sum", "int32")
     (decided,) = action.integer(b, [start])
     b.state_out("sum", start)
