@@ -8,9 +8,10 @@ firmware is what `make demo` leaves behind. Some minutes on two cores.
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ from numpy.typing import NDArray
 
 from decision.documents import write_atomically
 from decision.errors import InputError
-from netsim import Engines, Simulation
+from netsim import Engines
 from netsim.baselines import BaselineSpec
+from netsim.kept import Outcome
 from netsim.network import MS, US
 from netsim.policies import PolicySpec
-from netsim.series import record
-from netsim.sweep import sweep
+from netsim.samples import Sampling
+from netsim.trials import Trial
+from netsim.trials import run as run_trials
 from rlcc.core_policy import CoreName
 from rlcc.policies import by_path, on_core
 
@@ -91,33 +94,50 @@ class Found:
     drops_until_ms: float
 
 
-def run(decider: Decider, scenario: str, engines: Engines | None, seed: int, length_ms: int = LENGTH_MS) -> Found:
-    simulation = Simulation(
-        scenario,
-        decider.policy,
-        seed=seed,
-        duration_ps=length_ms * MS,
-        decision_latency_ps=decider.latency_ps,
-        engines=engines,
-    )
-    begin, end = WINDOW_MS
-    flows = len(simulation.scenario.flows)
-    parts = [record(simulation, begin * MS, MS, [])]
-    simulation.reset_window()
-    parts.append(record(simulation, end * MS, MS, []))
-    metrics = simulation.metrics()
-    parts.append(record(simulation, length_ms * MS, MS, []))
-    dropped = np.concatenate([part.dropped for part in parts])
+@dataclass(frozen=True)
+class Task:
+    """Who decides where, on engines: with several seeds, or the first only."""
+
+    decider: Decider
+    scenario: str
+    engines: Engines | None
+    length_ms: int = LENGTH_MS
+    seeds: tuple[int, ...] = SEEDS
+
+    def trials(self) -> list[Trial]:
+        begin, end = WINDOW_MS
+        return [
+            Trial(
+                self.scenario,
+                self.decider.policy,
+                seed=seed,
+                duration_ps=self.length_ms * MS,
+                window_ps=(begin * MS, end * MS),
+                sampling=Sampling(self.length_ms, 0),
+                decision_latency_ps=self.decider.latency_ps,
+                engines=self.engines,
+                name=self.decider.name,
+            )
+            for seed in self.seeds
+        ]
+
+
+def run(tasks: Sequence[Task]) -> list[list[Found]]:
+    """What each seed of each task gave."""
+    trials = [trial for task in tasks for trial in task.trials()]
+    found = iter([_found(outcome) for outcome in run_trials(trials)])
+    return [list(islice(found, len(task.seeds))) for task in tasks]
+
+
+def _found(outcome: Outcome) -> Found:
+    samples = outcome.samples
+    assert samples is not None
     return Found(
-        metrics,
-        np.concatenate([part.queue_bytes.max(axis=1) for part in parts]) / 1e3,
-        np.concatenate([part.mean_gbps for part in parts]) * flows / 100,
-        float(np.flatnonzero(dropped)[-1] + 1) if dropped.any() else 0.0,
+        outcome.metrics,
+        samples.queue_bytes.astype(np.float64) / 1e3,
+        samples.mean_gbps.astype(np.float64) * outcome.flows / 100,
+        float(np.flatnonzero(samples.dropped)[-1] + 1) if samples.dropped.any() else 0.0,
     )
-
-
-def seeds(decider: Decider, scenario: str, engines: Engines | None, length_ms: int = LENGTH_MS) -> list[Found]:
-    return [run(decider, scenario, engines, seed, length_ms) for seed in SEEDS]
 
 
 def mean(found: list[Found], name: str) -> float:
@@ -136,7 +156,7 @@ def sustained(who: dict[str, Decider]) -> None:
     print("## Decisions that one engine sustains, many-to-one:1x256\n")
     rows = []
     for name in ("trees on ibex-small", "trees, 0.9 us", "MLP, 17 us", "LSTM, 450 us"):
-        m = run(who[name], "many-to-one:1x256", Engines(1), 1, WINDOW_MS[1]).metrics
+        m = run([Task(who[name], "many-to-one:1x256", Engines(1), WINDOW_MS[1], SEEDS[:1])])[0][0].metrics
         rows.append(
             [
                 name,
@@ -155,7 +175,7 @@ def overload(who: dict[str, Decider]) -> dict[tuple[str, str, int], list[Found]]
     """Flows that share the engines of four NICs."""
     names = ("trees on ibex-small", "MLP, 17 us", "LSTM, 450 us", "LSTM, 0.9 us")
     tasks = [(scenario, name, engines) for scenario in FLOWS for name in names for engines in ENGINES]
-    found = sweep(lambda task: seeds(who[task[1]], task[0], Engines(task[2])), tasks)
+    found = run([Task(who[name], scenario, Engines(engines)) for scenario, name, engines in tasks])
     print(f"## Flows of four NICs, {WINDOW_MS[0]} to {WINDOW_MS[1]} ms; drops within {LENGTH_MS} ms\n")
     rows = []
     for (scenario, name, engines), runs in zip(tasks, found, strict=True):
@@ -180,7 +200,7 @@ def overload(who: dict[str, Decider]) -> dict[tuple[str, str, int], list[Found]]
 
 def policies_of_overload(who: dict[str, Decider]) -> None:
     tasks = [(name, engines) for name in ("MLP, 17 us", "LSTM, 450 us") for engines in OVERLOAD]
-    found = sweep(lambda task: seeds(who[task[0]], "many-to-one:4x16", task[1]), tasks)
+    found = run([Task(who[name], "many-to-one:4x16", engines) for name, engines in tasks])
     print("## What overload does, many-to-one:4x16 on one engine a NIC\n")
     rows = []
     for (name, engines), runs in zip(tasks, found, strict=True):
@@ -207,14 +227,12 @@ def policies_of_overload(who: dict[str, Decider]) -> None:
 def traffic_that_changes(who: dict[str, Decider]) -> None:
     names = ("trees on ibex-small", "MLP, 17 us", "LSTM, 450 us", "LSTM, 0.9 us")
     tasks = [(name, engines) for name in names for engines in (*ENGINES, None)]
-
-    def one(task: tuple[str, int | None]) -> list[Found]:
-        name, engines = task
-        return seeds(who[name], "websearch:60%", None if engines is None else Engines(engines), 200)
-
+    found = run(
+        [Task(who[name], "websearch:60%", None if n is None else Engines(n), length_ms=200) for name, n in tasks]
+    )
     print("## Flows that come and go, websearch:60%, 16 hosts\n")
     rows = []
-    for (name, engines), runs in zip(tasks, sweep(one, tasks), strict=True):
+    for (name, engines), runs in zip(tasks, found, strict=True):
         busy, late = mean(runs, "engine_utilisation"), mean(runs, "decision_latency_mean_us")
         rows.append(
             [

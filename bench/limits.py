@@ -17,9 +17,9 @@ from statistics import mean
 from bench.papers.found import table
 from decision.errors import InputError
 from decision.processors import usable_cores
-from netsim import simulate
 from netsim.network import MS
-from netsim.sweep import over_processes
+from netsim.places import of_jobs
+from netsim.trials import Trial, run
 from rlcc.evaluation.contenders import Contender, opened
 
 ROOT = Path(__file__).parents[1]
@@ -53,35 +53,26 @@ PLACES = (
 )
 
 
-@dataclass(frozen=True)
-class Run:
-    contender: Contender
-    place: Place
-    seed: int
-
-
-def execute(run: Run) -> tuple[float, float]:
-    """Goodput and loss."""
-    found = simulate(
-        run.place.scenario,
-        run.contender.policy,
-        seed=run.seed,
-        duration_ps=run.place.window_ps[1],
-        window_ps=run.place.window_ps,
-        decision_latency_ps=run.contender.decision_latency_ps,
-    ).metrics
-    return found["goodput"], found["loss"]
-
-
 def measured(
     contenders: Sequence[Contender], places: Sequence[Place], seeds: Sequence[int], jobs: int
 ) -> dict[tuple[str, Place], list[tuple[float, float]]]:
     """Goodput and loss of every seed, by the contender's label and place."""
-    runs = [Run(c, place, seed) for place in places for c in contenders for seed in seeds]
-    found = dict(over_processes(execute, runs, jobs))
+    runs = [(c, place, seed) for place in places for c in contenders for seed in seeds]
+    trials = [
+        Trial(
+            place.scenario,
+            c.policy,
+            seed=seed,
+            duration_ps=place.window_ps[1],
+            window_ps=place.window_ps,
+            decision_latency_ps=c.decision_latency_ps,
+            name=c.label,
+        )
+        for c, place, seed in runs
+    ]
     by_cell: dict[tuple[str, Place], list[tuple[float, float]]] = {}
-    for at, run in enumerate(runs):
-        by_cell.setdefault((run.contender.label, run.place), []).append(found[at])
+    for (c, place, _), outcome in zip(runs, run(trials, of_jobs(jobs)), strict=True):
+        by_cell.setdefault((c.label, place), []).append((outcome.metrics["goodput"], outcome.metrics["loss"]))
     return by_cell
 
 

@@ -25,7 +25,7 @@ from codegen.networks.emit import NetworkEmission, emit_network, quantised
 from codegen.networks.quantise import Bits
 from decision.documents import write_atomically
 from decision.errors import InputError
-from decision.manifest import opened, sha256
+from decision.manifest import opened
 from decision.network_policy import NetworkPolicy
 from decision.processors import usable_cores
 from distill import rollout
@@ -35,7 +35,7 @@ from netsim.network import MS
 from netsim.policies import compiled, native
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.evaluation.contenders import emulated_latency_ps
-from rlcc.evaluation.runs import Times
+from rlcc.evaluation.grid import Times
 from teachers.load import load
 
 TEACHER = TEACHERS / "pcc-rl-lstm"
@@ -109,14 +109,12 @@ def contenders(agents: Sequence[Quantised]) -> Iterator[list[Contender]]:
     teacher = load(TEACHER)
     wide, narrow = agents
     with shared_library(wide.folder) as first, shared_library(narrow.folder) as second:
-        # What decides is the C: other vectors beside it are no reason to run again.
-        hashes = [sha256((agent.folder / "rlcc_policy.c").read_bytes()) for agent in agents]
         by_c = compiled(first, wide.policy.params())
         yield [
-            Contender(FLOAT, teacher.hash, native(teacher.policy, teacher.weights), DECISION_LATENCY_PS),
-            Contender(INT8, hashes[0], by_c, DECISION_LATENCY_PS),
-            Contender(NARROW, hashes[1], compiled(second, narrow.policy.params()), DECISION_LATENCY_PS),
-            Contender(own_time(wide), hashes[0], by_c, wide.latency_ps),
+            Contender(FLOAT, native(teacher.policy, teacher.weights), DECISION_LATENCY_PS),
+            Contender(INT8, by_c, DECISION_LATENCY_PS),
+            Contender(NARROW, compiled(second, narrow.policy.params()), DECISION_LATENCY_PS),
+            Contender(own_time(wide), by_c, wide.latency_ps),
         ]
 
 

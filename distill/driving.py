@@ -8,9 +8,9 @@ from decision.records import Trajectories
 from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Run
+from netsim.kept import Outcome
 from netsim.policies import PolicySpec
-from netsim.simulation import Simulation
-from netsim.sweep import sweep
+from netsim.trials import Trial, run
 
 LATER_PS = 10_000
 """By so much the teacher decides later than itself where its noise is measured: about a hundredth of a decision."""
@@ -46,72 +46,42 @@ class Networks:
         )
 
 
-@dataclass(frozen=True)
-class _Task:
-    """One simulation. ``record_ps`` 0: nothing is recorded; ``window_ps`` None: nothing is measured."""
-
-    policy: PolicySpec
-    decision_latency_ps: int
-    place: Place
-    record_ps: int
-    window_ps: tuple[int, int] | None
-
-
 def side_by_side(
     student: PolicySpec, teacher: PolicySpec, networks: Networks, seeds: Sequence[int]
 ) -> tuple[Driven, Driven]:
     """Student and teacher, each with all seeds. Of the teacher nothing is recorded: it has rollouts of its own."""
     scenarios = [*networks.learn, *(name for name in networks.compare if name not in networks.learn)]
-    own = [_task(student, networks, (name, seed), networks.learn) for name in scenarios for seed in seeds]
-    beside = [_task(teacher, networks, (name, seed), []) for name in networks.compare for seed in seeds]
-    tasks = own + beside
-    found = sweep(_run, tasks)
-    return _driven(own, found[: len(own)]), _driven(beside, found[len(own) :])
+    own = [_trial(student, networks, name, seed, record=name in networks.learn) for name in scenarios for seed in seeds]
+    beside = [_trial(teacher, networks, name, seed) for name in networks.compare for seed in seeds]
+    outcomes = run(own + beside)
+    return _driven(own, outcomes[: len(own)]), _driven(beside, outcomes[len(own) :])
 
 
 def later_self(teacher: PolicySpec, networks: Networks, seeds: Sequence[int]) -> Driven:
     """The teacher where it is compared, deciding 10 ns later."""
-    tasks = [_task(teacher, networks, (name, seed), [], LATER_PS) for name in networks.compare for seed in seeds]
-    return _driven(tasks, sweep(_run, tasks))
+    trials = [_trial(teacher, networks, name, seed, later_ps=LATER_PS) for name in networks.compare for seed in seeds]
+    return _driven(trials, run(trials))
 
 
-def _task(policy: PolicySpec, networks: Networks, place: Place, learn: list[str], later_ps: int = 0) -> _Task:
-    return _Task(
-        policy,
-        networks.decision_latency_ps + later_ps,
-        place,
-        networks.learn_ps if place[0] in learn else 0,
-        networks.window_ps if place[0] in networks.compare else None,
-    )
-
-
-def _run(task: _Task) -> tuple[Run | None, Metrics | None]:
-    """The two spans, what is recorded and what is measured, may lie in any order."""
-    scenario, seed = task.place
-    begin, end = task.window_ps or (0, 0)
-    simulation = Simulation(
+def _trial(
+    policy: PolicySpec, networks: Networks, scenario: str, seed: int, *, record: bool = False, later_ps: int = 0
+) -> Trial:
+    record_ps = networks.learn_ps if record else 0
+    window_ps = networks.window_ps if scenario in networks.compare else None
+    return Trial(
         scenario,
-        task.policy,
+        policy,
         seed=seed,
-        duration_ps=max(task.record_ps, end),
-        decision_latency_ps=task.decision_latency_ps,
-        record=task.record_ps > 0,
+        duration_ps=max(record_ps, window_ps[1] if window_ps else 0),
+        window_ps=window_ps,
+        record_ps=record_ps,
+        decision_latency_ps=networks.decision_latency_ps + later_ps,
     )
-    run, metrics = None, None
-    for now in sorted({task.record_ps, begin, end}):
-        simulation.run(now)
-        if now == task.record_ps > 0:
-            run = Run(scenario, seed, Trajectories.of(simulation.drain_records()))
-            simulation.start_recording(False)
-        if now == begin:
-            simulation.reset_window()
-        if task.window_ps and now == end:
-            metrics = simulation.metrics()
-    return run, metrics
 
 
-def _driven(tasks: Sequence[_Task], found: Sequence[tuple[Run | None, Metrics | None]]) -> Driven:
+def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome]) -> Driven:
+    each = [(str(trial.scenario), trial.seed, outcome) for trial, outcome in zip(trials, outcomes, strict=True)]
     return Driven(
-        [run for run, _ in found if run is not None],
-        {task.place: metrics for task, (_, metrics) in zip(tasks, found, strict=True) if metrics is not None},
+        [Run(name, seed, Trajectories.of(outcome.records[0])) for name, seed, outcome in each if outcome.records],
+        {(name, seed): outcome.metrics for name, seed, outcome in each if outcome.metrics},
     )

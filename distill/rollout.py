@@ -4,7 +4,7 @@ Parquet, one row a decision: scenario, seed, the raw record (decision.records), 
 (`feature.<name>`), and the teacher's action (`teacher_q16`) beside the applied one (`action_q16`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from decision.records import RECORD_COLUMNS, Trajectories
 from decision.signals import ACTION_BITS
 from decision.tree_decision import feature_names
 from distill.options import RolloutOptions
-from netsim import scenarios, simulate
 from netsim.policies import PolicySpec, native
-from netsim.sweep import sweep
+from netsim.trials import Progress, Trial
+from netsim.trials import run as run_trials
 from teachers.inference import decide
 from teachers.teacher import Teacher
 
@@ -29,8 +29,6 @@ FILE = "rollouts.parquet"
 KIND = "rollouts"
 MAX_BYTES = 2**30
 """Unpacked."""
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -44,26 +42,20 @@ class Run:
 
 def collect(policy: PolicySpec, options: RolloutOptions, progress: Progress | None = None) -> list[Run]:
     """Run ``policy`` in every network of the options; in order, whatever finishes first."""
-    for name in options.scenarios:
-        scenarios.parse(name)
-    tasks = [(name, seed) for name in options.scenarios for seed in options.seeds]
-
-    def run(task: tuple[str, int]) -> Run:
-        name, seed = task
-        result = simulate(
+    places = [(name, seed) for name in options.scenarios for seed in options.seeds]
+    trials = [
+        Trial(
             name,
             policy,
             seed=seed,
             duration_ps=options.duration,
-            window_ps=(options.duration // 2, options.duration),
+            record_ps=options.duration,
             decision_latency_ps=options.decision_latency,
-            record=True,
         )
-        if progress is not None:
-            progress(name)
-        return Run(name, seed, Trajectories.of(result.records))
-
-    return sweep(run, tasks)
+        for name, seed in places
+    ]
+    outcomes = run_trials(trials, progress=progress)
+    return [Run(*place, Trajectories.of(outcome.records[0])) for place, outcome in zip(places, outcomes, strict=True)]
 
 
 def teacher_policy(teacher: Teacher) -> PolicySpec:

@@ -143,6 +143,9 @@ class DeciderPolicy:
             raise InputError(f"the core cannot decide here: {error}; build it again with this rlcc") from None
         return _told(core, self.interface, where)
 
+    def content(self) -> None:
+        raise InputError("a core behind an address decides in this process only, so its runs cannot be kept")
+
 
 @dataclass(frozen=True)
 class FixedPolicy:

@@ -96,6 +96,9 @@ class Flows(Sequence[Flow]):
     def __len__(self) -> int:
         return int(self.columns["host"].size)
 
+    def content(self) -> dict[str, NDArray[Any]]:
+        return self.columns
+
     @overload
     def __getitem__(self, at: int) -> Flow: ...
     @overload

@@ -12,7 +12,7 @@ from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.profile import Limits
 from netsim.comparison import difference
-from rlcc.closed_loop import Outcome
+from rlcc.closed_loop import PolicyMetrics
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import GateOptions, Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
@@ -218,7 +218,7 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
     )
 
 
-def network(outcomes: list[Outcome], options: GateOptions) -> list[Check]:
+def network(outcomes: list[PolicyMetrics], options: GateOptions) -> list[Check]:
     """The student beside its teacher, scenario by scenario, each seed for itself. NaN never passes."""
     checks: list[Check] = []
     if not outcomes or any(not outcome.metrics for outcome in outcomes):
@@ -233,7 +233,7 @@ def network(outcomes: list[Outcome], options: GateOptions) -> list[Check]:
     return checks
 
 
-def _side_by_side(teacher: Outcome, student: Outcome, allowed: Tolerance) -> list[Check]:
+def _side_by_side(teacher: PolicyMetrics, student: PolicyMetrics, allowed: Tolerance) -> list[Check]:
     """Shown is the seed that is furthest off: a mean would hide it."""
 
     def check(name: str, value: str, limit: str, passed: bool) -> Check:

@@ -1,18 +1,13 @@
 """Two policies in the same networks with the same seeds, which the gate compares."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
-from netsim import scenarios, simulate
 from netsim.baselines import BaselineSpec
 from netsim.policies import PolicySpec
-from netsim.sweep import sweep
-
-Progress = Callable[[str], None]
+from netsim.trials import Progress, Trial
+from netsim.trials import run as run_trials
 
 
 @dataclass(frozen=True)
@@ -25,7 +20,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PolicyMetrics:
     """One policy in one scenario: metrics a seed."""
 
     policy: str
@@ -42,9 +37,6 @@ class Outcome:
             "metrics": [{k: v if isfinite(v) else None for k, v in m.items()} for m in self.metrics],
         }
 
-    def mean(self, name: str) -> float:
-        return float(np.mean([m[name] for m in self.metrics]))
-
 
 def run(
     entries: list[Entry],
@@ -54,25 +46,23 @@ def run(
     duration_ps: int,
     window_ps: tuple[int, int],
     progress: Progress | None = None,
-) -> list[Outcome]:
-    """Every entry in every scenario with every seed; outcomes by scenario, then by entry."""
-    for name in names:
-        scenarios.parse(name)
-    tasks = [(name, entry, seed) for name in names for entry in entries for seed in seeds]
-
-    def one(task: tuple[str, Entry, int]) -> dict[str, float]:
-        name, entry, seed = task
-        latency = entry.decision_latency_ps
-        result = simulate(
-            name, entry.policy, seed=seed, duration_ps=duration_ps, window_ps=window_ps, decision_latency_ps=latency
+) -> list[PolicyMetrics]:
+    """Every entry in every scenario with every seed; by scenario, then by entry."""
+    trials = [
+        Trial(
+            name,
+            entry.policy,
+            seed=seed,
+            duration_ps=duration_ps,
+            window_ps=window_ps,
+            decision_latency_ps=entry.decision_latency_ps,
+            name=entry.name,
         )
-        if progress is not None:
-            progress(f"{entry.name} {name}")
-        return result.metrics
-
-    found = sweep(one, tasks)
-    outcomes = []
-    for i in range(0, len(tasks), len(seeds)):
-        name, entry, _ = tasks[i]
-        outcomes.append(Outcome(entry.name, name, tuple(seeds), tuple(found[i : i + len(seeds)])))
-    return outcomes
+        for name in names
+        for entry in entries
+        for seed in seeds
+    ]
+    metrics = [outcome.metrics for outcome in run_trials(trials, progress=progress)]
+    places = [(entry.name, name) for name in names for entry in entries]
+    of_place = [tuple(metrics[at : at + len(seeds)]) for at in range(0, len(metrics), len(seeds))]
+    return [PolicyMetrics(*place, tuple(seeds), each) for place, each in zip(places, of_place, strict=True)]

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import emulator
 from decision.errors import InputError
 from decision.manifest import opened
+from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
+from netsim.content import package_hash
 from netsim.policies import decider
 from netsim.sites import Paths, Ports
 
@@ -59,6 +61,12 @@ class CorePolicy:
         spec = decider(engine.address, engine.context_bytes, engine.clock_mhz, self.params, engine, self.needs_int)
         return spec.build(agents, where)
 
+    def content(self) -> list[Any]:
+        """What the decisions and their cycles come from: firmware, profile, emulator and compiler."""
+        profile = load_profile(self.core.profile)
+        compiler = find_compiler("clang", profile.core.isa).version
+        return [self.hash, self.core.how, profile.hash(), emulator_hash(), compiler, self.params]
+
     def check(self) -> None:
         """InputError where the core cannot run the firmware, or the fast path cannot tell the core's cycles exactly."""
         profile = load_profile(self.core.profile)
@@ -76,6 +84,13 @@ class CorePolicy:
         if self.core.how == "fast":
             return _fast(self.firmware, self.hash, profile).another()
         return _Closing(emulator.rtl_decider(self.firmware, self.core.profile))
+
+
+def emulator_hash() -> str:
+    """Over the emulator's own files: another build of it may take other cycles."""
+    from emulator import _fast
+
+    return package_hash(Path(emulator.__file__).parent, Path(_fast.__file__))
 
 
 class _Closing:

@@ -40,7 +40,7 @@ from rlcc.checks import (
     sizes,
 )
 from rlcc.checks import teacher as teacher_checks
-from rlcc.closed_loop import Entry, Outcome
+from rlcc.closed_loop import Entry, PolicyMetrics
 from rlcc.neighbourhood import Outside, furthest
 from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
@@ -183,7 +183,7 @@ def _proof(job: _Job) -> Certified | None:
     return certified(job.firmware, path, job.engine, job.say, job.evidence.remembered)
 
 
-def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[Outcome]]:
+def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
     """Actions on held-out rollouts, then both in the same networks."""
     options, params, match = job.options, job.student.params(), job.options.match
     job.say("actions beside the teacher's")

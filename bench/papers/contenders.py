@@ -1,6 +1,5 @@
 """Whose decisions are compared: the teachers, what is made of them, and the baselines."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +14,9 @@ from netsim.baselines import BaselineSpec, by_name
 from netsim.network import US, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights, native
 from netsim.simulation import DECISION_LATENCY_PS
+from netsim.trials import simulator_hash
 from rlcc.commands.run import command as rlcc_run
 from rlcc.evaluation.contenders import emulated_latency_ps
-from rlcc.evaluation.runs import simulator_hash
 from rlcc.policies import by_path
 from teachers.load import load
 from teachers.teacher import Teacher
@@ -47,16 +46,14 @@ DCQCN_LOSSLESS = "DCQCN, PFC"
 
 @dataclass(frozen=True)
 class Contender:
-    """Decisions, how long each takes to have effect (0: a baseline, asked at every ACK) and the network they meet.
-
-    ``identity`` is a hash of all that makes the decisions what they are.
-    """
+    """Decisions, how long each takes to have effect (0: a baseline, asked at every ACK) and the network they meet;
+    ``firmware``: the hash of that which decides, where one does."""
 
     label: str
-    identity: str
     policy: PolicySpec | BaselineSpec = field(repr=False, compare=False)
     decision_latency_ps: int = 0
     network: Network = field(default_factory=Network)
+    firmware: str = ""
 
 
 @contextmanager
@@ -73,7 +70,7 @@ def opened(work: Path) -> Iterator[dict[str, Contender]]:
             _native("RL-CC MLP, queue length", mlp, signal="queue"),
             _native("RL-CC LSTM", lstm),
             _native("RL-CC LSTM, 450 us", lstm, latency_ps=450 * US),
-            Contender("RL-CC tree", tree.hash, tree.policy, emulated_latency_ps(firmware(work, mlp), ENGINE)),
+            Contender("RL-CC tree", tree.policy, emulated_latency_ps(firmware(work, mlp), ENGINE), firmware=tree.hash),
             *(_baseline(label, by_name(name)) for label, name in BASELINES.items()),
             _baseline(DCQCN_LOSSLESS, by_name("dcqcn"), LOSSLESS),
         ]
@@ -114,13 +111,11 @@ def _native(
     policy = retargeted(teacher, target, signal)
     if weights is not None:
         policy = policy.with_weights(weights)
-    arrays = {name: sha256(w.tobytes()) for name, w in sorted(policy.weights.items())}
-    identity = sha256(json.dumps([policy.policy.model_dump(mode="json", exclude={"provenance"}), arrays]).encode())
-    return Contender(label, identity, policy, latency_ps)
+    return Contender(label, policy, latency_ps)
 
 
 def _baseline(label: str, spec: BaselineSpec, network: Network | None = None) -> Contender:
-    return Contender(label, sha256(spec.model_dump_json().encode()), spec, 0, network or Network())
+    return Contender(label, spec, 0, network or Network())
 
 
 def firmware(work: Path, teacher: Teacher) -> Path:

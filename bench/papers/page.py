@@ -9,7 +9,7 @@ from bench.papers.sections import Section
 from bench.papers.summary import summary
 from bench.papers.traffic import Traffic
 from netsim.policies import NativePolicy
-from rlcc.evaluation.runs import Times
+from rlcc.evaluation.grid import Times
 
 
 def sections(times: Times) -> list[Section]:
@@ -53,7 +53,7 @@ public, so what can be asked is that order and trend agree.
   baselines act at once ([parameters and sources](../baselines.md)).
 - "PCC-RL LSTM" has PCC-RL's network and RL-CC's reward, as RL-CC trains it; "RL-CC MLP" and "RL-CC LSTM" (the small
   one of table 1) have RL-CC's ([how they were trained](../../fixtures/teachers/README.md)). "RL-CC tree" is the C of
-  firmware `{contenders["RL-CC tree"].identity[:12]}`, which `recipes/rl-cc.toml` gave of the MLP when this page was
+  firmware `{contenders["RL-CC tree"].firmware[:12]}`, which `recipes/rl-cc.toml` gave of the MLP when this page was
   made; another version of rlcc may distil another student.
 - "DCQCN" has the defaults of ConnectX NICs. It is made for lossless networks: "DCQCN, PFC" runs with priority flow
   control and 32 MiB of buffer, room for what is under way when it pauses.

@@ -22,7 +22,7 @@ from bench.papers.sections import (
 )
 from bench.papers.traffic import LONG, TIMES, Traffic, named
 from netsim.network import MS, Network
-from rlcc.evaluation.runs import Times
+from rlcc.evaluation.grid import Times
 
 OURS = "PCC-RL LSTM"
 INT8 = "PCC-RL LSTM, int8 weights"

@@ -40,7 +40,7 @@ from bench.papers.traffic import (
     seven_long_short,
     seven_many_to_one,
 )
-from rlcc.evaluation.runs import Times
+from rlcc.evaluation.grid import Times
 
 MLP, TREE, LSTM = "RL-CC MLP", "RL-CC tree", "RL-CC LSTM"
 QUEUE_LENGTH = "RL-CC MLP, queue length"

@@ -7,7 +7,7 @@ import numpy as np
 from netsim import scenarios
 from netsim.network import MS, Network
 from netsim.scenarios import SHORT_NODE_BYTES, SHORT_PERIOD_PS, Flows, Scenario
-from rlcc.evaluation.runs import Times
+from rlcc.evaluation.grid import Times
 
 TIMES = Times(200 * MS, (50 * MS, 170 * MS))
 """RL-CC, published code: 200 ms, measured from 50 to 170 ms."""

@@ -10,15 +10,16 @@ from decision.manifest import check_place
 from decision.processors import usable_cores
 from decision.quantity import parse_duration_ps
 from netsim.engines import OVERLOAD, Engines, Overload
+from netsim.kept import Kept
 from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
+from netsim.places import of_jobs
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.evaluation import contenders, grid, report, summary
-from rlcc.evaluation.grid import Grid
-from rlcc.evaluation.runs import Times
+from rlcc.evaluation.grid import Grid, Times
 from rlcc.options import FOLDER, quantity, seed_option
 from rlcc.recipe import EmulateOptions
 
@@ -83,7 +84,7 @@ def command(
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
     waited_for = _engines(engines, engine_queue, overload)
-    processes = jobs or usable_cores()
+    where = of_jobs(jobs or usable_cores())
     check_emitted(contenders.firmware_folders(policies), foreign=foreign)
     with stage("evaluate") as (figures, progress):
         with contenders.opened(
@@ -91,13 +92,13 @@ def command(
         ) as competing:
             whole = Grid(tuple(competing), names, numbers, times, network)
             grid.check(whole)
-            keep = None if out is None else out / report.RUNS
-            results = grid.run(whole, jobs=processes, keep=keep, progress=progress)
+            keep = None if out is None else Kept(out / report.RUNS)
+            results = grid.run(whole, where, keep=keep, progress=progress)
         found = summary.rows(results)
         columns = summary.shown_metrics(found, metrics)
-        figures.append(f"{len(results.finished)} runs")
-        if results.reused:
-            figures.append(f"{results.reused} of them kept from before in {keep}")
+        figures.append(f"{len(results.outcomes)} runs")
+        if keep is not None and keep.reused:
+            figures.append(f"{keep.reused} of them kept from before in {keep.folder}")
         if out is not None:
             progress("writing")
             report.write(results, out / report.FOLDER, metrics=columns, pictures=not no_pictures, profile=profile)

@@ -1,22 +1,29 @@
-"""All runs of an evaluation, over processes. Finished ones may be kept, so that an interruption loses little."""
+"""All trials of an evaluation: contenders x scenarios x seeds."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from netsim import assembly, scenarios
+from netsim.kept import Kept, Outcome
 from netsim.network import Network
-from netsim.sweep import over_processes
-from rlcc.evaluation import runs
+from netsim.places import Place
+from netsim.samples import Samples, Sampling
+from netsim.trials import Progress, Trial
+from netsim.trials import run as run_trials
 from rlcc.evaluation.contenders import Contender
-from rlcc.evaluation.runs import Finished, Run, Times
 
-Progress = Callable[[str], None]
+
+@dataclass(frozen=True)
+class Times:
+    """Length of each run and the window it is measured in, ps."""
+
+    duration_ps: int
+    window_ps: tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Contenders x scenarios x seeds."""
+    """Who is set beside whom, and where."""
 
     contenders: tuple[Contender, ...]
     scenarios: tuple[str, ...]
@@ -24,49 +31,48 @@ class Grid:
     times: Times
     network: Network = field(default_factory=Network)
 
-    def runs(self) -> list[Run]:
+    def cells(self) -> list[tuple[Contender, str, int]]:
         """By scenario, then contender, then seed."""
-        return [
-            Run(c, s, seed, self.times, self.network)
-            for s in self.scenarios
-            for c in self.contenders
-            for seed in self.seeds
-        ]
+        return [(c, scenario, seed) for scenario in self.scenarios for c in self.contenders for seed in self.seeds]
 
 
 @dataclass(frozen=True)
 class Results:
-    """What each run of ``Grid.runs()`` gave, in that order, and how many were kept from before."""
+    """What each of ``Grid.cells()`` gave, in that order."""
 
     grid: Grid
-    finished: list[Finished]
-    reused: int
+    outcomes: Sequence[Outcome]
 
-    def of(self, contender: Contender, scenario: str) -> list[Finished]:
-        """A run a seed."""
+    def of(self, contender: Contender, scenario: str) -> Sequence[Outcome]:
+        """An outcome a seed."""
         at = self.grid.scenarios.index(scenario) * len(self.grid.contenders) + self.grid.contenders.index(contender)
-        return self.finished[at * len(self.grid.seeds) : (at + 1) * len(self.grid.seeds)]
+        return self.outcomes[at * len(self.grid.seeds) : (at + 1) * len(self.grid.seeds)]
+
+    def samples(self, contender: Contender, scenario: str) -> list[Samples]:
+        """The run over time, of each seed."""
+        return [outcome.samples for outcome in self.of(contender, scenario) if outcome.samples is not None]
 
 
-def run(grid: Grid, *, jobs: int, keep: Path | None = None, progress: Progress | None = None) -> Results:
-    """Run what is not kept in ``keep`` yet. The results depend neither on ``jobs`` nor on what was kept."""
-    todo = grid.runs()
-    found: dict[int, Finished] = {}
-    files = [keep / f"{runs.key(r)}.npz" for r in todo] if keep is not None else []
-    for i, file in enumerate(files):
-        kept = runs.load(file)
-        if kept is not None:
-            found[i] = kept
-    reused = len(found)
-    missing = [i for i in range(len(todo)) if i not in found]
-    _say(progress, len(found), todo)
-    for at, finished in over_processes(runs.execute, [todo[i] for i in missing], jobs):
-        i = missing[at]
-        found[i] = finished
-        if files:
-            runs.save(finished, files[i])
-        _say(progress, len(found), todo)
-    return Results(grid, [found[i] for i in range(len(todo))], reused)
+def run(grid: Grid, where: Place, *, keep: Kept | None = None, progress: Progress | None = None) -> Results:
+    """Run what is not kept yet."""
+    trials = [trial(grid, contender, scenario, seed) for contender, scenario, seed in grid.cells()]
+    return Results(grid, run_trials(trials, where, keep, progress))
+
+
+def trial(grid: Grid, contender: Contender, scenario: str, seed: int) -> Trial:
+    """One cell of the grid, seen over time."""
+    return Trial(
+        scenario,
+        contender.policy,
+        seed=seed,
+        duration_ps=grid.times.duration_ps,
+        window_ps=grid.times.window_ps,
+        sampling=Sampling(),
+        decision_latency_ps=contender.decision_latency_ps,
+        network=grid.network,
+        engines=contender.engines,
+        name=contender.label,
+    )
 
 
 def check(grid: Grid) -> None:
@@ -75,8 +81,3 @@ def check(grid: Grid) -> None:
         scenario = scenarios.instantiate(name, grid.seeds[0], grid.times.duration_ps, grid.network)
         for contender in grid.contenders:
             assembly.check(scenario, grid.network, contender.policy)
-
-
-def _say(progress: Progress | None, done: int, todo: list[Run]) -> None:
-    if progress is not None:
-        progress(f"{done} of {len(todo)} runs")

@@ -21,9 +21,9 @@ from PIL import Image
 
 from netsim import scenarios, workloads
 from netsim.network import Network
+from netsim.samples import Samples
 from rlcc.evaluation.contenders import Contender, engines_text
 from rlcc.evaluation.grid import Results
-from rlcc.evaluation.runs import Finished
 from rlcc.evaluation.summary import Row
 
 DPI = 144
@@ -68,7 +68,7 @@ def draw(results: Results, found: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
         yield f"queue-{name}.png", _png(queue(results, scenario))
         if scenarios.read(scenario).traffic not in workloads.NAMES:
             yield f"flows-{name}.png", _png(flows(results, scenario))
-        ended = [f.completed_bytes for c in results.grid.contenders for f in results.of(c, scenario)]
+        ended = [f.completed_bytes for c in results.grid.contenders for f in results.samples(c, scenario)]
         if np.unique(np.concatenate(ended)).size > 1:  # of flows of one size the table says all
             yield f"slowdown-{name}.png", _png(slowdown(results, scenario))
 
@@ -107,7 +107,7 @@ def queue(results: Results, scenario: str) -> Figure:
     """The longest queue of any switch port over time, a line a contender."""
     figure, axes = _figure(8.0, 4.2)
     for i, contender in enumerate(results.grid.contenders):
-        f = results.of(contender, scenario)[0]
+        f = results.samples(contender, scenario)[0]
         axes.plot(f.t_us / 1e3, f.queue_bytes / 1e3, color=_colour(i), linestyle=_line(i), linewidth=1.1)
     axes.set_yscale("symlog", linthresh=1)
     axes.set_ylim(bottom=0)
@@ -125,7 +125,7 @@ def flows(results: Results, scenario: str) -> Figure:
     grid = results.grid
     figure, panels = _panels(len(grid.contenders), 4.0, 2.6)
     # The start of a run may spike far above what follows; it is cut rather than all else flattened.
-    shown = [results.of(c, scenario)[0] for c in grid.contenders]
+    shown = [results.samples(c, scenario)[0] for c in grid.contenders]
     together = _samples_together(shown)
     smooth = [_averaged(f.flow_gbps[f.t_us * 1e6 > grid.times.window_ps[0]], together) for f in shown]
     top = max(float(rates.max(initial=0)) for rates in smooth)
@@ -141,14 +141,15 @@ def flows(results: Results, scenario: str) -> Figure:
     figure.supxlabel("time, ms", fontsize=9)
     figure.supylabel("goodput of a flow, Gb/s", fontsize=9)
     count = shown[0].flow_gbps.shape[1]
-    which = "each flow" if count == shown[0].flows else f"{count} of {shown[0].flows:,} flows"
+    number = results.of(grid.contenders[0], scenario)[0].flows
+    which = "each flow" if count == number else f"{count} of {number:,} flows"
     over = f", each averaged over {grid.times.duration_ps / 1e9 / len(shown[0].t_us) * together:.3g} ms"
     title = f"{scenario}: {which} (thin{over if together > 1 else ''}) and the mean of all (black)"
     figure.suptitle(title, fontsize=10)
     return figure
 
 
-def _samples_together(shown: Sequence[Finished]) -> int:
+def _samples_together(shown: Sequence[Samples]) -> int:
     """Samples to average so that a flow delivers some 32 packets of 1 KB in them: fewer would show single packets. At
     least 20 points are left."""
     f = shown[0]
@@ -169,7 +170,7 @@ def slowdown(results: Results, scenario: str) -> Figure:
     """Completion time over that in an empty network by flow size: median and 99th percentile."""
     figure, axes = _figure(8.0, 4.6)
     for i, contender in enumerate(results.grid.contenders):
-        seeds = results.of(contender, scenario)
+        seeds = results.samples(contender, scenario)
         size = np.concatenate([f.completed_bytes for f in seeds])
         slow = np.concatenate([f.completed_slowdown for f in seeds])
         if not size.size:

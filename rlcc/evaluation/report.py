@@ -59,23 +59,20 @@ def write(results: Results, folder: Path, *, metrics: Sequence[str], pictures: b
 def runs_table(results: Results) -> pa.Table:
     """A row a run; a metric that a run does not have, or could not measure, is null."""
     columns: dict[str, Any] = {}
-    todo = results.grid.runs()
-    columns["policy"] = [r.contender.label for r in todo]
-    columns["name"] = [r.contender.name for r in todo]
-    columns["kind"] = [r.contender.kind for r in todo]
-    columns["hash"] = [r.contender.hash for r in todo]
-    columns["decision_latency_ps"] = [r.contender.decision_latency_ps for r in todo]
+    cells, times = results.grid.cells(), results.grid.times
+    for name in ("label", "name", "kind", "hash", "decision_latency_ps"):
+        columns["policy" if name == "label" else name] = [getattr(contender, name) for contender, _, _ in cells]
     for name, kind in zip(summary.ON, (pa.string(), pa.uint32(), pa.string(), pa.uint32()), strict=True):
-        columns[name] = pa.array([summary.on(r.contender)[name] for r in todo], kind)
-    columns["scenario"] = [r.scenario for r in todo]
-    columns["seed"] = [r.seed for r in todo]
-    columns["duration_ps"] = [r.times.duration_ps for r in todo]
-    columns["window_begin_ps"] = [r.times.window_ps[0] for r in todo]
-    columns["window_end_ps"] = [r.times.window_ps[1] for r in todo]
-    columns["rlcc"] = [__version__ for _ in todo]
-    columns["flows"] = [f.flows for f in results.finished]
-    for name in dict.fromkeys(name for f in results.finished for name in f.metrics):
-        values = [f.metrics.get(name) for f in results.finished]
+        columns[name] = pa.array([summary.on(contender)[name] for contender, _, _ in cells], kind)
+    columns["scenario"] = [scenario for _, scenario, _ in cells]
+    columns["seed"] = [seed for _, _, seed in cells]
+    columns["duration_ps"] = [times.duration_ps for _ in cells]
+    columns["window_begin_ps"] = [times.window_ps[0] for _ in cells]
+    columns["window_end_ps"] = [times.window_ps[1] for _ in cells]
+    columns["rlcc"] = [__version__ for _ in cells]
+    columns["flows"] = [outcome.flows for outcome in results.outcomes]
+    for name in dict.fromkeys(name for outcome in results.outcomes for name in outcome.metrics):
+        values = [outcome.metrics.get(name) for outcome in results.outcomes]
         columns[name] = pa.array([v if v is not None and isfinite(v) else None for v in values], pa.float64())
     return pa.table(columns)
 
@@ -83,14 +80,16 @@ def runs_table(results: Results) -> pa.Table:
 def series_table(results: Results) -> pa.Table:
     """A row a sample of each run: time, longest queue, drops, goodput of a flow (mean over all, and up to 16 flows)."""
     parts = []
-    for run, f in zip(results.grid.runs(), results.finished, strict=True):
-        samples = np.zeros(len(f.t_us), dtype=np.int32)
+    for (contender, scenario, seed), outcome in zip(results.grid.cells(), results.outcomes, strict=True):
+        f = outcome.samples
+        assert f is not None
+        rows = np.zeros(len(f.t_us), dtype=np.int32)
         parts.append(
             pa.table(
                 {
-                    "policy": pa.array([run.contender.label]).take(pa.array(samples)),
-                    "scenario": pa.array([run.scenario]).take(pa.array(samples)),
-                    "seed": np.full(len(samples), run.seed, dtype=np.int64),
+                    "policy": pa.array([contender.label]).take(pa.array(rows)),
+                    "scenario": pa.array([scenario]).take(pa.array(rows)),
+                    "seed": np.full(len(rows), seed, dtype=np.int64),
                     "t_us": f.t_us,
                     "queue_bytes": f.queue_bytes,
                     "dropped": f.dropped,

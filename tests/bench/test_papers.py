@@ -26,8 +26,8 @@ from bench.papers.traffic import (
     seven_many_to_one,
 )
 from netsim.baselines import by_name
-from netsim.network import MS, Network
-from rlcc.evaluation.runs import Times
+from netsim.network import MS
+from rlcc.evaluation.grid import Times
 from teachers.load import load
 
 NAN = float("nan")
@@ -145,44 +145,24 @@ def test_a_teacher_with_another_target_or_signal_has_the_same_weights() -> None:
     assert all(np.array_equal(other.weights[name], teacher.weights[name]) for name in teacher.weights)
 
 
-def contender(label: str, identity: str = "x", network: Network | None = None) -> Contender:
-    return Contender(label, identity, by_name("swift"), 900_000, network or Network())
+def contender(label: str, firmware: str = "") -> Contender:
+    return Contender(label, by_name("swift"), 900_000, firmware=firmware)
 
 
-def test_finished_runs_are_kept_and_found_by_all_that_determines_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_finished_runs_are_kept_and_a_run_that_two_sections_need_is_one(tmp_path: Path) -> None:
     traffic = named("many-to-one:2", Times(1 * MS, (0, 1 * MS)))
     run = Run(contender("a"), traffic, 1)
-    others = [
-        replace(run, seed=2),
-        replace(run, contender=contender("a", "y")),
-        replace(run, contender=contender("a", network=Network(buffer_bytes=10**6))),
-        replace(run, contender=replace(contender("a"), decision_latency_ps=1)),
-        replace(run, traffic=named("many-to-one:4", traffic.times)),
-        replace(run, traffic=replace(traffic, times=Times(1 * MS, (0, MS // 2)))),
-    ]
-    assert len({runs.key(r) for r in [run, *others]}) == 7
-    assert runs.key(replace(run, contender=contender("another label"))) == runs.key(run)
-
     first = runs.run_all([run, run], tmp_path, jobs=1)
     assert list(first) == [("a", "many-to-one:2", 1)]
-    assert first["a", "many-to-one:2", 1]["goodput"] > 0.5
-
-    executed: list[Run] = []
-    execute = runs.execute
-
-    def counted(r: Run) -> Metrics:
-        executed.append(r)
-        return execute(r)
-
-    monkeypatch.setattr(runs, "execute", counted)
-    again = runs.run_all([run], tmp_path, jobs=1)
-    assert not executed
-    assert again["a", "many-to-one:2", 1] == pytest.approx(first["a", "many-to-one:2", 1], nan_ok=True)
-    (tmp_path / f"{runs.key(run)}.json").write_text("{")
-    runs.run_all([run], tmp_path, jobs=1)
-    assert executed == [run]
+    figures = first["a", "many-to-one:2", 1]
+    assert figures["goodput"] > 0.5
+    assert figures["drops_per_flow"] == figures["dropped_packets"] / 2
+    (kept,) = tmp_path.iterdir()
+    before = kept.stat().st_mtime_ns
+    assert runs.run_all([run], tmp_path, jobs=1)["a", "many-to-one:2", 1] == pytest.approx(figures, nan_ok=True)
+    assert kept.stat().st_mtime_ns == before
+    lossless = replace(run.contender, network=contenders.LOSSLESS)
+    assert replace(run, contender=lossless).trial().key() != run.trial().key()
 
 
 METRICS = [
@@ -214,7 +194,7 @@ def written(given: Callable[[Run, str], float]) -> tuple[str, list[Section], Fou
     """The page of made-up runs."""
     made = page.sections(QUICK)
     labels = {label for s in made for label in s.contenders}
-    who = {label: contender(label, TREE if label == "RL-CC tree" else "x") for label in labels}
+    who = {label: contender(label, TREE if label == "RL-CC tree" else "") for label in labels}
     results: dict[tuple[str, str, int], Metrics] = {
         (r.contender.label, r.traffic.name, r.seed): {name: given(r, name) for name in METRICS}
         for r in wanted(made, who, (1, 2))

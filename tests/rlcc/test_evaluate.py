@@ -8,9 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,13 @@ from hypothesis import strategies as st
 from decision.errors import InputError
 from decision.manifest import opened
 from netsim import Network, simulate
+from netsim.kept import Outcome
 from netsim.network import MS
+from netsim.places import Here
 from netsim.simulation import WINDOW_PS
 from rlcc import cli
-from rlcc.evaluation import contenders, pictures, runs, summary
-from rlcc.evaluation.runs import Times
+from rlcc.evaluation import contenders, pictures, summary
+from rlcc.evaluation.grid import Grid, Times, run
 from rlcc.policies import by_name_or_path
 
 SHORT = ("--duration", "4 ms")
@@ -145,23 +146,30 @@ def test_another_artefact_in_the_place_of_the_evaluation(teacher: Path, tmp_path
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
+def one_run(contender: contenders.Contender, scenario: str, times: Times) -> Outcome:
+    grid = Grid((contender,), (scenario,), (7,), times)
+    (outcome,) = run(grid, Here()).of(contender, scenario)
+    return outcome
+
+
 def test_a_run_measures_what_simulate_does(teacher: Path) -> None:
-    times = Times(4 * MS, (MS, 3 * MS))
     with contenders.opened([str(teacher)], decision_latency_ps=None, profile="ibex-small") as (contender,):
-        found = runs.execute(runs.Run(contender, "long-short:4", 7, times))
+        found = one_run(contender, "long-short:4", Times(4 * MS, (MS, 3 * MS)))
         plain = simulate("long-short:4", contender.policy, seed=7, duration_ps=4 * MS, window_ps=(MS, 3 * MS))
     assert found.metrics == pytest.approx(plain.metrics, rel=0, abs=0, nan_ok=True)
-    assert found.flows == found.flow_gbps.shape[1] == 4
-    assert (found.t_us[-1], len(found.t_us)) == (4000, runs.SAMPLES)
+    assert found.samples is not None
+    assert found.flows == found.samples.flow_gbps.shape[1] == 4
+    assert (found.samples.t_us[-1], len(found.samples.t_us)) == (4000, 400)
 
 
 def test_open_loop_flows_have_their_sizes_and_slowdowns(teacher: Path) -> None:
     with contenders.opened([str(teacher)], decision_latency_ps=None, profile="ibex-small") as (contender,):
-        found = runs.execute(runs.Run(contender, "websearch:40%", 7, Times(6 * MS, (MS, 5 * MS))))
-    assert found.completed_bytes.size == found.metrics["completions"] > 20
-    assert found.completed_bytes.min() >= 1
-    assert found.completed_slowdown.mean() == pytest.approx(found.metrics["slowdown_mean"], rel=1e-4)
-    assert found.flow_gbps.shape[1] == runs.SHOWN_FLOWS
+        found = one_run(contender, "websearch:40%", Times(6 * MS, (MS, 5 * MS)))
+    assert found.samples is not None
+    assert found.samples.completed_bytes.size == found.metrics["completions"] > 20
+    assert found.samples.completed_bytes.min() >= 1
+    assert found.samples.completed_slowdown.mean() == pytest.approx(found.metrics["slowdown_mean"], rel=1e-4)
+    assert found.samples.flow_gbps.shape[1] == 16
 
 
 def test_later_decisions_are_other_results(teacher: Path, evaluate: Any, tmp_path: Path) -> None:
@@ -205,49 +213,6 @@ def test_what_is_finished_is_kept_and_what_changed_is_run(
     assert "3 runs, 2 of them kept from before" in run(teacher, "--seed", 3)
     save_teacher(tmp_path / "changed", gain=0.5)
     assert "kept from before" not in run(tmp_path / "changed")
-
-
-def test_the_key_covers_what_determines_a_run(teacher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with contenders.opened([str(teacher)], decision_latency_ps=None, profile="ibex-small") as (contender,):
-        run = runs.Run(contender, "many-to-one:2", 7, Times(4 * MS, (MS, 3 * MS)))
-        changed = [
-            replace(run, seed=8),
-            replace(run, scenario="many-to-one:3"),
-            replace(run, times=Times(5 * MS, (MS, 3 * MS))),
-            replace(run, times=Times(4 * MS, (MS, 2 * MS))),
-            replace(run, contender=replace(contender, decision_latency_ps=1)),
-            replace(run, contender=replace(contender, hash="0" * 64)),
-        ]
-        keys = {runs.key(r) for r in [run, *changed]}
-        assert len(keys) == 1 + len(changed)
-        assert runs.key(replace(run, contender=replace(contender, label="another"))) == runs.key(run)
-        monkeypatch.setattr(runs, "simulator_hash", lambda: "another build")
-        assert runs.key(run) not in keys
-
-
-def test_a_finished_run_is_read_as_it_was_written(tmp_path: Path) -> None:
-    arrays = {
-        "t_us": np.array([1, 2], np.float32),
-        "queue_bytes": np.array([3, 4], np.float32),
-        "flow_gbps": np.array([[1, 2], [3, 4]], np.float32),
-        "mean_gbps": np.array([1, 2], np.float32),
-        "dropped": np.array([0, 1], np.int32),
-        "completed_bytes": np.array([5], np.int64),
-        "completed_slowdown": np.array([1.5], np.float32),
-    }
-    finished = runs.Finished(metrics={"goodput": 1 / 3, "recovery_us": nan}, flows=2, **arrays)
-    runs.save(finished, tmp_path / "x.npz")
-    read = runs.load(tmp_path / "x.npz")
-    assert read is not None
-    assert read.metrics["goodput"] == 1 / 3
-    assert isnan(read.metrics["recovery_us"])
-    assert read.flows == 2
-    for name, array in arrays.items():
-        assert np.array_equal(getattr(read, name), array)
-        assert getattr(read, name).dtype == array.dtype
-    assert runs.load(tmp_path / "none.npz") is None
-    (tmp_path / "bad.npz").write_bytes(b"PK\3\4 nothing")
-    assert runs.load(tmp_path / "bad.npz") is None
 
 
 # --- Ctrl-C ----------------------------------------------------------------------------------------------------------
@@ -340,7 +305,7 @@ def test_every_run_is_a_row_of_the_parquet_file(written: Path) -> None:
     begin, end = (edge * 4 // 200 for edge in WINDOW_PS)
     assert {(r["duration_ps"], r["window_begin_ps"], r["window_end_ps"]) for r in table} == {(4 * MS, begin, end)}
     series = pq.read_table(written / "series.parquet")
-    assert series.num_rows == 12 * runs.SAMPLES
+    assert series.num_rows == 12 * 400
     assert len(series["flow_gbps"][0].as_py()) == 2
 
 

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +10,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from decision.errors import InputError
 from emulator import load_profile
 from netsim import Engines, Simulation
 from netsim.network import MS
 from rlcc import cli, core_policy
-from rlcc.core_policy import CoreName, core_name
-from rlcc.evaluation import contenders, runs
-from rlcc.evaluation.runs import Times
+from rlcc.core_policy import CoreName, CorePolicy, core_name
+from rlcc.evaluation import contenders
+from rlcc.evaluation.grid import Grid, Times, trial
 from rlcc.policies import by_path, on_core
 
 SHORT = ("--scenario", "many-to-one:2x4", "--duration", "4 ms")
@@ -169,56 +167,29 @@ def test_engines_stand_in_table_json_and_parquet(good: Path, evaluate: Any, tmp_
 def test_the_key_covers_core_and_engines(firmware: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"{firmware}@ibex-small"
     with contenders.opened([text], decision_latency_ps=None, profile="ibex-small", engines=Engines(2)) as (found,):
-        run = runs.Run(found, "many-to-one:2", 7, Times(4 * MS, (MS, 3 * MS)))
-    others = [
-        replace(found, engines=None),
-        replace(found, engines=Engines(3)),
-        replace(found, engines=Engines(2, "coalesce")),
-        replace(found, engines=Engines(2, "coalesce", 1)),
-        replace(found, core=CoreName("ibex-small", "rtl")),
-        replace(found, core_hash="another profile of that name"),
-        replace(found, core=None),
+        policy = found.policy
+    assert isinstance(policy, CorePolicy)
+
+    def key(**changed: Any) -> str:
+        contender = replace(found, **changed)
+        grid = Grid((contender,), ("many-to-one:2",), (7,), Times(4 * MS, (MS, 3 * MS)))
+        return trial(grid, contender, "many-to-one:2", 7).key()
+
+    others: list[dict[str, Any]] = [
+        {"engines": None},
+        {"engines": Engines(3)},
+        {"engines": Engines(2, "coalesce")},
+        {"engines": Engines(2, "coalesce", 1)},
+        {"policy": replace(policy, core=CoreName("ibex-small", "rtl"))},
+        {"policy": replace(policy, core=CoreName("ibex-maxperf"))},
+        {"policy": replace(policy, hash="0" * 64)},
     ]
-    keys = {runs.key(r) for r in [run, *(replace(run, contender=other) for other in others)]}
+    keys = {key(), *(key(**changed) for changed in others)}
     assert len(keys) == 1 + len(others)
+    assert key(label="another") == key()
     with monkeypatch.context() as changed:
-        changed.setattr(runs, "emulator_hash", lambda: "another build")
-        assert runs.key(run) not in keys
-    tool = replace(runs.find_compiler("clang", "rv32im"), version="clang of another day")
-    monkeypatch.setattr(runs, "find_compiler", lambda *_: tool)
-    assert runs.key(run) not in keys
-
-
-def test_all_that_makes_an_emulators_cycles_counts(tmp_path: Path) -> None:
-    (tmp_path / "built").write_text("x")
-    found = set()
-    for name in ("runner.S", "link.ld", "bench.cpp"):
-        (tmp_path / name).write_text("x")
-        runs._hash.cache_clear()
-        found.add(runs._hash(tmp_path, tmp_path / "built"))
-    assert len(found) == 3
-
-
-def test_a_firmware_that_was_emitted_again_meanwhile(good: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(good / "firmware", tmp_path / "firmware"))
-    named = on_core(copy, CoreName("ibex-small"))
-    core_policy._fast.cache_clear()
-    emitted = ["emit", str(good / "student"), "--target", "generic", "--form", "branches", "--out", str(copy)]
-    assert cli.main(emitted) == 0
-    with pytest.raises(InputError, match="was emitted again"):
-        named.policy.build(2)
-
-
-def test_a_firmware_that_is_no_firmware(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no"):
-        on_core(tmp_path / "none", CoreName("ibex-small"))
-
-
-def test_a_baseline_on_an_engine_is_named(refused: Callable[..., str]) -> None:
-    assert "dcqcn is a baseline" in refused("evaluate", "dcqcn@ibex-small", "--scenario", "many-to-one:2")
-
-
-def test_hidden_bits_are_of_an_lstm(refused: Callable[..., str], tmp_path: Path) -> None:
-    teacher = Path(__file__).parents[2] / "fixtures/teachers/rl-cc-mlp"
-    given = ("--form", "mlp-int8", "--rollouts", tmp_path, "--hidden-bits", "16", "--out", tmp_path / "out")
-    assert "--hidden-bits is of an LSTM" in refused("emit", teacher, *given)
+        changed.setattr(core_policy, "emulator_hash", lambda: "another build")
+        assert key() not in keys
+    tool = replace(core_policy.find_compiler("clang", "rv32im"), version="clang of another day")
+    monkeypatch.setattr(core_policy, "find_compiler", lambda *_: tool)
+    assert key() not in keys

@@ -14,7 +14,7 @@ from emulator import Cycles, EmulationReport, HostReport, SlowestVector
 from emulator.profile import Limits
 from emulator.report import StateCost
 from rlcc import checks, gate
-from rlcc.closed_loop import Outcome
+from rlcc.closed_loop import PolicyMetrics
 from rlcc.recipe import GateOptions, Match, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
@@ -229,11 +229,11 @@ OPTIONS = GateOptions.model_validate(
 )
 
 
-def pair(teacher: dict[str, float], *student: dict[str, float]) -> list[Outcome]:
+def pair(teacher: dict[str, float], *student: dict[str, float]) -> list[PolicyMetrics]:
     seeds = tuple(range(max(1, len(student))))
     return [
-        Outcome("teacher", "many-to-one:8", seeds, (teacher,) * len(seeds)),
-        Outcome("student", "many-to-one:8", seeds, student),
+        PolicyMetrics("teacher", "many-to-one:8", seeds, (teacher,) * len(seeds)),
+        PolicyMetrics("student", "many-to-one:8", seeds, student),
     ]
 
 
@@ -305,7 +305,7 @@ def test_the_seed_that_is_furthest_off_is_judged_and_shown(metric: str, bad: flo
         pairs = [*others[:place], (GOOD, GOOD | {metric: bad}), *others[place:]]
         seeds = tuple(range(len(pairs)))
         outcomes = [
-            Outcome(name, "many-to-one:8", seeds, tuple(pair[side] for pair in pairs))
+            PolicyMetrics(name, "many-to-one:8", seeds, tuple(pair[side] for pair in pairs))
             for side, name in enumerate(("teacher", "student"))
         ]
         (wrong,) = [check for check in gate.network(outcomes, OPTIONS) if not check.passed]

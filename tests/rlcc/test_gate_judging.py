@@ -18,7 +18,7 @@ from emulator import Cycles, EmulationReport, HostReport
 from emulator.firmware import tree_inputs
 from rlcc import gate
 from rlcc.certified import Certified
-from rlcc.closed_loop import Outcome
+from rlcc.closed_loop import PolicyMetrics
 from rlcc.gate import Evidence
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import EmulateOptions, GateOptions, Sizes
@@ -113,8 +113,8 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
         monkeypatch.setattr(gate, name, part)
 
     outcomes = [
-        lambda: Outcome("teacher", "many-to-one:2", (3,), (METRICS,)),
-        lambda: Outcome("student", "many-to-one:2", (3,), (made.student,)),
+        lambda: PolicyMetrics("teacher", "many-to-one:2", (3,), (METRICS,)),
+        lambda: PolicyMetrics("student", "many-to-one:2", (3,), (made.student,)),
     ]
     answering("differences", lambda: made.differing)
     answering("emulate", lambda: made.report)
@@ -132,7 +132,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
     monkeypatch.setattr(gate, "interpreted", lambda program, params: ("program", program, params))
 
-    def network(*given: Any, **named: Any) -> list[Outcome]:
+    def network(*given: Any, **named: Any) -> list[PolicyMetrics]:
         made.asked.setdefault("network", []).append((given, named))
         made.meanwhile()
         return [outcome() for outcome in outcomes]
@@ -165,7 +165,9 @@ def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> Non
         "certificate": "c" * 64,
         "worst_case_cycles": 135,
         "teacher": vars(stage.errors),
-        "network": [Outcome(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ("teacher", "student")],
+        "network": [
+            PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ("teacher", "student")
+        ],
         "neighbourhood": OUTSIDE.to_json(),
     }
 

@@ -1,0 +1,167 @@
+"""Simulations by the dozen: what each one is, what it gives, and a run of them all that loses nothing.
+
+    trials = [Trial("many-to-one:64", policy, seed, duration_ps=10 * MS, window_ps=(0, 10 * MS)) for seed in (1, 2)]
+    for outcome in run(trials, Processes(2), Kept(Path("runs"))):
+        print(outcome.metrics["goodput"])
+
+What a trial gives depends on its content only: not on where it runs, nor on what was run before.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from decision.documents import dump_json
+from decision.errors import InputError
+from decision.manifest import sha256
+from netsim import _core
+from netsim.baselines import BaselineSpec
+from netsim.cohorts import Cohort, Records
+from netsim.content import content, package_hash
+from netsim.engines import Engines
+from netsim.kept import FORMAT, Kept, Outcome
+from netsim.network import Network
+from netsim.places import Lost, Place, Threads
+from netsim.policies import PolicySpec
+from netsim.samples import Sampling, samples
+from netsim.scenarios import Scenario
+from netsim.series import Series, record
+from netsim.simulation import DECISION_LATENCY_PS, Simulation
+
+ATTEMPTS = 3
+"""How often a trial is begun whose process is lost."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One simulation from an empty network, and what of it is wanted.
+
+    ``duration_ps``: for how long flows arrive. ``window_ps``: what its metrics are of; None: it has none.
+    ``record_ps``: until when decisions are recorded. ``sampling``: the run over time, its whole duration; it needs a
+    window, whose completions it keeps.
+    ``name``: who decides, for people.
+    """
+
+    scenario: Scenario | str
+    policy: PolicySpec | BaselineSpec
+    seed: int
+    duration_ps: int
+    window_ps: tuple[int, int] | None = None
+    record_ps: int = 0
+    sampling: Sampling | None = None
+    decision_latency_ps: int = DECISION_LATENCY_PS
+    network: Network = field(default_factory=Network)
+    engines: Engines | None = None
+    cohorts: tuple[Cohort, ...] = ()
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        begin, end = self.window_ps or (0, 1)
+        if not 0 <= begin < end <= max(self.duration_ps, 1):
+            raise InputError(f"the window {begin}..{end} ps is empty or outside the {self.duration_ps} ps of the run")
+        if self.sampling is not None and self.window_ps is None:
+            raise InputError("a run that is sampled has a window too; give window_ps")
+        if not 0 <= self.record_ps <= self.duration_ps:
+            raise InputError(f"decisions cannot be recorded for {self.record_ps} of {self.duration_ps} ps")
+
+    def __str__(self) -> str:
+        scenario = self.scenario if isinstance(self.scenario, str) else self.scenario.name
+        return f"{scenario}, seed {self.seed}" + (f", {self.name}" if self.name else "")
+
+    def key(self) -> str:
+        """A hash of all that determines the outcome, the simulator among it. InputError where no other process could
+        know what decides."""
+        return sha256(dump_json([FORMAT, simulator_hash(), content(self)]).encode())
+
+
+def run(
+    trials: Sequence[Trial], where: Place | None = None, keep: Kept | None = None, progress: Progress | None = None
+) -> list[Outcome]:
+    """The outcome of each; those that are kept are not run again.
+
+    ``where``: on threads, unless another place is given. A trial whose process is lost is begun again, ``ATTEMPTS``
+    times in all; where it is lost each time the others are finished (and kept) before the InputError that says so.
+    """
+    place = where or Threads()
+    keys = [trial.key() for trial in trials] if keep is not None else []
+    outcomes = {at: kept for at, key in enumerate(keys) if keep is not None and (kept := keep.load(key)) is not None}
+
+    def say() -> None:
+        if progress is not None:
+            progress(f"{len(outcomes)} of {len(trials)} runs")
+
+    say()
+    todo = [at for at in range(len(trials)) if at not in outcomes]
+    lost: dict[int, Lost] = {}
+    for _ in range(ATTEMPTS):
+        lost = {}
+        for index, answer in place.answers(perform, [trials[at] for at in todo]):
+            at = todo[index]
+            if isinstance(answer, Lost):
+                lost[at] = answer
+                continue
+            outcomes[at] = answer
+            if keep is not None:
+                keep.save(keys[at], answer)
+            say()
+        todo = sorted(lost)
+        if not todo:
+            break
+    if lost:
+        first = todo[0]
+        others = f", and {len(todo) - 1} others with it" if len(todo) > 1 else ""
+        raise InputError(
+            f"the process of {trials[first]} was lost {ATTEMPTS} times ({lost[first].reason}){others}; is there memory "
+            "for fewer --jobs?"
+        )
+    return [outcomes[at] for at in range(len(trials))]
+
+
+def perform(trial: Trial) -> Outcome:
+    """One simulation; it ends when all that is wanted of it is there. Neither sampling nor measuring changes it."""
+    simulation = Simulation(
+        trial.scenario,
+        trial.policy,
+        seed=trial.seed,
+        duration_ps=trial.duration_ps,
+        decision_latency_ps=trial.decision_latency_ps,
+        record=trial.record_ps > 0,
+        network=trial.network,
+        engines=trial.engines,
+        cohorts=trial.cohorts,
+    )
+    flows = len(simulation.scenario.flows)
+    series: list[Series] = []
+
+    def go_on(until_ps: int) -> None:
+        if trial.sampling is None:
+            simulation.run(until_ps)
+        else:
+            every_ps, shown = trial.sampling.every_ps(trial.duration_ps), trial.sampling.shown(flows)
+            series.append(record(simulation, until_ps, every_ps, shown))
+
+    begin, end = trial.window_ps or (0, 0)
+    whole_ps = 0 if trial.sampling is None else trial.duration_ps
+    metrics: dict[str, float] = {}
+    records: tuple[Records, ...] = ()
+    window: dict[str, Any] = {}
+    for now in sorted({begin, end, trial.record_ps, whole_ps}):
+        go_on(now)
+        if now == trial.record_ps > 0:
+            records = tuple(simulation.drain_records(cohort) for cohort in range(len(simulation.interfaces)))
+            simulation.start_recording(False)
+        if now == begin:
+            simulation.reset_window()
+        if now == end > 0:
+            metrics, window = simulation.metrics(), simulation.window() if series else {}
+    taken = samples(series, simulation.scenario, simulation.network, window) if series else None
+    return Outcome(flows, metrics, records, taken)
+
+
+def simulator_hash() -> str:
+    """Over the simulator's own files, and those of the decisions that it makes."""
+    folder = Path(__file__).parent
+    return package_hash(folder.parent / "decision", folder, Path(_core.__file__))
