@@ -181,7 +181,14 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
   for (const FlowConfig &flow : scenario.flows) {
     if (flow.klass >= net.classes.size())
       throw std::invalid_argument("a flow belongs to a class that the network does not have");
+    const std::size_t end = std::size_t{flow.route} + flow.hops;
+    if (flow.hops == 0 || end > scenario.routes.size() || scenario.routes[end - 1] >= scenario.receivers)
+      throw std::invalid_argument("a flow's route does not end at a receiver");
+    if (flow.control >= scenario.control_delays.size() || scenario.control_delays[flow.control] < 1)
+      throw std::invalid_argument("a flow has no way back that takes time");
   }
+  if (net.lossless && fabric.uplink_delay < 1)
+    throw std::invalid_argument("pauses take time on the uplinks of a lossless network");
   std::vector<CohortSpec> specs;
   for (const CohortSpec *cohort : cohorts)
     specs.push_back(*cohort);

@@ -5,11 +5,7 @@ namespace netsim {
 
 Conservation Simulator::conservation() const {
   const Counters &counters = network_.counters;
-  Conservation c{counters.data_sent, counters.data_arrived, counters.data_dropped, 0, 0};
-  for (const Nic &nic : network_.nics) {
-    for (std::size_t i = 0; i < nic.uplink.size(); ++i)
-      c.on_uplinks += nic.uplink[i].packets;
-  }
+  Conservation c{counters.data_sent, counters.data_arrived, counters.data_dropped, network_.uplinks.data_packets(), 0};
   for (const Port &port : network_.fabric.ports()) {
     for (std::size_t i = 0; i < port.link.size(); ++i)
       c.at_ports += port.link[i].kind == PacketKind::data;

@@ -28,7 +28,7 @@ void FlowSite::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
   Sender &s = n_.senders[flow];
   if (!s.active || !s.probe_outstanding || serial != s.probe_serial)
     return;
-  s.probe_outstanding = false;
+  s.probe_outstanding = s.probe_astray = false; // those before it are gone
   ++n_.counters.rtts;
   n_.counters.rtt_ns += device_ns(now) - device_ns(s.probe_sent_at);
   cohort_->ask(now, flow);

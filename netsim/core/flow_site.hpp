@@ -1,4 +1,5 @@
-// Agents that are flows (decision/interfaces/flow_rate.py): who sets their rates, and what of that holds at the senders.
+// Agents that are flows (decision/interfaces/flow_rate.py): who sets their rates, and what of that holds at the
+// senders.
 //
 // A flow's event is the response to its RTT probe. A decider is asked then; a hand-written algorithm (baseline.hpp) has
 // more ears: it hears of every ACK, CNP, loss and burst, and what it says holds at once. The ideal (fair_shares.hpp)

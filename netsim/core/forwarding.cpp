@@ -7,24 +7,77 @@
 
 namespace netsim {
 
-void Forwarding::on_uplink(Ps now, std::uint32_t host) {
-  Nic &nic = n_.nics[host];
-  Burst &burst = nic.uplink.front();
+namespace {
+
+Ps shortest_way_back(const Network &n) {
+  const auto &delays = n.scenario.control_delays;
+  const Ps shortest = *std::min_element(delays.begin(), delays.end());
+  return n.fabric.lossless() ? std::min(shortest, n.uplink_delay) : shortest;
+}
+
+} // namespace
+
+Forwarding::Forwarding(Network &network, Receiving &receivers, Pausing &pausing)
+    : n_(network), receivers_(receivers), pausing_(pausing), lookahead_(shortest_way_back(network)),
+      events_(1 + 2 * network.fabric.ports().size()), arrivals_(network.scenario.receivers) {}
+
+void Forwarding::advance(Ps until) {
+  const Ps first = key_time(std::min({n_.uplinks.first(), events_.first(), arrivals_.first()}));
+  if (first >= until)
+    done_ = until;
+  else
+    catch_up(std::min(until, first + lookahead_));
+}
+
+void Forwarding::catch_up(Ps until) {
+  if (until <= done_)
+    return;
+  done_ = until;
+  const Streams &streams = n_.loop.streams;
+  const std::uint64_t end = event_key(until, 0);
+  for (;;) {
+    const std::uint64_t uplink = n_.uplinks.first();
+    const std::uint64_t key = events_.first();
+    if (std::min(uplink, key) >= end)
+      break;
+    last_ = key_time(std::min(uplink, key));
+    if (uplink < key) {
+      on_uplink();
+      continue;
+    }
+    const Ps now = key_time(key);
+    const std::uint32_t stream = key_stream(key);
+    if (stream >= streams.links)
+      on_link(now, stream - streams.links);
+    else if (stream >= streams.transmitters)
+      on_transmitted(now, stream - streams.transmitters);
+    else
+      pausing_.on_port_frame(now);
+  }
+  for (std::uint64_t key = arrivals_.first(); key < end; key = arrivals_.first()) {
+    last_ = std::max(last_, key_time(key));
+    on_arrival(key_time(key), key_stream(key) - streams.links);
+  }
+}
+
+void Forwarding::on_uplink() {
+  Burst burst = n_.uplinks.take();
+  const Ps now = burst.arrival;
   const Route &route = n_.routes[burst.flow];
-  Ps next = 0;
   Packet packet{};
   packet.flow = burst.flow;
-  packet.psn = burst.psn;
   if (burst.packets > 0) {
+    packet.psn = burst.psn++;
     --burst.packets;
-    ++burst.psn;
     const bool last = burst.packets == 0;
     packet.wire_bytes = last ? burst.last_bytes : static_cast<std::uint16_t>(n_.net.data_wire_bytes);
     packet.ack = burst.ack_each || (last && burst.ack_last);
     if (!last) {
-      next = now + (burst.packets > 1 ? n_.data_ps : burst.last_bytes * n_.net.ps_per_byte);
+      burst.arrival = now + (burst.packets > 1 ? n_.data_ps : burst.last_bytes * n_.net.ps_per_byte);
+      n_.uplinks.push(Uplinks::packets, burst);
     } else if (burst.probe_serial != 0) {
-      next = now + n_.probe_ps;
+      burst.arrival = now + n_.probe_ps;
+      n_.uplinks.push(Uplinks::probes, burst);
     }
     if (n_.net.telemetry)
       packet.telemetry = n_.fabric.telemetry().take();
@@ -34,14 +87,7 @@ void Forwarding::on_uplink(Ps now, std::uint32_t host) {
     packet.wire_bytes = static_cast<std::uint16_t>(n_.net.probe_wire_bytes);
   }
   packet.sent_at = now - n_.uplink_delay - packet.wire_bytes * n_.net.ps_per_byte;
-  if (next == 0) {
-    nic.uplink.pop();
-    n_.loop.follow(n_.loop.streams.uplinks + host, nic.uplink, &Burst::arrival);
-  } else {
-    burst.arrival = next;
-    n_.loop.set(n_.loop.streams.uplinks + host, next);
-  }
-  forward(now, n_.scenario.routes[route.first], Ingress{host, route.klass}, packet);
+  forward(now, n_.scenario.routes[route.first], Ingress{burst.host, route.klass}, packet);
 }
 
 // A packet has come to a switch and is to leave it by `port`.
@@ -67,7 +113,7 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
   }
   if (!n_.fabric.scheduled()) {
     if (first)
-      n_.loop.set(n_.loop.streams.links + p, packet.due);
+      set_link(p);
     return;
   }
   if (!port.busy)
@@ -81,12 +127,12 @@ void Forwarding::transmit(Ps now, std::uint32_t p) {
   Port &port = n_.fabric.port(p);
   const bool idle = port.link.empty();
   if (!n_.fabric.begin(port, now)) {
-    n_.loop.clear(n_.loop.streams.transmitters + p);
+    events_.set(1 + p, kNever);
     return;
   }
-  n_.loop.set(n_.loop.streams.transmitters + p, port.free_at);
+  events_.set(1 + p, event_key(port.free_at, n_.loop.streams.transmitters + p));
   if (idle)
-    n_.loop.set(n_.loop.streams.links + p, port.link.front().due);
+    set_link(p);
 }
 
 void Forwarding::on_transmitted(Ps now, std::uint32_t p) {
@@ -98,21 +144,34 @@ void Forwarding::on_transmitted(Ps now, std::uint32_t p) {
     pausing_.tell(now, from, false);
 }
 
-void Forwarding::on_link(Ps now, std::uint32_t p) {
-  Port &port = n_.fabric.port(p);
+// The first on a port's link.
+void Forwarding::set_link(std::uint32_t p) {
+  const Ring<Packet> &link = n_.fabric.port(p).link;
+  const std::uint64_t key = link.empty() ? kNever : event_key(link.front().due, n_.loop.streams.links + p);
+  if (p < n_.scenario.receivers)
+    arrivals_.set(p, key);
+  else
+    events_.set(1 + n_.fabric.ports().size() + p, key);
+}
+
+Packet Forwarding::take(Port &port, std::uint32_t p) {
   n_.fabric.left(port, port.link.front());
-  Packet packet = port.link.front();
+  const Packet packet = port.link.front();
   port.link.pop();
   port.came -= port.came > 0;
-  n_.loop.follow(n_.loop.streams.links + p, port.link, &Packet::due);
-
-  const Route &route = n_.routes[packet.flow];
-  if (++packet.hop < route.hops) {
-    const Ingress from{n_.scenario.hosts + p, route.klass};
-    packet.marked_here = false;
-    return forward(now, n_.scenario.routes[route.first + packet.hop], from, packet);
-  }
-  receivers_.receive(now, packet);
+  set_link(p);
+  return packet;
 }
+
+void Forwarding::on_link(Ps now, std::uint32_t p) {
+  Packet packet = take(n_.fabric.port(p), p);
+  const Route &route = n_.routes[packet.flow];
+  ++packet.hop;
+  check(packet.hop < route.hops, "a path ends where no receiver is");
+  packet.marked_here = false;
+  forward(now, n_.scenario.routes[route.first + packet.hop], Ingress{n_.scenario.hosts + p, route.klass}, packet);
+}
+
+void Forwarding::on_arrival(Ps now, std::uint32_t p) { receivers_.receive(now, take(n_.fabric.port(p), p)); }
 
 } // namespace netsim

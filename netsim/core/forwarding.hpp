@@ -1,5 +1,11 @@
-// From the uplink through the switches to the receiver.
+// From the uplinks through the switches to the receivers.
+//
+// It runs behind the senders' side, a stretch of time at once: whatever happens here at a time t reaches a sender no
+// earlier than t + lookahead(), by a way back or a pause. Senders may go on up to `horizon()`.
 #pragma once
+
+#include <algorithm>
+#include <cstdint>
 
 #include "network.hpp"
 #include "receiving.hpp"
@@ -10,24 +16,40 @@ class Pausing;
 
 class Forwarding {
 public:
-  Forwarding(Network &network, Receiving &receivers, Pausing &pausing)
-      : n_(network), receivers_(receivers), pausing_(pausing) {}
+  Forwarding(Network &network, Receiving &receivers, Pausing &pausing);
 
-  void on_uplink(Ps now, std::uint32_t host);      // the first packet has crossed a host's uplink
-  void on_link(Ps now, std::uint32_t port);        // .. the link behind a port
-  void on_transmitted(Ps now, std::uint32_t port); // a scheduled port has sent its packet
-  void resume(Ps now, std::uint32_t port) {        // it may send again
+  // Senders' events before this time are known.
+  Ps horizon() const { return done_ + lookahead_; }
+  // Go on, so that senders' events up to `until` become known, or some of them.
+  void advance(Ps until);
+  // Everything before `until`, which no sender that has not had its turn can reach any more.
+  void catch_up(Ps until);
+  Ps last() const { return last_; } // when the last thing happened here
+
+  void resume(Ps now, std::uint32_t port) { // a pause is over: it may send again
     if (!n_.fabric.port(port).busy)
       transmit(now, port);
   }
+  void frames(std::uint64_t key) { events_.set(0, key); } // the first pause for a port
 
 private:
+  void on_uplink();                                // the first packet has crossed an uplink
+  void on_link(Ps now, std::uint32_t port);        // .. the link from a port to the next one
+  void on_arrival(Ps now, std::uint32_t port);     // .. the link to a receiver
+  void on_transmitted(Ps now, std::uint32_t port); // a scheduled port has sent its packet
   void forward(Ps now, std::uint32_t port, Ingress from, Packet &packet);
   void transmit(Ps now, std::uint32_t port);
+  void set_link(std::uint32_t port);
+  Packet take(Port &port, std::uint32_t p);
 
   Network &n_;
   Receiving &receivers_;
   Pausing &pausing_;
+  Ps lookahead_;
+  Ps done_ = 0; // what comes before it has been dealt with
+  Ps last_ = 0;
+  EventTree events_;   // pauses for ports, each port's transmission that ends, its link to another port
+  EventTree arrivals_; // of each link to a receiver: nothing at the switches depends on them
 };
 
 } // namespace netsim

@@ -1,9 +1,11 @@
-// The clock and the event list. Whoever has events to come holds a stream in it, with the first of them.
+// The clock and the event list of the senders' side. Whoever has events to come holds a stream in it, with the first of
+// them. What is on its way through the switches has a list of its own, which runs behind this one (forwarding.hpp).
 //
 // Streams, in the order that breaks ties: of each cohort the decisions that take effect and the ticks of its period,
-// the ways back (one a delay), flows that start, pauses, transmissions that end, links, uplinks, NICs.
+// the ways back (one a delay), flows that start, pauses; transmissions that end, links, uplinks; NICs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "event_tree.hpp"
@@ -26,9 +28,11 @@ struct Streams {
 };
 
 struct Loop {
-  explicit Loop(const Streams &s) : streams(s), events(s.end) {}
+  explicit Loop(const Streams &s) : streams(s), events(s.transmitters), nics(s.end - s.nics) {}
 
-  // The first event of a stream: at `time`, or none.
+  std::uint64_t first() const { return std::min(events.first(), nics.first()); }
+
+  // The first event of a stream (not a NIC's): at `time`, or none.
   void set(std::uint32_t stream, Ps time) { events.set(stream, event_key(time, stream)); }
   void clear(std::uint32_t stream) { events.set(stream, kNever); }
   // .. that of a queue of them, each with its `time`.
@@ -37,7 +41,8 @@ struct Loop {
   }
 
   Streams streams;
-  EventTree events;
+  EventTree events; // of all streams but
+  EventTree nics;   // .. the NICs'
   Ps now = 0;
   Ps limit = 0; // the run stops before events from here on
 };

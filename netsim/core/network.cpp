@@ -10,7 +10,8 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
       data_ps(net.data_wire_bytes * net.ps_per_byte), probe_ps(net.probe_wire_bytes * net.ps_per_byte),
       loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size(), scenario.hosts)),
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
-      fabric(net, fabric_config, scenario.hosts, seed), control(scenario.control_delays.size(), Ring<Control>{256}) {
+      uplinks(loop.streams.uplinks), fabric(net, fabric_config, scenario.hosts, seed),
+      control(scenario.control_delays.size(), Ring<Control>{256}) {
   std::vector<std::uint32_t> queue_pairs(scenario.hosts, 0);
   for (const FlowConfig &flow : scenario.flows)
     ++queue_pairs[flow.host];

@@ -1,4 +1,4 @@
-// The state that the parts of the simulator share: flows and their two ends, NICs, switches, the ways back.
+// The state that the parts of the simulator share: flows and their two ends, NICs, uplinks, switches, the ways back.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "nic.hpp"
 #include "packet.hpp"
 #include "ring.hpp"
+#include "uplinks.hpp"
 #include "window.hpp"
 
 namespace netsim {
@@ -34,6 +35,7 @@ struct Network {
   std::vector<Receiver> receivers;
   std::vector<Route> routes;
   std::vector<Nic> nics;
+  Uplinks uplinks;
   Fabric fabric;
   std::vector<Ring<Control>> control; // of each way back
 

@@ -1,15 +1,15 @@
-// A host's NIC: its queue pairs by the time they may send next, and its uplink.
+// A host's NIC: its queue pairs by the time they may send next.
 //
 // Queue pairs that are due are served round robin, a burst at a time: the one that has waited longest is the next, and
 // after its burst it stands behind all others that are due. A traffic class that is paused is left out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "event_tree.hpp"
-#include "packet.hpp"
-#include "ring.hpp"
+#include "time.hpp"
 
 namespace netsim {
 
@@ -20,7 +20,6 @@ struct Nic {
   Ps free_at = 0;
   std::uint32_t first_flow = 0;
   std::uint8_t paused = 0; // a bit a class
-  Ring<Burst> uplink{16};
 
   // The queue pair to be served next, by its key.
   std::uint64_t first() const {

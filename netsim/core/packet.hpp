@@ -7,10 +7,11 @@
 
 namespace netsim {
 
-// Back-to-back packets of one flow on an uplink: `packets` data packets from `psn` on, then the probe if there is one.
-// `arrival` is when the next of them has wholly reached the switch.
+// Back-to-back packets of one flow on a host's uplink: `packets` data packets from `psn` on, then the probe if there is
+// one. `arrival` is when the next of them has wholly reached the switch.
 struct Burst {
   Ps arrival;
+  std::uint32_t host;
   std::uint32_t flow;
   std::uint32_t psn;
   std::uint32_t probe_serial; // 0: no probe follows

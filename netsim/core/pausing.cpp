@@ -14,32 +14,43 @@ Pausing::Pausing(Network &network, Sending &sending, Forwarding &forwarding, con
 }
 
 void Pausing::tell(Ps now, Ingress from, bool on) {
-  frames_.push(Pause{now + link_delay_[from.link], from.link, from.klass, on, told_++});
+  const Pause pause{now + link_delay_[from.link], from.link, from.klass, on, told_++};
   n_.counters.pauses += on;
-  n_.loop.set(n_.loop.streams.pauses, frames_.top().arrival);
+  if (from.link < n_.scenario.hosts) {
+    to_nics_.push(pause);
+    n_.loop.events.set(n_.loop.streams.pauses, first(to_nics_));
+  } else {
+    to_ports_.push(pause);
+    forwarding_.frames(first(to_ports_));
+  }
 }
 
-void Pausing::on_frame(Ps now) {
-  const Pause pause = frames_.top();
-  frames_.pop();
-  if (frames_.empty())
-    n_.loop.clear(n_.loop.streams.pauses);
-  else
-    n_.loop.set(n_.loop.streams.pauses, frames_.top().arrival);
+void Pausing::on_nic_frame(Ps now) {
+  const Pause pause = to_nics_.top();
+  to_nics_.pop();
+  n_.loop.events.set(n_.loop.streams.pauses, first(to_nics_));
+  note(now, pause, n_.nics[pause.link].paused);
+  sending_.schedule_nic(pause.link);
+}
 
+void Pausing::on_port_frame(Ps now) {
+  const Pause pause = to_ports_.top();
+  to_ports_.pop();
+  forwarding_.frames(first(to_ports_));
+  const std::uint32_t port = pause.link - n_.scenario.hosts;
+  note(now, pause, n_.fabric.port(port).paused);
+  forwarding_.resume(now, port);
+}
+
+// `paused`: a bit a class, of the link's transmitter.
+void Pausing::note(Ps now, const Pause &pause, std::uint8_t &paused) {
   Ps &since = since_[pause.link * n_.net.classes.size() + pause.klass];
   if (!pause.on)
     n_.counters.paused_ps += static_cast<std::uint64_t>(now - since);
   since = pause.on ? now : -1;
   const auto bit = static_cast<std::uint8_t>(1U << pause.klass);
-  const bool nic = pause.link < n_.scenario.hosts;
-  std::uint8_t &paused = nic ? n_.nics[pause.link].paused : n_.fabric.port(pause.link - n_.scenario.hosts).paused;
   check((paused & bit) == 0 ? pause.on : !pause.on, "a pause came out of order");
   paused = static_cast<std::uint8_t>(pause.on ? paused | bit : paused & ~bit);
-  if (nic)
-    sending_.schedule_nic(pause.link);
-  else
-    forwarding_.resume(now, pause.link - n_.scenario.hosts);
 }
 
 void Pausing::settle(Ps now) {

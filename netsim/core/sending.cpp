@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flow_site.hpp"
+#include "forwarding.hpp"
 
 namespace netsim {
 
@@ -22,8 +23,7 @@ void Sending::schedule(const Sender &s) {
 // Not in the past, where a higher rate may put a flow's turn, or a pause that has ended.
 void Sending::schedule_nic(std::uint32_t host) {
   const Ps next = std::max(n_.nics[host].next(), n_.loop.now);
-  const std::uint32_t stream = n_.loop.streams.nics + host;
-  n_.loop.events.set(stream, next >= kLatest ? kNever : event_key(next, stream));
+  n_.loop.nics.set(host, next >= kLatest ? kNever : event_key(next, n_.loop.streams.nics + host));
 }
 
 void Sending::turn(Ps now, std::uint32_t host) {
@@ -43,6 +43,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
 
   const std::uint32_t packets = s.burst_room(n_.net);
   Burst burst{};
+  burst.host = host;
   burst.flow = flow;
   burst.psn = s.next_psn;
   burst.packets = static_cast<std::uint16_t>(packets);
@@ -68,6 +69,8 @@ void Sending::turn(Ps now, std::uint32_t host) {
   nic.free_at = now + duration;
   if (flows_.probes() &&
       (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout : nic.free_at >= s.probe_at)) {
+    if (s.probe_outstanding || s.probe_astray)
+      forwarding_.catch_up(now + 1); // what the older one meets up to now is forgotten
     s.probe_outstanding = true;
     s.probe_sent_at = nic.free_at;
     s.probe_queue_bytes = 0;
@@ -84,10 +87,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   s.pace_base = std::max(s.pace_at, now - gap);
   s.pace_at = s.pace_base + gap;
 
-  const std::uint32_t stream = n_.loop.streams.uplinks + host;
-  if (nic.uplink.empty())
-    n_.loop.set(stream, burst.arrival);
-  nic.uplink.push(burst);
+  n_.uplinks.push(Uplinks::bursts, burst);
   schedule(s);
 }
 

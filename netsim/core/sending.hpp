@@ -8,10 +8,12 @@
 namespace netsim {
 
 class FlowSite;
+class Forwarding;
 
 class Sending {
 public:
-  Sending(Network &network, FlowSite &flows) : n_(network), flows_(flows) {}
+  Sending(Network &network, FlowSite &flows, Forwarding &forwarding)
+      : n_(network), flows_(flows), forwarding_(forwarding) {}
 
   void turn(Ps now, std::uint32_t host);
   // When a queue pair may send next: by its pace; never while blocked, unless an ACK can time out.
@@ -21,6 +23,7 @@ public:
 private:
   Network &n_;
   FlowSite &flows_;
+  Forwarding &forwarding_;
 };
 
 } // namespace netsim

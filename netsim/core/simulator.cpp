@@ -9,8 +9,8 @@ namespace netsim {
 
 Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
                      const std::vector<CohortSpec> &cohorts, std::uint64_t seed)
-    : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_), sending_(network_, flows_),
-      flows_(network_, sending_, recovery_, cohorts.front().steering),
+    : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_),
+      sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, cohorts.front().steering),
       ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
       workload_(network_, sending_, flows_, recovery_, ideal_.get()), receivers_(network_),
       pausing_(network_, sending_, forwarding_, fabric), forwarding_(network_, receivers_, pausing_),
@@ -47,42 +47,45 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
   const Streams &streams = loop.streams;
   loop.limit = until;
   for (std::uint64_t n = 0;; ++n) {
-    const std::uint64_t key = loop.events.first();
-    const Ps now = key_time(key);
-    if (key == kNever || now >= loop.limit)
-      break;
+    const std::uint64_t key = loop.first();
+    const Ps now = key_time(key); // where there is no event, beyond any limit
     if (n == events)
       return Stop::slice;
+    const Ps next = std::min(now, loop.limit);
+    if (next >= forwarding_.horizon()) {
+      forwarding_.advance(next);
+      continue;
+    }
+    if (now >= loop.limit)
+      break;
     check(now >= loop.now, "time went back");
     loop.now = now;
     const std::uint32_t stream = key_stream(key);
     if (stream >= streams.nics) {
       sending_.turn(now, stream - streams.nics);
-    } else if (stream >= streams.uplinks) {
-      forwarding_.on_uplink(now, stream - streams.uplinks);
-    } else if (stream >= streams.links) {
-      forwarding_.on_link(now, stream - streams.links);
-    } else if (stream >= streams.transmitters) {
-      forwarding_.on_transmitted(now, stream - streams.transmitters);
     } else if (stream == streams.pauses) {
-      pausing_.on_frame(now);
+      pausing_.on_nic_frame(now);
     } else if (stream == streams.starts) {
       workload_.on_start(now);
     } else if (stream >= streams.control) {
       transport_.on_control(now, stream - streams.control);
-    } else if (stream % 2 == 1) {
-      cohorts_[stream / 2]->tick(now);
     } else if (stream == 0 && ideal_ != nullptr) {
       ideal_->share(now);
     } else {
-      cohorts_[stream / 2]->due(now);
+      if (stream > Streams::tick(0))
+        forwarding_.catch_up(now); // agents at the switches see what has come before them
+      Cohort &cohort = *cohorts_[stream / 2];
+      stream == Streams::due(stream / 2) ? cohort.due(now) : cohort.tick(now);
     }
   }
+  forwarding_.catch_up(std::max(loop.limit, loop.now));
   check(!kChecked || conservation().holds(), "a packet was lost sight of");
   for (const auto &cohort : cohorts_)
     check(!kChecked || cohort->engines() == nullptr || cohort->engines()->holds(), "an event was lost sight of");
-  if (waits_for_answer())
+  if (waits_for_answer()) {
+    loop.now = std::max(loop.now, forwarding_.last());
     return Stop::batch;
+  }
   loop.now = until;
   pausing_.settle(until);
   return Stop::until;

@@ -50,6 +50,7 @@ void Workload::begin(Ps now, std::uint32_t flow) {
 void Workload::end(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
   s.active = false;
+  s.probe_astray |= s.probe_outstanding;
   s.probe_outstanding = false;
   Completions &done = n_.window.completions;
   done.flow.push_back(flow);
