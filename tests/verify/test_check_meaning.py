@@ -19,7 +19,7 @@ from decision.signals import U32_MAX
 from verify.check.known import Bounds, Known, bounded
 from verify.check.meaning import Meaning, fits, input_name, input_word
 from verify.check.notation import evaluate
-from verify.check.terms import Term, const
+from verify.check.terms import NARROW, Term, const
 
 PROGRAMS = 80
 UNSIGNED = (Op.SHL, Op.SHR, Op.MUL_SHR)
@@ -141,3 +141,23 @@ def test_the_meaning_is_the_interpreters(op: Op) -> None:
 
 def test_every_operator_is_drawn() -> None:
     assert {*DRAWN, Op.NETWORK} == set(Op)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "narrow"),
+    [
+        (0, 1, (1, False)),
+        (0, 255, (8, False)),
+        (-128, 127, (8, True)),
+        (0, INT32_MAX, (31, False)),
+        (INT32_MIN, INT32_MAX, None),
+        (0, U32_MAX, None),
+    ],
+)
+def test_an_input_is_narrow_where_fewer_bits_hold_it_whoever_had_its_name_before(
+    low: int, high: int, narrow: tuple[int, bool] | None
+) -> None:
+    for before in ((0, 15), (0, U32_MAX)):
+        input_word("meaning.input", *before)
+        assert NARROW.get(input_word("meaning.input", low, high)) == narrow
+    input_word("meaning.input", 0, U32_MAX)

@@ -37,6 +37,10 @@ def value(a: Term, env: dict[Term, int]) -> int:
     return value_of(a, {variable.value: n for variable, n in env.items()}, {})
 
 
+def test_registers_are_those_of_the_calling_convention() -> None:
+    assert (walk.RA, walk.SP, walk.A0) == (RA, SP, A0)
+
+
 def words(name: str, count: int) -> dict[int, Term]:
     """Bytes of some words of a structure."""
     return {4 * n + k: extract(var(f"{name}.{n}"), 8 * k + 7, 8 * k) for n in range(count) for k in range(4)}
