@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from emulator.profile import Limits
 from emulator.report import StateCost
 from rlcc import checks, gate
 from rlcc.closed_loop import PolicyMetrics
-from rlcc.recipe import GateOptions, Match, Sizes
+from rlcc.neighbourhood import Outside
+from rlcc.recipe import GateOptions, Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
 
@@ -200,6 +202,58 @@ def test_action_errors_are_what_they_are_called() -> None:
     for nothing in ([], [np.empty(0)]):
         with pytest.raises(InputError, match="no decision"):
             Errors.of(nothing, "rollouts of the test")
+
+
+# --- the student beside its teacher, state by state ------------------------------------------------------------------
+
+OUTSIDE = Outside(0.25, 0.2, (-0.16, -0.1), "congestion_q20 = 5 (delta 0.0618)", 0.36, 9, 2, 10_000, 8_000, 0, False)
+PLACE = "student +0.2000, teacher -0.1600 to -0.1000 around congestion_q20 = 5 (delta 0.0618)"
+AROUND = Neighbourhood(limit=0.25)
+
+
+def test_a_student_outside_its_teachers_actions_is_named_with_the_state() -> None:
+    just = checks.neighbourhood(OUTSIDE, AROUND)
+    assert (just.passed, just.detail) == (True, "")
+    assert just.value == "0.25000 in 8,000 of 10,000 cells"
+    assert just.limit == "0.25 (±20% of a signal, ±0.02 of an action)"
+    assert just.file == "student.json"
+    for distance in (np.nextafter(0.25, 1), float("nan")):
+        more = checks.neighbourhood(replace(OUTSIDE, distance=distance), AROUND)
+        assert (more.passed, more.detail) == (False, PLACE)
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.25, 0.3])
+def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> None:
+    check = checks.neighbourhood(replace(OUTSIDE, distance=distance, missed=1), AROUND)
+    assert not check.passed
+    assert check.detail.startswith("1 intervals of signals were not looked into")
+
+
+@pytest.mark.parametrize(
+    ("differing", "value"),
+    [
+        ((), "all are the teacher's"),
+        (("observation",), "observation not the teacher's"),
+        (("action map",), "action map not the teacher's"),
+        (("limits",), "limits not the teacher's"),
+        (("observation", "limits"), "observation, limits not the teacher's"),
+    ],
+)
+def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], value: str) -> None:
+    def of(name: str, who: str) -> str:
+        return f"{name} of the {who if name in differing else 'teacher'}"
+
+    seen = SimpleNamespace(window=2)
+    observation: dict[int, Any] = {2: seen if "observation" not in differing else "another"}
+    student: Any = SimpleNamespace(observation=seen, action=of("action map", "student"), limits=of("limits", "student"))
+    policy: Any = SimpleNamespace(
+        observation=SimpleNamespace(with_window=observation.__getitem__),
+        action=of("action map", "teacher"),
+        limits=of("limits", "teacher"),
+    )
+    check = checks.same_eyes(student, policy)
+    assert (check.passed, check.value, check.file) == (not differing, value, "student.json")
+    assert check.detail == ("distil the student from this teacher again" if differing else "")
 
 
 def test_a_network_that_is_easy_hides_none_that_is_not() -> None:

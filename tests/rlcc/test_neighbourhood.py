@@ -15,7 +15,7 @@ from decision.forest import oblivious
 from decision.student import NAME, Student, load_student
 from distill import distil, rollout
 from rlcc import checks
-from rlcc.neighbourhood import Outside, box, extreme, furthest, teacher_actions
+from rlcc.neighbourhood import box, extreme, furthest, teacher_actions
 from rlcc.recipe import Neighbourhood, load_recipe, teacher_path
 from teachers.load import load
 from teachers.teacher import Teacher
@@ -160,22 +160,6 @@ def test_a_teacher_that_says_nothing_there_passes_nobody(
 
     monkeypatch.setattr("rlcc.neighbourhood.teacher_actions", silent)
     assert not checks.neighbourhood(furthest(student, teacher, DEFAULT), DEFAULT).passed
-
-
-def test_intervals_that_were_not_looked_into_do_not_pass() -> None:
-    outside = Outside(0.1, 0.2, (-0.16, -0.1), "a state", 0.36, 9, 2, 10, 8, 3, False)
-    check = checks.neighbourhood(outside, DEFAULT)
-    assert not check.passed
-    assert check.detail.startswith("3 intervals of signals were not looked into")
-    assert checks.neighbourhood(replace(outside, missed=0), DEFAULT).passed
-
-
-def test_the_failure_names_state_action_and_range() -> None:
-    outside = Outside(0.3, 0.2, (-0.16, -0.1), "congestion_q20 = 5 (delta 0.0618)", 0.36, 9, 2, 10, 8, 0, False)
-    check = checks.neighbourhood(outside, DEFAULT)
-    assert check.value == "0.30000 in 8 of 10 cells"
-    assert check.detail == ("student +0.2000, teacher -0.1600 to -0.1000 around congestion_q20 = 5 (delta 0.0618)")
-    assert "±20% of a signal, ±0.02 of an action" in check.limit
 
 
 def test_a_student_that_looks_at_more_than_its_teacher_is_refused(student: Student, teacher: Teacher) -> None:

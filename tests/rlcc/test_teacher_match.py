@@ -27,7 +27,7 @@ def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest
     """Known to the teacher, seen by the program: either may lack what the other has (windows differ)."""
     runs = [states([True, True, False, False]), states([True, True, True, True])]
     known = [np.array([True, False, True, False]), np.array([True, True, False, True])]
-    wanted = iter(zip([np.full(4, 1.5)] * 2, known, strict=True))
+    wanted = iter(zip([np.full((4, 1), 1.5)] * 2, known, strict=True))
     monkeypatch.setattr(teacher_match, "decide", lambda teacher, run: next(wanted))
     own = iter([np.array([0.25, 7.0, 8.0, 9.0]), np.array([0.5, 0.75, 7.0, 0.5])])
     monkeypatch.setattr(teacher_match, "actions", lambda *_: next(own))
@@ -44,7 +44,9 @@ def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest
 def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = states([True])
     asked: list[Any] = []
-    monkeypatch.setattr(teacher_match, "decide", lambda *given: asked.append(given) or (np.ones(1), np.ones(1, bool)))
+    monkeypatch.setattr(
+        teacher_match, "decide", lambda *given: asked.append(given) or (np.ones((1, 1)), np.ones(1, bool))
+    )
     monkeypatch.setattr(teacher_match, "actions", lambda *given: asked.append(given) or np.zeros(1))
     program, observation, teacher = object(), object(), object()
     found = compare(program, observation, {"a": 1}, teacher, [run], "it")  # type: ignore[arg-type]
