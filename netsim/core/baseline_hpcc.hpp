@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -44,7 +43,11 @@ private:
   };
 
   // A packet may leave while less than W is in flight, so the last one may reach beyond it.
-  Pace pace(const State &s) const { return {s.rate, std::ceil(s.rate * s.line_window)}; }
+  Pace pace(const State &s) const {
+    const double window = s.rate * s.line_window;
+    const auto whole = static_cast<std::int64_t>(window);
+    return {s.rate, static_cast<double>(whole + (static_cast<double>(whole) < window))}; // rounded up
+  }
   void measure(State &s, const Ack &ack) const;
 
   HpccConfig config_;

@@ -18,14 +18,11 @@ namespace netsim {
 class EventTree {
 public:
   explicit EventTree(std::size_t leaves = 1) {
-    std::size_t groups = (leaves + 3) / 4;
     std::size_t total = 0;
-    for (;;) {
+    while (leaves > 1) { // one leaf is the winner
+      leaves = (leaves + 3) / 4;
       level_[levels_++] = static_cast<std::uint32_t>(total);
-      total += groups;
-      if (groups == 1)
-        break;
-      groups = (groups + 3) / 4;
+      total += leaves;
     }
     groups_.assign(total, Group{{kNever, kNever, kNever, kNever}});
   }

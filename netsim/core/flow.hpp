@@ -57,8 +57,13 @@ struct Sender {
   std::uint32_t burst_room(const NetworkConfig &net) const {
     const std::uint32_t room = acked_psn + window - next_psn;
     const std::uint32_t left = end_psn - next_psn;
-    const std::uint32_t message_left = net.message_packets - (next_psn - start_psn) % net.message_packets;
+    const std::uint32_t message_left = net.message_packets - of_message(net);
     return std::min(std::min(room, left), std::min(message_left, net.burst_packets));
+  }
+  // Packets of the message under way that have been sent.
+  std::uint32_t of_message(const NetworkConfig &net) const {
+    const std::uint32_t sent = next_psn - start_psn, message = net.message_packets;
+    return (message & (message - 1)) == 0 ? sent & (message - 1) : sent % message;
   }
   bool blocked() const { return next_psn == end_psn || next_psn - acked_psn >= window; }
 

@@ -113,7 +113,7 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
   }
   if (!n_.fabric.scheduled()) {
     if (first)
-      set_link(p);
+      set_link(p, port.link);
     return;
   }
   if (!port.busy)
@@ -132,7 +132,7 @@ void Forwarding::transmit(Ps now, std::uint32_t p) {
   }
   events_.set(1 + p, event_key(port.free_at, n_.loop.streams.transmitters + p));
   if (idle)
-    set_link(p);
+    set_link(p, port.link);
 }
 
 void Forwarding::on_transmitted(Ps now, std::uint32_t p) {
@@ -144,9 +144,8 @@ void Forwarding::on_transmitted(Ps now, std::uint32_t p) {
     pausing_.tell(now, from, false);
 }
 
-// The first on a port's link.
-void Forwarding::set_link(std::uint32_t p) {
-  const Ring<Packet> &link = n_.fabric.port(p).link;
+// The first on a port's link competes.
+void Forwarding::set_link(std::uint32_t p, const Ring<Packet> &link) {
   const std::uint64_t key = link.empty() ? kNever : event_key(link.front().due, n_.loop.streams.links + p);
   if (p < n_.scenario.receivers)
     arrivals_.set(p, key);
@@ -154,17 +153,22 @@ void Forwarding::set_link(std::uint32_t p) {
     events_.set(1 + n_.fabric.ports().size() + p, key);
 }
 
-Packet Forwarding::take(Port &port, std::uint32_t p) {
-  n_.fabric.left(port, port.link.front());
-  const Packet packet = port.link.front();
-  port.link.pop();
-  port.came -= port.came > 0;
-  set_link(p);
+Packet &Forwarding::first(Port &port) {
+  Packet &packet = port.link.front();
+  n_.fabric.left(port, packet);
   return packet;
 }
 
+void Forwarding::pop(Port &port, std::uint32_t p) {
+  port.link.pop();
+  port.came -= port.came > 0;
+  set_link(p, port.link);
+}
+
 void Forwarding::on_link(Ps now, std::uint32_t p) {
-  Packet packet = take(n_.fabric.port(p), p);
+  Port &port = n_.fabric.port(p);
+  Packet packet = first(port);
+  pop(port, p);
   const Route &route = n_.routes[packet.flow];
   ++packet.hop;
   check(packet.hop < route.hops, "a path ends where no receiver is");
@@ -172,6 +176,10 @@ void Forwarding::on_link(Ps now, std::uint32_t p) {
   forward(now, n_.scenario.routes[route.first + packet.hop], Ingress{n_.scenario.hosts + p, route.klass}, packet);
 }
 
-void Forwarding::on_arrival(Ps now, std::uint32_t p) { receivers_.receive(now, take(n_.fabric.port(p), p)); }
+void Forwarding::on_arrival(Ps now, std::uint32_t p) {
+  Port &port = n_.fabric.port(p);
+  receivers_.receive(now, first(port));
+  pop(port, p);
+}
 
 } // namespace netsim

@@ -39,8 +39,9 @@ private:
   void on_transmitted(Ps now, std::uint32_t port); // a scheduled port has sent its packet
   void forward(Ps now, std::uint32_t port, Ingress from, Packet &packet);
   void transmit(Ps now, std::uint32_t port);
-  void set_link(std::uint32_t port);
-  Packet take(Port &port, std::uint32_t p);
+  void set_link(std::uint32_t port, const Ring<Packet> &link);
+  Packet &first(Port &port);
+  void pop(Port &port, std::uint32_t p);
 
   Network &n_;
   Receiving &receivers_;

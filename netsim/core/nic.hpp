@@ -14,21 +14,24 @@
 namespace netsim {
 
 struct Nic {
-  Nic(std::size_t queue_pairs, std::size_t classes) : due(classes, EventTree(queue_pairs)) {}
+  Nic(std::size_t queue_pairs, std::size_t classes) : due(queue_pairs), others(classes - 1, EventTree(queue_pairs)) {}
 
-  std::vector<EventTree> due; // of each class: a leaf a queue pair
+  EventTree due;                 // a leaf a queue pair of class 0
+  std::vector<EventTree> others; // .. of each other class
   Ps free_at = 0;
   std::uint32_t first_flow = 0;
   std::uint8_t paused = 0; // a bit a class
 
+  void set(std::uint8_t klass, std::uint32_t queue_pair, std::uint64_t key) {
+    (klass == 0 ? due : others[klass - 1]).set(queue_pair, key);
+  }
+
   // The queue pair to be served next, by its key.
   std::uint64_t first() const {
-    if (due.size() == 1 && paused == 0)
-      return due.front().first();
-    std::uint64_t key = kNever;
-    for (std::size_t c = 0; c < due.size(); ++c) {
-      if ((paused >> c & 1) == 0)
-        key = std::min(key, due[c].first());
+    std::uint64_t key = (paused & 1) == 0 ? due.first() : kNever;
+    for (std::size_t c = 0; c < others.size(); ++c) {
+      if ((paused >> (c + 1) & 1) == 0)
+        key = std::min(key, others[c].first());
     }
     return key;
   }

@@ -65,20 +65,33 @@ Ps Receiving::short_packet_saves(const Packet &packet) const {
 }
 
 void Receiving::send_ack(Ps now, const Packet &packet, std::uint32_t expected) {
-  push(Control{now, packet.sent_at, packet.flow, expected, packet.telemetry, ControlKind::ack, packet.marked});
+  Control &ack = send_back(now, packet.flow);
+  ack.kind = ControlKind::ack;
+  ack.value = expected;
+  ack.sent_at = packet.sent_at;
+  ack.telemetry = packet.telemetry;
+  ack.marked = packet.marked;
 }
 
 void Receiving::send(Ps now, std::uint32_t flow, ControlKind kind, std::uint32_t value) {
-  push(Control{now, 0, flow, value, 0, kind, false});
+  Control &control = send_back(now, flow);
+  control.kind = kind;
+  control.value = value;
+  control.sent_at = 0;
+  control.telemetry = 0;
+  control.marked = false;
 }
 
-// Onto the way back of the flow.
-void Receiving::push(Control control) {
-  const std::uint32_t way = n_.routes[control.flow].control;
-  control.arrival += n_.scenario.control_delays[way];
-  if (n_.control[way].empty())
-    n_.loop.set(n_.loop.streams.control + way, control.arrival);
-  n_.control[way].push(control);
+Control &Receiving::send_back(Ps now, std::uint32_t flow) {
+  const std::uint32_t way = n_.routes[flow].control;
+  const Ps arrival = now + n_.scenario.control_delays[way];
+  Ring<Control> &controls = n_.control[way];
+  if (controls.empty())
+    n_.loop.set(n_.loop.streams.control + way, arrival);
+  Control &control = controls.add();
+  control.arrival = arrival;
+  control.flow = flow;
+  return control;
 }
 
 } // namespace netsim

@@ -16,7 +16,7 @@ private:
   Ps short_packet_saves(const Packet &packet) const;
   void send_ack(Ps now, const Packet &packet, std::uint32_t expected);
   void send(Ps now, std::uint32_t flow, ControlKind kind, std::uint32_t value);
-  void push(Control control);
+  Control &send_back(Ps now, std::uint32_t flow); // on its way back, to be filled in
 
   Network &n_;
 };

@@ -19,10 +19,12 @@ public:
   const T &back() const { return items_[(tail_ - 1) & mask_]; }
   const T &operator[](std::size_t i) const { return items_[(head_ + i) & mask_]; }
   void pop() { ++head_; }
-  void push(const T &item) {
+  void push(const T &item) { add() = item; }
+  // The place of a new last one, to be filled in: a copy of what was written just before would have to wait for it.
+  T &add() {
     if (size() > mask_)
       grow();
-    items_[tail_++ & mask_] = item;
+    return items_[tail_++ & mask_];
   }
 
 private:

@@ -16,7 +16,7 @@ void Sending::schedule(const Sender &s) {
       key = event_key(s.timed_at + n_.net.retransmit_timeout, s.qp);
     }
   }
-  n_.nics[s.host].due[s.klass].set(s.qp, key);
+  n_.nics[s.host].set(s.klass, s.qp, key);
   schedule_nic(s.host);
 }
 
@@ -56,7 +56,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   const Ps duration = (packets - 1) * n_.data_ps + last_ps;
   burst.arrival = now + (packets > 1 ? n_.data_ps : last_ps) + n_.uplink_delay;
 
-  if (last || (s.next_psn - s.start_psn) % n_.net.message_packets == 0 || burst.ack_each) {
+  if (last || s.of_message(n_.net) == 0 || burst.ack_each) {
     burst.ack_last = true;
     if (!s.ack_awaited())
       s.timed_at = now;
@@ -82,7 +82,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   // A queue pair may make up for time it waited while others were served, but for one gap at the most.
   s.last_burst_ps = static_cast<std::uint32_t>(duration);
   if (flows_.hears())
-    flows_.on_sent(now, flow, static_cast<std::uint32_t>(duration / n_.net.ps_per_byte));
+    flows_.on_sent(now, flow, (packets - 1) * n_.net.data_wire_bytes + burst.last_bytes);
   const Ps gap = flows_.next_send(flow, s, now) - now;
   s.pace_base = std::max(s.pace_at, now - gap);
   s.pace_at = s.pace_base + gap;
