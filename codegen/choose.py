@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.engines import Engine
-from codegen.forest import Forest
 from codegen.forms import Lowered, lowered, questions_of
 from codegen.joint import WORD_BITS, Group, join, packed, size_of, thresholds_of
+from codegen.walk import Walk
 from decision.errors import InputError
 
 FORMS = ("auto", "branches", "index", "joint")
 OBJECTIVES = ("worst", "mean", "size")
+Cluster = tuple[int, ...]
+"""Trees, by number."""
+
 MOST_ENTRIES = 1 << 16
 MOST_QUESTIONS = 8
 """Of a tree in the index form: 256 entries."""
@@ -40,7 +43,7 @@ class Choice:
         taken = self.lowered
         return {
             "form": taken.form,
-            "groups": [[f"{g.total}.{t}" if g.total else str(t) for t in g.trees] for g in taken.groups],
+            "groups": [[str(tree) for tree in g.trees] for g in taken.groups],
             "branches": len(taken.branches),
             "indexed": len(taken.indexed),
             "predicted": {"cycles": round(taken.cycles, 1), "code": taken.code_bytes, "tables": taken.table_bytes},
@@ -51,9 +54,9 @@ class Choice:
         }
 
 
-def choose(forest: Forest, engine: Engine, limits: Limits, *, optimise: str = "worst", form: str = "auto") -> Choice:
+def choose(walk: Walk, engine: Engine, limits: Limits, *, optimise: str = "worst", form: str = "auto") -> Choice:
     """The cheapest form within the limits; InputError where there is none."""
-    candidates = list(dict.fromkeys(_candidates(forest, engine, limits, optimise, form)))
+    candidates = list(dict.fromkeys(_candidates(walk, engine, limits, optimise, form)))
     allowed = [c for c in candidates if _within(c, limits)]
     if not allowed:
         raise InputError(_too_tight(candidates, limits, engine))
@@ -68,74 +71,83 @@ def choose(forest: Forest, engine: Engine, limits: Limits, *, optimise: str = "w
     return Choice(best, tuple(considered))
 
 
-def _candidates(forest: Forest, engine: Engine, limits: Limits, optimise: str, form: str) -> list[Lowered]:
-    every = [(t, n) for t, total in enumerate(forest.sums) for n in range(len(total.trees))]
+def _candidates(walk: Walk, engine: Engine, limits: Limits, optimise: str, form: str) -> list[Lowered]:
+    every = list(range(len(walk.trees)))
     found = []
     if form in ("auto", "branches") or not every:
-        found.append(lowered(forest, every, (), (), engine, optimise))
+        found.append(lowered(walk, every, (), (), engine, optimise))
     if form in ("auto", "index") and every:
-        small = [p for p in every if len(questions_of(forest.sums[p[0]].trees[p[1]])) <= MOST_QUESTIONS]
+        small = [p for p in every if len(questions_of(walk.trees[p])) <= MOST_QUESTIONS]
         rest = [p for p in every if p not in small]
         if form == "auto" or not rest:
-            found.append(lowered(forest, rest, small, (), engine, optimise))
+            found.append(lowered(walk, rest, small, (), engine, optimise))
     if form in ("auto", "joint") and every:
         # Idle entries fall out of a table only once it is made, and entries may take one byte or four: so the joining
         # is tried with limits on the entries around the one on the bytes.
         most = limits.table if limits.table is not None else MOST_ENTRIES
         for entries in (most // 4, most // 2, most, 2 * most):
-            for groups, rest in _groupings(forest, every, min(entries, MOST_ENTRIES)):
+            for groups, rest in _groupings(walk, every, min(entries, MOST_ENTRIES)):
                 if form == "auto" or not rest:
-                    found.append(lowered(forest, rest, (), groups, engine, optimise))
+                    found.append(lowered(walk, rest, (), groups, engine, optimise))
     return found
 
 
-def _groupings(
-    forest: Forest, every: list[tuple[int, int]], most: int
-) -> list[tuple[tuple[Group, ...], list[tuple[int, int]]]]:
+def _groupings(walk: Walk, every: list[int], most: int) -> list[tuple[tuple[Group, ...], list[int]]]:
     """Stages of the greedy joining up to ``most`` entries: groups whose fields fit a word, and the trees left out."""
-    clusters = [[place] for place in every if size_of(_thresholds(forest, [place])) <= most]
+    sizes = _Sizes(walk)
+    clusters: list[Cluster] = [(tree,) for tree in every if sizes.entries((tree,)) <= most]
     stages = []
     while True:
-        kept, bits = [], 0
-        for cluster in sorted(clusters, key=lambda c: (_bits(forest, c) / len(c), c)):
-            if bits + _bits(forest, cluster) <= WORD_BITS:
+        kept: list[Cluster] = []
+        bits = 0
+        for cluster in sorted(clusters, key=lambda c: (sizes.bits(c) / len(c), c)):
+            if bits + sizes.bits(cluster) <= WORD_BITS:
                 kept.append(cluster)
-                bits += _bits(forest, cluster)
-        groups = packed(forest, [join(forest, c[0][0], [n for _, n in c]) for c in sorted(kept)]) if kept else None
+                bits += sizes.bits(cluster)
+        groups = packed(walk, [join(walk, cluster) for cluster in sorted(kept)]) if kept else None
         if groups:
-            inside = {place for cluster in kept for place in cluster}
-            stages.append((groups, [place for place in every if place not in inside]))
-        pair = _closest(forest, clusters, most)
+            inside = {tree for cluster in kept for tree in cluster}
+            stages.append((groups, [tree for tree in every if tree not in inside]))
+        pair = _closest(sizes, clusters, most)
         if pair is None:
             return stages
-        a, b = pair
-        clusters = [c for c in clusters if c not in (a, b)] + [sorted(a + b)]
+        clusters = [c for c in clusters if c not in pair] + [tuple(sorted(pair[0] + pair[1]))]
 
 
-def _closest(
-    forest: Forest, clusters: list[list[tuple[int, int]]], most: int
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
-    """The two clusters of one sum whose joint table grows least, if all tables together then stay below ``most``."""
-    sizes = {tuple(c): size_of(_thresholds(forest, c)) for c in clusters}
-    whole = sum(sizes.values())
-    best: tuple[int, list[tuple[int, int]], list[tuple[int, int]]] | None = None
+def _closest(sizes: "_Sizes", clusters: list[Cluster], most: int) -> tuple[Cluster, Cluster] | None:
+    """The two clusters whose joint tables grow least, if all tables together then stay below ``most``."""
+    entries = sum(map(sizes.entries, clusters))
+    best: tuple[int, Cluster, Cluster] | None = None
     for i, a in enumerate(clusters):
         for b in clusters[i + 1 :]:
-            if a[0][0] != b[0][0]:
-                continue
-            joint = size_of(_thresholds(forest, a + b))
-            grown = joint - sizes[tuple(a)] - sizes[tuple(b)]
-            if whole + grown <= most and (best is None or grown < best[0]):
+            grown = sizes.joint(a, b) - sizes.entries(a) - sizes.entries(b)
+            if entries + grown <= most and (best is None or grown < best[0]):
                 best = (grown, a, b)
     return (best[1], best[2]) if best else None
 
 
-def _thresholds(forest: Forest, cluster: list[tuple[int, int]]) -> dict[int, set[int]]:
-    return thresholds_of([forest.sums[t].trees[n] for t, n in cluster])
+class _Sizes:
+    """How large the tables of clusters would be, each asked once."""
 
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        self._classes: dict[Cluster, int] = {}
+        self._columns = [frozenset(walk.columns(tree)) for tree in walk.trees]
 
-def _bits(forest: Forest, cluster: list[tuple[int, int]]) -> int:
-    return (size_of(_thresholds(forest, cluster)) - 1).bit_length()
+    def joint(self, a: Cluster, b: Cluster) -> int:
+        return self.entries(tuple(sorted(a + b)))
+
+    def entries(self, cluster: Cluster) -> int:
+        return self._of(cluster) * len(frozenset[int]().union(*(self._columns[tree] for tree in cluster)))
+
+    def bits(self, cluster: Cluster) -> int:
+        """Of the index of a table."""
+        return (self._of(cluster) - 1).bit_length()
+
+    def _of(self, cluster: Cluster) -> int:
+        if cluster not in self._classes:
+            self._classes[cluster] = size_of(thresholds_of([self.walk.trees[tree] for tree in cluster]))
+        return self._classes[cluster]
 
 
 def _within(candidate: Lowered, limits: Limits) -> bool:

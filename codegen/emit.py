@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from codegen.edges import trees_node
-from codegen.forest import Forest, Histogram, of_forest
 from codegen.initialisers import vectors_inc
 from codegen.layout import flow_layout, manifest_layouts
 from codegen.lower import Options
@@ -20,6 +19,7 @@ from codegen.printer import Printer
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, misfit, target_named, targets_named
 from codegen.vectors import make
+from codegen.walk import Histogram, Walk, walk_of
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
 from decision.forest import integer
@@ -184,12 +184,12 @@ def _fitting(
     return kept, left_out
 
 
-def _as_they_came(program: Program) -> Forest | None:
+def _as_they_came(program: Program) -> Walk | None:
     trees = trees_node(program)
     if trees is None:
         return None
     args = program.nodes[trees].args
-    return of_forest(program.forest, [(program.nodes[a].low, program.nodes[a].high) for a in args])
+    return walk_of(program.forest, [(program.nodes[a].low, program.nodes[a].high) for a in args])
 
 
 def _groups(lowered: LoweredProgram) -> tuple[Any, ...]:

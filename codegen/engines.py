@@ -31,9 +31,9 @@ class Engine:
         short = -2048 <= signed < 2048 or signed % 4096 == 0
         return self.alu if short else 2 * self.alu
 
-    def look_up(self) -> int:
-        """Field of a word, address, load, sum."""
-        return 2 * self.alu + self.alu + self.load + self.alu
+    def look_up(self, columns: int = 1) -> int:
+        """Field of a word, address, and for each sum a load and an addition."""
+        return 2 * self.alu + self.alu + columns * (self.load + self.alu)
 
 
 ENGINES = {

@@ -16,10 +16,12 @@ from functools import cached_property
 from itertools import pairwise
 
 from codegen.engines import Engine
-from codegen.forest import Forest, Leaf, Node, branches_of
 from codegen.joint import Group, Placing, array_of, placings
 from codegen.passes.reorder import mean, worst
 from codegen.search import SearchNode, plan
+from codegen.walk import Walk
+from decision.forest import Leaf, Node
+from decision.forest import branches as branches_of
 
 INSTRUCTION_BYTES = 4
 BRANCHES_A_NODE = 3  # constant (often two instructions) and branch
@@ -37,11 +39,11 @@ class Search:
 
 @dataclass(frozen=True)
 class Lowered:
-    """A forest in its forms: ``branches`` and ``indexed`` name (sum, tree); the other trees are in ``groups``."""
+    """Trees in their forms: ``branches`` and ``indexed`` number them; the others are in ``groups``."""
 
-    forest: Forest
-    branches: tuple[tuple[int, int], ...]
-    indexed: tuple[tuple[int, int], ...]
+    walk: Walk
+    branches: tuple[int, ...]
+    indexed: tuple[int, ...]
     groups: tuple[Group, ...]
     searches: tuple[Search, ...]
     cycles: float
@@ -53,12 +55,9 @@ class Lowered:
     def array(self) -> tuple[int, ...]:
         return array_of(self.groups)
 
-    def clamps(self, total: int) -> bool:
+    def clamps(self, column: int) -> bool:
         """Whether the sum is still to be clamped: not where a table holds the clamped sums."""
-        return not any(g.total == total and len(g.trees) == len(self.forest.sums[total].trees) for g in self.groups)
-
-    def tree(self, place: tuple[int, int]) -> Node:
-        return self.forest.sums[place[0]].trees[place[1]]
+        return not _alone(self.walk, self.groups, column)
 
     @property
     def form(self) -> str:
@@ -76,38 +75,42 @@ def entry_bytes(entries: Sequence[int]) -> int:
     return next(n for n in (1, 2, 4) if -(1 << (8 * n - 1)) <= low and high < 1 << (8 * n - 1))
 
 
+def _alone(walk: Walk, groups: Sequence[Group], column: int) -> bool:
+    """Whether one group has all trees that add to a sum."""
+    return any(column in g.columns and walk.adding_to(column) <= set(g.trees) for g in groups)
+
+
 def lowered(
-    forest: Forest,
-    branches: Sequence[tuple[int, int]],
-    indexed: Sequence[tuple[int, int]],
+    walk: Walk,
+    branches: Sequence[int],
+    indexed: Sequence[int],
     groups: tuple[Group, ...],
     engine: Engine,
     optimise: str,
 ) -> Lowered:
     """Put the parts together, with searches and the prediction."""
-    searches = tuple(_search(forest, placing, engine, optimise) for placing in placings(groups))
+    searches = tuple(_search(walk, placing, engine, optimise) for placing in placings(groups))
     cycles = sum(s.cycles for s in searches) + (len(searches) - 1 if searches else 0) * engine.alu
-    cycles += (engine.look_up() * len(groups) + 2 * engine.alu) if groups else 0
-    alone = {g.total for g in groups if len(g.trees) == len(forest.sums[g.total].trees)}
-    for number, total in enumerate(forest.sums):
+    cycles += (sum(engine.look_up(len(g.columns)) for g in groups) + 2 * engine.alu) if groups else 0
+    for column, total in enumerate(walk.sums):
         bounds = [b for b in (total.low, total.high) if -(2**31) < b < 2**31 - 1]
-        cycles += 0 if number in alone else sum(engine.constant(b) + engine.taken for b in bounds)
-    known = {number: (f.low, f.high) for number, f in enumerate(forest.features)}
+        cycles += 0 if _alone(walk, groups, column) else sum(engine.constant(b) + engine.taken for b in bounds)
+    known = {number: (f.low, f.high) for number, f in enumerate(walk.features)}
     instructions = sum(BRANCHES_A_NODE * len(s.placing.thresholds) + 3 * len(s.placing.words) for s in searches)
-    instructions += 6 * len(groups)
-    for sum_number, number in branches:
-        tree = forest.sums[sum_number].trees[number]
-        cycles += mean(tree, forest, engine, known) if optimise == "mean" else worst(tree, engine)
+    instructions += sum(4 + 2 * len(g.columns) for g in groups)
+    for number in branches:
+        tree = walk.trees[number]
+        cycles += mean(tree, walk, engine, known) if optimise == "mean" else worst(tree, engine)
         nodes = sum(1 for _ in branches_of(tree))
-        instructions += BRANCHES_A_NODE * nodes + LEAF_INSTRUCTIONS * (nodes + 1) + 1
+        instructions += BRANCHES_A_NODE * nodes + LEAF_INSTRUCTIONS * len(walk.columns(tree)) * (nodes + 1) + 1
     tables = len(array_of(groups)) * entry_bytes(array_of(groups))
-    for sum_number, number in indexed:
-        questions = questions_of(forest.sums[sum_number].trees[number])
-        cycles += sum(engine.constant(t + 1) + 3 * engine.alu for _, t in questions) + engine.look_up()
-        instructions += 5 * len(questions) + 6
-        tables += (1 << len(questions)) * 2
+    for number in indexed:
+        questions, columns = questions_of(walk.trees[number]), len(walk.columns(walk.trees[number]))
+        cycles += sum(engine.constant(t + 1) + 3 * engine.alu for _, t in questions) + engine.look_up(columns)
+        instructions += 5 * len(questions) + 4 + 2 * columns
+        tables += (1 << len(questions)) * 2 * columns
     code = instructions * INSTRUCTION_BYTES
-    return Lowered(forest, tuple(branches), tuple(indexed), groups, searches, cycles, code, tables)
+    return Lowered(walk, tuple(branches), tuple(indexed), groups, searches, cycles, code, tables)
 
 
 def questions_of(tree: Node) -> list[tuple[int, int]]:
@@ -115,24 +118,24 @@ def questions_of(tree: Node) -> list[tuple[int, int]]:
     return sorted({(b.feature, b.threshold) for b in branches_of(tree)})
 
 
-def table_of(tree: Node, questions: Sequence[tuple[int, int]]) -> list[int]:
-    """The leaves by the index whose bit i says that question i is answered with yes. A combination that no value can
-    give (above a threshold, but not above a lower one) still gets an entry."""
+def table_of(tree: Node, questions: Sequence[tuple[int, int]], column: int) -> list[int]:
+    """What the leaves add to a sum by the index whose bit i says that question i is answered with yes. A combination
+    that no value can give (above a threshold, but not above a lower one) still gets an entry."""
 
     def reached(node: Node, index: int) -> int:
         if isinstance(node, Leaf):
-            return node.value
+            return node.value[column]
         answered = index >> questions.index((node.feature, node.threshold)) & 1
         return reached(node.above if answered else node.below, index)
 
     return [reached(tree, index) for index in range(1 << len(questions))]
 
 
-def _search(forest: Forest, placing: Placing, engine: Engine, optimise: str) -> Search:
+def _search(walk: Walk, placing: Placing, engine: Engine, optimise: str) -> Search:
     shares = None
-    if optimise == "mean" and forest.visits:
+    if optimise == "mean" and walk.visits:
         edges = [-(2**63), *placing.thresholds, 2**63]
-        histogram = forest.visits[placing.feature]
+        histogram = walk.visits[placing.feature]
         shares = [histogram.share(a, b) for a, b in pairwise(edges)]
         whole = sum(shares)
         shares = [s / whole for s in shares] if whole > 0 else None

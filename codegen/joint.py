@@ -16,7 +16,8 @@ from math import prod
 
 import numpy as np
 
-from codegen.forest import Forest, Integers, Node, branches_of, value
+from codegen.walk import Walk
+from decision.forest import Integers, Node, branches, value
 
 WORD_BITS = 32
 
@@ -32,26 +33,40 @@ class Axis:
 
 @dataclass(frozen=True)
 class Group:
-    """Trees of one sum, by number, and their joint table. ``shift``, ``offset``: its field and its part of the array.
-    Groups are kept in the order of their fields, the topmost last."""
+    """Trees, by number, and their joint tables, one for each of the sums ``columns`` that they add to: one behind the
+    other, so that one index serves all. ``shift``, ``offset``: the field and the part of the array. Groups are kept in
+    the order of their fields, the topmost last."""
 
-    total: int
+    columns: tuple[int, ...]
     trees: tuple[int, ...]
     axes: tuple[Axis, ...]
     entries: tuple[int, ...]
     shift: int = 0
     offset: int = 0
 
+    @property
+    def size(self) -> int:
+        """Entries of one table."""
+        return len(self.entries) // len(self.columns)
+
     @cached_property
     def width(self) -> int:
         """Bits of the field."""
-        return (len(self.entries) - 1).bit_length()
+        return (self.size - 1).bit_length()
+
+    def table(self, column: int) -> tuple[int, ...]:
+        first = self.columns.index(column) * self.size
+        return self.entries[first : first + self.size]
+
+    def start(self, column: int) -> int:
+        """Where a sum's table begins in the array."""
+        return self.offset + self.columns.index(column) * self.size
 
 
 def thresholds_of(trees: Sequence[Node]) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {}
     for tree in trees:
-        for branch in branches_of(tree):
+        for branch in branches(tree):
             found.setdefault(branch.feature, set()).add(branch.threshold)
     return found
 
@@ -61,11 +76,13 @@ def size_of(thresholds: dict[int, set[int]]) -> int:
     return prod(len(values) + 1 for values in thresholds.values())
 
 
-def join(forest: Forest, total: int, trees: Sequence[int]) -> Group:
-    """The joint table of some trees; classes that no tree of the group tells apart are one."""
-    members = [forest.sums[total].trees[number] for number in trees]
+def join(walk: Walk, trees: Sequence[int], columns: Sequence[int] | None = None) -> Group:
+    """The joint tables of some trees, for all sums that they add to or for some ``columns``; classes that no tree of
+    the group tells apart are one."""
+    members = [walk.trees[number] for number in trees]
+    kept_sums = tuple(columns or sorted({k for tree in members for k in walk.columns(tree)}))
     borders = {feature: sorted(values) for feature, values in sorted(thresholds_of(members).items())}
-    table = _table(members, borders, len(forest.features))
+    table = _table(members, borders, len(walk.features), kept_sums)
     for axis, feature in enumerate(borders):
         same = [
             np.array_equal(np.take(table, place, axis), np.take(table, place + 1, axis))
@@ -78,44 +95,48 @@ def join(forest: Forest, total: int, trees: Sequence[int]) -> Group:
     for feature in reversed(kept):
         axes.append(Axis(feature, tuple(borders[feature]), stride))
         stride *= len(borders[feature]) + 1
-    return Group(total, tuple(trees), tuple(reversed(axes)), tuple(int(v) for v in table.reshape(-1)))
+    entries = np.moveaxis(table, -1, 0).reshape(-1)
+    return Group(kept_sums, tuple(trees), tuple(reversed(axes)), tuple(int(v) for v in entries))
 
 
-def _table(trees: Sequence[Node], borders: dict[int, list[int]], features: int) -> Integers:
-    """Sums of the trees over all classes, one axis a feature. The value ``t`` stands for the class that ends there."""
+def _table(trees: Sequence[Node], borders: dict[int, list[int]], features: int, columns: tuple[int, ...]) -> Integers:
+    """Sums of the trees over all classes, one axis a feature and one for the sums. The value ``t`` stands for
+    the class that ends there."""
     samples = [np.array([*values, values[-1] + 1], dtype=np.int64) for values in borders.values()]
     grid = np.meshgrid(*samples, indexing="ij") if samples else []
     shape = tuple(len(s) for s in samples)
     rows = np.zeros((prod(shape), features), dtype=np.int64)
     for feature, column in zip(borders, grid, strict=True):
         rows[:, feature] = column.reshape(-1)
-    total = np.zeros(len(rows), dtype=np.int64)
+    total = np.zeros((len(rows), len(columns)), dtype=np.int64)
     for tree in trees:
-        total += value(tree, rows)
-    return total.reshape(shape)
+        total += value(tree, rows)[:, columns]
+    return total.reshape((*shape, len(columns)))
 
 
-def packed(forest: Forest, groups: Sequence[Group]) -> tuple[Group, ...] | None:
+def packed(walk: Walk, groups: Sequence[Group]) -> tuple[Group, ...] | None:
     """The groups with their fields and offsets, widest last; None where a word cannot hold the fields.
 
     The widest is last, so that behind each narrower table follow (or are padded) as many entries as its field can name:
     no word whatsoever leads its look-up out of the array. The topmost field needs no mask: no sum of words leads it
     out.
 
-    The bias goes into the table of a sum's last group; where a sum has only one group and no other tree, so do its
-    limits: its entries are then the clamped sums themselves.
+    The bias goes into the table of a sum's last group; where all that adds to a sum is in one group, so do its limits:
+    its entries are then the clamped sums themselves.
     """
     placed, shift, offset = [], 0, 0
     biased: set[int] = set()
-    for group in sorted(groups, key=lambda g: (-g.width, g.total, g.trees)):
-        total = forest.sums[group.total]
-        entries = group.entries
-        if group.total not in biased:
-            entries = tuple(entry + total.bias for entry in entries)
-            if len(group.trees) == len(total.trees):
-                entries = tuple(min(max(entry, total.low), total.high) for entry in entries)
-            biased.add(group.total)
-        placed.append(replace(group, entries=entries))
+    for group in sorted(groups, key=lambda g: (-g.width, g.trees)):
+        entries: list[int] = []
+        for column in group.columns:
+            total, table = walk.sums[column], group.table(column)
+            if column not in biased:
+                table = tuple(entry + total.bias for entry in table)
+                if walk.adding_to(column) <= set(group.trees):
+                    table = tuple(min(max(entry, total.low), total.high) for entry in table)
+                biased.add(column)
+            entries += table
+        placed.append(replace(group, entries=tuple(entries)))
     for number, group in enumerate(reversed(placed)):
         placed[-1 - number] = replace(group, shift=shift, offset=offset)
         shift += group.width
@@ -126,7 +147,7 @@ def packed(forest: Forest, groups: Sequence[Group]) -> tuple[Group, ...] | None:
 def array_of(groups: Sequence[Group]) -> tuple[int, ...]:
     """The tables of all groups one behind the other, padded with zeros to what a masked field can name."""
     entries = [entry for group in groups for entry in group.entries]
-    reach = max((group.offset + (1 << group.width) for group in groups[:-1]), default=0)
+    reach = max((group.start(group.columns[-1]) + (1 << group.width) for group in groups[:-1]), default=0)
     return (*entries, *([0] * (reach - len(entries))))
 
 

@@ -1,6 +1,7 @@
 """The trees alone as one C function over a row of features: for benchmarks and tests. It is not the decision.
 
-int32_t trees(const int32_t *features);
+int32_t trees(const int32_t *features);                  one sum
+void trees(const int32_t *features, int32_t *sums);      several
 """
 
 from collections.abc import Sequence
@@ -8,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.choose import Choice
-from codegen.forest import Forest, of_forest
 from codegen.lower import Options, lower
 from codegen.trees_c import Function, TreePrinter, features_read
+from codegen.walk import Walk, walk_of
 from decision import forest
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled forest of one sum."""
+    """Compiled trees."""
 
     choice: Choice
     options: Options
@@ -27,18 +28,26 @@ class Kernel:
         return self.choice.to_json()
 
     def c_source(self, symbol: str = "rlcc_trees") -> str:
-        """A whole C file that defines ``int32_t symbol(const int32_t *features)``."""
+        """A whole C file that defines ``symbol``."""
         printer = TreePrinter(self.choice.lowered, one_function=self.options.one_function, plain=True)
         lines = ["#include <stdint.h>", ""]
         for function in printer.functions():
             lines += [head(function), "{", *function.body, "}", ""]
-        lines += [f"int32_t {symbol}(const int32_t *features);", "", f"int32_t {symbol}(const int32_t *features)", "{"]
+        sums = ["sum"] if len(self.choice.lowered.walk.sums) == 1 else self._sums()
+        call = f"int32_t {symbol}(const int32_t *features)"
+        if len(sums) > 1:
+            call = f"void {symbol}(const int32_t *features, int32_t *sums)"
+        lines += [f"{call};", "", call, "{"]
         lines += [f"    {line}" for line in printer.tables()]
         if not features_read(self.choice.lowered):
             lines.append("    (void)features;")
-        statements = printer.statements(["sum"], lambda feature, _: f"features[{feature}]")
+        statements = printer.statements(sums, lambda feature, _: f"features[{feature}]")
         lines += [f"    {s.code}" for s in statements]
-        return "\n".join([*lines, "    return sum;", "}", ""])
+        lines += [f"    sums[{k}] = {name};" for k, name in enumerate(sums)] if len(sums) > 1 else ["    return sum;"]
+        return "\n".join([*lines, "}", ""])
+
+    def _sums(self) -> list[str]:
+        return [f"sum_{k}" for k in range(len(self.choice.lowered.walk.sums))]
 
 
 def head(function: Function) -> str:
@@ -48,11 +57,10 @@ def head(function: Function) -> str:
 
 
 def kernel(trees: forest.Forest, ranges: Sequence[tuple[int, int]], options: Options | None = None) -> Kernel:
-    """Compile a forest of one output whose features lie in ``ranges``."""
-    return kernel_of(of_forest(trees, ranges), options)
+    """Compile a forest whose features lie in ``ranges``."""
+    return kernel_of(walk_of(trees, ranges), options)
 
 
-def kernel_of(forest: Forest, options: Options | None = None) -> Kernel:
-    """Compile a forest of one sum."""
+def kernel_of(walk: Walk, options: Options | None = None) -> Kernel:
     chosen = options or Options()
-    return Kernel(lower(forest, chosen)[0], chosen)
+    return Kernel(lower(walk, chosen)[0], chosen)

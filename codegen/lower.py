@@ -9,13 +9,13 @@ from typing import Any
 
 from codegen.choose import FORMS, OBJECTIVES, Choice, Limits, choose
 from codegen.engines import Engine, engine_named
-from codegen.forest import Branch, Forest, Leaf, Node
 from codegen.passes.limits import limits
 from codegen.passes.merge import merge
 from codegen.passes.prune import prune
 from codegen.passes.reorder import reorder
+from codegen.walk import Walk
 from decision.errors import InputError
-from decision.forest import integer
+from decision.forest import Leaf, Node, integer
 
 PASSES = ("idle", "high-word", "prune", "merge", "limits", "reorder")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each
@@ -65,22 +65,22 @@ class Options:
 
 @dataclass(frozen=True)
 class Dump:
-    """A forest after a pass, as text."""
+    """The trees after a pass, as text."""
 
     name: str
     text: str
 
 
-def lower(forest: Forest, options: Options) -> tuple[Choice, list[Dump]]:
+def lower(walk: Walk, options: Options) -> tuple[Choice, list[Dump]]:
     """Run the passes and choose the form. InputError for an unknown option or limits that nothing keeps."""
     check(options)
     engine = engine_named(options.engine)
-    dumps = [Dump("trees", text_of(forest))]
+    dumps = [Dump("trees", text_of(walk))]
     for name, run in _runs(engine, options):
         if name not in options.without:
-            forest = run(forest)
-            dumps.append(Dump(name, text_of(forest)))
-    choice = choose(forest, engine, options.limits, optimise=options.optimise, form=options.form)
+            walk = run(walk)
+            dumps.append(Dump(name, text_of(walk)))
+    choice = choose(walk, engine, options.limits, optimise=options.optimise, form=options.form)
     return choice, dumps
 
 
@@ -94,30 +94,26 @@ def check(options: Options) -> None:
             raise InputError(f"there is no {what} {name!r}; choose among {', '.join(known)}")
 
 
-def _runs(engine: Engine, options: Options) -> list[tuple[str, Callable[[Forest], Forest]]]:
+def _runs(engine: Engine, options: Options) -> list[tuple[str, Callable[[Walk], Walk]]]:
     return [
         ("prune", prune),
         ("merge", merge),
         ("limits", limits),
-        ("reorder", lambda forest: reorder(forest, engine, options.optimise)),
+        ("reorder", lambda walk: reorder(walk, engine, options.optimise)),
     ]
 
 
-def text_of(forest: Forest) -> str:
+def text_of(walk: Walk) -> str:
     """The trees as indented questions, for a reader and for a diff."""
-    lines = []
-    for number, total in enumerate(forest.sums):
-        lines.append(f"sum {number}: bias {total.bias}, clamped to {total.low}..{total.high}")
-        for place, tree in enumerate(total.trees):
-            lines.append(f"  tree {place}")
-            lines += _lines(tree, forest, 2)
+    lines = [f"sum {k}: bias {s.bias}, clamped to {s.low}..{s.high}" for k, s in enumerate(walk.sums)]
+    for place, tree in enumerate(walk.trees):
+        lines += [f"  tree {place}", *_lines(tree, walk, 2)]
     return "\n".join(lines) + "\n"
 
 
-def _lines(node: Node, forest: Forest, level: int) -> list[str]:
+def _lines(node: Node, walk: Walk, level: int) -> list[str]:
     pad = "  " * level
     if isinstance(node, Leaf):
-        return [f"{pad}{node.value}"]
-    assert isinstance(node, Branch)
-    question = f"{pad}{forest.features[node.feature].name} > {node.threshold}"
-    return [question, *_lines(node.above, forest, level + 1), f"{pad}else", *_lines(node.below, forest, level + 1)]
+        return [f"{pad}{' '.join(map(str, node.value))}"]
+    question = f"{pad}{walk.features[node.feature].name} > {node.threshold}"
+    return [question, *_lines(node.above, walk, level + 1), f"{pad}else", *_lines(node.below, walk, level + 1)]

@@ -6,11 +6,10 @@ What calls the trees needs ``sum_0``, ``sum_1``, ... and nothing else; what they
 import re
 from dataclasses import dataclass
 
-from codegen import forest
 from codegen.choose import Choice
 from codegen.lower import Dump, Options, lower
 from codegen.trees_c import Function, Statement, TreePrinter, features_read
-from decision.forest import Branch, Leaf
+from codegen.walk import Feature, Sum, Walk
 from decision.model import GridFeature, Model
 
 
@@ -30,7 +29,7 @@ class PrintedTrees:
 def print_trees(model: Model, options: Options) -> PrintedTrees:
     """Compile the trees; InputError for limits that no form keeps."""
     names = field_names(model.features)
-    choice, dumps = lower(forest_of(model), options)
+    choice, dumps = lower(walk_of_model(model), options)
     printer = TreePrinter(
         choice.lowered,
         lambda f, t: f"{shown_name(model.features[f])} > {physical_value(t, model.features[f])}",
@@ -48,24 +47,11 @@ def print_trees(model: Model, options: Options) -> PrintedTrees:
     )
 
 
-def forest_of(model: Model) -> forest.Forest:
-    """One sum an output; a tree whose leaves hold several outputs stands in the sum of each."""
+def walk_of_model(model: Model) -> Walk:
+    """The trees over the features as they are called in the C."""
     names = field_names(model.features)
-    features = tuple(forest.Feature(n, f.low, f.high) for n, f in zip(names, model.features, strict=True))
-    sums = []
-    for output, bias in enumerate(model.bias):
-        trees = [_only(tree, output) for tree in model.trees]
-        constants = [tree.value for tree in trees if isinstance(tree, forest.Leaf)]
-        sums.append(forest.Sum(bias + sum(constants), tuple(t for t in trees if isinstance(t, forest.Branch))))
-    return forest.Forest(features, tuple(sums))
-
-
-def _only(node: Leaf | Branch, output: int) -> forest.Node:
-    """The tree of one output; sides that are equal in it are merged."""
-    if isinstance(node, Leaf):
-        return forest.Leaf(node.value[output])
-    above, below = _only(node.above, output), _only(node.below, output)
-    return above if above == below else forest.Branch(node.feature, node.threshold, above, below)
+    features = tuple(Feature(n, f.low, f.high) for n, f in zip(names, model.features, strict=True))
+    return Walk(features, model.trees, tuple(Sum(bias) for bias in model.bias))
 
 
 def field_names(features: tuple[GridFeature, ...]) -> list[str]:

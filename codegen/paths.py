@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.edges import Pool, points_of, stored_key, trees_node
-from codegen.forest import Leaf, Node, of_tree, value
 from codegen.inputs import Columns, Row, count, field_range, split
 from codegen.joint import Group
 from codegen.passes.prune import pruned
+from decision.forest import Leaf, Node, value
 from decision.interpret import trace
-from decision.program import Program
+from decision.program import Op, Program
 
 CANDIDATES = 96
 """Rows tried for each visit."""
@@ -48,7 +48,7 @@ def visits(program: Program) -> list[Visit]:
     ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
     found: list[Visit] = []
     for number, tree in enumerate(program.forest.trees):
-        found += _walk(program, f"tree {number}", pruned(of_tree(tree), ranges), ranges)
+        found += _walk(program, f"tree {number}", pruned(tree, ranges), ranges)
     return found
 
 
@@ -58,6 +58,7 @@ def cells(program: Program, groups: Sequence[Group]) -> list[Visit]:
     if trees is None:
         return []
     ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
+    less, more = (Leaf((step,) * program.forest.outputs) for step in (0, 1))
     found = []
     for number, group in enumerate(groups):
         classes = [range(len(axis.thresholds) + 1) for axis in group.axes]
@@ -70,7 +71,7 @@ def cells(program: Program, groups: Sequence[Group]) -> list[Visit]:
                 bounds[axis.feature] = (first, last)
             index = sum(axis.stride * place for axis, place in zip(group.axes, places, strict=True))
             if all(low <= high for low, high in bounds.values()):
-                found.append(Visit(f"table {number} entry {index}", bounds, Leaf(0), Leaf(1), False))
+                found.append(Visit(f"table {number} entry {index}", bounds, less, more, False))
     return found
 
 
@@ -93,7 +94,9 @@ def find(
     error = np.concatenate(
         [value(v.instead, features[s]) - value(v.here, features[s]) for (v, _), s in zip(tried, slices, strict=True)]
     )
-    wrong = trace(program, *split(program, columns), forced={trees: values[trees] + error})
+    sums = [number for number, node in enumerate(program.nodes) if node.op is Op.TREES]
+    forced = {number: values[number] + error[:, program.nodes[number].imm] for number in sums}
+    wrong = trace(program, *split(program, columns), forced=forced)
     outputs = program.outputs
     visible = np.any([values[n] != wrong[n] for n in outputs], axis=0)
     chosen, made = [], 0
@@ -107,7 +110,8 @@ def find(
 
 def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int, int]]) -> Iterator[Visit]:
     if isinstance(node, Leaf):
-        yield Visit(f"{label} leaf {node.value}", bounds, node, Leaf(node.value + 1), False)
+        more = Leaf(tuple(v + 1 for v in node.value))
+        yield Visit(f"{label} leaf {' '.join(map(str, node.value))}", bounds, node, more, False)
         return
     name, t = program.forest.features[node.feature], node.threshold
     low, high = bounds[node.feature]

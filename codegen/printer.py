@@ -89,7 +89,7 @@ class Printer:
 
     def _statement(self, number: int) -> list[Statement]:
         """What gives the node its name."""
-        if number == self.lowered.sum:
+        if number in self.lowered.sums:
             return self._trees(number)
         self._before = []
         node = self.program.nodes[number]
@@ -97,9 +97,13 @@ class Printer:
         return [*self._before, Statement(code, node.note)]
 
     def _trees(self, number: int) -> list[Statement]:
+        """One walk gives all sums their names, where the first of them stands."""
         assert self.trees is not None
+        if number != min(self.lowered.sums):
+            return []
         args = self.lowered.features
-        return self.trees.statements([self.names[number]], lambda feature, ctype: self._value(args[feature], ctype))
+        names = [self.names[n] for n in self.lowered.sums]
+        return self.trees.statements(names, lambda feature, ctype: self._value(args[feature], ctype))
 
     def _expression(self, number: int) -> str:
         node = self.program.nodes[number]
@@ -173,7 +177,7 @@ class Printer:
             return literal(node.low, ctype)
         if node.op in (Op.GT, Op.EQ):
             return f"({self._condition(number)} ? ({ctype}){literal(1, ctype)} : {literal(0, ctype)})"
-        have = I32 if number == self.lowered.sum else type_of(node)
+        have = I32 if number in self.lowered.sums else type_of(node)
         return self.names[number] if have == ctype else f"({ctype}){self.names[number]}"
 
     def _cast(self, number: int, text: str, have: str, want: str) -> str:

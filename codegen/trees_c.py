@@ -1,21 +1,25 @@
 """Lowered trees as C: static functions, a constant table, and the statements that add them up.
 
 static uint32_t place_action_1(const int32_t action_1) { .. }      a search: nested if-else, one word an interval
-static int32_t tree_03(const uint32_t congestion_q20) { .. }       a tree in branches
+static int32_t tree_03(const uint32_t congestion_q20) { .. }       a tree in branches that adds to one sum
 static const int16_t leaves[486] = { .. };                         joint tables, one behind the other
 place += place_action_1(action_1);
 trees += (int32_t)leaves[(place >> 9U) & 0x7FU];
+
+A tree that adds to several sums is asked once: in branches, in the caller, each leaf adds its row; in a table, one
+index serves a table a sum. (Rows side by side would cost as many cycles and a wider field of the place.)
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from codegen.ctypes99 import I32, RANGES, U32, literal, type_for
-from codegen.forest import Leaf, Node, features_of, leaves_of
 from codegen.forms import Lowered, Search, entry_bytes, questions_of, table_of
 from codegen.joint import Group
 from codegen.search import Ask, Found, SearchNode
+from codegen.walk import features_of
 from decision.errors import InputError
+from decision.forest import Leaf, Node, leaves
 
 Physical = Callable[[int, int], str]
 """From (feature, threshold) to the comparison ``feature > threshold`` in physical units, for the comment beside it."""
@@ -44,8 +48,8 @@ class Statement:
 
 
 class TreePrinter:
-    """Prints one lowered forest. ``one_function``: trees in branches stand in the caller, not in functions of their
-    own. ``plain``: every feature is an int32_t (a kernel that is called with a row of them)."""
+    """Prints lowered trees. ``one_function``: trees in branches stand in the caller, not in functions of their own.
+    ``plain``: every feature is an int32_t (a kernel that is called with a row of them)."""
 
     def __init__(
         self, lowered: Lowered, physical: Physical | None = None, *, one_function: bool = False, plain: bool = False
@@ -53,23 +57,33 @@ class TreePrinter:
         self.lowered = lowered
         self.physical = physical
         self.one_function = one_function
-        self.types = [I32 if plain else type_for(f.low, f.high) for f in lowered.forest.features]
+        self.types = [I32 if plain else type_for(f.low, f.high) for f in lowered.walk.features]
         self._check_sums()
 
     def functions(self) -> list[Function]:
         found = [self._search(search) for search in self.lowered.searches]
         if not self.one_function:
-            found += [self._tree(place) for place in self.lowered.branches]
+            found += [self._tree(number) for number in self.lowered.branches if self._adds_to_one(number)]
         return found
 
     def tables(self) -> list[str]:
         """The constant tables, to stand in the block that reads them."""
         lines = _array("leaves", self.lowered.array) if self.lowered.groups else []
-        for place in self.lowered.indexed:
-            tree = self.lowered.tree(place)
-            if questions_of(tree):
-                lines += _array(f"leaves_{_number(place)}", table_of(tree, questions_of(tree)))
+        for number in self.lowered.indexed:
+            if questions_of(self.lowered.walk.trees[number]):
+                lines += _array(f"leaves_{number:02d}", self._entries(number))
         return lines
+
+    def _entries(self, number: int) -> list[int]:
+        """The tables of an indexed tree, one a sum that it adds to, one behind the other."""
+        tree = self.lowered.walk.trees[number]
+        return [v for column in self._columns(number) for v in table_of(tree, questions_of(tree), column)]
+
+    def _columns(self, number: int) -> tuple[int, ...]:
+        return self.lowered.walk.columns(self.lowered.walk.trees[number])
+
+    def _adds_to_one(self, number: int) -> bool:
+        return len(self._columns(number)) == 1
 
     def statements(self, names: Sequence[str], value: Callable[[int, str], str]) -> list[Statement]:
         """Statements after which ``names[i]`` holds sum i. ``value(feature, type)`` is a feature as an operand."""
@@ -86,23 +100,23 @@ class TreePrinter:
                     f"uint32_t place = {call};", "a field a table, in each what the feature adds to its index"
                 )
             )
-        for total, name in enumerate(names):
-            looked_up = [group for group in self.lowered.groups if group.total == total]
-            if looked_up:
-                lines += [self._look_up(group, name, first=not n) for n, group in enumerate(looked_up)]
-            else:
-                lines.append(
-                    Statement(f"int32_t {name} = {literal(self.lowered.forest.sums[total].bias, I32)};", "bias")
-                )
-            for place in self.lowered.indexed:
-                lines += self._indexed(place, name, value) if place[0] == total else []
-            for place in self.lowered.branches:
-                lines += self._branches(place, name, value) if place[0] == total else []
-            lines += self._clamps(total, name)
+        known: set[int] = set()
+        for number, group in enumerate(self.lowered.groups):
+            lines += self._look_up(number, group, names, known)
+        for column, name in enumerate(names):
+            if column not in known:
+                bias = literal(self.lowered.walk.sums[column].bias, I32)
+                lines.append(Statement(f"int32_t {name} = {bias};", "bias"))
+        for number in self.lowered.indexed:
+            lines += self._indexed(number, names, value)
+        for number in self.lowered.branches:
+            lines += self._branches(number, names, value)
+        for column, name in enumerate(names):
+            lines += self._clamps(column, name)
         return lines
 
     def _clamps(self, number: int, name: str) -> list[Statement]:
-        total = self.lowered.forest.sums[number]
+        total = self.lowered.walk.sums[number]
         if not self.lowered.clamps(number):
             return []
         bounds = [(total.low, ">")] if total.low > -(2**31) else []
@@ -112,22 +126,31 @@ class TreePrinter:
             for b, sign in bounds
         ]
 
-    def _look_up(self, group: Group, name: str, *, first: bool) -> Statement:
+    def _look_up(self, number: int, group: Group, names: Sequence[str], known: set[int]) -> list[Statement]:
+        """``known``: the sums that have a value already."""
         index = "place" if group.shift == 0 else f"(place >> {group.shift}U)"
         if group is not self.lowered.groups[-1]:
             index = f"({index} & {(1 << group.width) - 1}U)"
-        if group.offset:
-            index = f"{index} + {group.offset}U"
         note = ("trees " if len(group.trees) > 1 else "tree ") + ", ".join(str(t) for t in group.trees)
-        entry = _widened(f"leaves[{index}]", entry_bytes(self.lowered.array))
-        return Statement(f"int32_t {name} = {entry};" if first else f"{name} += {entry};", note)
+        lines: list[Statement] = []
+        if len(group.columns) > 1:
+            lines.append(Statement(f"const uint32_t entry_{number} = {index};", note))
+            index, note = f"entry_{number}", ""
+        for column in group.columns:
+            at = f"{index} + {group.start(column)}U" if group.start(column) else index
+            entry = _widened(f"leaves[{at}]", entry_bytes(self.lowered.array))
+            first = column not in known
+            known.add(column)
+            code = f"int32_t {names[column]} = {entry};" if first else f"{names[column]} += {entry};"
+            lines.append(Statement(code, note))
+        return lines
 
-    def _indexed(self, place: tuple[int, int], name: str, value: Callable[[int, str], str]) -> list[Statement]:
-        tree = self.lowered.tree(place)
+    def _indexed(self, number: int, names: Sequence[str], value: Callable[[int, str], str]) -> list[Statement]:
+        tree, columns = self.lowered.walk.trees[number], self._columns(number)
         questions = questions_of(tree)
         if isinstance(tree, Leaf):
-            return [Statement(f"{name} += {literal(tree.value, I32)};")]
-        index = f"index_{_number(place)}"
+            return [Statement(f"{names[k]} += {literal(tree.value[k], I32)};") for k in columns]
+        index = f"index_{number:02d}"
         lines = []
         for bit, (feature, asked_for) in enumerate(questions):
             ctype = self.types[feature]
@@ -138,34 +161,40 @@ class TreePrinter:
                     f"{index} += {asked};" if bit else f"uint32_t {index} = {asked};", self._meaning(feature, threshold)
                 )
             )
-        entries = table_of(tree, questions)
-        return [*lines, Statement(f"{name} += {_widened(f'leaves_{_number(place)}[{index}]', entry_bytes(entries))};")]
+        size = entry_bytes(self._entries(number))
+        for n, column in enumerate(columns):
+            at = f"{index} + {n << len(questions)}U" if n else index
+            lines.append(Statement(f"{names[column]} += {_widened(f'leaves_{number:02d}[{at}]', size)};"))
+        return lines
 
-    def _branches(self, place: tuple[int, int], name: str, value: Callable[[int, str], str]) -> list[Statement]:
-        tree = self.lowered.tree(place)
-        if not self.one_function:
-            function = self._tree(place)
+    def _branches(self, number: int, names: Sequence[str], value: Callable[[int, str], str]) -> list[Statement]:
+        tree = self.lowered.walk.trees[number]
+        if not self.one_function and self._adds_to_one(number):
+            function = self._tree(number)
             arguments = ", ".join(value(f, t) for f, (t, _) in zip(function.features, function.parameters, strict=True))
-            return [Statement(f"{name} += {function.name}({arguments});")]
+            return [Statement(f"{names[self._columns(number)[0]]} += {function.name}({arguments});")]
         # Inside a block each feature goes by its own value: a name where it has one.
         spelled = {f: value(f, self.types[f]) for f in features_of(tree)}
-        return [
-            Statement(line) for line in self._nest(tree, lambda leaf: f"{name} += {literal(leaf, I32)};", spelled, 0)
-        ]
 
-    def _tree(self, place: tuple[int, int]) -> Function:
-        tree = self.lowered.tree(place)
+        def row(leaf: Leaf) -> list[str]:
+            added = [k for k in self._columns(number) if leaf.value[k] or self._adds_to_one(number)]
+            return [f"{names[k]} += {literal(leaf.value[k], I32)};" for k in added]
+
+        return [Statement(line) for line in self._nest(tree, row, spelled, 0)]
+
+    def _tree(self, number: int) -> Function:
+        tree, (column,) = self.lowered.walk.trees[number], self._columns(number)
         used = features_of(tree)
-        features = self.lowered.forest.features
+        features = self.lowered.walk.features
         spelled = {f: features[f].name for f in used}
         body = ["    int32_t leaf;", ""]
-        body += self._nest(tree, lambda leaf: f"leaf = {literal(leaf, I32)};", spelled, 1)
+        body += self._nest(tree, lambda leaf: [f"leaf = {literal(leaf.value[column], I32)};"], spelled, 1)
         parameters = tuple((self.types[f], features[f].name) for f in used)
-        return Function(f"tree_{_number(place)}", I32, parameters, used, (*body, "", "    return leaf;"))
+        return Function(f"tree_{number:02d}", I32, parameters, used, (*body, "", "    return leaf;"))
 
     def _search(self, search: Search) -> Function:
         feature = search.placing.feature
-        name = self.lowered.forest.features[feature].name
+        name = self.lowered.walk.features[feature].name
         body = ["    uint32_t word;", "", *self._ask(search, search.root, 1), "", "    return word;"]
         return Function(f"place_{name}", U32, ((self.types[feature], name),), (feature,), tuple(body))
 
@@ -178,7 +207,7 @@ class TreePrinter:
         first, second = (node.above, node.below) if node.first else (node.below, node.above)
         return self._either(
             feature,
-            self.lowered.forest.features[feature].name,
+            self.lowered.walk.features[feature].name,
             threshold,
             node.first,
             self._ask(search, first, level + 1),
@@ -186,10 +215,10 @@ class TreePrinter:
             pad,
         )
 
-    def _nest(self, node: Node, leaf: Callable[[int], str], spelled: dict[int, str], level: int) -> list[str]:
+    def _nest(self, node: Node, leaf: Callable[[Leaf], list[str]], spelled: dict[int, str], level: int) -> list[str]:
         pad = "    " * level
         if isinstance(node, Leaf):
-            return [pad + leaf(node.value)]
+            return [pad + line for line in leaf(node)]
         above = self._nest(node.above, leaf, spelled, level + 1)
         below = self._nest(node.below, leaf, spelled, level + 1)
         first = len(above) >= len(below)
@@ -217,7 +246,7 @@ class TreePrinter:
         """The threshold as the feature's type can say it."""
         low, high = RANGES[self.types[feature]]
         if threshold < low:
-            name = self.lowered.forest.features[feature].name
+            name = self.lowered.walk.features[feature].name
             raise InputError(f"the threshold {threshold} of {name} lies below its type; leave the pass prune in")
         return min(threshold, high)  # above the type: never true, as it should be
 
@@ -226,10 +255,10 @@ class TreePrinter:
 
     def _check_sums(self) -> None:
         """Partial sums must fit an int32_t, whatever is added first."""
-        for total in self.lowered.forest.sums:
-            leaves = [list(leaves_of(tree)) for tree in total.trees]
-            low = total.bias + sum(min(0, *values) for values in leaves)
-            high = total.bias + sum(max(0, *values) for values in leaves)
+        added = [[leaf.value for leaf in leaves(tree)] for tree in self.lowered.walk.trees]
+        for column, total in enumerate(self.lowered.walk.sums):
+            low = total.bias + sum(min(0, *(row[column] for row in rows)) for rows in added)
+            high = total.bias + sum(max(0, *(row[column] for row in rows)) for rows in added)
             if not RANGES[I32][0] <= low <= high <= RANGES[I32][1]:
                 raise InputError(
                     f"the trees can add up to {low}..{high}, which 32 bits cannot hold; use fewer leaf bits"
@@ -239,8 +268,8 @@ class TreePrinter:
 def features_read(lowered: Lowered) -> set[int]:
     """Features that the lowered trees still look at: where leaves are equal, a split asks for nothing."""
     found = {search.placing.feature for search in lowered.searches}
-    for place in (*lowered.branches, *lowered.indexed):
-        found |= set(features_of(lowered.tree(place)))
+    for number in (*lowered.branches, *lowered.indexed):
+        found |= set(features_of(lowered.walk.trees[number]))
     return found
 
 
@@ -256,8 +285,3 @@ def _array(name: str, entries: Sequence[int]) -> list[str]:
         for start in range(0, len(texts), ENTRIES_A_LINE)
     ]
     return [f"static const {ctype} {name}[{len(entries)}] = {{", *lines, "};"]
-
-
-def _number(place: tuple[int, int]) -> str:
-    total, number = place
-    return f"{number:02d}" if total == 0 else f"{total}_{number:02d}"

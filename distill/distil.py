@@ -107,7 +107,7 @@ def distil(
 
 def visits(student: Student, data: Dataset) -> dict[str, Any]:
     """How often each feature lay between its neighbouring thresholds while the student drove: what the compiler needs
-    to make the mean case short (codegen.forest.Histogram)."""
+    to make the mean case short (codegen.walk.Histogram)."""
     found = {}
     for feature, borders in student.forest.thresholds().items():
         places = np.searchsorted(np.asarray(borders), data.x[:, feature], side="left")

@@ -6,21 +6,21 @@ of all trees, where it is small enough to be made, tells which sums there are.
 
 from dataclasses import replace
 
-from codegen.forest import Forest, Sum
 from codegen.joint import join, size_of, thresholds_of
+from codegen.walk import Sum, Walk
 
 MOST_CELLS = 1 << 18
 
 
-def limits(forest: Forest) -> Forest:
-    return replace(forest, sums=tuple(_freed(forest, number) for number in range(len(forest.sums))))
+def limits(walk: Walk) -> Walk:
+    return replace(walk, sums=tuple(_freed(walk, column) for column in range(len(walk.sums))))
 
 
-def _freed(forest: Forest, number: int) -> Sum:
-    total = forest.sums[number]
-    if size_of(thresholds_of(total.trees)) > MOST_CELLS:
+def _freed(walk: Walk, column: int) -> Sum:
+    total, trees = walk.sums[column], sorted(walk.adding_to(column))
+    if size_of(thresholds_of([walk.trees[n] for n in trees])) > MOST_CELLS:
         return total
-    entries = join(forest, number, range(len(total.trees))).entries
+    entries = join(walk, trees, (column,)).entries
     low, high = total.bias + min(entries), total.bias + max(entries)
     return replace(
         total,

@@ -1,30 +1,28 @@
-"""Add up what is asked for twice: trees that are a constant go into the bias, trees of the same questions become one.
+"""Add up what is asked for twice: trees that are a constant go into the biases, trees of the same questions become one.
 
 a > 3 ? 5 : 2   +   a > 3 ? 1 : -1   =   a > 3 ? 6 : 1
 """
 
 from dataclasses import replace
 
-from codegen.forest import Branch, Forest, Leaf, Node, Sum
+from codegen.walk import Walk
+from decision.forest import Branch, Leaf, Node
 
 
-def merge(forest: Forest) -> Forest:
-    return replace(forest, sums=tuple(_merged(total) for total in forest.sums))
-
-
-def _merged(total: Sum) -> Sum:
-    bias = total.bias
+def merge(walk: Walk) -> Walk:
+    bias = Leaf(tuple(total.bias for total in walk.sums))
     kept: list[Node] = []
-    for tree in total.trees:
+    for tree in walk.trees:
         if isinstance(tree, Leaf):
-            bias += tree.value
+            bias = _sum(bias, tree)
             continue
         twin = next((i for i, other in enumerate(kept) if _same_questions(tree, other)), None)
         if twin is None:
             kept.append(tree)
         else:
             kept[twin] = _added(kept[twin], tree)
-    return replace(total, bias=bias, trees=tuple(kept))
+    sums = tuple(replace(total, bias=b) for total, b in zip(walk.sums, bias.value, strict=True))
+    return replace(walk, trees=tuple(kept), sums=sums)
 
 
 def _same_questions(a: Node, b: Node) -> bool:
@@ -36,7 +34,11 @@ def _same_questions(a: Node, b: Node) -> bool:
 
 def _added(a: Node, b: Node) -> Node:
     if isinstance(a, Leaf) and isinstance(b, Leaf):
-        return Leaf(a.value + b.value)
+        return _sum(a, b)
     assert isinstance(a, Branch)
     assert isinstance(b, Branch)
     return Branch(a.feature, a.threshold, _added(a.above, b.above), _added(a.below, b.below))
+
+
+def _sum(a: Leaf, b: Leaf) -> Leaf:
+    return Leaf(tuple(x + y for x, y in zip(a.value, b.value, strict=True)))

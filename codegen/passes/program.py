@@ -5,24 +5,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen.choose import Choice
-from codegen.forest import Histogram, of_forest
 from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
 from codegen.passes.highword import high_words
 from codegen.passes.idle import without_idle_clamps
+from codegen.passes.rewrite import needed
+from codegen.walk import Histogram, walk_of
 from decision.errors import InputError
 from decision.program import Op, Program
 
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """``features``: the nodes that the trees look at. ``sum``: the node that the trees' sum stands for, clamps behind
-    them included; ``clamped``: the nodes that it takes over."""
+    """``features``: the nodes that the trees look at. ``sums``: the node that each of the trees' sums stands for,
+    clamps behind it included; ``clamped``: the nodes that they take over."""
 
     program: Program
     choice: Choice | None
     features: tuple[int, ...]
-    sum: int
+    sums: tuple[int, ...]
     clamped: frozenset[int]
     one_function: bool
     dumps: tuple[Dump, ...]
@@ -46,23 +47,31 @@ def lower_program(
     if "high-word" not in options.without:
         program = high_words(program)
         dumps.append(Dump("high-word", text_of(program)))
-    sums = [number for number, node in enumerate(program.nodes) if node.op is Op.TREES]
-    if len(sums) > 1:
-        raise InputError("a decision program with two sums of trees is not compiled; ask for them once")
-    trees = sums[0] if sums else None
-    if trees is None:
-        return LoweredProgram(program, None, (), -1, frozenset(), options.one_function, tuple(dumps))
-    least, most = program.forest.range(0)
-    if least < -(2**31) or most >= 2**31:
-        raise InputError(f"the trees can add up to {least}..{most}, which 32 bits cannot hold; use fewer leaf bits")
-    chain, low, high = _clamps(program, trees)
-    args = program.nodes[trees].args
+    sums = [number for number in needed(program) if program.nodes[number].op is Op.TREES]
+    if not sums:
+        return LoweredProgram(program, None, (), (), frozenset(), options.one_function, tuple(dumps))
+    args = program.nodes[sums[0]].args
+    if any(program.nodes[number].args != args for number in sums):
+        raise InputError("a decision program whose trees look at different values is not compiled; walk them once")
+    for number in sums:
+        least, most = program.nodes[number].low, program.nodes[number].high
+        if least < -(2**31) or most >= 2**31:
+            raise InputError(f"the trees can add up to {least}..{most}, which 32 bits cannot hold; use fewer leaf bits")
+    chains = [_clamps(program, number) for number in sums]
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
     names = program.forest.features
     known = [visits[name] for name in names] if visits and all(name in visits for name in names) else []
-    choice, more = lower(of_forest(program.forest, ranges, (low, high), known), options)
+    outputs = [program.nodes[number].imm for number in sums]
+    walk = walk_of(program.forest, ranges, [(low, high) for _, low, high in chains], known, outputs)
+    choice, more = lower(walk, options)
     return LoweredProgram(
-        program, choice, args, chain[-1], frozenset(chain[:-1]), options.one_function, (*dumps, *more)
+        program,
+        choice,
+        args,
+        tuple(chain[-1] for chain, _, _ in chains),
+        frozenset(number for chain, _, _ in chains for number in chain[:-1]),
+        options.one_function,
+        (*dumps, *more),
     )
 
 

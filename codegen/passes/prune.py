@@ -7,16 +7,16 @@ branch could never be taken: it costs cycles and trips MISRA's rules on conditio
 
 from dataclasses import replace
 
-from codegen.forest import Branch, Forest, Leaf, Node
+from codegen.walk import Walk
+from decision.forest import Branch, Leaf, Node
 
 Known = dict[int, tuple[int, int]]
 """known[feature] = (a, b): on this path a <= feature <= b."""
 
 
-def prune(forest: Forest) -> Forest:
-    known = {number: (f.low, f.high) for number, f in enumerate(forest.features)}
-    sums = tuple(replace(s, trees=tuple(pruned(tree, known) for tree in s.trees)) for s in forest.sums)
-    return replace(forest, sums=sums)
+def prune(walk: Walk) -> Walk:
+    known = {number: (f.low, f.high) for number, f in enumerate(walk.features)}
+    return replace(walk, trees=tuple(pruned(tree, known) for tree in walk.trees))
 
 
 def pruned(node: Node, known: Known) -> Node:

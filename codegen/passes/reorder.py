@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import permutations
 
 from codegen.engines import Engine
-from codegen.forest import Branch, Forest, Leaf, Node
 from codegen.passes.prune import Known, pruned
+from codegen.walk import Walk
+from decision.forest import Branch, Leaf, Node, branches
 
 MOST_SPLITS = 5
 """Up to 120 orders are tried."""
@@ -18,43 +19,49 @@ MOST_SPLITS = 5
 def worst(node: Node, engine: Engine) -> int:
     """Cycles of the longest path: at each branch the dearer side falls through."""
     if isinstance(node, Leaf):
-        return engine.constant(node.value) + engine.jump
+        return leaf_cycles(node, engine)
     a, b = sorted((worst(node.above, engine), worst(node.below, engine)), reverse=True)
     return engine.constant(node.threshold + 1) + max(engine.not_taken + a, engine.taken + b)
 
 
-def mean(node: Node, forest: Forest, engine: Engine, known: Known) -> float:
+def leaf_cycles(leaf: Leaf, engine: Engine) -> int:
+    """A constant for each sum that it adds to, an addition for each but the first (which stands behind the tree)."""
+    added = [v for v in leaf.value if v]
+    return sum(map(engine.constant, added)) + engine.alu * max(0, len(added) - 1) + engine.jump
+
+
+def mean(node: Node, walk: Walk, engine: Engine, known: Known) -> float:
     """Expected cycles; the features' measured frequencies taken as independent."""
     if isinstance(node, Leaf):
-        return float(engine.constant(node.value) + engine.jump)
-    share = share_above(node, forest, known)
+        return float(leaf_cycles(node, engine))
+    share = share_above(node, walk, known)
     low, high = known[node.feature]
-    a = mean(node.above, forest, engine, known | {node.feature: (node.threshold, high)})
-    b = mean(node.below, forest, engine, known | {node.feature: (low, node.threshold)})
+    a = mean(node.above, walk, engine, known | {node.feature: (node.threshold, high)})
+    b = mean(node.below, walk, engine, known | {node.feature: (low, node.threshold)})
     through = max(share, 1 - share)
     jumps = engine.not_taken * through + engine.taken * (1 - through)
     return engine.constant(node.threshold + 1) + jumps + share * a + (1 - share) * b
 
 
-def share_above(node: Branch, forest: Forest, known: Known) -> float:
+def share_above(node: Branch, walk: Walk, known: Known) -> float:
     """How often the branch is answered with yes; a half where nothing was measured."""
-    if not forest.visits:
+    if not walk.visits:
         return 0.5
     low, high = known[node.feature]
-    histogram = forest.visits[node.feature]
+    histogram = walk.visits[node.feature]
     above, below = histogram.share(node.threshold, high), histogram.share(low, node.threshold)
     return above / (above + below) if above + below > 0 else 0.5
 
 
-def reorder(forest: Forest, engine: Engine, optimise: str) -> Forest:
+def reorder(walk: Walk, engine: Engine, optimise: str) -> Walk:
     """``optimise``: the order of each oblivious tree that is best in the worst case, on average, or in size."""
-    known = {number: (f.low, f.high) for number, f in enumerate(forest.features)}
+    known = {number: (f.low, f.high) for number, f in enumerate(walk.features)}
 
     def price(tree: Node) -> tuple[float, float]:
-        branches, longest = float(_count(tree)), float(worst(tree, engine))
+        size, longest = float(sum(1 for _ in branches(tree))), float(worst(tree, engine))
         if optimise == "size":
-            return branches, longest
-        return (mean(tree, forest, engine, known) if optimise == "mean" else longest), branches
+            return size, longest
+        return (mean(tree, walk, engine, known) if optimise == "mean" else longest), size
 
     def best(tree: Node) -> Node:
         levels = _levels(tree)
@@ -63,12 +70,7 @@ def reorder(forest: Forest, engine: Engine, optimise: str) -> Forest:
         orders = (pruned(_regrown(tree, order), known) for order in permutations(levels))
         return min(orders, key=price)
 
-    sums = tuple(replace(s, trees=tuple(best(tree) for tree in s.trees)) for s in forest.sums)
-    return replace(forest, sums=sums)
-
-
-def _count(node: Node) -> int:
-    return 0 if isinstance(node, Leaf) else 1 + _count(node.above) + _count(node.below)
+    return replace(walk, trees=tuple(best(tree) for tree in walk.trees))
 
 
 def _levels(tree: Node) -> list[tuple[int, int]] | None:

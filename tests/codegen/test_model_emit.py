@@ -15,7 +15,6 @@ from codegen.lower import Options
 from codegen.model_emit import KIND, at_most, emit_model, render
 from codegen.model_print import field_names, print_trees
 from codegen.model_vectors import make, random_grid
-from decision.errors import InputError
 from decision.forest import Branch, Leaf
 from decision.manifest import opened
 from decision.model import GridFeature, Model
@@ -108,10 +107,6 @@ def returned(model: Model, rows):
 @pytest.mark.parametrize("case", MODELS)
 def test_the_c_is_the_model(case, form, in_c):
     model = MODELS[case]
-    if (case, form) == ("classes", "joint"):  # three outputs of every tree: more than the places of a word
-        with pytest.raises(InputError, match="choose --form auto"):
-            rendered(model, FORMS[form])
-        return
     rows = np.concatenate([make(model, seed=5, random_rows=64).rows, random_grid(model, np.random.default_rng(9), 500)])
     outputs, values = in_c(model, rows, options=FORMS[form])
     np.testing.assert_array_equal(outputs, model.evaluate(rows))
@@ -179,7 +174,7 @@ def test_the_vectors_catch_every_mutant(model, tmp_path, host_compiler, run):
     folder = tmp_path / "firmware"
     c = (folder / "rlcc_model.c").read_text()
     found = {name: text for name, text in mutants(c) if text != c}
-    assert len(found) > 10
+    assert len(found) > 7
     # One program: every mutant under its own names, so that one build tries them all.
     calls = []
     for number, text in enumerate(found.values()):
@@ -273,46 +268,20 @@ def test_the_c_reads_like_this():
     expected = """
 #include "rlcc_model.h"
 
-static int32_t tree_00(const int32_t rtt_q10, const int32_t rate_q20)
-{
-    int32_t leaf;
-
-    if (rtt_q10 <= 51) { /* not rtt > 0.0498046875 */
-        if (rate_q20 > 524288) { /* rate > 0.5 */
-            leaf = (-4);
-        } else {
-            leaf = 0;
-        }
-    } else {
-        leaf = 3;
-    }
-
-    return leaf;
-}
-
-static int32_t tree_1_00(const int32_t rtt_q10, const int32_t rate_q20)
-{
-    int32_t leaf;
-
-    if (rtt_q10 <= 51) { /* not rtt > 0.0498046875 */
-        if (rate_q20 > 524288) { /* rate > 0.5 */
-            leaf = 1;
-        } else {
-            leaf = 2;
-        }
-    } else {
-        leaf = 0;
-    }
-
-    return leaf;
-}
-
 int32_t rlcc_predict(const rlcc_features *x, int32_t *out)
 {
     int32_t sum_0 = 1; /* bias */
-    sum_0 += tree_00(x->rtt_q10, x->rate_q20);
     int32_t sum_1 = 0; /* bias */
-    sum_1 += tree_1_00(x->rtt_q10, x->rate_q20);
+    if (x->rtt_q10 <= 51) { /* not rtt > 0.0498046875 */
+        if (x->rate_q20 > 524288) { /* rate > 0.5 */
+            sum_0 += (-4);
+            sum_1 += 1;
+        } else {
+            sum_1 += 2;
+        }
+    } else {
+        sum_0 += 3;
+    }
 
     out[0] = sum_0;
     out[1] = sum_1;

@@ -1,0 +1,101 @@
+"""What the back end compiles: a decision's forest where it stands, walked once for all its sums.
+
+Beside the trees it holds what the decision around them tells: the range of each feature (a threshold outside it decides
+nothing), the clamps behind each sum, and how often the features were seen where.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from decision.errors import InputError
+from decision.forest import Forest, Integers, Leaf, Node, branches, leaves, value
+
+
+@dataclass(frozen=True)
+class Feature:
+    """An integer input, ``low <= value <= high`` for all inputs. ``name`` is its identifier in the C."""
+
+    name: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Sum:
+    """One output: ``bias`` plus what each tree adds, clamped to ``low..high``."""
+
+    bias: int
+    low: int = -(2**31)
+    high: int = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Walk:
+    """``visits[feature]``: how often (relative) the feature lay between its neighbouring ``borders[feature]``, where
+    that was measured; empty where not."""
+
+    features: tuple[Feature, ...]
+    trees: tuple[Node, ...]
+    sums: tuple[Sum, ...]
+    visits: tuple["Histogram", ...] = ()
+
+    def columns(self, tree: Node) -> tuple[int, ...]:
+        """The sums that a tree adds to."""
+        added = tuple(k for k in range(len(self.sums)) if any(leaf.value[k] for leaf in leaves(tree)))
+        return added or (0,)
+
+    def adding_to(self, column: int) -> frozenset[int]:
+        """The trees that add to a sum, by number."""
+        return frozenset(number for number, tree in enumerate(self.trees) if column in self.columns(tree))
+
+    def evaluate(self, x: Integers) -> Integers:
+        """Values [N, sums] of integer feature rows ``x`` [N, features]."""
+        total = np.tile(np.array([s.bias for s in self.sums], dtype=np.int64), (len(x), 1))
+        for tree in self.trees:
+            total += value(tree, x)
+        return np.clip(total, [s.low for s in self.sums], [s.high for s in self.sums])
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Measured frequencies of a feature: ``counts[i]`` values in (borders[i - 1], borders[i]]."""
+
+    borders: tuple[int, ...]
+    counts: tuple[float, ...]
+
+    def share(self, low: int, high: int) -> float:
+        """Measured values in (low, high], as far as the borders tell; a part of an interval counts whole."""
+        edges = [-(2**63), *self.borders, 2**63]
+        return sum(c for c, a, b in zip(self.counts, edges, edges[1:], strict=False) if a < high and b > low)
+
+
+def features_of(node: Node) -> tuple[int, ...]:
+    """The features that a tree looks at, ascending."""
+    return tuple(sorted({branch.feature for branch in branches(node)}))
+
+
+def walk_of(
+    forest: Forest,
+    ranges: Sequence[tuple[int, int]],
+    limits: Sequence[tuple[int, int]] | None = None,
+    visits: Sequence[Histogram] = (),
+    outputs: Sequence[int] | None = None,
+) -> Walk:
+    """The forest with least and greatest value of each feature and, of each output, the ``limits`` that it is clamped
+    to. ``outputs``: those that are asked for; None: all."""
+    if len(ranges) != len(forest.features):
+        raise InputError(f"{len(forest.features)} features need as many ranges, not {len(ranges)}")
+    features = tuple(Feature(n, low, high) for n, (low, high) in zip(forest.features, ranges, strict=True))
+    kept = tuple(range(forest.outputs)) if outputs is None else tuple(outputs)
+    trees = forest.trees if len(kept) == forest.outputs else tuple(_only(tree, kept) for tree in forest.trees)
+    clamps: Sequence[tuple[int, int]] = limits or [(-(2**31), 2**31 - 1)] * len(kept)
+    sums = tuple(Sum(forest.bias[k], *clamp) for k, clamp in zip(kept, clamps, strict=True))
+    return Walk(features, trees, sums, tuple(visits))
+
+
+def _only(node: Node, kept: Sequence[int]) -> Node:
+    if isinstance(node, Leaf):
+        return Leaf(tuple(node.value[k] for k in kept))
+    return type(node)(node.feature, node.threshold, _only(node.above, kept), _only(node.below, kept))
