@@ -25,7 +25,7 @@ from emulator import fast
 from emulator.compile import compile_sources, link_program
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
-from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.firmware import ENTRY, WRITTEN, Firmware, read_firmware
 from emulator.job import PORTION
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image
@@ -45,18 +45,14 @@ def draw(firmware: Firmware, count: int, seed: int) -> Records:
     rng = np.random.default_rng(seed)
     thirds = np.array_split(np.arange(count), 3)
     records = []
-    for name, vectors in (
-        ("flow", firmware.vectors.flow),
-        ("event", firmware.vectors.event),
-        ("params", firmware.vectors.params),
-    ):
+    for name, vectors in firmware.vectors.records.items():
         size = vectors.dtype.itemsize
         data = rng.integers(0, 256, size=(count, size), dtype=np.uint8).view(vectors.dtype).reshape(-1)
         for field in vectors.dtype.names or ():
             pool = vectors[field]
             data[field][thirds[2]] = pool[rng.integers(len(pool), size=len(thirds[2]))]
         data[thirds[0]] = plausible(vectors, len(thirds[0]), rng)
-        records.append((Block(name, size, writable=name == "flow"), data))
+        records.append((Block(name, size, writable=name in WRITTEN), data))
     return records
 
 
@@ -115,7 +111,9 @@ def differing(a: RtlRun, b: RtlRun) -> int:
     """Decisions of which the cycles, the rate or the context are not the same."""
     if a.fault or b.fault:
         raise InputError(f"a decision left its bounds: {(a.fault or b.fault)}")
-    return int(((a.cycles != b.cycles) | (a.returned != b.returned) | (a.written["flow"] != b.written["flow"])).sum())
+    return int(
+        ((a.cycles != b.cycles) | (a.returned != b.returned) | (a.written["context"] != b.written["context"])).sum()
+    )
 
 
 def check(firmware: Firmware, profiles: Sequence[str], count: int) -> bool:

@@ -101,7 +101,7 @@ def _surroundings(program: Program, defaults: dict[str, int], rng: np.random.Gen
         row = plausible(program, defaults, rng)
         row |= {f"params.{s.name}": s.levels[index % len(s.levels)] for s in interface.params if s.levels}
         if index % 4 == 0:
-            row |= {f"flow.{s.name}": s.levels[index // 4 % len(s.levels)] for s in interface.context if s.levels}
+            row |= {f"context.{s.name}": s.levels[index // 4 % len(s.levels)] for s in interface.context if s.levels}
         rows.append(row)
     return rows
 

@@ -35,7 +35,7 @@ def stored_key(program: Program, feature: int) -> str | None:
     trees = trees_node(program)
     assert trees is not None
     node = program.nodes[program.nodes[trees].args[feature]]
-    return f"flow.{program.state[node.imm].name}" if node.op is Op.STATE else None
+    return f"context.{program.state[node.imm].name}" if node.op is Op.STATE else None
 
 
 def points_of(program: Program, feature: int) -> list[int]:
@@ -108,7 +108,7 @@ def key_of(program: Program, node: Node) -> str | None:
         case Op.PARAM:
             return f"params.{program.interface.params[node.imm].name}"
         case Op.STATE:
-            return f"flow.{program.state[node.imm].name}"
+            return f"context.{program.state[node.imm].name}"
     return None
 
 

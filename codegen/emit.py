@@ -11,7 +11,7 @@ from typing import Any
 
 from codegen.edges import trees_node
 from codegen.initialisers import vectors_inc
-from codegen.layout import flow_layout, manifest_layouts
+from codegen.layout import context_layout, manifest_layouts
 from codegen.lower import Options
 from codegen.passes.fix import fixed
 from codegen.passes.program import LoweredProgram, lower_program
@@ -150,7 +150,7 @@ def fill(
         "target": emission.target,
         "left_out": left_out,
         "policy": student.name,
-        "context_bytes": flow_layout(program)[1],
+        "context_bytes": context_layout(program)[1],
         "context_limit": min(target.context_bytes for target in targets),
         "trees": len(program.forest.trees),
         "depth": program.forest.depth,
@@ -173,7 +173,7 @@ def _fitting(
     def reason(target: Target) -> str | None:
         printer = Printer(_lowered_for(target, student, lowered, emission), lambda feature, threshold: "")
         widest = max((len(f.parameters) for f in printer.functions()), default=0)
-        size = flow_layout(lowered.program)[1]
+        size = context_layout(lowered.program)[1]
         return misfit(target, signals=printer.signals(), flow_bytes=size, arguments=widest)
 
     reasons = {target: reason(target) for target in targets_named(emission.target)}

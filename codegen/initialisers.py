@@ -13,19 +13,30 @@ VECTORS = ("hidden", "cell")
 
 def vectors_inc(program: Program, vectors: Vectors) -> str:
     """One vector a line: the structures that go in, in their order; the only knob or all; the new context."""
-    inputs = [s for s in structures(program) if s.key != "action"]
+    handed = {s.key: s.fields for s in structures(program)}
+    action = handed.pop("action", None)
     columns = vectors.columns
+
+    def filled(prefix: str, fields: Sequence[LaidOut], row: int) -> str:
+        return initialiser(fields, [int(columns[f"{prefix}.{f.name}"][row]) for f in fields])
+
     lines = []
     for row in range(len(vectors)):
-        parts = [initialiser(s.fields, [int(columns[f"{s.key}.{f.name}"][row]) for f in s.fields]) for s in inputs]
-        parts.append(f"{columns['expect.return'][row]}U")
-        parts += [
-            initialiser(s.fields, [int(columns[f"expect.{f.name}"][row]) for f in s.fields])
-            for s in inputs
-            if s.key == "flow"
-        ]
+        parts = [filled(key, fields, row) for key, fields in handed.items()]
+        if action is None:
+            (knob,) = program.interface.knobs
+            parts.append(number(int(columns[f"expect.{knob.name}"][row]), knob.storage))
+        else:
+            parts.append(filled("expect", action, row))
+        if "context" in handed:
+            parts.append(filled("expect.context", handed["context"], row))
         lines.append(f"{{{', '.join(parts)}}},")
     return "\n".join(lines) + "\n"
+
+
+def number(value: int, ctype: str) -> str:
+    """A constant of a field's sign."""
+    return literal(value, "uint32_t" if ctype.startswith("u") else "int32_t")
 
 
 def is_vector(name: str) -> bool:
@@ -59,7 +70,7 @@ def initialiser(fields: Sequence[LaidOut], values: Sequence[int]) -> str:
     parts: list[str] = []
     vector: dict[str, list[str]] = {}
     for field, value in zip(fields, values, strict=True):
-        text = literal(value, "uint32_t" if field.ctype.startswith("u") else "int32_t")
+        text = number(value, field.ctype)
         stem = field.name.rpartition("_")[0]
         if not is_vector(field.name):
             parts.append(text)

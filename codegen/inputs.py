@@ -1,4 +1,4 @@
-"""Inputs of a decision as columns: "event.x", "params.x" and "flow.x", each an int64 array of one entry a row."""
+"""Inputs of a decision as columns: "event.x", "params.x" and "context.x", each an int64 array of one entry a row."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ def keys(program: Program) -> list[str]:
     return [
         *(f"event.{name}" for name in program.interface.event_names),
         *(f"params.{name}" for name in program.interface.param_names),
-        *(f"flow.{s.name}" for s in program.state),
+        *(f"context.{s.name}" for s in program.state),
     ]
 
 
@@ -25,7 +25,7 @@ def split(program: Program, columns: Columns) -> tuple[Columns, Columns, Columns
     """Event, parameters and context, as ``decision.interpret`` takes them."""
     event = {name: columns[f"event.{name}"] for name in program.interface.event_names}
     params = {name: columns[f"params.{name}"] for name in program.interface.param_names}
-    return event, params, {s.name: columns[f"flow.{s.name}"] for s in program.state}
+    return event, params, {s.name: columns[f"context.{s.name}"] for s in program.state}
 
 
 def columns_of(program: Program, rows: Iterable[Row]) -> Columns:
@@ -41,10 +41,7 @@ def count(columns: Columns) -> int:
 def field_range(program: Program, key: str) -> tuple[int, int]:
     """What the field can hold."""
     group, name = key.split(".")
-    if group == "flow":
-        return STORAGE_RANGE[next(s.storage for s in program.state if s.name == name)]
-    signals = program.interface.event if group == "event" else program.interface.params
-    return next(signal.range for signal in signals if signal.name == name)
+    return STORAGE_RANGE[program.structures[group][name]]
 
 
 def plausible(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
@@ -56,12 +53,12 @@ def plausible(program: Program, defaults: dict[str, int], rng: np.random.Generat
     row |= {f"params.{name}": value for name, value in defaults.items()}
     for s in program.state:
         low, high = STORAGE_RANGE[s.storage]
-        row[f"flow.{s.name}"] = (
+        row[f"context.{s.name}"] = (
             int(rng.integers(low // 4, high // 4)) if low < 0 else _log_uniform(1, high + 1, rng) - 1
         )
     for signal in program.interface.context:
         assert signal.plausible is not None
-        row[f"flow.{signal.name}"] = _drawn(signal.plausible, row, rng)
+        row[f"context.{signal.name}"] = _drawn(signal.plausible, row, rng)
     return row
 
 

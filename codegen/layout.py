@@ -5,12 +5,15 @@
 A structure without a field is no argument. The only knob is the return value; several go through ``action``.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from decision.interface import STORAGE_BYTES
 from decision.program import Program
+
+WRITTEN = ("context", "action")
+"""Groups that a decision writes; the others it gets as const."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class LaidOut:
 
 @dataclass(frozen=True)
 class Structure:
-    """A structure that is handed to the decision. ``key``: what vectors and the manifest call it."""
+    """A structure that is handed to the decision. ``key``: its group, which vectors and the manifest call it by."""
 
     key: str
     argument: str
@@ -44,28 +47,20 @@ class Structure:
 
 def structures(program: Program) -> tuple[Structure, ...]:
     """The arguments of a program's C function."""
-    interface = program.interface
-    fields, size = flow_layout(program)
-    event, params, knobs = (
-        _in_order((s.name, s.storage) for s in signals)
-        for signals in (interface.event, interface.params, _out(program))
-    )
-    found = (
-        Structure("flow", interface.agent, fields, size, True),
-        Structure("event", "event", *event, False),
-        Structure("params", "params", *params, False),
-        Structure("action", "action", *knobs, True),
-    )
-    return tuple(structure for structure in found if structure.fields)
+    laid_out = []
+    for group, storage in program.structures.items():
+        fields, size = context_layout(program) if group == "context" else _in_order(storage)
+        argument = program.interface.agent if group == "context" else group
+        laid_out.append(Structure(group, argument, fields, size, group in WRITTEN))
+    return tuple(laid_out)
 
 
-def flow_layout(program: Program) -> tuple[tuple[LaidOut, ...], int]:
-    """The context: wide fields first, so that nothing is padded in between; size rounded up to 4."""
-    fields, offset = [], 0
-    for s in sorted(program.state, key=lambda s: -STORAGE_BYTES[s.storage]):
-        fields.append(LaidOut(s.name, f"{s.storage}_t", offset, s.note))
-        offset += STORAGE_BYTES[s.storage]
-    return tuple(fields), (offset + 3) // 4 * 4
+def context_layout(program: Program) -> tuple[tuple[LaidOut, ...], int]:
+    """Fields and bytes of the context: wide fields first, so that nothing is padded in between."""
+    widest_first = sorted(program.state, key=lambda s: -STORAGE_BYTES[s.storage])
+    fields, size = _in_order({s.name: s.storage for s in widest_first})
+    notes = {s.name: s.note for s in program.state}
+    return tuple(replace(field, note=notes[field.name]) for field in fields), size
 
 
 def manifest_layouts(program: Program) -> dict[str, Any]:
@@ -79,12 +74,12 @@ def manifest_layouts(program: Program) -> dict[str, Any]:
     }
 
 
-def _out(program: Program) -> tuple[Any, ...]:
-    """The knobs that go through a structure."""
-    return program.interface.knobs if len(program.interface.knobs) > 1 else ()
-
-
-def _in_order(fields: Iterable[tuple[str, str]]) -> tuple[tuple[LaidOut, ...], int]:
-    """Words one behind the other."""
-    found = tuple(LaidOut(name, f"{storage}_t", 4 * n) for n, (name, storage) in enumerate(fields))
-    return found, 4 * len(found)
+def _in_order(storage: Mapping[str, str]) -> tuple[tuple[LaidOut, ...], int]:
+    """Each field at the next multiple of its size, the whole a multiple of the widest."""
+    fields, end, widest = [], 0, 1
+    for name, kind in storage.items():
+        size = STORAGE_BYTES[kind]
+        end = -(-end // size) * size
+        fields.append(LaidOut(name, f"{kind}_t", end))
+        end, widest = end + size, max(widest, size)
+    return tuple(fields), -(-end // widest) * widest

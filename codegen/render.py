@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from codegen.kernel import kernel_of
-from codegen.layout import flow_layout, structures
+from codegen.layout import context_layout, structures
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
@@ -151,7 +151,7 @@ def interface(
     policy: Described, program: Program, policy_hash: str, used: set[str], limit: int, fixed: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """What every template may name, whatever decides: the three structures and where the policy comes from."""
-    fields, size = flow_layout(program)
+    fields, size = context_layout(program)
     given = structures(program)
     asked, defaults = program.interface, policy.params()
     return {
@@ -178,8 +178,9 @@ def interface(
         ],
         "state": fields,
         "handed": [s for s in given if s.key != "action"],
-        "agent": next((s.argument for s in given if s.key == "flow"), None),
-        "knob": asked.knobs[0],
+        "arguments": given,
+        "agent": next((s.argument for s in given if s.key == "context"), None),
+        "knobs": asked.knobs,
     }
 
 

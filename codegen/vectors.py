@@ -21,7 +21,7 @@ from decision.signals import U32_MAX
 
 @dataclass(frozen=True)
 class Vectors:
-    """``columns`` maps "event.x", "params.x", "flow.x", "expect.return", "expect.x" to int64 arrays."""
+    """``columns`` maps "event.x", "params.x", "context.x", "expect.KNOB", "expect.context.x" to int64 arrays."""
 
     kinds: tuple[str, ...]
     columns: dict[str, Integers]
@@ -76,9 +76,9 @@ def make(
         rows += on_thresholds + visiting
         edges = Edges(wanted, len(on_thresholds), len(places), made)
     columns = columns_of(program, (row for _, row in rows))
-    result, state = evaluate(program, *split(program, columns))
-    columns["expect.return"] = result
-    columns |= {f"expect.{name}": values for name, values in state.items()}
+    knobs, context = evaluate(program, *split(program, columns))
+    columns |= {f"expect.{name}": values for name, values in zip(program.interface.knob_names, knobs, strict=True)}
+    columns |= {f"expect.context.{name}": values for name, values in context.items()}
     return Vectors(tuple(kind for kind, _ in rows), columns), edges
 
 
@@ -98,7 +98,7 @@ def _extremes(program: Program, defaults: dict[str, int], rng: np.random.Generat
     for end in (0, 1):
         row = {key: field_range(program, key)[end] for key in keys(program)}
         rows.append((f"edge:every field {('least', 'greatest')[end]}", row))
-    new = {f"flow.{s.name}": 0 for s in program.state}
+    new = {f"context.{s.name}": 0 for s in program.state}
     rows += [("edge:new agent", plausible(program, defaults, rng) | new) for _ in range(8)]
     return rows
 

@@ -22,6 +22,10 @@ STORAGE_RANGE = {
 
 STORAGE_BYTES = {"uint32": 4, "int32": 4, "uint16": 2, "int16": 2, "int8": 1}
 
+GROUPS = ("context", "event", "params", "action")
+"""The structures of a decision in the order of its arguments: the agent's memory, what happened, what the operator may
+tune, and the knobs where there are several. The first half of the keys of vectors, manifests and certificates."""
+
 AgentKind = Literal["flow", "queue", "host", "network", "none"]
 TriggerKind = Literal["response", "period", "level", "call"]
 
@@ -69,7 +73,7 @@ class Signal:
 
     ``grows``: raw values ``low..high`` over which the features that look at it grow with it (for a timestamp that is
     ``After`` another: the time between them); None where no feature is moved by it alone. ``beside``: values of other
-    signals ("event.x", "flow.x") between which a step of this one is coarse and fine: vectors that move this one are
+    signals ("event.x", "context.x") between which a step of this one is coarse and fine: vectors that move this one are
     tried among them. ``levels``: values over its whole range that vectors for the clamps are tried among.
     """
 
@@ -138,7 +142,7 @@ class Interface:
 
     def signals(self) -> dict[str, Signal]:
         """By their keys in vectors and certificates; those of the context first, parameters last."""
-        groups = (("flow", self.context), ("event", self.event), ("params", self.params))
+        groups = (("context", self.context), ("event", self.event), ("params", self.params))
         return {f"{group}.{signal.name}": signal for group, signals in groups for signal in signals}
 
     def since(self, key: str) -> str | None:

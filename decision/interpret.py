@@ -16,14 +16,14 @@ def evaluate(
     event: Mapping[str, ArrayLike],
     params: Mapping[str, ArrayLike],
     state: Mapping[str, ArrayLike],
-) -> tuple[Integers, dict[str, Integers]]:
+) -> tuple[tuple[Integers, ...], dict[str, Integers]]:
     """Decide for arrays of N inputs (scalars broadcast).
 
-    Returns the only knob and the new contexts, all int64 [N]. Raises KeyError for a missing field and
-    ValueError for a value that the field cannot hold.
+    Returns the knobs in the interface's order and the new contexts, all int64 [N]. Raises KeyError for a missing field
+    and ValueError for a value that the field cannot hold.
     """
     values = trace(program, event, params, state)
-    return values[program.result], {s.name: values[s.node] for s in program.state}
+    return tuple(values[n] for n in program.results), {s.name: values[s.node] for s in program.state}
 
 
 def trace(

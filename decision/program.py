@@ -19,8 +19,8 @@ from typing import Any
 from decision.errors import InputError
 from decision.forest import Forest, Leaf, integer
 from decision.forest import Node as TreeNode
+from decision.interface import GROUPS, Interface
 from decision.interface import STORAGE_RANGE as STORAGE_RANGE
-from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, from_json, to_json
 from decision.network import Network
 from decision.network_json import network_from_json, network_to_json
@@ -97,6 +97,15 @@ class Program:
         """The node of the only knob."""
         (result,) = self.results
         return result
+
+    @property
+    def structures(self) -> dict[str, dict[str, str]]:
+        """Storage of each field, by structure, in the order of the arguments; a structure without a field is none."""
+        interface = self.interface
+        knobs = interface.knobs if len(interface.knobs) > 1 else ()
+        groups = (self.state, interface.event, interface.params, knobs)
+        storages = ({each.name: each.storage for each in group} for group in groups)
+        return {name: fields for name, fields in zip(GROUPS, storages, strict=True) if fields}
 
     @property
     def outputs(self) -> tuple[int, ...]:

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from emulator.vectors import Vectors
+from emulator.vectors import Columns, Vectors
 
 
 @dataclass(frozen=True)
@@ -16,13 +15,10 @@ class Comparison:
     first: str | None
 
 
-def compare(vectors: Vectors, returned: NDArray[np.uint32], flow: NDArray[np.void]) -> Comparison:
-    """Compare the first ``len(returned)`` vectors: the return value and every field of the flow context."""
-    count = len(returned)
-    columns = [("return", vectors.expected_return[:count], returned)]
-    columns += [
-        (f"flow.{f}", vectors.expected_flow[f][:count], flow[f]) for f in vectors.expected_flow.dtype.names or ()
-    ]
+def compare(vectors: Vectors, outputs: Columns) -> Comparison:
+    """Compare the first vectors, as many as ``outputs`` (emulator.vectors.outputs) has: knobs and contexts."""
+    count = len(next(iter(outputs.values())))
+    columns = [(name, expected[:count], outputs[name]) for name, expected in vectors.expected.items()]
     wrong = np.zeros(count, dtype=bool)
     for _, expected, got in columns:
         wrong |= expected != got

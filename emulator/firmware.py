@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from decision.documents import load_json
 from decision.errors import InputError
-from decision.interpret import evaluate, trace
+from decision.interpret import trace
 from decision.manifest import NAME, opened
 from decision.program import Op, Program
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
-from emulator.vectors import Layout, Vectors, check_layouts, read_layouts, read_vectors
+from emulator.vectors import Layout, Vectors, computed, read_layouts, read_vectors
 
 ENTRY = "rlcc_decide"
 SOURCE = "rlcc_policy.c"
@@ -22,6 +22,8 @@ HEADER = "rlcc_policy.h"
 TREES_ONLY = "trees_only.c"
 VECTORS = "vectors.csv"
 PROGRAM = "program.json"
+WRITTEN = ("context", "action")
+"""Structures that a decision writes; the others it gets as const."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,12 @@ class Firmware:
 
     folder: Path
     hash: str
+    program: Program
+    """What the C has to compute."""
     layouts: dict[str, Layout]
     vectors: Vectors
     sources: Sources
     """The emitted C with its header, checked: what a compiler gets."""
-    loops: bool
-    """The C of a network has loops, of constant length."""
 
     @property
     def source(self) -> Path:
@@ -43,14 +45,19 @@ class Firmware:
         return self.folder / SOURCE
 
     @property
+    def loops(self) -> bool:
+        """The C of a network has loops, of constant length."""
+        return self.program.network is not None
+
+    @property
     def context_bytes(self) -> int:
-        """Size of the per-flow context."""
-        return self.layouts["flow"].dtype.itemsize
+        """Size of an agent's context."""
+        return self.layouts["context"].dtype.itemsize if "context" in self.layouts else 0
 
 
 def argument_blocks(layouts: Mapping[str, Layout]) -> list[Block]:
-    """The structures that rlcc_decide is called with, in their order."""
-    return [Block(name, layouts[name].dtype.itemsize, writable=name == "flow") for name in ("flow", "event", "params")]
+    """The structures that rlcc_decide is called with; ``layouts`` are in their order."""
+    return [Block(group, layout.dtype.itemsize, writable=group in WRITTEN) for group, layout in layouts.items()]
 
 
 def read_firmware(folder: Path) -> Firmware:
@@ -58,40 +65,31 @@ def read_firmware(folder: Path) -> Firmware:
     contradict the program, are errors."""
     manifest = opened(folder, "firmware")
     sources = read_sources(folder, SOURCE, manifest.files)
-    layouts = read_layouts(manifest.details, str(folder / NAME))
-    vectors = read_vectors(folder / VECTORS, layouts)
-    network = False
-    if (folder / PROGRAM).is_file():
-        program = Program.from_json(load_json(folder / PROGRAM))
-        check_layouts(layouts, program, str(folder / NAME))
-        check_against_program(vectors, program, folder)
-        network = program.network is not None
-    return Firmware(folder, manifest.hash, layouts, vectors, sources, network)
+    program = Program.from_json(load_json(folder / PROGRAM))
+    layouts = read_layouts(manifest.details, program, str(folder / NAME))
+    vectors = read_vectors(folder / VECTORS, layouts, program)
+    check_against_program(vectors, program, folder)
+    return Firmware(folder, manifest.hash, program, layouts, vectors, sources)
 
 
 def tree_inputs(folder: Path) -> NDArray[np.int64]:
     """The features [N, features] that the trees see in each vector, as the integer program computes them."""
-    program = Program.from_json(load_json(folder / PROGRAM))
-    trees = next((node for node in program.nodes if node.op is Op.TREES), None)
+    firmware = read_firmware(folder)
+    trees = next((node for node in firmware.program.nodes if node.op is Op.TREES), None)
     if trees is None:
         raise InputError(f"{folder / PROGRAM} has no trees; emit the firmware again")
-    values = trace(program, *read_firmware(folder).vectors.columns())
+    values = trace(firmware.program, *firmware.vectors.columns())
     return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(len(trees.args), -1).T
 
 
 def check_against_program(vectors: Vectors, program: Program, folder: Path) -> None:
     """The vectors' expectations must be what the integer program computes: the program is the specification."""
-    try:
-        returned, state = evaluate(program, *vectors.columns())
-    except (KeyError, ValueError) as error:
-        raise InputError(f"{folder / VECTORS} does not fit {PROGRAM} ({error}); emit the firmware again") from None
-    columns = [("return", vectors.expected_return, returned)]
-    columns += [(name, vectors.expected_flow[name], values) for name, values in state.items()]
-    for name, expected, computed in columns:
-        wrong = np.flatnonzero(expected.astype(np.int64) != computed)
+    for name, right in computed(program, vectors.records).items():
+        expected = vectors.expected[name]
+        wrong = np.flatnonzero(expected != right)
         if wrong.size:
             line = int(wrong[0])
             raise InputError(
                 f"{folder / VECTORS}, line {line + 2}: expect.{name} = {expected[line]} "
-                f"but {PROGRAM} gives {computed[line]}; emit the firmware again"
+                f"but {PROGRAM} gives {right[line]}; emit the firmware again"
             )

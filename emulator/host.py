@@ -16,7 +16,8 @@ from decision.errors import InputError
 from emulator.compare import compare
 from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
 from emulator.core import version_line
-from emulator.firmware import Firmware, read_firmware
+from emulator.firmware import WRITTEN, Firmware, read_firmware
+from emulator.vectors import outputs
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wno-unused-command-line-argument")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
@@ -61,16 +62,17 @@ def run_on_host(firmware_dir: Path, *, compiler: str = "clang", opt: str = "-O2"
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         program = Path(name) / "host_runner"
         _compile(firmware, compilers[compiler], opt, sanitize, program)
-        parts = [vectors.flow, vectors.event, vectors.params]
-        stream = np.concatenate([p.view(np.uint8).reshape(len(vectors), p.dtype.itemsize) for p in parts], axis=1)
+        parts = [p.view(np.uint8).reshape(len(vectors), p.dtype.itemsize) for p in vectors.records.values()]
+        stream = np.concatenate(parts, axis=1)
         done, fault = _run(program, stream.tobytes())
-    record = np.dtype([("returned", "<u4"), ("flow", vectors.flow.dtype)])
+    written = [(name, vectors.records[name].dtype) for name in vectors.records if name in WRITTEN]
+    record = np.dtype([("returned", "<u4"), *written])
     result = np.frombuffer(done.stdout[: len(done.stdout) // record.itemsize * record.itemsize], dtype=record)
     if done.returncode != 0 or len(result) != len(vectors):
         index = min(len(result), len(vectors) - 1)
         complaint = fault or _complaint(done.stderr.decode(errors="replace"), done.returncode)
         fault = f"vector {index} ({vectors.kinds[index]}): {complaint}"
-    outcome = compare(vectors, result["returned"], result["flow"])
+    outcome = compare(vectors, outputs(firmware.program, result["returned"], {n: result[n] for n, _ in written}))
     version = version_line([*compilers[compiler], "--version"], tool_environment())
     return HostReport(compiler, version, opt, len(vectors), outcome.mismatches, outcome.first, fault)
 
@@ -94,7 +96,11 @@ def _complaint(stderr: str, returncode: int) -> str:
 
 
 def _compile(firmware: Firmware, command: list[str], opt: str, sanitize: bool, program: Path) -> None:
-    sizes = [f"-DRLCC_{name.upper()}_BYTES={layout.dtype.itemsize}" for name, layout in firmware.layouts.items()]
+    agent = firmware.program.interface.agent
+    names = {group: agent if group == "context" else group for group in firmware.layouts}
+    types = [f"-DRLCC_{group.upper()}=rlcc_{name}" for group, name in names.items()]
+    types += [f"-DRLCC_{group.upper()}_BYTES={layout.dtype.itemsize}" for group, layout in firmware.layouts.items()]
+    types.append(f"-DRLCC_DECIDE()=rlcc_decide({', '.join(f'&{group}' for group in firmware.layouts)})")
     policy, runner = program.with_suffix(".policy.o"), program.with_suffix(".runner.o")
     with firmware.sources.copied(program.with_name("sources")) as source:
         flags = [*(SANITIZE if sanitize else ("-fno-sanitize=all",)), opt, "-g0", "-iquote", str(source.parent)]
@@ -104,7 +110,7 @@ def _compile(firmware: Firmware, command: list[str], opt: str, sanitize: bool, p
         )
         main = RUNNER_FOLDER / "host_runner.c"
         run_tool(
-            [*command, "-std=c11", *flags, *sizes, "-c", str(main), "-o", str(runner)],
+            [*command, "-std=c11", *flags, *types, "-c", str(main), "-o", str(runner)],
             "the host runner does not compile",
         )
         run_tool([*command, *flags, str(runner), str(policy), "-o", str(program)], "the host runner does not link")

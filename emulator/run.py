@@ -19,6 +19,7 @@ from emulator.profile import Profile, load_profile
 from emulator.report import Cycles, EmulationReport, SlowestVector, StateCost
 from emulator.rtl_run import RtlRun, run_on_core
 from emulator.states import measured_states
+from emulator.vectors import outputs
 
 
 def emulate(
@@ -58,7 +59,7 @@ def emulate(
 
 def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
     """The arguments of rlcc_decide in their order, with the vectors' records."""
-    return [(block, getattr(firmware.vectors, block.name)) for block in argument_blocks(firmware.layouts)]
+    return [(block, firmware.vectors.records[block.name]) for block in argument_blocks(firmware.layouts)]
 
 
 def _report(
@@ -75,7 +76,7 @@ def _report(
     cycles = slowest = fault = None
     outcome = Comparison(0, None)
     if run is not None:
-        outcome = compare(vectors, run.returned, run.written["flow"])
+        outcome = compare(vectors, outputs(firmware.program, run.returned, run.written))
         if run.fault is not None:
             fault = f"vector {run.fault.index} ({vectors.kinds[run.fault.index]}): {run.fault.text}"
         if len(run.cycles):
@@ -112,7 +113,7 @@ def _report(
 def _limits(firmware: Firmware, engine: Profile, facts: CodeFacts | None) -> list[str]:
     """What the engine cannot hold."""
     limits = engine.limits
-    needs = [("flow context", firmware.context_bytes, limits.context_bytes)]
+    needs = [("context", firmware.context_bytes, limits.context_bytes)]
     if facts:
         needs.append(("code", facts.code_bytes, limits.code_bytes))
         needs.append(("constant tables", facts.table_bytes, limits.table_bytes))

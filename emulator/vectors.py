@@ -1,7 +1,8 @@
 """Test vectors of a firmware folder: ``vectors.csv`` packed into the C structures that the manifest lays out.
 
-manifest.json   details.layout.{flow,event,params}: {"size": 16, "fields": [{"name", "ctype", "offset"}, ...]}
-vectors.csv     kind, event.<field>, params.<field>, flow.<field>, expect.return, expect.<flow field>; decimal integers
+manifest.json   details.layout: {"context": {"size": 16, "fields": [{"name", "ctype", "offset"}, ...]}, "event": ...}:
+                the structures that the program has (decision.interface.GROUPS)
+vectors.csv     kind, event.*, params.*, context.*, expect.<knob>, ..., expect.context.*; decimal integers
 """
 
 import csv
@@ -18,9 +19,8 @@ from numpy.typing import NDArray
 from decision.documents import read_text
 from decision.errors import InputError
 from decision.forest import integer
-from decision.interfaces import FLOW_RATE
+from decision.interpret import evaluate
 from decision.program import Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 MAX_VECTORS, MAX_COLUMNS, MAX_STRUCT_BYTES = 200_000, 256, 1024
 IDENTIFIER, DECIMAL, KIND = (
@@ -30,7 +30,10 @@ IDENTIFIER, DECIMAL, KIND = (
 )
 CTYPES = {"uint32_t": "<u4", "int32_t": "<i4", "uint16_t": "<u2", "int16_t": "<i2", "uint8_t": "u1", "int8_t": "i1"}
 Columns = dict[str, NDArray[np.int64]]
-STRUCTS = ("event", "params", "flow")
+Records = dict[str, NDArray[np.void]]
+"""By structure, in the order of the arguments."""
+UNWRITTEN = 0xA5
+"""Each byte of an action before the decision, so that a knob that nothing writes is seen."""
 AGAIN = "emit the firmware again"
 
 
@@ -52,45 +55,85 @@ class Layout:
             records[field] = columns[field]
         return records
 
+    def unwritten(self, count: int) -> NDArray[np.void]:
+        """Records that nobody has written yet."""
+        return np.full(count * self.dtype.itemsize, UNWRITTEN, dtype=np.uint8).view(self.dtype)
+
 
 @dataclass(frozen=True)
 class Vectors:
-    """Inputs as records, and what is expected: the return value and the flow context after the decision."""
+    """What a decision is called with, and what is expected of it: by knob, then by "context.x"."""
 
     kinds: tuple[str, ...]
-    event: NDArray[np.void]
-    params: NDArray[np.void]
-    flow: NDArray[np.void]
-    expected_return: NDArray[np.uint32]
-    expected_flow: NDArray[np.void]
+    records: Records
+    expected: Columns
 
     def __len__(self) -> int:
         return len(self.kinds)
 
     def columns(self) -> tuple[Columns, Columns, Columns]:
-        """Event, parameters and flow context as decision.interpret takes them."""
-        event, params, flow = (
-            {name: records[name].astype(np.int64) for name in records.dtype.names or ()}
-            for records in (self.event, self.params, self.flow)
-        )
-        return event, params, flow
+        """Event, parameters and context as decision.interpret takes them."""
+        return columns_of(self.records)
 
     def inputs(self, index: int) -> dict[str, int]:
         """One vector's inputs by their column names."""
         return {
-            f"{struct}.{field}": int(records[field][index])
-            for struct, records in (("event", self.event), ("params", self.params), ("flow", self.flow))
+            f"{group}.{field}": int(records[field][index])
+            for group, records in self.records.items()
+            if group != "action"
             for field in (records.dtype.names or ())
         }
 
 
-def read_layouts(details: Mapping[str, Any], where: str) -> dict[str, Layout]:
-    """The three structures of a firmware manifest's details."""
+def columns_of(records: Mapping[str, NDArray[np.void]]) -> tuple[Columns, Columns, Columns]:
+    """Event, parameters and context as decision.interpret takes them."""
+
+    def group(name: str) -> Columns:
+        fields = records[name].dtype.names or () if name in records else ()
+        return {field: records[name][field].astype(np.int64) for field in fields}
+
+    return group("event"), group("params"), group("context")
+
+
+def packed(layouts: Mapping[str, Layout], columns: Mapping[str, NDArray[np.int64]], count: int) -> Records:
+    """Records from columns by their keys ("event.x"), beside actions that nobody has written."""
+    return {
+        group: layout.unwritten(count)
+        if group == "action"
+        else layout.pack({field: columns[f"{group}.{field}"] for field in layout.fields}, count)
+        for group, layout in layouts.items()
+    }
+
+
+def computed(program: Program, records: Mapping[str, NDArray[np.void]]) -> Columns:
+    """What the program says, by the names of ``Vectors.expected``."""
+    knobs, context = evaluate(program, *columns_of(records))
+    named = dict(zip(program.interface.knob_names, knobs, strict=True))
+    return named | {f"context.{name}": values for name, values in context.items()}
+
+
+def outputs(program: Program, returned: NDArray[np.uint32], written: Mapping[str, NDArray[np.void]]) -> Columns:
+    """What calls gave, by the names of ``Vectors.expected``: the register or the action, then the contexts."""
+    knobs = program.interface.knobs
+    if len(knobs) > 1:
+        values = {knob.name: written["action"][knob.name] for knob in knobs}
+    else:  # a narrow value comes in the whole register, extended by its sign
+        values = {knobs[0].name: returned.view(np.int32) if knobs[0].storage.startswith("int") else returned}
+    values |= {f"context.{s.name}": written["context"][s.name] for s in program.state}
+    return {name: column.astype(np.int64) for name, column in values.items()}
+
+
+def read_layouts(details: Mapping[str, Any], program: Program, where: str) -> dict[str, Layout]:
+    """The structures of a firmware manifest's details, those of its program."""
     try:
-        structs = details["layout"]
-        return {name: _layout(name, structs[name], where) for name in STRUCTS}
+        structs = dict(details["layout"])
+        layouts = {name: _layout(name, structs.pop(name), where) for name in program.structures}
+        if structs:
+            raise ValueError(f"the decision program has no structure {next(iter(structs))!r}")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where} does not lay out the structures of the firmware ({error}); emit it again") from None
+    check_layouts(layouts, program, where)
+    return layouts
 
 
 def _layout(name: str, struct: Mapping[str, Any], where: str) -> Layout:
@@ -120,40 +163,38 @@ def check_layouts(layouts: Mapping[str, Layout], program: Program, where: str) -
 
     What is proved or computed of an input starts from the range of the program's storage, what the code reads is the
     bytes of the structure: a wider field could hold what the program never meets, and index a table beyond its end.
-    Event and parameters are the device's, so their places are given as well.
+    All but the context are the interface's, so their places are given as well.
     """
-    if program.interface != FLOW_RATE:
+    if list(layouts) != list(program.structures):
         raise InputError(
-            f"{where}: the decision program has the interface {program.interface.name}, not a flow's; {AGAIN}"
+            f"{where} lays out {', '.join(layouts)}, the decision program has {', '.join(program.structures)}; {AGAIN}"
         )
-    given = {"event": EVENT_NAMES, "params": PARAM_NAMES}
-    for struct in STRUCTS:
-        storage = {s.name: s.storage for s in program.state}
-        if struct in given:
-            storage = dict.fromkeys(given[struct], "uint32")
-        dtype = layouts[struct].dtype
+    for group, storage in program.structures.items():
+        dtype = layouts[group].dtype
         places: Mapping[str, Any] = dtype.fields or {}
         stray = next((name for name in [*storage, *places] if (name in storage) != (name in places)), None)
         if stray is not None:
             lacking = "lacks" if stray in storage else "lays out"
             has = "has" if stray in storage else "does not have"
-            raise InputError(f"{where} {lacking} {struct}.{stray}, which the decision program {has}; {AGAIN}")
-        end = 0
-        for name, (kind, offset, *_) in sorted(places.items(), key=lambda place: int(place[1][1])):
-            if kind != np.dtype(storage[name]).newbyteorder("<"):
+            raise InputError(f"{where} {lacking} {group}.{stray}, which the decision program {has}; {AGAIN}")
+        for name, kind in storage.items():
+            if places[name][0] != np.dtype(kind).newbyteorder("<"):
                 raise InputError(
-                    f"{where} lays out {struct}.{name} as {kind.name}, "
-                    f"the decision program has it as {storage[name]}; {AGAIN}"
+                    f"{where} lays out {group}.{name} as {places[name][0].name}, "
+                    f"the decision program has it as {kind}; {AGAIN}"
                 )
-            due = 4 * given[struct].index(name) if struct in given else offset
-            if offset != due or offset % kind.itemsize or not end <= offset <= dtype.itemsize - kind.itemsize:
-                raise InputError(f"{where} lays out {struct}.{name} at byte {offset}, where no C has it; {AGAIN}")
-            end = offset + kind.itemsize
-        if struct in given and dtype.itemsize != end:
-            raise InputError(f"{where} gives {struct} {dtype.itemsize} bytes, the device gives {end}; {AGAIN}")
+        ordered = sorted(storage, key=lambda name: int(places[name][1])) if group == "context" else storage
+        end, widest = 0, 1
+        for name in ordered:  # each at the next multiple of its size
+            kind, offset = places[name][0], int(places[name][1])
+            if offset != -(-end // kind.itemsize) * kind.itemsize:
+                raise InputError(f"{where} lays out {group}.{name} at byte {offset}, where no C has it; {AGAIN}")
+            end, widest = offset + kind.itemsize, max(widest, kind.itemsize)
+        if dtype.itemsize != (due := -(-end // widest) * widest):
+            raise InputError(f"{where} gives {group} {dtype.itemsize} bytes, C gives it {due}; {AGAIN}")
 
 
-def read_vectors(path: Path, layouts: Mapping[str, Layout]) -> Vectors:
+def read_vectors(path: Path, layouts: Mapping[str, Layout], program: Program) -> Vectors:
     """Read ``vectors.csv``; a missing column or a value that its field cannot hold is an error."""
     header, table = _table(path)
     if not table:
@@ -164,20 +205,25 @@ def read_vectors(path: Path, layouts: Mapping[str, Layout]) -> Vectors:
             f"{path}, line {bad + 2}: {len(table[bad])} values for {len(header)} columns; emit the firmware again"
         )
     columns = dict(zip(header, zip(*table, strict=True), strict=True))
-
-    def record(struct: str, prefix: str) -> NDArray[np.void]:
-        layout = layouts[struct]
-        values = {f: _integers(path, columns, f"{prefix}.{f}", layout.dtype[f]) for f in layout.fields}
-        return layout.pack(values, len(table))
-
     if "kind" not in columns:
         raise InputError(f"{path} has no column 'kind'; emit the firmware again")
     kinds = columns["kind"]
     if not all(map(KIND.fullmatch, kinds)):
         raise InputError(f"{path}, column 'kind': a value is not plain text; emit the firmware again")
-    returned = _integers(path, columns, "expect.return", np.dtype("<u4")).astype(np.uint32)
-    event, params, flow = (record(struct, struct) for struct in STRUCTS)
-    return Vectors(tuple(kinds), event, params, flow, returned, record("flow", "expect"))
+
+    def column(name: str, storage: str) -> NDArray[np.int64]:
+        return _integers(path, columns, name, np.dtype(storage))
+
+    records: Records = {}
+    for group, storage in program.structures.items():
+        if group == "action":
+            records[group] = layouts[group].unwritten(len(table))
+        else:
+            values = {name: column(f"{group}.{name}", kind) for name, kind in storage.items()}
+            records[group] = layouts[group].pack(values, len(table))
+    expected = {knob.name: column(f"expect.{knob.name}", knob.storage) for knob in program.interface.knobs}
+    expected |= {f"context.{s.name}": column(f"expect.context.{s.name}", s.storage) for s in program.state}
+    return Vectors(tuple(kinds), records, expected)
 
 
 def _table(path: Path) -> tuple[list[str], list[list[str]]]:

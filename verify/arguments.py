@@ -9,18 +9,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from decision.errors import InputError
+from decision.interfaces import FLOW_RATE
 from decision.program import Program
 from emulator.vectors import Layout, check_layouts
-from verify.concrete import ORDER
 from verify.state import Field, Structure
 
 
 def structures(program: Program, layouts: Mapping[str, Layout]) -> tuple[Structure, ...]:
-    """flow, event and params, in the order of the arguments. InputError where a layout is not the program's."""
+    """In the order of the arguments. InputError where a layout is not the program's."""
+    if program.interface != FLOW_RATE:
+        raise InputError(f"the decision program has the interface {program.interface.name}, not a flow's")
     check_layouts(layouts, program, "the manifest")
     result = []
-    for name in ORDER:
-        dtype = layouts[name].dtype
+    for name, layout in layouts.items():
+        dtype = layout.dtype
         fields = []
         for field, (kind, offset, *_) in (dtype.fields or {}).items():
             limits = np.iinfo(kind)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from decision.documents import dump_json, load_json, read_bytes, validate, write_atomically
@@ -22,15 +23,16 @@ from emulator.firmware import ENTRY, PROGRAM, Firmware, argument_blocks, read_fi
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image, undefined_and_static
 from emulator.profile import Profile
+from emulator.vectors import packed
 
-FORMAT = 1
+FORMAT = 2
 AGAIN = "prove the firmware again: rlcc verify"
 FILES = {"program": PROGRAM, "source": "rlcc_policy.c", "header": "rlcc_policy.h", "student": "student.json"}
 
 ASSUMPTIONS = (
     "the decision program (program.json) is the specification",
     "the decoder, the meaning given to instructions and the linked image are those of the engine",
-    "flow, event and params are valid, aligned, do not overlap each other or the stack, and nobody else writes them",
+    "the structures are valid, aligned, do not overlap each other or the stack, and nobody else writes them",
     "the function is called by the calling convention, with enough stack, and is not interrupted",
     "cycles are those of the cost model: tested against the core's RTL, not proved",
     "the memories answer with the wait states of the engine's profile",
@@ -69,7 +71,8 @@ class WorstCase(_Part):
     bound: int
     exact: int | None
     witness: dict[str, int]
-    returned: int
+    outputs: dict[str, int]
+    """By knob, and by "context.x"."""
     rtl_cycles: int
 
     @property
@@ -103,7 +106,7 @@ class Query(_Part):
 class Certificate(_Part):
     """See the module's docstring."""
 
-    format: Literal[1]
+    format: Literal[2]
     subject: Subject
     engine: Engine
     claims: Claims
@@ -120,10 +123,14 @@ class Built:
     """A firmware folder, compiled and linked for an engine."""
 
     firmware: Firmware
-    program: Program
     image: Image
     engine: Profile
     subject: Subject
+
+    @property
+    def program(self) -> Program:
+        """What the machine code is held to."""
+        return self.firmware.program
 
     @property
     def blocks(self) -> list[Block]:
@@ -132,32 +139,25 @@ class Built:
 
     def inputs(self, witness: dict[str, int]) -> list[bytes]:
         """The blocks' bytes of one input, given as "event.response_ns": 5 and so on."""
-        found = []
-        for block in self.blocks:
-            layout = self.firmware.layouts[block.name]
-            try:
-                columns = {f: [witness[f"{block.name}.{f}"]] for f in layout.fields}
-                found.append(layout.pack(columns, 1).tobytes())  # type: ignore[arg-type]
-            except KeyError as error:
-                raise InputError(f"the certificate's witness lacks {error}; {AGAIN}") from None
-            except OverflowError:
-                raise InputError(f"the certificate's witness does not fit {block.name}; {AGAIN}") from None
-        return found
+        try:
+            columns = {name: np.array([value], dtype=np.int64) for name, value in witness.items()}
+            return [record.tobytes() for record in packed(self.firmware.layouts, columns, 1).values()]
+        except KeyError as error:
+            raise InputError(f"the certificate's witness lacks {error}; {AGAIN}") from None
+        except OverflowError as error:
+            raise InputError(f"the certificate's witness does not fit its structures ({error}); {AGAIN}") from None
 
 
 def build(folder: Path, engine: Profile, compiler: str, opt: str) -> Built:
     """Compile and link a firmware folder."""
     firmware = read_firmware(folder)
-    if not (folder / PROGRAM).is_file():
-        raise InputError(f"{folder} has no {PROGRAM}, so nothing says what it should compute; emit the firmware again")
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=Path(name))
         calls, _ = undefined_and_static(policy.path)
         if calls:
             raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
         image = read_image(link_program(policy, ENTRY, engine, Path(name)))
-    program = Program.from_json(load_json(folder / PROGRAM))
-    return Built(firmware, program, image, engine, _subject(firmware, image, policy.compiler, opt))
+    return Built(firmware, image, engine, _subject(firmware, image, policy.compiler, opt))
 
 
 def _subject(firmware: Firmware, image: Image, compiler: Compiler, opt: str) -> Subject:

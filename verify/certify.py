@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.interpret import evaluate
 from decision.manifest import sha256
 from emulator.core import Progress
 from emulator.firmware import ENTRY
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
+from emulator.vectors import Columns, computed, outputs
 from verify.calibrate import Calibration, calibrate
 from verify.certificate import ASSUMPTIONS, FORMAT, Built, Certificate, CutClaim, Query, build, sealed
 from verify.costs import CycleModel, cycle_model
@@ -33,15 +33,14 @@ class OnCore:
     """One input on the Verilated core, beside what the program says of it."""
 
     cycles: int
-    returned: int
-    flow: dict[str, int]
-    expected: int
-    expected_flow: dict[str, int]
+    outputs: dict[str, int]
+    """By knob, and by "context.x"; none where it faulted."""
+    expected: dict[str, int]
     fault: str
 
     @property
     def equal(self) -> bool:
-        return not self.fault and (self.returned, self.flow) == (self.expected, self.expected_flow)
+        return not self.fault and self.outputs == self.expected
 
 
 @dataclass(frozen=True)
@@ -120,24 +119,24 @@ def on_core(built: Built, example: dict[str, int]) -> OnCore:
     inputs = zip(built.blocks, built.inputs(_whole(built, example)), strict=True)
     records = [(block, np.frombuffer(content, dtype=layouts[block.name].dtype)) for block, content in inputs]
     run = run_on_core(built.image, ENTRY, built.engine, records)
-    columns = [
-        {field: int(record[field][0]) for field in record.dtype.names or ()}
-        for name in ("event", "params", "flow")
-        for block, record in records
-        if block.name == name
-    ]
-    expected, state = evaluate(built.program, *columns)
+    expected = _first(computed(built.program, {block.name: record for block, record in records}))
     if run.fault is not None:
-        return OnCore(0, 0, {}, expected.item(), {k: v.item() for k, v in state.items()}, run.fault.text)
-    flow = {name: int(run.written["flow"][name][0]) for name in state}
-    wanted = {name: value.item() for name, value in state.items()}
-    return OnCore(int(run.cycles[0]), int(run.returned[0]), flow, expected.item(), wanted, "")
+        return OnCore(0, {}, expected, run.fault.text)
+    return OnCore(int(run.cycles[0]), _first(outputs(built.program, run.returned, run.written)), expected, "")
+
+
+def _first(columns: Columns) -> dict[str, int]:
+    return {name: int(values[0]) for name, values in columns.items()}
 
 
 def _whole(built: Built, example: dict[str, int]) -> dict[str, int]:
     """An input with every field; 0 where the prover does not care."""
-    layouts = built.firmware.layouts
-    names = [f"{block.name}.{field}" for block in built.blocks for field in layouts[block.name].fields]
+    names = [
+        f"{group}.{field}"
+        for group, fields in built.program.structures.items()
+        if group != "action"
+        for field in fields
+    ]
     return {name: example.get(name, 0) for name in names}
 
 
@@ -168,7 +167,7 @@ def _certificate(
         "bound": found.bound,
         "exact": found.exact if calibration.model == "exact" else None,
         "witness": _whole(built, found.witness),
-        "returned": witness.returned,
+        "outputs": witness.outputs,
         "rtl_cycles": witness.cycles,
     }
     return sealed(

@@ -5,28 +5,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.interpret import evaluate
 from decision.program import Program
 from emulator.firmware import argument_blocks
 from emulator.objects import Image
 from emulator.profile import Profile
-from emulator.vectors import Layout
+from emulator.vectors import Layout, computed, outputs, packed
 from verify.costs import CycleModel
 from verify.execute import ExecutionFault, Simulator
 from verify.machine import IllegalInstruction
 
-ORDER = ("flow", "event", "params")
 Example = dict[str, int]
-"""Words of "event.x", "params.x" and "flow.x"."""
+"""Words of "event.x", "params.x" and "context.x"."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``cycles`` is None where the code did what it may not; ``text`` says what differs from the program."""
+    """``cycles`` is None where the code did what it may not; ``text`` says what differs from the program, ``knob``
+    whether a knob does."""
 
     cycles: int | None
     equal: bool
     text: str
+    knob: bool = False
 
 
 class Runner:
@@ -46,21 +46,19 @@ class Runner:
 
     def run(self, example: Example) -> Outcome:
         """The code and the program on one input."""
-        records = {}
-        for name in ORDER:
-            layout = self.layouts[name]
-            columns = {f: np.array([example.get(f"{name}.{f}", 0)], dtype=np.int64) for f in layout.fields}
-            records[name] = layout.pack(columns, 1)
-        parts = [{f: int(records[n][f][0]) for f in self.layouts[n].fields} for n in ("event", "params", "flow")]
-        returned, state = evaluate(self.program, *parts)
-        values = {"return": returned, **state}
-        wanted = {name: int(np.ravel(value)[0]) for name, value in values.items()}
+        names = (f"{group}.{field}" for group, layout in self.layouts.items() for field in layout.fields)
+        columns = {name: np.array([example.get(name, 0)], dtype=np.int64) for name in names}
+        records = packed(self.layouts, columns, 1)
         try:
-            done = self.simulator.call([records[name].tobytes() for name in ORDER])
+            done = self.simulator.call([record.tobytes() for record in records.values()])
         except (ExecutionFault, IllegalInstruction) as error:
             return Outcome(None, False, str(error))
-        flow = np.frombuffer(done.written["flow"], dtype=self.layouts["flow"].dtype)[0]
-        found = {"return": done.returned, **{name: int(flow[name]) for name in state}}
-        wrong = [f"{k} is {found[k]}, the program says {wanted[k]}" for k in wanted if found[k] != wanted[k]]
+        written = {name: np.frombuffer(data, self.layouts[name].dtype) for name, data in done.written.items()}
+        returned = np.array([done.returned], dtype=np.uint32)
+        code = {name: int(value[0]) for name, value in outputs(self.program, returned, written).items()}
+        right = {name: int(value[0]) for name, value in computed(self.program, records).items()}
+        differ = [name for name in right if code[name] != right[name]]
+        wrong = [f"{name} is {code[name]}, the program says {right[name]}" for name in differ]
         wrong += [f"x{r} is changed" for r in done.clobbered]
-        return Outcome(done.cycles, not wrong, "; ".join(wrong))
+        knob = not set(differ).isdisjoint(self.program.interface.knob_names)
+        return Outcome(done.cycles, not wrong, "; ".join(wrong), knob)

@@ -50,9 +50,9 @@ class Returns:
         for n, s in enumerate(self.program.state):
             f = fields[s.name]
             everywhere = np.ones(len(lanes), dtype=bool)
-            column = read(self.state, lanes, "flow", f.offset, f.size, False, everywhere)
+            column = read(self.state, lanes, "context", f.offset, f.size, False, everywhere)
             column = np.full(len(lanes), UNKNOWN) if column is None else column
-            values[100 + n] = (column, s.node, 8 * f.size, f"flow.{s.name}")
+            values[100 + n] = (column, s.node, 8 * f.size, f"context.{s.name}")
         for column, node, bits, what in values.values():
             self._compare(address, lanes, view, column, node, bits, what)
 

@@ -46,7 +46,7 @@ class Explorer:
     def __init__(self, program: Program, seed: int = 0) -> None:
         self.program, self.rng = program, np.random.default_rng(seed)
         ranges = {f"event.{n}": (0, U32_MAX) for n in EVENT_NAMES} | {f"params.{n}": (0, U32_MAX) for n in PARAM_NAMES}
-        ranges |= {f"flow.{s.name}": STORAGE_RANGE[s.storage] for s in program.state}
+        ranges |= {f"context.{s.name}": STORAGE_RANGE[s.storage] for s in program.state}
         self.names, self.ranges = tuple(ranges), np.array(list(ranges.values()), dtype=np.int64)
         self.trees = next((n for n, node in enumerate(program.nodes) if node.op is Op.TREES), None)
         self.thresholds = program.forest.thresholds() if self.trees is not None else {}
@@ -74,11 +74,11 @@ class Explorer:
 
     def values(self, inputs: Ints, forced: dict[int, Ints] | None = None) -> list[Ints]:
         """Each node's values."""
-        parts: dict[str, dict[str, Ints]] = {"event": {}, "params": {}, "flow": {}}
+        parts: dict[str, dict[str, Ints]] = {"event": {}, "params": {}, "context": {}}
         for name, row in zip(self.names, inputs, strict=True):
             struct, _, field = name.partition(".")
             parts[struct][field] = row
-        return trace(self.program, parts["event"], parts["params"], parts["flow"], forced=forced)
+        return trace(self.program, parts["event"], parts["params"], parts["context"], forced=forced)
 
     def _random(self, count: int) -> Ints:
         """Anything, small numbers, and the ends of the ranges."""

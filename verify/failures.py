@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 KINDS = (
-    "wrong-result",  # the return value is not the program's
-    "wrong-context",  # a field of the flow context is not what the program writes back
+    "wrong-result",  # a knob is not the program's
+    "wrong-context",  # a field of the context is not what the program writes back
     "not-proved",  # neither proved nor refuted within the limits
-    "store-outside",  # a store to anything but the flow context and the own frame
+    "store-outside",  # a store to anything but the context, the action and the own frame
     "load-outside",  # a load outside the structures, the constants and the own frame
     "load-unwritten",  # a value that nothing has written: stack below, a register at the call
     "load-address",  # an address that depends on the inputs in a way that cannot be split into cases
@@ -25,7 +25,7 @@ KINDS = (
 class Failure:
     """Why there is no proof: what, at which instruction, and where possible an input for which it happens.
 
-    ``example`` holds the words of "event.x", "params.x" and "flow.x"; ``shown`` says what came of it: what the code
+    ``example`` holds the words of "event.x", "params.x" and "context.x"; ``shown`` says what came of it: what the code
     did and what the program says.
     """
 

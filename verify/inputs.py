@@ -43,7 +43,7 @@ def input_writer(state: State, program: Program, words: Iterable[int]) -> Writer
 def _input(pool: Pool, program: Program, n: int) -> int:
     node = program.nodes[n]
     if node.op is Op.STATE:
-        return pool.atom(f"flow.{program.state[node.imm].name}", node.low, node.high)
+        return pool.atom(f"context.{program.state[node.imm].name}", node.low, node.high)
     group, names = ("event", EVENT_NAMES) if node.op is Op.EVENT else ("params", PARAM_NAMES)
     return pool.atom(f"{group}.{names[node.imm]}")
 
@@ -90,7 +90,7 @@ def example_of(pool: Pool, model: dict[int, int]) -> dict[str, int]:
     found = {}
     for atom, word in model.items():
         name = pool.name(atom)
-        if name.split(".")[0] in ("event", "params", "flow"):
+        if name.split(".")[0] in ("event", "params", "context"):
             low, _ = pool.range(atom)
             found[name] = signed(word) if low < 0 else word % MODULUS
     return found

@@ -173,7 +173,7 @@ class Joiner:
             case Op.PARAM:
                 return self.state.pool.atom(f"params.{PARAM_NAMES[node.imm]}")
             case Op.STATE:
-                return self.state.pool.atom(f"flow.{self.program.state[node.imm].name}", node.low, node.high)
+                return self.state.pool.atom(f"context.{self.program.state[node.imm].name}", node.low, node.high)
         return self.cuts.node(n)
 
     def _part_of_sum(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:

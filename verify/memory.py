@@ -13,7 +13,7 @@ from verify.machine import LOADS, STORES, Instruction
 from verify.state import State
 
 Address = tuple[str, int]
-"""Region ("flow", "event", "params", "frame", "constants") and byte offset (for constants: the address)."""
+"""Region ("context", "event", "params", "frame", "constants") and byte offset (for constants: the address)."""
 
 
 def address_of(state: State, word: int) -> Address | None:
@@ -64,10 +64,10 @@ def _load(state: State, lanes: Lanes, i: Instruction, word: int, rows: np.ndarra
     structure = next(s for s in state.structures if s.name == region)
     if not offset >= 0 or offset + size > structure.size:
         raise Refused("load-outside", i.address, f"{where} is from offset {offset} of {region} ({structure.size} B)")
-    if region == "flow":
-        values = read(state, lanes, "flow", offset, size, sign, rows)
+    if region == "context":
+        values = read(state, lanes, "context", offset, size, sign, rows)
         if values is None:
-            raise Refused("load-outside", i.address, f"{where} is from offset {offset} of flow, where no field is")
+            raise Refused("load-outside", i.address, f"{where} is from offset {offset} of context, where no field is")
         return values
     field = next((f for f in structure.fields if f.offset <= offset and offset + size <= f.offset + f.size), None)
     if field is None:
@@ -117,7 +117,7 @@ def store(state: State, lanes: Lanes, i: Instruction, address: Ints, values: Int
     if address.min() != address.max():
         raise Refused("store-outside", i.address, f"{where} goes to an address that differs between paths")
     found = address_of(state, int(address[0]))
-    if found is None or found[0] not in ("flow", "frame"):
+    if found is None or found[0] not in ("context", "frame"):
         target = state.pool.text(int(address[0])) if found is None else f"{found[0]} + {found[1]:#x}"
         raise Refused("store-outside", i.address, f"{where} goes to {target}")
     region, offset = found

@@ -139,7 +139,7 @@ def refuted(failure: Failure, example: Example, outcome: Outcome) -> Failure:
     """A failure with an input that shows it; what was only not proved is wrong then."""
     kind = failure.kind
     if kind == "not-proved" and outcome.cycles is not None:
-        kind = "wrong-result" if outcome.text.startswith("return ") else "wrong-context"
+        kind = "wrong-result" if outcome.knob else "wrong-context"
     return replace(failure, kind=kind, example=example, shown=outcome.text)
 
 

@@ -15,8 +15,8 @@ from emulator.fast.run import program_of
 from emulator.fast.timing import Timing
 from emulator.firmware import argument_blocks
 from emulator.job import PORTION
-from emulator.vectors import Vectors
-from verify.concrete import ORDER, Example, Outcome, Runner
+from emulator.vectors import Vectors, outputs, packed
+from verify.concrete import Example, Outcome, Runner
 from verify.explore import Explorer
 from verify.lanes import Ints
 
@@ -51,22 +51,20 @@ def refute(
 def _known(explorer: Explorer, vectors: Vectors | None) -> Ints | None:
     if vectors is None:
         return None
-    structs = dict(zip(("event", "params", "flow"), vectors.columns(), strict=True))
+    structs = dict(zip(("event", "params", "context"), vectors.columns(), strict=True))
     return np.stack([structs[name.partition(".")[0]][name.partition(".")[2]] for name in explorer.names])
 
 
 def _different(code: _fast.Program, runner: Runner, explorer: Explorer, inputs: Ints) -> list[int]:
     """The first inputs for which the code does not do what the program says; the last may be one that it faults at."""
     count, layouts, program = inputs.shape[1], runner.layouts, runner.program
-    records = {}
-    for name in ORDER:
-        columns = {f: inputs[explorer.names.index(f"{name}.{f}")] for f in layouts[name].fields}
-        records[name] = layouts[name].pack(columns, count)
+    records = packed(layouts, dict(zip(explorer.names, inputs, strict=True)), count)
     cycles, returned = np.empty(count, np.uint64), np.empty(count, np.uint32)
-    raw = [records[name].view(np.uint8).reshape(count, -1) for name in ORDER]  # the context is changed in place
+    raw = [record.view(np.uint8).reshape(count, -1) for record in records.values()]  # what it writes changes in place
     done, _, _, fault = code.run(raw, cycles, returned, len(os.sched_getaffinity(0)), None, PORTION)
     values = explorer.values(inputs)
-    wrong = returned[:done] != values[program.result][:done]
-    for s in program.state:
-        wrong |= records["flow"][s.name][:done] != values[s.node][:done]
+    left = outputs(program, returned[:done], {name: record[:done] for name, record in records.items()})
+    wrong = np.zeros(done, dtype=bool)
+    for column, node in zip(left.values(), program.outputs, strict=True):
+        wrong |= column != values[node][:done]
     return [*np.flatnonzero(wrong).tolist()[:CONFIRMED], *([done] if fault else [])]

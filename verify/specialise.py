@@ -209,7 +209,7 @@ class View:
                 return np.full(self.count, pool.atom(f"params.{PARAM_NAMES[node.imm]}"), dtype=np.int64)
             case Op.STATE:
                 name = self.program.state[node.imm].name
-                return np.full(self.count, pool.atom(f"flow.{name}", node.low, node.high), dtype=np.int64)
+                return np.full(self.count, pool.atom(f"context.{name}", node.low, node.high), dtype=np.int64)
             case Op.ADD if narrow:
                 return both("add")
             case Op.SUB | Op.WRAP_SUB if narrow:

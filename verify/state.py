@@ -11,7 +11,7 @@ from verify.lanes import Lanes, Trails
 REGISTERS = 32
 RA_REGISTER = 1
 Column = tuple[str, int, int]
-"""("register", n, 4), ("frame", offset from sp at the call, bytes) or ("flow", offset, bytes)."""
+"""("register", n, 4), ("frame", offset from sp at the call, bytes) or ("context", offset, bytes)."""
 Fact = tuple[int, bool]
 """A condition (an expression of 0 or 1) that is no question about one word, and whether it holds."""
 
@@ -92,8 +92,8 @@ class State:
         for r in range(REGISTERS):
             self.column(("register", r, 4))
         for f in self.structures[0].fields:
-            self.column(("flow", f.offset, f.size))
-            values.append(pool.atom(f"flow.{f.name}", f.low, f.high))
+            self.column(("context", f.offset, f.size))
+            values.append(pool.atom(f"context.{f.name}", f.low, f.high))
         none = np.full(1, -1, dtype=np.int64)
         zero = np.zeros(1, dtype=np.int64)
         empty = np.zeros((0, 1), dtype=np.int64)

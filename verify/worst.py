@@ -22,7 +22,7 @@ from verify.questions import Question
 from verify.solve import Verdict
 from verify.state import State
 
-RECIP, RATE = "params.base_rtt_recip_q32", "flow.rate_q30"
+RECIP, RATE = "params.base_rtt_recip_q32", "context.rate_q30"
 TURNS: tuple[tuple[float, dict[str, int]], ...] = (
     (0.5, {}),
     *((0.5, {RECIP: 1 << 19, RATE: rate}) for rate in ((1 << 30) - 1, 1 << 29, 1 << 26)),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.initialisers import declared, elements, vectors_inc
-from codegen.layout import LaidOut, flow_layout, manifest_layouts
+from codegen.layout import LaidOut, context_layout, manifest_layouts
 from codegen.lower import Options
 from codegen.networks.accuracy import errors, told
 from codegen.networks.network_c import arrays, described
@@ -129,7 +129,7 @@ def fill(folder: Path, policy: NetworkPolicy, emission: NetworkEmission) -> dict
         "target": emission.target,
         "left_out": left_out,
         "policy": policy.name,
-        "context_bytes": flow_layout(program)[1],
+        "context_bytes": context_layout(program)[1],
         "context_limit": limit,
         "context_asked": emission.context_bytes,
         "vectors": len(vectors),
@@ -156,7 +156,7 @@ def _render(
     policy_hash = sha256((folder / NETWORK_NAME).read_bytes())
     used = printer.signals()
     constants = arrays(network)
-    fields, _ = flow_layout(program)
+    fields, _ = context_layout(program)
     tables = sum(array.bytes for array in constants)
     common = interface(policy, program, policy_hash, used, limit) | {"made": "trained"}
     core = {
@@ -220,7 +220,7 @@ def _misfit(
     if target.form is not None:
         return f"the target {target.name} takes trees only, its verifier no loops over tables; choose another target"
     used = printer.signals()
-    size, limit = flow_layout(program)[1], _limit(target, emission)
+    size, limit = context_layout(program)[1], _limit(target, emission)
     adapter = target.adapter_bytes + 4 * len(counters_kept(target, used))
     if size + adapter > limit:
         lstm = policy.network.lstm

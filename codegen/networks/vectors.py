@@ -156,7 +156,7 @@ def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator)
         kinds = [_near_rest if walk % 2 else plausible for walk in range(WALKS)]
         rows = [kind(program, defaults, rng) for kind in kinds]
         for walk, row in enumerate(rows):
-            row |= {f"flow.{name}": int(values[walk]) for name, values in state.items()}
+            row |= {f"context.{name}": int(values[walk]) for name, values in state.items()}
             found.append((f"network:walk {walk} decision {step}", row))
         _, state = evaluate(program, *split(program, columns_of(program, rows)))
     return found
@@ -167,17 +167,17 @@ def _near_rest(program: Program, defaults: dict[str, int], rng: np.random.Genera
     row = plausible(program, defaults, rng)
     base = 2**32 // max(1, defaults["base_rtt_recip_q32"])
     row["event.response_ns"] = (row["event.request_sent_ns"] + int(base * rng.uniform(1.0, 4.0))) & (2**32 - 1)
-    row["flow.rate_q30"] = int(2**30 / rng.uniform(1, 200))
+    row["context.rate_q30"] = int(2**30 / rng.uniform(1, 200))
     for s in program.state:
         if s.name != "rate_q30":
             reach = 60 if s.storage == "int8" else int(2 ** rng.uniform(2, 14))
-            row[f"flow.{s.name}"] = int(rng.integers(-reach, reach + 1)) if s.storage != "uint16" else 0
+            row[f"context.{s.name}"] = int(rng.integers(-reach, reach + 1)) if s.storage != "uint16" else 0
     return row
 
 
 def _full_cells(program: Program, row: Row, rng: np.random.Generator) -> Row:
     """The same with every cell at one of its ends, as after a long time of one kind of congestion."""
-    cells = [f"flow.{s.name}" for s in program.state if s.name.startswith("cell_")]
+    cells = [f"context.{s.name}" for s in program.state if s.name.startswith("cell_")]
     return row | {key: int(rng.choice([-GATE_MAX, GATE_MAX])) for key in cells}
 
 
@@ -201,10 +201,10 @@ def _largest_sums(
                 if node.op is Op.STATE:
                     field = program.state[node.imm].name
                     low, high = network.operand_range(offset + k)
-                    row[f"flow.{field}"] = high if weight * sign > 0 else low
+                    row[f"context.{field}"] = high if weight * sign > 0 else low
             rows.append((f"network:{name} {'largest' if sign > 0 else 'smallest'}", row))
     for end in (-GATE_MAX - 1, GATE_MAX):
-        cells = {f"flow.{s.name}": end for s in program.state if s.name.startswith("cell_")}
+        cells = {f"context.{s.name}": end for s in program.state if s.name.startswith("cell_")}
         if cells:
             rows += [(f"network:cells {end}", plausible(program, defaults, rng) | cells) for _ in range(8)]
     return rows

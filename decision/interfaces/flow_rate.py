@@ -43,7 +43,7 @@ FLOW_RATE = Interface(
             "when its response came back",
             After("request_sent_ns", LogUniform(4e3, 4e6)),
             grows=(0, 2**22),
-            beside={"flow.rate_q30": RATE_LEVELS},
+            beside={"context.rate_q30": RATE_LEVELS},
         ),
         Signal(
             "cnp_count",
@@ -68,7 +68,7 @@ FLOW_RATE = Interface(
             "queue the request met at its most congested port (0 without telemetry)",
             LogUniform(1, 5e6, less=1),
             grows=(0, 2**30),
-            beside={"flow.rate_q30": RATE_LEVELS},
+            beside={"context.rate_q30": RATE_LEVELS},
         ),
     ),
     params=(
@@ -101,6 +101,6 @@ FLOW_RATE = Interface(
         (COUNTS,),
         (COUNTS, ("event.queue_bytes",)),
         (("event.nack_count",), ("event.queue_bytes",)),
-        (("flow.rate_q30",),),
+        (("context.rate_q30",),),
     ),
 )

@@ -5,7 +5,6 @@ from pathlib import Path
 from types import TracebackType
 
 from decision.errors import InputError
-from decision.signals import EVENT, PARAMS
 from emulator import _fast
 from emulator.compile import compile_sources, link_program, missing_calls
 from emulator.fast.machine import machine
@@ -14,8 +13,6 @@ from emulator.fast.timing import timing
 from emulator.firmware import ENTRY, argument_blocks, read_firmware
 from emulator.objects import check_code, read_image
 from emulator.profile import Profile, load_profile
-
-WORD = 4
 
 
 class FastDecider:
@@ -36,7 +33,7 @@ class FastDecider:
 
     @property
     def context_bytes(self) -> int:
-        """Size of a flow's context, all zero for a new flow."""
+        """Size of an agent's context, all zero for a new agent."""
         return self._context_bytes
 
     @property
@@ -61,13 +58,6 @@ def decider(
     """Compile a firmware folder's decision for an engine and make it ready to be called by the network simulator."""
     engine = profile if isinstance(profile, Profile) else load_profile(profile)
     firmware = read_firmware(Path(firmware_dir))
-    sizes = {name: layout.dtype.itemsize for name, layout in firmware.layouts.items()}
-    for name, signals in (("event", EVENT), ("params", PARAMS)):
-        if sizes[name] != WORD * len(signals):
-            raise InputError(
-                f"{firmware.folder} takes another {name} structure than the device gives; "
-                "emit it again with `rlcc emit`"
-            )
     with tempfile.TemporaryDirectory(prefix="rlcc-") as folder:
         policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=Path(folder))
         if calls := missing_calls(policy):

@@ -96,8 +96,8 @@ def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
         click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
     for failure, run in found.refuted:
         click.echo(f"input: {' '.join(f'{name}={value}' for name, value in failure.example.items())}")
-        click.echo(f"  core: {run.fault or _outcome(run.returned, run.flow)}")
-        click.echo(f"  program: {_outcome(run.expected, run.expected_flow)}")
+        click.echo(f"  core: {run.fault or _outcome(run.outputs)}")
+        click.echo(f"  program: {_outcome(run.expected)}")
     if found.problem:
         click.echo(found.problem)
     if found.certificate is None:
@@ -127,7 +127,7 @@ def _table(found: Verification) -> None:
     claims, worst = certificate.claims, certificate.claims.worst_case
     solvers = ", ".join(sorted({name for query in certificate.queries for name in query.solvers})) or "none needed"
     rows = [
-        ("equality", "return value and flow context are the program's", f"{certificate.cells} cells"),
+        ("equality", "knobs and context are the program's", f"{certificate.cells} cells"),
         ("safety", "no load, store or jump out of bounds, no loop", "on every path"),
         ("stack", f"{claims.stack_bytes} B", "on every path"),
         ("worst case", f"{worst.bound} cycles at most", f"witness: {worst.rtl_cycles} cycles on the core"),
@@ -141,8 +141,8 @@ def _table(found: Verification) -> None:
     console().print(table)
 
 
-def _outcome(returned: int, flow: dict[str, int]) -> str:
-    return " ".join([f"returns {returned},", *(f"flow.{name}={value}" for name, value in flow.items())])
+def _outcome(outputs: dict[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in outputs.items())
 
 
 def _check(path: Path, firmware: Path, asked: dict[str, str | None], solver: str, seconds: int) -> int:

@@ -16,6 +16,7 @@ from emulator.lines import Frame, SourceLines
 from emulator.objects import read_image
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import run_on_core
+from emulator.vectors import packed
 from rlcc.certified import beside
 from rlcc.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
@@ -83,7 +84,7 @@ def measure(
         return done.cycles, done.by_address or {}
 
     vectors = firmware.vectors
-    every = {name: getattr(vectors, name) for name in firmware.layouts}
+    every = vectors.records
     each, spent = run(every)
     certificate = _certificate(proof or beside(folder), firmware, profile, engine)
     if certificate is not None:
@@ -130,10 +131,7 @@ def _said(certificate: Certificate) -> str:
 
 def _witness(certificate: Certificate, firmware: Firmware) -> dict[str, NDArray[np.void]]:
     columns = {n: np.array([value], dtype=np.int64) for n, value in certificate.claims.worst_case.witness.items()}
-    return {
-        struct: layout.pack({field: columns[f"{struct}.{field}"] for field in layout.fields}, 1)
-        for struct, layout in firmware.layouts.items()
-    }
+    return packed(firmware.layouts, columns, 1)
 
 
 def _is_of(certificate: Certificate, firmware: Firmware, profile: Profile, engine: EmulateOptions) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from codegen.choose import FORMS, OBJECTIVES, Limits
 from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
 from codegen.kernel import head, kernel
-from codegen.layout import flow_layout
+from codegen.layout import context_layout
 from codegen.lower import PASSES, Options
 from codegen.passes.program import lower_program
 from codegen.printer import Printer
@@ -40,7 +40,7 @@ void decide_all(long n, rlcc_flow *flow, const rlcc_event *event, const rlcc_par
 def decided_by(library, program, event, params, state):
     """Rates and contexts of all rows, by the C in a shared library."""
     rows = next(iter(event.values())).size
-    fields, size = flow_layout(program)
+    fields, size = context_layout(program)
     formats = [np.dtype(f.ctype.removesuffix("_t")) for f in fields]
     layout = {"names": [f.name for f in fields], "formats": formats, "offsets": [f.offset for f in fields]}
     flow = np.zeros(rows, dtype=np.dtype({**layout, "itemsize": size}))
@@ -57,7 +57,7 @@ def decided_by(library, program, event, params, state):
 
 
 def same(program, library, inputs):
-    rate, context = evaluate(program, *inputs)
+    (rate,), context = evaluate(program, *inputs)
     rate_c, context_c = decided_by(library, program, *inputs)
     assert np.array_equal(rate, rate_c)
     for name, values in context.items():
@@ -71,7 +71,7 @@ def printer_of(program, options=None):
 def printed(program, options=None):
     """A C file of its own for a program, as the template arranges it."""
     printer = printer_of(program, options)
-    fields, _ = flow_layout(program)
+    fields, _ = context_layout(program)
     lines = ["#include <stdint.h>"]
     for name, words in (("event", EVENT_NAMES), ("params", PARAM_NAMES)):
         lines.append("typedef struct { " + " ".join(f"uint32_t {w};" for w in words) + f" }} rlcc_{name};")

@@ -111,10 +111,10 @@ def test_visits_are_visible_in_the_outputs():
 def test_expectations_are_the_interpreters(student):
     program = student.program()
     vectors, _ = make(program, student.params(), seed=1, random_rows=32)
-    rate, state = evaluate(program, *split(program, vectors.columns))
-    assert np.array_equal(vectors.columns["expect.return"], rate)
+    (rate,), state = evaluate(program, *split(program, vectors.columns))
+    assert np.array_equal(vectors.columns["expect.rate_q20"], rate)
     for name, values in state.items():
-        assert np.array_equal(vectors.columns[f"expect.{name}"], values)
+        assert np.array_equal(vectors.columns[f"expect.context.{name}"], values)
 
 
 def test_extremes_wrap_and_new_flow_are_there():
@@ -176,4 +176,4 @@ def test_no_branch_of_a_pruned_tree_is_decided_by_those_above_it():
 def test_a_past_feature_is_set_and_a_current_one_computed():
     trees = (oblivious(((0, 9), (1, 9)), (1, 2, 3, 4)),)
     program = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], trees, window=2).program()
-    assert [stored_key(program, f) for f in (0, 1)] == [None, "flow.congestion_q20_1"]
+    assert [stored_key(program, f) for f in (0, 1)] == [None, "context.congestion_q20_1"]

@@ -61,7 +61,7 @@ def rl_cc_decision(ensemble, event, params, flow):
 
 
 def both(student, event, params, flow):
-    rate, context = evaluate(student.program(), event, params, flow)
+    (rate,), context = evaluate(student.program(), event, params, flow)
     got = int(rate[0]), {name: int(values[0]) for name, values in context.items()}
     return got, rl_cc_decision(student.forest, event, params, flow)
 
@@ -110,7 +110,7 @@ def test_a_flow_of_200_decisions_keeps_its_history(seed):
         sent = int(rng.integers(0, 2**32))
         event = dict.fromkeys(EVENT_NAMES, 0) | {"request_sent_ns": sent}
         event["response_ns"] = (sent + int(rng.integers(8000, 60_000))) % 2**32
-        rate, context = evaluate(student.program(), event, DEFAULT, flow)
+        (rate,), context = evaluate(student.program(), event, DEFAULT, flow)
         wanted, reference = rl_cc_decision(student.forest, event, DEFAULT, reference)
         flow = {name: int(values[0]) for name, values in context.items()}
         actions.append(flow["action_1"])
@@ -122,14 +122,16 @@ def test_the_device_gets_the_next_step_above_never_zero_and_at_most_line_rate():
     student = make_student(RL_CC, ACTIONS[0], ())
     params = DEFAULT | {"rate_min_q30": 1}
     for rate in (1, 511, 512, 1023, 1024, 1535, 2**30 - 1025, 2**30 - 1024, 2**30 - 1, 2**30, 2**32 - 1):
-        got, _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), params, {"rate_q30": rate})
+        (got,), _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), params, {"rate_q30": rate})
         assert int(got[0]) == min(rate // 1024 + 1, 1 << 20)
 
 
 def test_parameters_of_zero_give_the_least_rate_not_the_greatest():
     """What an operator's zeroed structure does must be harmless."""
     student = make_student(RL_CC, ACTIONS[0], ())
-    got, _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), dict.fromkeys(PARAM_NAMES, 0), {"rate_q30": 0})
+    (got,), _ = evaluate(
+        student.program(), dict.fromkeys(EVENT_NAMES, 0), dict.fromkeys(PARAM_NAMES, 0), {"rate_q30": 0}
+    )
     assert int(got[0]) == 1
 
 
@@ -141,7 +143,7 @@ def test_whatever_the_context_holds_the_new_one_is_in_range(student, seed):
     event, params, state = random_inputs(program, 200, seed)
     params |= {"rate_min_q30": np.clip(params["rate_min_q30"], 1, 2**20)}
     params |= {"rate_max_q30": np.clip(params["rate_max_q30"], 2**20, 2**30 - 1)}
-    rate, context = evaluate(program, event, params, state)
+    (rate,), context = evaluate(program, event, params, state)
     assert rate.min() >= 1
     assert rate.max() <= 2**20
     assert (context["rate_q30"] >= params["rate_min_q30"]).all()
@@ -234,5 +236,5 @@ def test_the_observer_computes_what_the_decision_computes():
 def test_an_ensemble_without_features_can_be_evaluated():
     assert Forest((), (oblivious((), (5,)),), (2,), 16).evaluate(np.empty((3, 0), dtype=np.int64)).tolist() == [[7]] * 3
     student = make_student(RL_CC, ACTIONS[0], (oblivious((), (655,)),))
-    rate, _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": [2**20, 2**21]})
+    (rate,), _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": [2**20, 2**21]})
     assert rate.tolist() == [1035, 2069]

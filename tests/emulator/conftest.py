@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
+from decision.documents import dump_json
+from decision.forest import Forest
+from decision.interface import Interface, Knob, Signal
+from decision.interfaces import INTERFACES
 from decision.manifest import writing
+from decision.program import Op, Program, ProgramBuilder
 from emulator import sources, time_function
 
 HEADER = """\
@@ -37,8 +42,36 @@ uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params
 }
 """
 
+BY_HAND = Interface(
+    name="by_hand",
+    agent="flow",
+    trigger="response",
+    event=(Signal("request_sent_ns", "ns", "sent"), Signal("response_ns", "ns", "back")),
+    params=(Signal("base_rtt_recip_q32", "2^32 / ns", "reciprocal"),),
+    knobs=(Knob("rate_q20", "line rate / 2^20", "rate", 0, 2**22 - 1),),
+)
+INTERFACES[BY_HAND.name] = BY_HAND  # as a file of decision/interfaces would
+
+
+def program() -> Program:
+    """What POLICY computes."""
+    b = ProgramBuilder(Forest((), (), (0,), 16), BY_HAND)
+    rate, _, seen = b.state_in("rate_q30", "uint32"), b.state_in("action_1", "int16"), b.state_in("seen", "uint16")
+    rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
+    inflation = b.add(Op.MUL_SHR, (rtt, b.param("base_rtt_recip_q32")), 32)
+    congested = b.add(Op.GT, (inflation, b.const(3)))
+    more = b.add(Op.WRAP_SUB, (rate, b.const(2**32 - 7)))
+    new = b.add(Op.SELECT, (congested, b.add(Op.SHR, (rate,), 1), more))
+    b.state_out("rate_q30", new)
+    b.state_out("action_1", b.add(Op.SELECT, (congested, b.const(-100), b.const(100))))
+    last = b.add(Op.EQ, (seen, b.const(2**16 - 1)))
+    next_seen = b.add(Op.MIN, (b.add(Op.ADD, (seen, b.const(1))), b.const(2**16 - 1)))
+    b.state_out("seen", b.add(Op.SELECT, (last, b.const(0), next_seen)))
+    return b.finish(b.add(Op.SHR, (new,), 10))
+
+
 STRUCTS = {
-    "flow": {
+    "context": {
         "size": 8,
         "fields": [
             {"name": "rate_q30", "ctype": "uint32_t", "offset": 0},
@@ -58,8 +91,8 @@ STRUCTS = {
 
 COLUMNS = [
     *("kind", "event.request_sent_ns", "event.response_ns", "params.base_rtt_recip_q32"),
-    *("flow.rate_q30", "flow.action_1", "flow.seen"),
-    *("expect.return", "expect.rate_q30", "expect.action_1", "expect.seen"),
+    *("context.rate_q30", "context.action_1", "context.seen"),
+    *("expect.rate_q20", "expect.context.rate_q30", "expect.context.action_1", "expect.context.seen"),
 ]
 
 
@@ -111,6 +144,7 @@ def firmware_folder(tmp_path: Path) -> FolderMaker:
             (folder / "rlcc_policy.h").write_text(header)
             lines = [",".join(map(str, row)) for row in [columns, *vectors]]
             (folder / "vectors.csv").write_text("\n".join(lines) + "\n")
+            (folder / "program.json").write_text(dump_json(program().to_json()))
         return tmp_path / name
 
     return make

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,31 +30,31 @@ def test_correct_firmware_passes(firmware_folder: Maker, profile: str) -> None:
     assert json.loads(json.dumps(report.to_json()))["passed"] is True
 
 
-def test_slowest_vector_is_the_one_on_the_long_path(firmware_folder: Maker, good_vectors: list[Any]) -> None:
-    slow_when_congested = """\
-#include "rlcc_policy.h"
-uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params) {
-  (void)params;
+def test_slowest_vector_is_the_one_on_the_long_path(firmware_folder: Maker, policy_source: str) -> None:
+    slow = """\
   const volatile uint32_t *const slow = &event->request_sent_ns;
-  if (event->response_ns == 12345U) { (void)*slow; (void)*slow; (void)*slow; (void)*slow; (void)*slow; }
-  flow->seen = (uint16_t)(flow->seen + 1U);
-  return 1U;
-}
-"""
-    rows = [("random", 0, n, 0, 0, 0, 3, 1, 0, 0, 4) for n in (1, 12345, 2)]
-    report = emulate(firmware_folder(policy=slow_when_congested, vectors=rows), profile="ibex-small")
+  if (event->response_ns == 9000U) { (void)*slow; (void)*slow; (void)*slow; (void)*slow; (void)*slow; }
+  return flow"""
+    report = emulate(firmware_folder(policy=policy_source.replace("  return flow", slow)), profile="ibex-small")
     assert report.passed, report
     assert report.slowest is not None
     assert report.slowest.index == 1
-    assert report.slowest.inputs["event.response_ns"] == 12345
+    assert report.slowest.inputs["event.response_ns"] == 9000
 
 
-@pytest.mark.parametrize("column", [7, 8, 9, 10])
-def test_wrong_expectation_is_a_mismatch(firmware_folder: Maker, good_vectors: list[Any], column: int) -> None:
-    row = list(good_vectors[3])
-    row[column] += 1 if row[column] < 1000 else -1
-    good_vectors[3] = tuple(row)
-    report = emulate(firmware_folder(vectors=good_vectors), profile="ibex-small")
+WRONG = {
+    "rate_q20": "return 7U;",
+    "context.rate_q30": "flow->rate_q30 ^= 1U;",
+    "context.action_1": "flow->action_1 = 0;",
+    "context.seen": "flow->seen = 0;",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_output_is_a_mismatch(firmware_folder: Maker, policy_source: str, name: str) -> None:
+    wrong = policy_source.replace("return flow", f"if (flow->seen == 8U) {{ {WRONG[name]} }}\n  return flow")
+    report = emulate(firmware_folder(policy=wrong), profile="ibex-small")
+    assert f": {name} = " in (report.first_mismatch or "")
     assert report.mismatches == 1
     assert not report.passed
     assert report.first_mismatch is not None
@@ -122,7 +121,7 @@ def test_context_over_the_engines_limit_is_refused(firmware_folder: Maker, tmp_p
     small = tmp_path / "tiny.toml"
     small.write_text(text.replace("context_bytes = 120", "context_bytes = 4"))
     report = emulate(firmware_folder(), profile=small)
-    assert any(f.startswith("flow context of 8 bytes") for f in report.forbidden)
+    assert any(f.startswith("context of 8 bytes") for f in report.forbidden)
 
 
 def test_stack_over_the_engines_limit_is_caught(firmware_folder: Maker, policy_source: str) -> None:

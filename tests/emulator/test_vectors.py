@@ -21,9 +21,10 @@ def read_manifest_structs(folder: Path) -> Any:
 def test_records_have_the_bytes_of_the_c_structures(firmware_folder: Maker) -> None:
     firmware = read_firmware(firmware_folder())
     v = firmware.vectors
-    assert v.flow.tobytes()[16:24].hex() == "000000400080ffff"  # vector 2: rate 2^30, action -32768, seen 65535
-    assert v.event.tobytes()[24:32].hex() == "0cfeffff0c7e0000"  # vector 3: 2^32 - 500, 4 * 8192 - 500
-    assert v.params.dtype.itemsize == 4
+    # vector 2: rate 2^30, action -32768, seen 65535
+    assert v.records["context"].tobytes()[16:24].hex() == "000000400080ffff"
+    assert v.records["event"].tobytes()[24:32].hex() == "0cfeffff0c7e0000"  # vector 3: 2^32 - 500, 4 * 8192 - 500
+    assert v.records["params"].dtype.itemsize == 4
     assert v.inputs(4)["event.response_ns"] == 4 * 8192 - 1
     assert firmware.context_bytes == 8
 
@@ -31,10 +32,10 @@ def test_records_have_the_bytes_of_the_c_structures(firmware_folder: Maker) -> N
 @pytest.mark.parametrize(
     ("row", "column", "value", "words"),
     [
-        (1, 5, 32768, r"line 3, column 'flow.action_1': 32768 does not fit int16"),
+        (1, 5, 32768, r"line 3, column 'context.action_1': 32768 does not fit int16"),
         (0, 1, -1, r"line 2, column 'event.request_sent_ns': -1 does not fit uint32"),
         (0, 1, "1.5", r"column 'event.request_sent_ns': a value is not a decimal integer"),
-        (0, 7, 10**30, r"column 'expect.return': a value is not a decimal integer|does not fit"),
+        (0, 7, 10**30, r"column 'expect.rate_q20': a value is not a decimal integer|does not fit"),
     ],
 )
 def test_values_that_a_field_cannot_hold(
@@ -48,9 +49,10 @@ def test_values_that_a_field_cannot_hold(
 
 
 def test_missing_column_short_row_and_no_rows(firmware_folder: Maker, good_vectors: list[Any]) -> None:
-    columns = ["kind", "event.request_sent_ns", "event.response_ns", "params.base_rtt_recip_q32", "flow.rate_q30"]
-    columns += ["flow.action_1", "x", "expect.return", "expect.rate_q30", "expect.action_1", "expect.seen"]
-    with pytest.raises(InputError, match=r"no column 'flow\.seen'"):
+    columns = ["kind", "event.request_sent_ns", "event.response_ns", "params.base_rtt_recip_q32", "context.rate_q30"]
+    columns += ["context.action_1", "x", "expect.rate_q20"]
+    columns += [f"expect.context.{name}" for name in ("rate_q30", "action_1", "seen")]
+    with pytest.raises(InputError, match=r"no column 'context\.seen'"):
         read_firmware(firmware_folder(columns=columns, name="a"))
     with pytest.raises(InputError, match="line 4: 10 values for 11 columns"):
         read_firmware(firmware_folder(vectors=[*good_vectors[:2], good_vectors[2][:-1]], name="b"))
@@ -61,13 +63,13 @@ def test_missing_column_short_row_and_no_rows(firmware_folder: Maker, good_vecto
 def test_layout_errors(firmware_folder: Maker) -> None:
     good = read_manifest_structs(firmware_folder(name="good"))
     unknown = deepcopy(good)
-    unknown["flow"]["fields"][0]["ctype"] = "float"
-    with pytest.raises(InputError, match="structure flow has a field of type 'float'"):
+    unknown["context"]["fields"][0]["ctype"] = "float"
+    with pytest.raises(InputError, match="structure context has a field of type 'float'"):
         read_firmware(firmware_folder(structs=unknown, name="a"))
     with pytest.raises(InputError, match="does not lay out"):
         read_firmware(firmware_folder(structs={}, name="b"))
     outside = deepcopy(good)
-    outside["flow"]["fields"][0]["offset"] = 8
+    outside["context"]["fields"][0]["offset"] = 8
     with pytest.raises(InputError, match="does not lay out"):
         read_firmware(firmware_folder(structs=outside, name="c"))
 

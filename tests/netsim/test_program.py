@@ -104,7 +104,7 @@ def test_a_simulation_follows_the_specification(cases, number: int) -> None:
         event = {name: records[name][row] for name in EVENT_NAMES}
         action = trace(case.program, event, PARAMS, context[flow])[multiplier][0] - 65536
         assert records["action_q16"][row] == action
-        rate, after = evaluate(case.program, event, PARAMS, context[flow])
+        (rate,), after = evaluate(case.program, event, PARAMS, context[flow])
         context[flow] = {name: int(v[0]) for name, v in after.items()}
         rates[flow] = rate[0] / 2**20
     assert np.isnan(records["output"]).all()

@@ -341,7 +341,7 @@ def test_the_vectors_tell_every_threshold_from_its_neighbours(pipeline: Any) -> 
     columns = {name: np.array([int(row[name]) for row in rows]) for name in rows[0] if name != "kind"}
     event, params, flow = (
         {name.split(".")[1]: values for name, values in columns.items() if name.startswith(f"{group}.")}
-        for group in ("event", "params", "flow")
+        for group in ("event", "params", "context")
     )
     trees = next(node for node in program.nodes if node.op is Op.TREES)
     values = trace(program, event, params, flow)

@@ -28,7 +28,7 @@ class Flow:
         """A decision on the counts so far and these signals (those not given are 0)."""
         event = {name: self.counts.get(name, signals.get(name, 0)) for name in EVENT_NAMES}
         state = {s.name: self.state.get(s.name, 0) for s in self.program.state}
-        result, after = evaluate(self.program, event, params, state)
+        (result,), after = evaluate(self.program, event, params, state)
         self.state = {name: int(values[0]) for name, values in after.items()}
         self.rate = int(result[0])
         self.counts = dict.fromkeys(COUNTERS, 0)

@@ -180,18 +180,20 @@ def test_the_policys_own_vectors_hold_in_the_vm(student, firmware, built):
         rows = list(csv.DictReader(file))[::5]
     for row in rows:
         places = {}
-        for kind in ("flow", "event", "params"):
+        for kind in ("context", "event", "params"):
             places[kind] = machine.map(bytes(layout[kind]["size"]))
             for f in layout[kind]["fields"]:
                 machine.write(places[kind] + f["offset"], WIDTHS[f["ctype"]], int(row[f"{kind}.{f['name']}"]))
         got = (machine.call("rlcc_decide", *places.values()) or 0) & 0xFFFFFFFF
         after = {
-            f["name"]: machine.read(places["flow"] + f["offset"], WIDTHS[f["ctype"]]) for f in layout["flow"]["fields"]
+            f["name"]: machine.read(places["context"] + f["offset"], WIDTHS[f["ctype"]])
+            for f in layout["context"]["fields"]
         }
         wanted = {
-            f["name"]: int(row[f"expect.{f['name']}"]) % (1 << 8 * WIDTHS[f["ctype"]]) for f in layout["flow"]["fields"]
+            f["name"]: int(row[f"expect.context.{f['name']}"]) % (1 << 8 * WIDTHS[f["ctype"]])
+            for f in layout["context"]["fields"]
         }
-        assert (got, after) == (int(row["expect.return"]), wanted), row["kind"]
+        assert (got, after) == (int(row["expect.rate_q20"]), wanted), row["kind"]
         for place in places.values():
             del machine.regions[place]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.layout import flow_layout
+from codegen.layout import context_layout
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 CHECKS = "-*,bugprone-*,cert-*,clang-analyzer-*,-bugprone-easily-swappable-parameters"
@@ -115,7 +115,7 @@ def driver(student):
     """Calls the decision with every field unknown."""
     from target_students import STUDENTS
 
-    fields, _ = flow_layout(STUDENTS[student].program())
+    fields, _ = context_layout(STUDENTS[student].program())
     types = sorted({f.ctype for f in fields} | {"uint32_t"})
     unknown = [f"flow.{f.name} = any_{f.ctype};" for f in fields]
     unknown += [f"event.{name} = any_uint32_t;" for name in EVENT_NAMES]

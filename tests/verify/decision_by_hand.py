@@ -25,7 +25,7 @@ def layout(name: str, *fields: str) -> Layout:
 
 
 LAYOUTS = {
-    "flow": layout("flow", "rate_q30"),
+    "context": layout("context", "rate_q30"),
     "event": layout("event", *EVENT_NAMES),
     "params": layout("params", *PARAM_NAMES),
 }
@@ -62,7 +62,7 @@ CODE = {
 }
 AT = {name: BASE + 4 * n for n, name in enumerate(CODE)}
 KEPT = {f"x{r}": f"register.{r}" for r in (1, 2, 3, 4, 8, 9, *range(18, 28))}
-CUT = Cut(AT["write"], {**KEPT, "x10": "pointer.flow", "x5": f"node.{LEAST}", "flow+0:4": "flow.rate_q30"}, {})
+CUT = Cut(AT["write"], {**KEPT, "x10": "pointer.context", "x5": f"node.{LEAST}", "context+0:4": "context.rate_q30"}, {})
 CYCLES = 3 * 2 + 1 + 3 + 2 + 1 + 4 + 1 + 2  # the branch taken: the longer way by one
 
 
@@ -83,7 +83,7 @@ def judge(
         sections.append(LoadedSection(".rodata", CONSTANTS_BASE, constants))
     model = cycle_model(load_profile(profile))
     flow = np.dtype([(s.name, TYPES[s.storage]) for s in program.state])
-    layouts = {**LAYOUTS, "flow": Layout("flow", flow)}
+    layouts = {**LAYOUTS, "context": Layout("context", flow)}
     image = Image(tuple(sections), {}, text, (0, 0), 0)
     return Judge(image, BASE, program, layouts, cuts, model, 64, oracle or Oracle(solver))
 

@@ -15,7 +15,7 @@ from decision.program import Program
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.profile import load_profile
 from verify.calibrate import calibrate
-from verify.certificate import ASSUMPTIONS, Built, build
+from verify.certificate import ASSUMPTIONS, FORMAT, Built, build
 from verify.certify import on_core
 from verify.costs import cycle_model
 
@@ -32,18 +32,19 @@ calibrated = cache(calibrate)
 def whole(program: Program, given: Input) -> dict[str, int]:
     """An input by the names of its columns; 0 where nothing is given."""
     names = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
-    return {name: given.get(name, 0) for name in [*names, *(f"flow.{s.name}" for s in program.state)]}
+    return {name: given.get(name, 0) for name in [*names, *(f"context.{s.name}" for s in program.state)]}
 
 
-def decided(program: Program, given: Input) -> tuple[int, dict[str, int]]:
-    """What the program says."""
+def decided(program: Program, given: Input) -> dict[str, int]:
+    """What the program says, by knob and by "context.x"."""
     values = whole(program, given)
     parts = [
         {n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{struct}.")}
-        for struct in ("event", "params", "flow")
+        for struct in ("event", "params", "context")
     ]
-    returned, state = evaluate(program, *parts)
-    return returned.item(), {name: value.item() for name, value in state.items()}
+    knobs, state = evaluate(program, *parts)
+    said = zip(program.interface.knob_names, knobs, strict=True)
+    return {**{n: v.item() for n, v in said}, **{f"context.{n}": v.item() for n, v in state.items()}}
 
 
 def write_folder(
@@ -51,14 +52,13 @@ def write_folder(
 ) -> Path:
     """A firmware folder around a program and C; the vectors' expectations are the program's."""
     header = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
-    header = ["kind", *header, *(f"flow.{s.name}" for s in program.state), "expect.return"]
-    header += [f"expect.{s.name}" for s in program.state]
+    header = ["kind", *header, *(f"context.{s.name}" for s in program.state)]
+    header += [f"expect.{name}" for name in decided(program, {})]
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(header)
     for given in vectors:
-        returned, state = decided(program, given)
-        table.writerow(["by hand", *whole(program, given).values(), returned, *state.values()])
+        table.writerow(["by hand", *whole(program, given).values(), *decided(program, given).values()])
     with writing(folder, "firmware", details={"layout": layout or manifest_layouts(program)}) as work:
         (work / "program.json").write_text(dump_json(program.to_json()))
         (work / "rlcc_policy.c").write_text(TYPES + source)
@@ -77,7 +77,7 @@ def certificate_of(built: Built, witness: Input, stack_bytes: int = 0) -> dict[s
     }
     calibration = calibrated(built.engine)
     return {
-        "format": 1,
+        "format": FORMAT,
         "subject": built.subject.model_dump(),
         "engine": {
             "profile": built.engine.meaning(),
@@ -89,7 +89,7 @@ def certificate_of(built: Built, witness: Input, stack_bytes: int = 0) -> dict[s
             "equality": True,
             "safety": True,
             "stack_bytes": stack_bytes,
-            "worst_case": {**worst, "returned": run.returned, "rtl_cycles": run.cycles},
+            "worst_case": {**worst, "outputs": run.outputs, "rtl_cycles": run.cycles},
         },
         "assumptions": list(ASSUMPTIONS),
         "tools": {},

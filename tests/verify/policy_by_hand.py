@@ -89,7 +89,7 @@ def layouts() -> dict[str, Layout]:
 
     flow = np.dtype({"names": ["rate_q30", "action"], "formats": ["<u4", "<i2"], "offsets": [0, 4], "itemsize": 8})
     return {
-        "flow": Layout("flow", flow),
+        "context": Layout("context", flow),
         "event": words("event", EVENT_NAMES),
         "params": words("params", PARAM_NAMES),
     }

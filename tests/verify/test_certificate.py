@@ -95,7 +95,7 @@ def test_a_wrong_policy_is_refuted_with_an_input(firmware: Path, tmp_path: Path)
     code, output = verify(tmp_path / "wrong", "--foreign-sources", "--out", tmp_path / "certificate.json")
     assert code == 1
     assert "refuted" in output
-    assert "input: event." in output or "input: flow." in output
+    assert "input: event." in output or "input: context." in output
     assert "core: returns" in output
     assert "program: returns" in output
     assert not (tmp_path / "certificate.json").exists()

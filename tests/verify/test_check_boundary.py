@@ -114,7 +114,9 @@ def test_an_expression_within_the_limit_may_still_nest_without_measure(
 
 EXPRESSIONS = st.recursive(
     st.sampled_from(["0", "-1", str(2**32), str(-(2**31)), "node.0", "node.9", "tree.0", "sum.1", "tree.7", "sum.99"])
-    | st.sampled_from(["flow.action", "event.response_ns", "event.none", "pointer.flow", "register.2", "x", "", "()"]),
+    | st.sampled_from(
+        ["context.action", "event.response_ns", "event.none", "pointer.context", "register.2", "x", "", "()"]
+    ),
     lambda inner: st.builds(
         lambda op, args: f"({op} {' '.join(args)})",
         st.sampled_from(["+", "*", "and", "or", "srl", "sra", "sll", "sltu", "slt", "eq", "mulh", "product", "?"]),
@@ -122,7 +124,7 @@ EXPRESSIONS = st.recursive(
     ),
     max_leaves=8,
 )
-PLACES = st.sampled_from(["x1", "x5", "x10", "x31", "x32", "frame-4:4", "frame-4:1", "flow+0:4", "flow+4:2", "y"])
+PLACES = st.sampled_from(["x1", "x5", "x10", "x31", "x32", "frame-4:4", "frame-4:1", "context+0:4", "context+4:2", "y"])
 
 
 @st.composite

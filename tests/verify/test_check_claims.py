@@ -36,7 +36,9 @@ class Found:
 
 def claimed(exact: int | None = 100, bound: int = 100, rtl_cycles: int = 100, stack: int = 8) -> Any:
     cycles = bound if exact is None else exact
-    worst = SimpleNamespace(exact=exact, bound=bound, rtl_cycles=rtl_cycles, cycles=cycles, witness={}, returned=1)
+    worst = SimpleNamespace(
+        exact=exact, bound=bound, rtl_cycles=rtl_cycles, cycles=cycles, witness={}, outputs={"rate_q20": 1}
+    )
     claims = SimpleNamespace(worst_case=worst, stack_bytes=stack)
     return SimpleNamespace(claims=claims, cuts=CUTS, subject=SimpleNamespace(entry="rlcc_decide"))
 
@@ -319,5 +321,5 @@ def test_a_witness_computes_what_the_program_says_in_each_place(
 
 
 def test_a_witness_is_taken_apart_by_structure() -> None:
-    witness = {"event.a": 1, "params.a": 2, "flow.a": 3, "event.b": 4, "flow.c.d": 5}
+    witness = {"event.a": 1, "params.a": 2, "context.a": 3, "event.b": 4, "context.c.d": 5}
     assert columns(witness) == [{"a": 1, "b": 4}, {"a": 2}, {"a": 3, "c.d": 5}]

@@ -20,7 +20,7 @@ from decision.interface import Interface, Knob, Signal, Uniform
 from decision.interfaces.grid import grid
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
-from emulator.vectors import check_layouts, read_layouts
+from emulator.vectors import read_layouts
 from rlcc.commands.verify import command
 from verify.certificate import Built, build, content_hash, sealed
 from verify.certify import on_core
@@ -75,18 +75,20 @@ def test_a_program_of_another_interface_is_refused(storage: str, first: str, sec
     b = ProgramBuilder(Forest((), (), (0,), 16), other_interface(storage, first, second))
     result = b.event("cnp_count" if storage == "uint16" else "response_ns")
     program = kept(b, b.add(Op.ADD, (b.add(Op.SHR, (result,), 12), b.const(1))) if storage == "uint16" else result)
-    layouts = {"flow": {"size": 4, "fields": [{"name": "kept", "ctype": "uint32_t", "offset": 0}]}} | {
+    layouts = {"context": {"size": 4, "fields": [{"name": "kept", "ctype": "uint32_t", "offset": 0}]}} | {
         name: {
             "size": 4 * len(fields),
             "fields": [{"name": f, "ctype": "uint32_t", "offset": 4 * n} for n, f in enumerate(fields)],
         }
         for name, fields in (("event", EVENT_NAMES), ("params", PARAM_NAMES))
     }
-    read = read_layouts({"layout": layouts}, "the manifest")
-    with pytest.raises(InputError, match="has the interface grid, not a flow's"):
-        check_layouts(read, program, "the manifest")
+    with pytest.raises(InputError, match="the decision program has no structure 'params'"):
+        read_layouts({"layout": layouts}, program, "the manifest")
+    del layouts["params"]
+    with pytest.raises(InputError, match=r"event\.cnp_count as uint32|at byte 4, where no C has it"):
+        read_layouts({"layout": layouts}, program, "the manifest")
     with pytest.raises(Refused, match="has the interface grid, which this checker does not know"):
-        fields_of(program, read)
+        fields_of(program, {})
 
 
 def test_the_checker_refuses_a_result_beyond_a_word_by_itself() -> None:
@@ -162,7 +164,8 @@ def indexed(c_type: str) -> tuple[Program, str, dict[str, Any]]:
     b.state_out("kept", field)
     program = b.finish(b.add(Op.TABLE, (b.add(Op.SHR, (field,), 12),), 0))
     layout = manifest_layouts(program)
-    layout["flow"] = {"size": 4, "fields": [{"name": "kept", "ctype": c_type, "offset": 0}]}
+    size = int(c_type.strip("uint_")) // 8
+    layout["context"] = {"size": size, "fields": [{"name": "kept", "ctype": c_type, "offset": 0}]}
     source = f"""typedef struct {{ {c_type} kept; }} flow_t;
 static const uint32_t table[16] = {{{", ".join(map(str, b.tables[0]))}}};
 {DECIDE}{{
@@ -174,8 +177,8 @@ static const uint32_t table[16] = {{{", ".join(map(str, b.tables[0]))}}};
 
 def indexing_folder(place: Path, c_type: str) -> tuple[Path, dict[str, Any]]:
     program, source, layout = indexed(c_type)
-    folder = write_folder(place / "firmware", program, source, [{"flow.kept": 7}], layout)
-    return folder, forged(folder, {"flow.kept": 7})[1]
+    folder = write_folder(place / "firmware", program, source, [{"context.kept": 7}], layout)
+    return folder, forged(folder, {"context.kept": 7})[1]
 
 
 @pytest.mark.parametrize(("c_type", "found"), [("uint32_t", "<u4"), ("int32_t", "<i4"), ("int16_t", "<i2")])
@@ -185,12 +188,12 @@ def test_a_table_indexed_by_what_the_program_never_saw_is_refused(
     """The field holds 100,000, the table has 16 entries: a read outside that the program's range would hide.
 
     The reader of firmware folders refuses it first; the checker does not rest on that."""
-    monkeypatch.setattr("emulator.firmware.check_layouts", lambda *_: None)
+    monkeypatch.setattr("emulator.vectors.check_layouts", lambda *_: None)
     folder, content = indexing_folder(tmp_path, c_type)
-    with pytest.raises(Refused, match=f"flow.kept is {found} in the layout, uint16 in the program"):
+    with pytest.raises(Refused, match=f"context.kept is {found} in the layout, uint16 in the program"):
         recheck(sealed(content), build(folder, ENGINE, "clang", "-O2"))
     monkeypatch.undo()
-    with pytest.raises(InputError, match=r"lays out flow\.kept"):
+    with pytest.raises(InputError, match=r"lays out context\.kept"):
         check(folder, content)
 
 

@@ -73,7 +73,7 @@ REFUSED = {
     "the low word of the square": (with_code(square=encode("mul", A0, T0, T0)), "returns another value"),
     "a signed comparison": (with_code(less=encode("blt", rs1=T0, rs2=T1, imm=8)), "another value"),
     "the difference turned round": (with_code(rtt=encode("sub", T0, T0, T1)), "another value"),
-    "nothing written back": (with_code(write=encode("addi", 0, 0)), "leaves another value in flow.rate_q30"),
+    "nothing written back": (with_code(write=encode("addi", 0, 0)), "leaves another value in context.rate_q30"),
     "half of it written back": (with_code(write=encode("sh", rs1=A0, rs2=T0)), "leaves another value"),
     "a store beside the context": (with_code(write=encode("sw", rs1=A0, rs2=T0, imm=4)), "outside the flow context"),
     "a store into the event": (with_code(write=encode("sw", rs1=A1, rs2=T0)), "outside the flow context"),
@@ -152,7 +152,7 @@ WRONG_CUTS = {
     "another node": changed(x5="node.0"),
     "another pointer": changed(x10="pointer.event"),
     "a register nothing is known of": changed(x7="event.response_ns"),
-    "the context as it will be": changed(**{"flow+0:4": f"node.{LEAST}"}),
+    "the context as it will be": changed(**{"context+0:4": f"node.{LEAST}"}),
     "a constant in the frame": changed(**{"frame-4:4": "7"}),
     "a bound too tight": replace(CUT, bounds={f"node.{LEAST}": (0, 1 << 31)}),
     "a bound too tight from below": replace(CUT, bounds={f"node.{LEAST}": (1, (1 << 32) - 1)}),
@@ -186,7 +186,7 @@ def test_two_bounds_that_no_word_keeps_prove_nothing() -> None:
 
 
 def test_a_cut_is_met_and_may_lie_behind_the_write() -> None:
-    whole = Cut(AT["half"], {**KEPT, "x5": f"node.{LEAST}", "flow+0:4": f"node.{LEAST}"}, {})
+    whole = Cut(AT["half"], {**KEPT, "x5": f"node.{LEAST}", "context+0:4": f"node.{LEAST}"}, {})
     bounded = replace(CUT, bounds={f"node.{LEAST}": (0, (1 << 32) - 1), "params.rate_max_q30": (0, (1 << 32) - 1)})
     found = judge(None, whole, bounded)
     assert found.bound() == CYCLES
@@ -200,7 +200,7 @@ def test_a_cut_that_says_too_little_is_refused(register: str) -> None:
         judge(None, poor).bound()
 
 
-@pytest.mark.parametrize("place", ["x32", "x0", "y7", "frame", "frame-4", "flow+0:3", "flow:4"])
+@pytest.mark.parametrize("place", ["x32", "x0", "y7", "frame", "frame-4", "context+0:3", "flow:4"])
 def test_a_place_that_is_none_is_refused(place: str) -> None:
     with pytest.raises(Refused, match="no place"):
         judge(None, changed(**{place: "7"})).bound()
@@ -229,7 +229,7 @@ def judged_layout(flow: list[tuple[str, str, int]], size: int = 12, **others: La
     dtype = np.dtype({"names": names, "formats": types, "offsets": offsets, "itemsize": size})
     image = judge().image
     model = cycle_model(load_profile("ibex-small"))
-    layouts = {**LAYOUTS, "flow": Layout("flow", dtype), **others}
+    layouts = {**LAYOUTS, "context": Layout("context", dtype), **others}
     return Judge(image, BASE, b.finish(b.const(0)), layouts, (), model, 64, Oracle())
 
 
@@ -262,7 +262,7 @@ def test_a_field_of_the_context_that_is_not_the_programs_is_refused(what: str) -
 
 def test_a_field_more_or_less_is_refused() -> None:
     for flow in (LAID_OUT[:3], [*LAID_OUT, ("e", I1, 9)]):
-        with pytest.raises(Refused, match="structure flow has other fields"):
+        with pytest.raises(Refused, match="structure context has other fields"):
             judged_layout(flow)
 
 
@@ -276,7 +276,7 @@ def test_a_field_beyond_its_structure_is_refused() -> None:
     b = ProgramBuilder(Forest((), (), (0,), 16))
     b.state_out("a", b.state_in("a", "int32"))
     with pytest.raises(Refused, match="outside the structure"):
-        fields_of(b.finish(b.const(0)), {**LAYOUTS, "flow": Layout("flow", Short())})  # type: ignore[arg-type]
+        fields_of(b.finish(b.const(0)), {**LAYOUTS, "context": Layout("context", Short())})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["event", "params"])
@@ -297,9 +297,9 @@ def test_a_name_that_stands_twice_in_the_context_is_refused() -> None:
     b.state = [StateField("a", "int32", 0), StateField("a", "int8", 1)]
     b.add(Op.STATE, (), 0)
     b.add(Op.STATE, (), 1)
-    flow = Layout("flow", np.dtype([("a", I4)]))
+    flow = Layout("context", np.dtype([("a", I4)]))
     with pytest.raises(Refused, match="other fields"):
-        fields_of(b.finish(b.const(0)), {**LAYOUTS, "flow": flow})
+        fields_of(b.finish(b.const(0)), {**LAYOUTS, "context": flow})
 
 
 def test_a_narrow_field_of_one_program_is_forgotten_for_the_next() -> None:
@@ -313,9 +313,9 @@ def test_a_narrow_field_of_one_program_is_forgotten_for_the_next() -> None:
         b = ProgramBuilder(Forest((), (), (0,), 16), SIGNED)
         field = b.state_in("a", storage)
         b.state_out("a", field)
-        flow = Layout("flow", np.dtype({"names": ["a"], "formats": [kind], "offsets": [0], "itemsize": 4}))
+        flow = Layout("context", np.dtype({"names": ["a"], "formats": [kind], "offsets": [0], "itemsize": 4}))
         model = cycle_model(load_profile("ibex-small"))
-        return Judge(image, BASE, b.finish(field), {**LAYOUTS, "flow": flow}, (), model, 64, Oracle()).bound()
+        return Judge(image, BASE, b.finish(field), {**LAYOUTS, "context": flow}, (), model, 64, Oracle()).bound()
 
     assert judged("int16", "<i2") > 0
     with pytest.raises(Refused, match="another value"):

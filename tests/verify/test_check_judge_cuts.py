@@ -35,7 +35,7 @@ from verify.check.refused import Refused
 from verify.check.terms import NARROW, Term, const, extract, make, var
 from verify.check.walk import Lane, at_call
 
-NODE, WRITTEN = f"node.{LEAST}", {"flow+0:4": f"node.{LEAST}"}
+NODE, WRITTEN = f"node.{LEAST}", {"context+0:4": f"node.{LEAST}"}
 HALF = Cut(AT["half"], {**KEPT, "x5": NODE, **WRITTEN}, {})
 SENT = var("event.request_sent_ns")
 
@@ -116,8 +116,8 @@ def test_a_range_of_one_number_is_one() -> None:
         *((f"x{r}", ("x", r, 4)) for r in range(1, 32)),
         ("frame-16:4", ("frame", -16, 4)),
         ("frame+8:2", ("frame", 8, 2)),
-        ("flow+4:1", ("flow", 4, 1)),
-        ("flow-999999:4", ("flow", -999999, 4)),
+        ("context+4:1", ("context", 4, 1)),
+        ("context-999999:4", ("context", -999999, 4)),
     ],
 )
 def test_a_place_is_read_as_it_is_written(text: str, found: tuple[str, int, int]) -> None:
@@ -126,7 +126,7 @@ def test_a_place_is_read_as_it_is_written(text: str, found: tuple[str, int, int]
 
 @pytest.mark.parametrize(
     "text",
-    ["x01", "x40", "x100", " x1", "x1 ", "frame-16:8", "frame-16", "flow+4:3", "event+0:4", "flow+1000000:4", "X5"],
+    ["x01", "x40", "x100", " x1", "x1 ", "frame-16:8", "frame-16", "context+4:3", "event+0:4", "context+1000000:4"],
 )
 def test_what_is_no_place_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="no place"):
@@ -139,10 +139,10 @@ def test_memory_of_which_a_byte_is_not_known_is_not_known() -> None:
     for missing in range(4):
         some = {-4 + k: part for k, part in parts.items() if k != missing}
         assert _location(lane(frame=some), "frame", -4, 4) is None
-        assert _location(lane(flow=some), "flow", -4, 4) is None
+        assert _location(lane(flow=some), "context", -4, 4) is None
     assert _location(lane(frame={-4 + k: part for k, part in parts.items()}), "frame", -4, 4) is word
-    assert _location(lane(flow=parts), "flow", 0, 4) is word
-    assert _location(lane(flow=parts), "flow", 2, 2) is extract(word, 31, 16)
+    assert _location(lane(flow=parts), "context", 0, 4) is word
+    assert _location(lane(flow=parts), "context", 2, 2) is extract(word, 31, 16)
 
 
 # --- at a cut ---
@@ -165,7 +165,7 @@ def test_a_value_that_is_the_same_by_proof_only_is_what_a_cut_says() -> None:
 def test_constants_tell_cuts_at_one_address_apart_without_a_question() -> None:
     """The number of a table's entry, say: who comes with another number is at another cut."""
     code = with_code(less=encode("addi", 7, 0, imm=5), take=encode("addi", T0, T1))
-    right = Cut(AT["write"], {**KEPT, "x7": "5", "x5": "params.rate_max_q30", "x10": "pointer.flow"}, {})
+    right = Cut(AT["write"], {**KEPT, "x7": "5", "x5": "params.rate_max_q30", "x10": "pointer.context"}, {})
     other = replace(right, holds={**right.holds, "x7": "6"})
     found = judge(code, other, right)
     start = next(iter(found.paths((START, None))))
@@ -176,7 +176,7 @@ def test_constants_tell_cuts_at_one_address_apart_without_a_question() -> None:
 
 def test_a_constant_that_is_one_by_proof_only_is_at_no_cut() -> None:
     code = with_code(take=encode("xor", 7, T0, T0))
-    cut = Cut(AT["write"], {**KEPT, "x7": "0", "x10": "pointer.flow"}, {})
+    cut = Cut(AT["write"], {**KEPT, "x7": "0", "x10": "pointer.context"}, {})
     found = judge(code, cut)
     with pytest.raises(Refused):
         found.bound()
@@ -203,7 +203,7 @@ def test_only_places_of_the_context_name_its_bytes() -> None:
     """Not registers with the same numbers."""
     code = with_code(write=encode("sh", rs1=A0, rs2=T0, imm=2))
     found = judge(code, Cut(AT["half"], {**KEPT, "x5": NODE}, {}))
-    with pytest.raises(Refused, match=r"leaves another value in flow\.rate_q30"):
+    with pytest.raises(Refused, match=r"leaves another value in context\.rate_q30"):
         found.bound()
     assert found.met == set()
 
@@ -247,7 +247,7 @@ def test_a_value_is_kept_in_the_frame_and_its_depth_is_counted(cuts: tuple[Cut, 
 
 
 def test_another_value_in_the_frame_is_not_what_a_cut_says() -> None:
-    found = judge(SPILLED, replace(GONE, holds={**GONE.holds, "frame-8:4": "flow.rate_q30"}))
+    found = judge(SPILLED, replace(GONE, holds={**GONE.holds, "frame-8:4": "context.rate_q30"}))
     assert found.bound() == CYCLES + 2 + 1 + 2
     assert found.met == set()
 
@@ -296,7 +296,7 @@ BOTH = next(n for n, node in enumerate(WIDE.nodes) if node.name == "both")
 
 def test_ranges_are_known_of_the_inputs_and_of_what_fits_a_word() -> None:
     found = judge(program=WIDE)
-    inputs = {var("flow.a"), var("flow.unread"), var("event.response_ns")}
+    inputs = {var("context.a"), var("context.unread"), var("event.response_ns")}
     assert set(found._ranges(frozenset())) == inputs
     result = var(f"node.{WIDE.result}")
     free = found._ranges(frozenset((f"node.{BOTH}", f"node.{WIDE.result}")))
@@ -306,14 +306,14 @@ def test_ranges_are_known_of_the_inputs_and_of_what_fits_a_word() -> None:
 
 def test_what_an_earlier_program_had_narrow_is_not_narrow_for_the_next() -> None:
     """Not even where no node reads the field: code may."""
-    event, field = var("event.response_ns"), var("flow.unread")
+    event, field = var("event.response_ns"), var("context.unread")
     NARROW[event] = NARROW[field] = (8, False)
     made = Judge.__new__(Judge)
     made.program, made._fields = WIDE, judge(program=WIDE)._fields
     NARROW[event] = NARROW[field] = (8, False)
     made._structure("event")
     assert event not in NARROW
-    made._structure("flow")
+    made._structure("context")
     assert NARROW[field] == (16, True)
 
 

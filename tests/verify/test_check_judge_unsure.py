@@ -132,7 +132,7 @@ def test_what_goes_wrong_where_no_input_comes_is_left_aside() -> None:
 
 def test_a_loop_with_a_cut_in_it_is_a_circle() -> None:
     loop = with_code(take=encode("jal", 0, imm=0))
-    inside = Cut(AT["take"], {**KEPT, "x10": "pointer.flow"}, {})
+    inside = Cut(AT["take"], {**KEPT, "x10": "pointer.context"}, {})
     with pytest.raises(Refused, match="follow each other in a circle"):
         judge(loop, inside).bound()
 
@@ -221,7 +221,7 @@ def with_trees() -> Program:
 
 WITH_TREES = with_trees()
 RESULT = WITH_TREES.result
-A = var("flow.a")
+A = var("context.a")
 
 
 def equal(name: str, value: int) -> Term:

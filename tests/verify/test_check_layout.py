@@ -38,17 +38,17 @@ def flow(types: dict[str, str] = SPELT, offsets: dict[str, int] = OFFSETS, size:
         itemsize = size
         fields = {name: (np.dtype(kind), offsets[name]) for name, kind in types.items()}  # noqa: RUF012
 
-    return Layout("flow", Said())  # type: ignore[arg-type]
+    return Layout("context", Said())  # type: ignore[arg-type]
 
 
 def tied(**layouts: Layout) -> dict[str, list[Field]]:
-    right = {"flow": flow(), "event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
+    right = {"context": flow(), "event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
     return fields_of(program(), {**right, **layouts})
 
 
 def test_the_fields_are_given_in_the_programs_order_with_their_places() -> None:
     found = tied()
-    assert found["flow"] == [("a", 4, 4), ("b", 0, 2), ("c", 2, 2), ("d", 12, 1), ("e", 8, 4)]
+    assert found["context"] == [("a", 4, 4), ("b", 0, 2), ("c", 2, 2), ("d", 12, 1), ("e", 8, 4)]
     assert found["event"] == [(name, 4 * n, 4) for n, name in enumerate(EVENT_NAMES)]
     assert found["params"] == [(name, 4 * n, 4) for n, name in enumerate(PARAM_NAMES)]
 
@@ -60,8 +60,8 @@ KINDS = ("<u4", "<i4", "<u2", "<i2", "|i1", "|u1", "<i8", "<u8", ">i2", ">u4", "
 def test_a_field_is_of_no_type_but_the_programs(field: str) -> None:
     for kind in KINDS:
         if kind != SPELT[field]:
-            with pytest.raises(Refused, match=f"flow.{field} is .* in the layout, {STATE[field]} in the program"):
-                tied(flow=flow({**SPELT, field: kind}, size=64))
+            with pytest.raises(Refused, match=f"context.{field} is .* in the layout, {STATE[field]} in the program"):
+                tied(context=flow({**SPELT, field: kind}, size=64))
 
 
 @pytest.mark.parametrize(("name", "fields"), [("event", EVENT_NAMES), ("params", PARAM_NAMES)])
@@ -72,7 +72,9 @@ def test_event_and_params_are_words_without_sign(name: str, fields: tuple[str, .
                 tied(**{name: words(name, fields, **{field: kind})})
 
 
-@pytest.mark.parametrize(("name", "fields"), [("event", EVENT_NAMES), ("params", PARAM_NAMES), ("flow", tuple(STATE))])
+@pytest.mark.parametrize(
+    ("name", "fields"), [("event", EVENT_NAMES), ("params", PARAM_NAMES), ("context", tuple(STATE))]
+)
 def test_a_structure_has_all_the_programs_fields_and_no_other(name: str, fields: tuple[str, ...]) -> None:
     for wrong in (fields[1:], fields[:-1], (*fields, "more"), ("other", *fields[1:])):
         with pytest.raises(Refused, match=f"the layout's structure {name} has other fields than the program"):
@@ -90,15 +92,15 @@ def test_a_structure_without_fields_has_other_fields() -> None:
 def test_a_name_that_stands_twice_in_the_program_is_refused() -> None:
     stored = replace(program(), state=(StateField("a", "int32", 0), StateField("a", "int32", 1)))
     layouts = {"event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
-    with pytest.raises(Refused, match="structure flow has other fields"):
-        fields_of(stored, {**layouts, "flow": flow({"a": "<i4"})})
+    with pytest.raises(Refused, match="structure context has other fields"):
+        fields_of(stored, {**layouts, "context": flow({"a": "<i4"})})
 
 
 def test_a_storage_type_that_the_checker_does_not_know_is_refused() -> None:
     stored = replace(program(), state=(StateField("a", "uint8", 0),))
     layouts = {"event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
     with pytest.raises(Refused, match="uint8 in the program"):
-        fields_of(stored, {**layouts, "flow": flow({"a": "|u1"})})
+        fields_of(stored, {**layouts, "context": flow({"a": "|u1"})})
 
 
 PLACES: dict[str, dict[str, Any]] = {
@@ -119,13 +121,13 @@ PLACES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("what", PLACES)
 def test_a_field_at_a_place_that_it_cannot_have_is_refused(what: str) -> None:
     with pytest.raises(Refused, match="overlaps another field, is misaligned, or is outside the structure"):
-        tied(flow=flow(offsets={**OFFSETS, **PLACES[what]}, size=24))
+        tied(context=flow(offsets={**OFFSETS, **PLACES[what]}, size=24))
 
 
 def test_a_field_may_end_with_the_structure_and_not_a_byte_later() -> None:
-    assert tied(flow=flow(offsets={**OFFSETS, "e": 16}, size=20))["flow"][4] == ("e", 16, 4)
+    assert tied(context=flow(offsets={**OFFSETS, "e": 16}, size=20))["context"][4] == ("e", 16, 4)
     for size in (19, 18, 16):
-        with pytest.raises(Refused, match=r"flow\.e overlaps another field"):
-            tied(flow=flow(offsets={**OFFSETS, "e": 16}, size=size))
-    with pytest.raises(Refused, match=r"flow\.d overlaps another field"):
-        tied(flow=flow(size=SIZE - 1))
+        with pytest.raises(Refused, match=r"context\.e overlaps another field"):
+            tied(context=flow(offsets={**OFFSETS, "e": 16}, size=size))
+    with pytest.raises(Refused, match=r"context\.d overlaps another field"):
+        tied(context=flow(size=SIZE - 1))

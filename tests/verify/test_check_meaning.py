@@ -29,7 +29,7 @@ def traced(around: Around) -> list[list[int]]:
     """The interpreter's value of every node, for each input."""
     parts = [
         {n.partition(".")[2]: [row[n] for row in around.inputs] for n in around.inputs[0] if n.startswith(f"{s}.")}
-        for s in ("event", "params", "flow")
+        for s in ("event", "params", "context")
     ]
     columns = trace(around.program, *parts)
     return [[int(column[row]) for column in columns] for row in range(len(around.inputs))]

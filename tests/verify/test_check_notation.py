@@ -116,7 +116,7 @@ def test_a_number_is_a_word(number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["event.response_ns", "params.rate_max_q30", "flow.rate_q30", "register.8", "pointer.flow"]
+    "name", ["event.response_ns", "params.rate_max_q30", "context.rate_q30", "register.8", "pointer.context"]
 )
 def test_an_input_a_register_and_a_pointer_are_variables(name: str) -> None:
     assert evaluate(name, meaning()) is var(name)

@@ -23,7 +23,16 @@ from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from verify.calibrate import calibrate
-from verify.certificate import ASSUMPTIONS, Built, Certificate, build, content_hash, read_certificate, write_certificate
+from verify.certificate import (
+    ASSUMPTIONS,
+    FORMAT,
+    Built,
+    Certificate,
+    build,
+    content_hash,
+    read_certificate,
+    write_certificate,
+)
 from verify.check.judge import Judge
 from verify.check.known import Oracle
 from verify.check.recheck import calibrated_again, rebuilt, recheck
@@ -53,12 +62,12 @@ def content(built: Built) -> dict[str, Any]:
     """A certificate's content, made without the prover: the checker's own figures and the slowest vector."""
     judge = judge_of(built)
     bound, vectors = judge.bound(), built.firmware.vectors
-    records = [(block, getattr(vectors, block.name)) for block in built.blocks]
+    records = [(block, vectors.records[block.name]) for block in built.blocks]
     run = run_on_core(built.image, "rlcc_decide", built.engine, records)
     slowest = int(np.argmax(run.cycles))
     assert run.cycles[slowest] == bound
     return {
-        "format": 1,
+        "format": FORMAT,
         "subject": built.subject.model_dump(),
         "engine": {
             "profile": built.engine.meaning(),
@@ -74,7 +83,7 @@ def content(built: Built) -> dict[str, Any]:
                 "bound": bound,
                 "exact": bound,
                 "witness": vectors.inputs(slowest),
-                "returned": int(run.returned[slowest]),
+                "outputs": {name: int(column[slowest]) for name, column in vectors.expected.items()},
                 "rtl_cycles": bound,
             },
         },
@@ -183,7 +192,7 @@ def test_a_sealed_lie_is_refused_wherever_it_stands(built: Built, content: dict[
 LIES: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any], str]] = {
     "fewer cycles": (("claims", "worst_case", "exact"), lambda v: v - 1, "the witness takes"),
     "less of the RTL": (("claims", "worst_case", "rtl_cycles"), lambda v: v - 1, "the witness takes"),
-    "another result": (("claims", "worst_case", "returned"), lambda v: v + 1, "does not compute"),
+    "another result": (("claims", "worst_case", "outputs", "rate_q20"), lambda v: v + 1, "does not compute"),
     "another image": (("subject", "image"), lambda v: v[::-1], "for another image"),
     "another program": (("subject", "files", "program"), lambda v: v[::-1], "for another program"),
     "another source": (("subject", "files", "source"), lambda v: v[::-1], "for another source"),
@@ -300,12 +309,13 @@ def test_a_malformed_certificate_is_refused_in_a_sentence(
 def test_a_bound_below_the_truth_is_refused(built: Built, content: dict[str, Any]) -> None:
     """A faster vector as the witness of a smaller bound: consistent, sealed, and wrong."""
     vectors = built.firmware.vectors
-    records = [(block, getattr(vectors, block.name)) for block in built.blocks]
+    records = [(block, vectors.records[block.name]) for block in built.blocks]
     run = run_on_core(built.image, "rlcc_decide", built.engine, records)
     fastest = int(np.argmin(run.cycles))
     cycles = int(run.cycles[fastest])
     assert cycles < content["claims"]["worst_case"]["bound"]
-    worst = {"witness": vectors.inputs(fastest), "returned": int(run.returned[fastest]), "rtl_cycles": cycles}
+    outputs = {name: int(column[fastest]) for name, column in vectors.expected.items()}
+    worst = {"witness": vectors.inputs(fastest), "outputs": outputs, "rtl_cycles": cycles}
     for exact in (cycles, None):
         lie = put(content, ("claims", "worst_case"), lambda _, e=exact: {"bound": cycles, "exact": e, **worst})  # type: ignore[misc]
         with pytest.raises(Refused, match="may be an input that takes more"):
@@ -340,9 +350,10 @@ def agrees(built: Built, image: Image, limit: int) -> None:
     """Every vector's result by the simulator, within the cycles."""
     simulator, vectors = Simulator(image, "rlcc_decide", built.engine, built.blocks), built.firmware.vectors
     for n in range(0, len(vectors), 7):
-        run = simulator.call([getattr(vectors, block.name)[n].tobytes() for block in built.blocks])
-        assert run.returned == vectors.expected_return[n]
-        assert run.written["flow"] == vectors.expected_flow[n].tobytes()
+        run = simulator.call([vectors.records[block.name][n].tobytes() for block in built.blocks])
+        context = np.frombuffer(run.written["context"], built.firmware.layouts["context"].dtype)
+        expected = {name: column[n] for name, column in vectors.expected.items()}
+        assert {"rate_q20": run.returned, **{f"context.{f}": context[f][0] for f in context.dtype.names}} == expected
         assert run.clobbered == ()
         assert run.cycles <= limit
 

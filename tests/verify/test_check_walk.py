@@ -62,10 +62,10 @@ def lane(known: Known | None = None, frame: dict[int, Term] | None = None, **reg
     """At PC, with these registers (r5=..., the pointers in a0 to a2); of all others nothing is known."""
     found: list[Term | None] = [const(0)] + [None] * 31
     found[RA], found[SP] = at_call(RA), at_call(SP)
-    found[A0 : A0 + 3] = [pointer(name) for name in ("flow", "event", "params")]
+    found[A0 : A0 + 3] = [pointer(name) for name in ("context", "event", "params")]
     for name, term in registers.items():
         found[int(name[1:])] = term
-    flow = {k: t for k, t in words("flow", 3).items() if k < 4 or 8 <= k < 10}
+    flow = {k: t for k, t in words("context", 3).items() if k < 4 or 8 <= k < 10}
     return Lane(PC, tuple(found), frame or {}, flow, known or Known({}))
 
 
@@ -164,7 +164,7 @@ def test_both_sides_of_an_open_question_know_their_answer() -> None:
 
 # --- memory ----------------------------------------------------------------------------------------------------------
 
-ENV = {var(f"{name}.{n}"): 0x80FF_7F01 * (n + 3) % 2**32 for name in ("flow", "event", "params") for n in range(3)}
+ENV = {var(f"{name}.{n}"): 0x80FF_7F01 * (n + 3) % 2**32 for name in ("context", "event", "params") for n in range(3)}
 
 
 def byte(region: str, at: int) -> int:
@@ -173,12 +173,12 @@ def byte(region: str, at: int) -> int:
     return ENV[var(f"{region}.{at // 4}")] >> 8 * (at % 4) & 255
 
 
-BASES = {"flow": (A0, {}), "event": (A1, {}), "params": (A2, {}), "constants": (6, {"r6": const(TABLE)})}
-ENDS = {"flow": (4, 8, 10), "event": (8,), "params": (4,), "constants": (16,)}
+BASES = {"context": (A0, {}), "event": (A1, {}), "params": (A2, {}), "constants": (6, {"r6": const(TABLE)})}
+ENDS = {"context": (4, 8, 10), "event": (8,), "params": (4,), "constants": (16,)}
 
 
 def readable(region: str, at: int, size: int) -> bool:
-    if region == "flow":
+    if region == "context":
         return all(0 <= k < 4 or 8 <= k < 10 for k in range(at, at + size))
     return 0 <= at <= ENDS[region][0] - size
 
@@ -210,12 +210,12 @@ def test_a_load_gives_these_bytes_and_none_beside(name: str, region: str) -> Non
 @pytest.mark.parametrize("name", STORES)
 def test_a_store_changes_these_bytes_and_none_beside(name: str) -> None:
     size = STORES[name]
-    for base, region in ((A0, "flow"), (SP, "frame")):
+    for base, region in ((A0, "context"), (SP, "frame")):
         for at in range(-70, 20):
             word, start = encode(name, rs1=base, rs2=5, imm=at), lane(r5=X)
             inside = (
                 all(0 <= k < 4 or 8 <= k < 10 for k in range(at, at + size))
-                if region == "flow"
+                if region == "context"
                 else at >= -64 and at + size <= 0
             )
             if at % size or not inside:
@@ -223,17 +223,17 @@ def test_a_store_changes_these_bytes_and_none_beside(name: str) -> None:
                     after(word, start)
                 continue
             (found,) = after(word, start)
-            memory = found.flow if region == "flow" else found.frame
-            before = start.flow if region == "flow" else start.frame
+            memory = found.flow if region == "context" else found.frame
+            before = start.flow if region == "context" else start.frame
             assert {k: t for k, t in memory.items() if not at <= k < at + size} == {
                 k: t for k, t in before.items() if not at <= k < at + size
             }
             for k in range(size):
                 assert value(memory[at + k], {X: 0x8123_4567}) == 0x8123_4567 >> 8 * k & 255
-            assert found.written == (frozenset(range(at, at + size)) if region == "flow" else frozenset())
-            assert found.deepest == (0 if region == "flow" else -at)
-            assert (found.frame if region == "flow" else found.flow) == (
-                start.frame if region == "flow" else start.flow
+            assert found.written == (frozenset(range(at, at + size)) if region == "context" else frozenset())
+            assert found.deepest == (0 if region == "context" else -at)
+            assert (found.frame if region == "context" else found.flow) == (
+                start.frame if region == "context" else start.flow
             )
             assert found.registers == start.registers
             assert found.pc == PC + 4

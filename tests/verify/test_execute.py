@@ -125,14 +125,14 @@ def test_a_compiled_decision_runs_as_on_the_core(tmp_path: Path, opt: str, profi
         .reshape(-1)
         for n in (2, 3)
     ]
-    blocks = [Block("flow", 8, writable=True), Block("event", 12, writable=False)]
+    blocks = [Block("context", 8, writable=True), Block("event", 12, writable=False)]
     run = run_on_core(image, "decide", engine, list(zip(blocks, records, strict=True)))
     assert run.fault is None
     ours = Simulator(image, "decide", engine, blocks)
     for n in range(60):
         result = ours.call([r[n].tobytes() for r in records])
         assert (result.returned, result.cycles) == (run.returned[n], run.cycles[n])
-        assert result.written["flow"] == run.written["flow"][n].tobytes()
+        assert result.written["context"] == run.written["context"][n].tobytes()
         assert result.clobbered == ()
     assert max(ours.call([r[n].tobytes() for r in records]).stack_bytes for n in range(60)) == run.stack_bytes
 

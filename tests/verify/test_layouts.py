@@ -55,7 +55,7 @@ def flow(kind: str, **changes: Any) -> Layout:
         "offsets": [0, 4],
         "itemsize": 8,
     }
-    return Layout("flow", np.dtype({**parts, **changes}))
+    return Layout("context", np.dtype({**parts, **changes}))
 
 
 def words(name: str, names: tuple[str, ...], kind: str = "<u4", **changes: Any) -> Layout:
@@ -67,12 +67,12 @@ def words(name: str, names: tuple[str, ...], kind: str = "<u4", **changes: Any) 
 
 def test_a_read_behind_a_table_is_not_certified_for_a_context_wider_than_the_program(tmp_path: Path) -> None:
     image = hand.linked(LOOK_UP.replace("WIDTH", "int32_t"), tmp_path)
-    layouts = {**hand.layouts(), "flow": flow("<i4")}
+    layouts = {**hand.layouts(), "context": flow("<i4")}
     runner = Runner(image, look_up(), layouts, hand.PROFILE, cycle_model(hand.PROFILE), ENTRY)
-    data = [layouts["flow"].pack({"rate_q30": np.array([0]), "action": np.array([1 << 30])}, 1).tobytes()]
+    data = [layouts["context"].pack({"rate_q30": np.array([0]), "action": np.array([1 << 30])}, 1).tobytes()]
     with pytest.raises(Exception, match="load out of bounds"):  # it does happen
         runner.simulator.call([*data, bytes(24), bytes(16)])
-    with pytest.raises(InputError, match=r"flow\.action as int32, the decision program has it as int16"):
+    with pytest.raises(InputError, match=r"context\.action as int32, the decision program has it as int16"):
         prove(image, look_up(), layouts, hand.PROFILE)
     right = hand.linked(LOOK_UP.replace("WIDTH", "int16_t"), tmp_path / "right")
     assert prove(right, look_up(), hand.layouts(), hand.PROFILE, limits=Limits(worst_seconds=1)).proved
@@ -82,25 +82,25 @@ def test_a_read_behind_a_table_is_not_certified_for_a_context_wider_than_the_pro
 
 SWAPPED = [*EVENT_NAMES[1::-1], *EVENT_NAMES[2:]]
 LAYOUTS: dict[str, tuple[str, Layout, str]] = {
-    "wider": ("flow", flow("<i4"), "as int32"),
-    "unsigned": ("flow", flow("<u2"), "as uint16"),
-    "narrower": ("flow", flow("i1"), "as int8"),
-    "the other byte order": ("flow", flow(">i2"), "as int16"),
-    "a word signed": ("flow", flow("<i2", formats=["<i4", "<i2"]), "rate_q30 as int32"),
-    "overlapping": ("flow", flow("<i2", offsets=[0, 2]), "at byte 2"),
-    "misaligned": ("flow", flow("<i2", offsets=[0, 5]), "at byte 5"),
-    "without a field": ("flow", Layout("flow", np.dtype([("rate_q30", "<u4")])), "lacks flow.action"),
+    "wider": ("context", flow("<i4"), "as int32"),
+    "unsigned": ("context", flow("<u2"), "as uint16"),
+    "narrower": ("context", flow("i1"), "as int8"),
+    "the other byte order": ("context", flow(">i2"), "as int16"),
+    "a word signed": ("context", flow("<i2", formats=["<i4", "<i2"]), "rate_q30 as int32"),
+    "overlapping": ("context", flow("<i2", offsets=[0, 2]), "at byte 2"),
+    "misaligned": ("context", flow("<i2", offsets=[0, 5]), "at byte 5"),
+    "without a field": ("context", Layout("context", np.dtype([("rate_q30", "<u4")])), "lacks context.action"),
     "with one more": (
-        "flow",
-        Layout("flow", np.dtype([("rate_q30", "<u4"), ("action", "<i2"), ("more", "<i2")])),
-        "lays out flow.more",
+        "context",
+        Layout("context", np.dtype([("rate_q30", "<u4"), ("action", "<i2"), ("more", "<i2")])),
+        "lays out context.more",
     ),
     "an event's halfword": ("event", words("event", EVENT_NAMES, "<u2"), "as uint16"),
     "an event's sign": ("event", words("event", EVENT_NAMES, "<i4"), "as int32"),
-    "an event in another order": ("event", words("event", tuple(SWAPPED)), "at byte 0"),
+    "an event in another order": ("event", words("event", tuple(SWAPPED)), "at byte 4"),
     "an event moved": ("event", words("event", EVENT_NAMES, offsets=[24, 4, 8, 12, 16, 20], itemsize=28), "at byte 24"),
     "an event without its last": ("event", words("event", EVENT_NAMES[:-1]), "lacks event.queue_bytes"),
-    "a longer event": ("event", words("event", EVENT_NAMES, itemsize=28), "28 bytes, the device gives 24"),
+    "a longer event": ("event", words("event", EVENT_NAMES, itemsize=28), "28 bytes, C gives it 24"),
     "a parameter's byte": ("params", words("params", PARAM_NAMES, "u1"), "as uint8"),
     "a parameter's sign": ("params", words("params", PARAM_NAMES, "<i4"), "as int32"),
     "a parameter renamed": ("params", words("params", (*PARAM_NAMES[:-1], "first")), "rate_initial_q30"),

@@ -105,7 +105,7 @@ def test_both_sides_of_every_comparison_are_met() -> None:
         met = set(values[explorer.features[k]].tolist())
         assert {t + d for t in thresholds for d in (0, 1)} <= met
     limit = (1 << 30) - 1
-    assert {limit, limit + 1} <= set(found[explorer.names.index("flow.rate_q30")].tolist())
+    assert {limit, limit + 1} <= set(found[explorer.names.index("context.rate_q30")].tolist())
 
 
 def test_a_tree_that_is_lost_and_one_threshold_off_by_one_are_refuted(tmp_path: Path) -> None:

@@ -128,4 +128,4 @@ def program_around(op: Op, seed: int, rows: int = 4) -> Around:
 def _input(rng: Random) -> dict[str, int]:
     words = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
     found = {name: between(rng, 0, U32_MAX) for name in words}
-    return found | {f"flow.{s}": between(rng, low, high) for s, (low, high) in STORAGE_RANGE.items()}
+    return found | {f"context.{s}": between(rng, low, high) for s, (low, high) in STORAGE_RANGE.items()}

@@ -28,7 +28,7 @@ from verify.machine import Instruction, decode_image
 
 SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
 REGISTER = re.compile(r"x([1-9]|[12][0-9]|3[01])")
-MEMORY = re.compile(r"(frame|flow)([+-][0-9]{1,6}):([124])")
+MEMORY = re.compile(r"(frame|context)([+-][0-9]{1,6}):([124])")
 MOST_CHAINS = 20_000
 START = -1
 Key = tuple[int, Instruction | None]
@@ -41,7 +41,7 @@ MOST_PATHS = 50_000
 
 @dataclass(frozen=True)
 class Cut:
-    """At ``pc``: location ("x10", "frame-16:4", "flow+4:2") -> expression of the value it holds, and what is known."""
+    """At ``pc``: location ("x10", "frame-16:4", "context+4:2") -> expression of the value it holds; what is known."""
 
     pc: int
     holds: Mapping[str, str]
@@ -85,12 +85,12 @@ class Judge:
             decode_image(self.image),
             (CONSTANTS_BASE, constants.data if constants else b""),
             {name: structures[name] for name in ("event", "params")},
-            frozenset(structures["flow"]),
+            frozenset(structures["context"]),
             self.stack_limit,
             self.model,
             self.oracle,
         )
-        self._flow = structures["flow"]
+        self._flow = structures["context"]
         for number, cut in enumerate(self.cuts):
             self._at.setdefault(cut.pc, []).append(number)
             for text, (low, high) in cut.bounds.items():
@@ -224,7 +224,7 @@ class Judge:
     def _holds(self, lane: Lane, free: frozenset[str], cut: Cut) -> bool:
         """Whether everything the cut says is so."""
         meaning = self._meaning(lane, free)
-        named = {at + k for kind, at, size in map(place, cut.holds) if kind == "flow" for k in range(size)}
+        named = {at + k for kind, at, size in map(place, cut.holds) if kind == "context" for k in range(size)}
         if not lane.written <= named:
             return False
         for text, (low, high) in cut.bounds.items():
@@ -257,11 +257,11 @@ class Judge:
         if result is None:
             raise Refused("the function returns a value of which nothing is known")
         self._equal(lane, result, meaning.word(self.program.result), "the function returns another value")
-        for (name, offset, size), state in zip(self._fields["flow"], self.program.state, strict=True):
-            found = _location(lane, "flow", offset, size)
+        for (name, offset, size), state in zip(self._fields["context"], self.program.state, strict=True):
+            found = _location(lane, "context", offset, size)
             assert found is not None
             wanted = extract(meaning.word(state.node), 8 * size - 1, 0)
-            self._equal(lane, found, wanted, f"the function leaves another value in flow.{name}")
+            self._equal(lane, found, wanted, f"the function leaves another value in context.{name}")
 
     def _meaning(self, lane: Lane | None, free: frozenset[str]) -> Meaning:
         """The program for a lane, or for all inputs."""
@@ -296,7 +296,7 @@ class Judge:
         """The bytes of a structure at the call."""
         storage, found = storage_of(self.program), dict[int, Term]()
         for f, offset, size in self._fields[name]:
-            word = input_word(f"{name}.{f}", *(storage[f] if name == "flow" else STORAGE_RANGE["uint32"]))
+            word = input_word(f"{name}.{f}", *(storage[f] if name == "context" else STORAGE_RANGE["uint32"]))
             found |= {offset + k: extract(word, 8 * k + 7, 8 * k) for k in range(size)}
         return found
 
@@ -307,7 +307,7 @@ def _differ(a: Term, b: Term) -> Term:
 
 
 def place(location: str) -> tuple[str, int, int]:
-    """("x", register, 4), ("frame", offset, bytes) or ("flow", offset, bytes) of a location's name."""
+    """("x", register, 4), ("frame", offset, bytes) or ("context", offset, bytes) of a location's name."""
     register, memory = REGISTER.fullmatch(location), MEMORY.fullmatch(location)
     if register:
         return "x", int(register[1]), 4

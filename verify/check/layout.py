@@ -32,7 +32,7 @@ def fields_of(program: Program, layouts: Mapping[str, Layout]) -> dict[str, list
         raise Refused(f"the program returns {node.low}..{node.high}, which no register of the call holds")
     words = (("event", EVENT_NAMES), ("params", PARAM_NAMES))
     expected = {name: [(signal, "uint32") for signal in signals] for name, signals in words}
-    expected["flow"] = [(s.name, s.storage) for s in program.state]
+    expected["context"] = [(s.name, s.storage) for s in program.state]
     return {name: _tied(name, layouts[name], fields) for name, fields in expected.items()}
 
 

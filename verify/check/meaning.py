@@ -26,7 +26,7 @@ def input_name(program: Program, node: Node) -> str | None:
         case Op.PARAM:
             return f"params.{PARAM_NAMES[node.imm]}"
         case Op.STATE:
-            return f"flow.{program.state[node.imm].name}"
+            return f"context.{program.state[node.imm].name}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The certificate's notation of values: 7, (+ (* 4 node.12) 7), event.response_ns, register.8, pointer.flow, sum.3."""
+"""The certificate's notation of values: 7, (+ (* 4 node.12) 7), event.response_ns, register.8, pointer.event, sum.3."""
 
 import re
 
@@ -9,7 +9,7 @@ from verify.check.terms import Term, const, extract, ite, make, unshifted, var
 TOKEN = re.compile(r"\(|\)|[^\s()]+")
 NUMBER = re.compile(r"-?[0-9]{1,20}")
 NAME = re.compile(r"(node|tree|sum)\.([0-9]{1,9})")
-INPUT = re.compile(r"(event|params|flow|register|pointer)\.\w+")
+INPUT = re.compile(r"(event|params|context|register|pointer)\.\w+")
 OPERATIONS = {"and": "bvand", "or": "bvor", "xor": "bvxor", "srl": "bvlshr", "sra": "bvashr", "sll": "bvshl"}
 MOST_CHARACTERS = 20_000
 """Of one expression; rlcc's have less than a hundred."""

@@ -11,6 +11,7 @@ from decision.errors import InputError
 from decision.interpret import evaluate
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
+from emulator.vectors import outputs
 from verify.calibrate import calibrate, core_version
 from verify.certificate import ASSUMPTIONS, Built, Certificate, build
 from verify.check.judge import Cut, Judge
@@ -131,19 +132,22 @@ def _witness(certificate: Certificate, built: Built, model: CycleModel) -> Execu
     """The witness run by the simulator: it computes what the program says."""
     worst = certificate.claims.worst_case
     simulator = Simulator(built.image, certificate.subject.entry, built.engine, built.blocks, model)
-    fields = {f"{block.name}.{field}" for block in built.blocks for field in built.firmware.layouts[block.name].fields}
+    layouts = built.firmware.layouts
+    fields = {f"{name}.{field}" for name in layouts if name != "action" for field in layouts[name].fields}
     if set(worst.witness) != fields:
-        raise Refused("the witness does not have the fields of event, params and flow")
+        raise Refused("the witness does not have the fields of the program's structures")
     try:
         run = simulator.call(built.inputs(worst.witness))
     except InputError as error:
         raise Refused(str(error)) from None
     except ExecutionFault as error:
         raise Refused(f"the witness does not return: {error}") from None
-    returned, state = evaluate(built.program, *columns(worst.witness))
-    flow = np.frombuffer(run.written["flow"], dtype=built.firmware.layouts["flow"].dtype)
-    wrong = [name for name, value in state.items() if int(flow[name][0]) != value.item()]
-    if wrong or not run.returned == returned.item() == worst.returned:
+    knobs, state = evaluate(built.program, *columns(worst.witness))
+    said = {knob.name: value.item() for knob, value in zip(built.program.interface.knobs, knobs, strict=True)}
+    said |= {f"context.{name}": value.item() for name, value in state.items()}
+    written = {name: np.frombuffer(data, dtype=layouts[name].dtype) for name, data in run.written.items()}
+    left = outputs(built.program, np.array([run.returned], dtype=np.uint32), written)
+    if not {name: int(value[0]) for name, value in left.items()} == said == worst.outputs:
         raise Refused("the witness does not compute what the decision program says")
     return run
 
@@ -152,5 +156,5 @@ def columns(witness: dict[str, int]) -> list[dict[str, int]]:
     """A witness as decision.interpret takes it: event, params, state."""
     return [
         {name.partition(".")[2]: value for name, value in witness.items() if name.startswith(f"{struct}.")}
-        for struct in ("event", "params", "flow")
+        for struct in ("event", "params", "context")
     ]

@@ -16,7 +16,7 @@ from verify.machine import BRANCHES, LOADS, STORES, Instruction
 
 RA, SP, A0 = 1, 2, 10
 MOST_STEPS, MOST_ENTRIES = 100_000, 4096
-POINTERS = ("flow", "event", "params")
+POINTERS = ("context", "event", "params")
 Bytes = dict[int, Term]
 
 
@@ -195,7 +195,7 @@ def _load(code: Code, lane: Lane, i: Instruction, region: str, offset: int) -> T
         if not low <= offset <= low + len(data) - size:
             raise Refused(f"the load at {lane.pc:#x} is outside the constants: {offset:#x}")
         return const(int.from_bytes(data[offset - low : offset - low + size], "little", signed=sign))
-    memory = {"frame": lane.frame, "flow": lane.flow, **code.structures}[region]
+    memory = {"frame": lane.frame, "context": lane.flow, **code.structures}[region]
     try:
         value = memory[offset]
         for k in range(1, size):
@@ -215,6 +215,6 @@ def _store(code: Code, lane: Lane, i: Instruction) -> Lane:
         raise Refused(f"the store at {lane.pc:#x} is misaligned: offset {offset} of {region}")
     if region == "frame" and -code.stack_bytes <= offset <= -size:
         return replace(lane, frame={**lane.frame, **written}, deepest=max(lane.deepest, -offset))
-    if region == "flow" and code.fields.issuperset(written):
+    if region == "context" and code.fields.issuperset(written):
         return replace(lane, flow={**lane.flow, **written}, written=lane.written | written.keys())
     raise Refused(f"the store at {lane.pc:#x} goes outside the flow context's fields and the frame")

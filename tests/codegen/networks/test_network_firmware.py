@@ -196,10 +196,10 @@ def test_vectors_reach_both_sides_of_whatever_the_network_does(folders):
     firmware = read_firmware(folders["lstm"])
     program = load_decider(folders["lstm"]).program()
     network = program.network
-    columns = {f"flow.{k}": v for k, v in firmware.vectors.columns()[2].items()}
+    columns = {f"context.{k}": v for k, v in firmware.vectors.columns()[2].items()}
     for k in range(3):
-        assert {-128, 127} <= set(columns[f"flow.hidden_{k}"].tolist())
-        assert {-32768, 32767} <= set(columns[f"flow.cell_{k}"].tolist())
+        assert {-128, 127} <= set(columns[f"context.hidden_{k}"].tolist())
+        assert {-32768, 32767} <= set(columns[f"context.cell_{k}"].tolist())
     values = trace(program, *firmware.vectors.columns())
     seen = cases(network, np.stack([values[a] for a in inputs_of(program)], axis=1))
     gates = seen[:, network.layers[0].matrix.shape[0] :][:, : 4 * network.units]

@@ -11,9 +11,9 @@ from codegen.lower import Options
 from decision.manifest import writing
 from emulator.compile import compile_sources, find_gcc, link_program
 from emulator.firmware import ENTRY, Firmware, read_firmware
-from emulator.memory_map import Block
 from emulator.objects import read_image
 from emulator.profile import Profile
+from emulator.run import blocks
 
 SMALL, MAXPERF = engine("ibex-small"), engine("ibex-maxperf")
 CACHED = engine("ibex-maxperf", fetch=(1024, 32, 2, 60), data=(1024, 32, 2, 60))
@@ -41,12 +41,11 @@ def compare(firmware: Firmware, compiler: str, opt: str, profile: Profile, folde
     policy = compile_sources(firmware.sources, profile, compiler=compiler, opt=opt, folder=folder)
     image = read_image(link_program(policy, ENTRY, profile, folder))
     vectors = firmware.vectors
-    parts = (("flow", vectors.flow), ("event", vectors.event), ("params", vectors.params))
-    records = [(Block(name, data.dtype.itemsize, writable=name == "flow"), data) for name, data in parts]
+    records = blocks(firmware)
     pair = both(image, profile, records, ENTRY)
     assert pair.rtl.fault is None
     assert pair.differences() == []
-    assert (pair.ours.returned == firmware.vectors.expected_return).all()
+    assert (pair.ours.returned == vectors.expected["rate_q20"]).all()
 
 
 @pytest.mark.parametrize(("student", "form", "compiler", "opt", "profile"), CASES)
