@@ -10,8 +10,7 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from decision.errors import InputError
-from distill.options import Tolerance
-from netsim.comparison import difference
+from netsim.tolerance import DEFAULT, Tolerance
 
 Metrics = Mapping[str, float]
 Place = tuple[str, int]
@@ -20,8 +19,8 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Distance:
-    """The metric, in the network, in which a policy is furthest off: ``value`` as in ``Difference``, ``of_tolerance``
-    how many times what the gate allows by default."""
+    """The metric, in the network, in which a policy is furthest off: by ``value`` (netsim.tolerance), ``of_tolerance``
+    times what the gate allows."""
 
     scenario: str
     metric: str
@@ -48,25 +47,27 @@ class Round:
         return vars(self) | {"distance": self.distance.to_json()}
 
 
-def distance(metrics: Mapping[Place, Metrics], reference: Mapping[Place, Metrics]) -> Distance:
-    """Over all networks, each by itself: a mean would hide the one that is off."""
-    found = [_furthest(place[0], metrics[place], reference[place]) for place in reference]
-    return max(found, key=lambda each: each.of_tolerance)
+def distance(
+    metrics: Mapping[Place, Metrics], reference: Mapping[Place, Metrics], allowed: Tolerance = DEFAULT
+) -> Distance:
+    """Over all networks, each by itself: a mean would hide the one that is off. InputError where the reference has none
+    of the metrics anywhere."""
+    each = [one for place in reference for one in _distances(place[0], metrics[place], reference[place], allowed)]
+    if not each:
+        raise InputError(f"no network has any of {', '.join(allowed)}, by which students are chosen; judge others too")
+    return max(each, key=lambda one: one.of_tolerance)
 
 
-def _furthest(scenario: str, metrics: Metrics, reference: Metrics) -> Distance:
-    """As the gate has it: goodput and latency either way, fairness and loss where they are worse. What cannot be
-    measured of the reference is left out; what then cannot be measured of the other is endlessly far off."""
-    apart, itself, allowed = difference(metrics, reference), difference(reference, reference), Tolerance()
-    worse = {
-        "goodput": abs(apart.goodput) / allowed.goodput,
-        "latency": abs(apart.latency) / allowed.latency,
-        "fairness": -apart.fairness / allowed.fairness,
-        "loss": apart.loss / allowed.loss,
+def _distances(scenario: str, metrics: Metrics, reference: Metrics, allowed: Tolerance) -> list[Distance]:
+    """Of each metric. What cannot be measured of the reference is left out; what then cannot be measured of the other
+    is endlessly far off."""
+    apart = {
+        name: one.difference(metrics, reference)
+        for name, one in allowed.items()
+        if not isnan(one.difference(reference, reference))
     }
-    times = {name: inf if isnan(value) else value for name, value in worse.items() if not isnan(getattr(itself, name))}
-    metric = max(times, key=lambda name: times[name])
-    return Distance(scenario, metric, getattr(apart, metric), times[metric])
+    times = {name: inf if isnan(value) else allowed[name].times(value) for name, value in apart.items()}
+    return [Distance(scenario, name, value, times[name]) for name, value in apart.items()]
 
 
 def check_measurable(reference: Mapping[Place, Metrics]) -> None:

@@ -27,7 +27,9 @@ from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Run
+from netsim.deployment import Deployment
 from netsim.policies import program
+from netsim.tolerance import DEFAULT, Tolerance
 from teachers.teacher import Teacher
 
 KIND = "student"
@@ -50,12 +52,15 @@ def distil(
     network: RolloutOptions,
     *,
     seed: int,
+    deployment: Deployment | None = None,
+    tolerance: Tolerance = DEFAULT,
     progress: Callable[[str], None] | None = None,
 ) -> Fitted:
-    """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the best student of all."""
+    """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
+    closest to its teacher, in what ``tolerance`` allows."""
     observation = student_observation(teacher, options)
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
-    networks, original = Networks.of(options, network), rollout.teacher_policy(teacher)
+    networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
     rounds: list[Round] = []
     visited: list[dict[str, Any]] = []
@@ -69,7 +74,7 @@ def distil(
         driven, beside = side_by_side(policy, original, networks, seeds)
         if noise is None:
             check_measurable(beside.metrics)
-            noise = distance(later_self(original, networks, seeds).metrics, beside.metrics)
+            noise = distance(later_self(original, networks, seeds).metrics, beside.metrics, tolerance)
         new = label(driven.runs, teacher, observation, rows=options.rows, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself
         students.append(fitted)
@@ -79,7 +84,7 @@ def distil(
                 decisions=len(data),
                 fit_rmse=_rmse(fitted.student, data),
                 rmse=_rmse(fitted.student, met),
-                distance=distance(driven.metrics, beside.metrics),
+                distance=distance(driven.metrics, beside.metrics, tolerance),
             )
         )
         seen = [*seen, *new]
@@ -102,6 +107,8 @@ def distil(
         "greatest_error": fitted.exactness.greatest_error,
         "visits": visited[best],
     }
+    if tolerance != DEFAULT:
+        report["tolerance"] = {name: one.text() for name, one in tolerance.items()}
     return replace(fitted, student=replace(fitted.student, report=report))
 
 

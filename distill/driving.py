@@ -2,12 +2,13 @@
 and the metrics of both, to be compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from decision.records import Trajectories
 from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Run
+from netsim.deployment import Deployment
 from netsim.kept import Outcome
 from netsim.policies import PolicySpec
 from netsim.trials import Trial, run
@@ -26,16 +27,18 @@ class Driven:
 
 @dataclass(frozen=True)
 class Networks:
-    """Where policies are driven: to learn from for so long, to compare in such a window."""
+    """Where policies are driven: to learn from for so long, to compare in such a window, at the agents of a
+    deployment."""
 
     learn: list[str]
     learn_ps: int
     compare: list[str]
     window_ps: tuple[int, int]
     decision_latency_ps: int
+    deployment: Deployment = field(default_factory=Deployment)
 
     @staticmethod
-    def of(options: DistillOptions, network: RolloutOptions) -> "Networks":
+    def of(options: DistillOptions, network: RolloutOptions, deployment: Deployment | None = None) -> "Networks":
         """Those of the rollouts, and those that the options compare in."""
         return Networks(
             learn=network.scenarios,
@@ -43,6 +46,7 @@ class Networks:
             compare=network.scenarios if options.compare_in is None else options.compare_in,
             window_ps=options.compare_window,
             decision_latency_ps=network.decision_latency,
+            deployment=deployment or Deployment(),
         )
 
 
@@ -54,13 +58,14 @@ def side_by_side(
     own = [_trial(student, networks, name, seed, record=name in networks.learn) for name in scenarios for seed in seeds]
     beside = [_trial(teacher, networks, name, seed) for name in networks.compare for seed in seeds]
     outcomes = run(own + beside)
-    return _driven(own, outcomes[: len(own)]), _driven(beside, outcomes[len(own) :])
+    cohort = networks.deployment.cohort
+    return _driven(own, outcomes[: len(own)], cohort), _driven(beside, outcomes[len(own) :], cohort)
 
 
 def later_self(teacher: PolicySpec, networks: Networks, seeds: Sequence[int]) -> Driven:
     """The teacher where it is compared, deciding 10 ns later."""
     trials = [_trial(teacher, networks, name, seed, later_ps=LATER_PS) for name in networks.compare for seed in seeds]
-    return _driven(trials, run(trials))
+    return _driven(trials, run(trials), networks.deployment.cohort)
 
 
 def _trial(
@@ -68,9 +73,9 @@ def _trial(
 ) -> Trial:
     record_ps = networks.learn_ps if record else 0
     window_ps = networks.window_ps if scenario in networks.compare else None
-    return Trial(
-        scenario,
+    return networks.deployment.trial(
         policy,
+        scenario,
         seed=seed,
         duration_ps=max(record_ps, window_ps[1] if window_ps else 0),
         window_ps=window_ps,
@@ -79,9 +84,9 @@ def _trial(
     )
 
 
-def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome]) -> Driven:
+def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome], cohort: int) -> Driven:
     each = [(str(trial.scenario), trial.seed, outcome) for trial, outcome in zip(trials, outcomes, strict=True)]
     return Driven(
-        [Run(name, seed, Trajectories.of(outcome.records[0])) for name, seed, outcome in each if outcome.records],
+        [Run(name, seed, Trajectories.of(outcome.records[cohort])) for name, seed, outcome in each if outcome.records],
         {(name, seed): outcome.metrics for name, seed, outcome in each if outcome.metrics},
     )

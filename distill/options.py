@@ -50,23 +50,6 @@ class RolloutOptions(_Strict):
     decision_latency: DurationPs = parse_duration_ps("900 ns")
 
 
-class Tolerance(_Strict):
-    """How far the student may fall behind its teacher in the network, with every seed: what the gate allows, and the
-    measure by which distillation weighs one metric against another.
-
-    [RLCC] Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees.
-    """
-
-    goodput: float = Field(default=0.01, ge=0, le=1)
-    """Fraction of line rate, either way."""
-    latency: float = Field(default=0.02, ge=0, le=1)
-    """Relative, of the mean packet latency, either way: a student that decides otherwise is not its teacher."""
-    fairness: float = Field(default=0.1, ge=0, le=1)
-    """Of Jain's index; only a loss of fairness fails."""
-    loss: float = Field(default=0.0001, ge=0, le=1)
-    """Fraction of the packets sent; only more loss fails."""
-
-
 class DistillOptions(_Strict):
     """Limits of the student ([RLCC] section 6.1: up to 10 trees of depth 4) and how it is found."""
 

@@ -7,20 +7,24 @@ Parquet, one row a decision: scenario, seed, the raw record (decision.records), 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from decision.documents import dump_json
 from decision.errors import InputError
-from decision.manifest import opened, writing
+from decision.manifest import opened, sha256, writing
 from decision.records import RECORD_COLUMNS, Trajectories
 from decision.signals import ACTION_BITS
 from decision.tree_decision import feature_names
 from distill.options import RolloutOptions
+from netsim.content import content
+from netsim.deployment import Deployment
 from netsim.policies import PolicySpec, native
-from netsim.trials import Progress, Trial
+from netsim.trials import Progress
 from netsim.trials import run as run_trials
 from teachers.inference import decide
 from teachers.teacher import Teacher
@@ -40,13 +44,16 @@ class Run:
     trajectories: Trajectories
 
 
-def collect(policy: PolicySpec, options: RolloutOptions, progress: Progress | None = None) -> list[Run]:
+def collect(
+    policy: PolicySpec, options: RolloutOptions, deployment: Deployment | None = None, progress: Progress | None = None
+) -> list[Run]:
     """Run ``policy`` in every network of the options; in order, whatever finishes first."""
+    deployed = deployment or Deployment()
     places = [(name, seed) for name in options.scenarios for seed in options.seeds]
     trials = [
-        Trial(
-            name,
+        deployed.trial(
             policy,
+            name,
             seed=seed,
             duration_ps=options.duration,
             record_ps=options.duration,
@@ -55,20 +62,27 @@ def collect(policy: PolicySpec, options: RolloutOptions, progress: Progress | No
         for name, seed in places
     ]
     outcomes = run_trials(trials, progress=progress)
-    return [Run(*place, Trajectories.of(outcome.records[0])) for place, outcome in zip(places, outcomes, strict=True)]
+    return [
+        Run(*place, Trajectories.of(outcome.records[deployed.cohort]))
+        for place, outcome in zip(places, outcomes, strict=True)
+    ]
 
 
 def teacher_policy(teacher: Teacher) -> PolicySpec:
     return native(teacher.policy, teacher.weights)
 
 
-def write(runs: list[Run], teacher: Teacher, folder: Path, options: RolloutOptions) -> int:
+def write(
+    runs: list[Run], teacher: Teacher, folder: Path, options: RolloutOptions, deployment: Deployment | None = None
+) -> int:
     """Write the rollouts artefact; returns the number of decisions."""
     rows = sum(len(run.trajectories) for run in runs)
     if rows == 0:
         raise InputError("no flow decided anything in these networks; choose a longer duration")
     tables = [_table(run, teacher) for run in runs]
-    details = {"options": options.model_dump(mode="json"), "rows": rows}
+    details: dict[str, Any] = {"options": options.model_dump(mode="json"), "rows": rows}
+    if (deployed := _deployed(deployment)) is not None:
+        details["deployment"] = deployed
     parents = {"teacher": teacher.hash}
     tools = ("numpy", "pyarrow")
     with writing(folder, KIND, parents=parents, tools=tools, seed=options.seeds[0], details=details) as work:
@@ -76,9 +90,15 @@ def write(runs: list[Run], teacher: Teacher, folder: Path, options: RolloutOptio
     return rows
 
 
-def read(folder: Path, teacher: Teacher) -> Iterator[Run]:
-    """The runs of a rollouts artefact. InputError where it is another teacher's or not readable."""
+def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Run]:
+    """The runs of a rollouts artefact. InputError where it is another teacher's or not readable, or of another network
+    or other agents."""
     manifest = opened(folder, KIND)
+    if manifest.details.get("deployment") != _deployed(deployment):
+        raise InputError(
+            f"{folder} holds rollouts of another network, or of other agents in it; make them again with rlcc run and "
+            "the recipe that says which"
+        )
     if manifest.parents.get("teacher") != teacher.hash:
         raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
     columns_read = ["scenario", "seed", *RECORD_COLUMNS]
@@ -95,6 +115,13 @@ def read(folder: Path, teacher: Teacher) -> Iterator[Run]:
     for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}
         yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part))
+
+
+def _deployed(deployment: Deployment | None) -> Any:
+    """What a manifest says of where the decisions were taken; None: of flows in the usual network."""
+    usual = content(Deployment())
+    said = usual if deployment is None else content(deployment)
+    return None if said == usual else sha256(dump_json(said).encode())
 
 
 def _check_columns(file: Path, names: list[str]) -> None:

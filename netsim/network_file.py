@@ -7,7 +7,7 @@ probe_gap = "4 us"
 """
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -37,21 +37,25 @@ KEYS = {
 def load(path: Path) -> Network:
     """The network of the file; InputError names the file, the key and what is wrong with it."""
     try:
-        data = tomllib.loads(read_text(path))
+        return from_table(tomllib.loads(read_text(path)), str(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from None
-    given: dict[str, Any] = {}
-    for key, value in data.items():
+
+
+def from_table(table: Mapping[str, Any], where: str) -> Network:
+    """The network of a table of such keys; InputError begins with ``where``."""
+    values: dict[str, Any] = {}
+    for key, value in table.items():
         if key not in KEYS:
-            raise InputError(f"{path}: unknown key {key}; there are {', '.join(sorted(KEYS))}")
+            raise InputError(f"{where}: unknown key {key}; there are {', '.join(sorted(KEYS))}")
         name, reader = KEYS[key]
         try:
-            given[name] = value if reader is None else reader(value)
+            values[name] = value if reader is None else reader(value)
         except InputError as error:
-            raise InputError(f"{path}: {key}: {error}") from None
-    if isinstance(given.get("class_weights"), list):
-        given["class_weights"] = tuple(given["class_weights"])
+            raise InputError(f"{where}: {key}: {error}") from None
+    if isinstance(values.get("class_weights"), list):
+        values["class_weights"] = tuple(values["class_weights"])
     try:
-        return Network(**given)
+        return Network(**values)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{where}: {error}") from None

@@ -1,5 +1,8 @@
 """The gate's checks: what was measured, beside what is allowed. Each is a pure function of reports and metrics."""
 
+from collections.abc import Mapping, Sequence
+from math import inf, isnan, nan
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,11 +10,11 @@ from decision.policy import Policy
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
 from decision.student import Student
-from distill.options import Tolerance
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.profile import Limits
-from netsim.comparison import difference
+from netsim.metric_names import METRICS
+from netsim.tolerance import Allowance
 from rlcc.closed_loop import PolicyMetrics
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import GateOptions, Match, Neighbourhood, Sizes
@@ -219,50 +222,48 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
 
 
 def network(outcomes: list[PolicyMetrics], options: GateOptions) -> list[Check]:
-    """The student beside its teacher, scenario by scenario, each seed for itself. NaN never passes."""
-    checks: list[Check] = []
-    if not outcomes or any(not outcome.metrics for outcome in outcomes):
-        nothing = "nothing ran"
-        return [
-            Check(
-                group="network", name="closed loop", value=nothing, limit="a scenario", passed=False, file=STUDENT_NAME
-            )
-        ]
-    for teacher, student in zip(outcomes[::2], outcomes[1::2], strict=True):
-        checks += _side_by_side(teacher, student, options.tolerance)
-    return checks
-
-
-def _side_by_side(teacher: PolicyMetrics, student: PolicyMetrics, allowed: Tolerance) -> list[Check]:
-    """Shown is the seed that is furthest off: a mean would hide it."""
+    """The student beside its teacher, scenario by scenario, each seed for itself. NaN never passes, nor does a metric
+    that no scenario has."""
 
     def check(name: str, value: str, limit: str, passed: bool) -> Check:
-        name = f"{teacher.scenario} {name}"
         return Check(group="network", name=name, value=value, limit=limit, passed=passed, file=STUDENT_NAME)
 
-    apart = [difference(s, t) for s, t in zip(student.metrics, teacher.metrics, strict=True)]
+    if not outcomes or any(not outcome.metrics for outcome in outcomes):
+        return [check("closed loop", "nothing ran", "a scenario", False)]
+    checks: list[Check] = []
+    missing = dict(options.tolerance)
+    for teacher, student in zip(outcomes[::2], outcomes[1::2], strict=True):
+        seeds = list(zip(student.metrics, teacher.metrics, strict=True))
+        for name, allowed in options.tolerance.items():
+            if not any(allowed.metric in metrics for pair in seeds for metrics in pair):
+                continue  # it is of other traffic: nothing ends here, say
+            missing.pop(name, None)
+            checks.append(check(*_furthest(student.scenario, seeds, allowed)))
+    return checks + [check(name, "in no scenario", _limit(allowed), False) for name, allowed in missing.items()]
 
-    def pairs(metric: str, name: str) -> NDArray[np.float64]:
-        """[seeds, 2]: the student's value, and its difference from the teacher's."""
-        return np.array([[s[metric], getattr(d, name)] for s, d in zip(student.metrics, apart, strict=True)])
 
-    def worst(found: NDArray[np.float64], badness: NDArray[np.float64]) -> tuple[float, float]:
-        """The seed that is furthest off; one that is NaN before all others."""
-        value, more = found[int(np.argmax(np.where(np.isnan(badness), np.inf, badness)))]
-        return float(value), float(more)
+SHOWN = {"latency_mean_us": ("mean latency", 2, " us"), "jain": ("Jain fairness", 4, ""), "loss": ("loss", 4, "")}
+"""Metrics with words of their own: name, decimals, unit; others are called as in every table."""
 
-    goodput, latency = pairs("goodput", "goodput"), pairs("latency_mean_us", "latency")
-    jain, loss = pairs("jain", "fairness"), pairs("loss", "loss")
-    g, more_g = worst(goodput, np.abs(goodput[:, 1]))
-    t, more_t = worst(latency, np.abs(latency[:, 1]))
-    j, more_j = worst(jain, -jain[:, 1])
-    lost, more_lost = worst(loss, loss[:, 1])
-    return [
-        check("goodput", f"{g:.4f} ({more_g:+.4f})", f"±{allowed.goodput:g}", abs(more_g) <= allowed.goodput),
-        check("mean latency", f"{t:.2f} us ({more_t:+.2%})", f"±{allowed.latency:.1%}", abs(more_t) <= allowed.latency),
-        check("Jain fairness", f"{j:.4f} ({more_j:+.4f})", f"-{allowed.fairness:g}", more_j >= -allowed.fairness),
-        check("loss", f"{lost:.4f} ({more_lost:+.4f})", f"+{allowed.loss:g}", more_lost <= allowed.loss),
-    ]
+Pair = tuple[Mapping[str, float], Mapping[str, float]]
+
+
+def _furthest(scenario: str, seeds: Sequence[Pair], allowed: Allowance) -> tuple[str, str, str, bool]:
+    """Of a metric the seed that is furthest off: a mean would hide it. One that was not measured comes before all
+    others. ``seeds``: metrics of student and teacher."""
+    apart = [allowed.difference(student, teacher) for student, teacher in seeds]
+    worst = max(range(len(apart)), key=lambda n: inf if isnan(apart[n]) else allowed.off(apart[n]))
+    column = METRICS[allowed.metric]
+    name, decimals, unit = SHOWN.get(allowed.metric, (column.heading, column.decimals, ""))
+    more = f"{apart[worst]:+.2%}" if allowed.relative else f"{apart[worst]:+.{decimals}f}"
+    value = f"{seeds[worst][0].get(allowed.metric, nan):.{decimals}f}{unit} ({more})"
+    return f"{scenario} {name}", value, _limit(allowed), allowed.holds(apart[worst])
+
+
+def _limit(allowed: Allowance) -> str:
+    if not allowed.relative:
+        return f"{allowed.sign}{allowed.most:g}"
+    return f"{allowed.sign}{allowed.most:.1%}" if round(allowed.most, 3) == allowed.most else allowed.text()
 
 
 def _us(ps: float) -> str:

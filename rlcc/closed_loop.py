@@ -5,8 +5,9 @@ from math import isfinite
 from typing import Any
 
 from netsim.baselines import BaselineSpec
+from netsim.deployment import Deployment
 from netsim.policies import PolicySpec
-from netsim.trials import Progress, Trial
+from netsim.trials import Progress
 from netsim.trials import run as run_trials
 
 
@@ -43,15 +44,16 @@ def run(
     names: list[str],
     seeds: list[int],
     *,
+    deployment: Deployment,
     duration_ps: int,
     window_ps: tuple[int, int],
     progress: Progress | None = None,
 ) -> list[PolicyMetrics]:
-    """Every entry in every scenario with every seed; by scenario, then by entry."""
+    """Every entry at the deployment's agents in every scenario with every seed; by scenario, then by entry."""
     trials = [
-        Trial(
-            name,
+        deployment.trial(
             entry.policy,
+            name,
             seed=seed,
             duration_ps=duration_ps,
             window_ps=window_ps,

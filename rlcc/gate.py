@@ -22,6 +22,7 @@ from decision.student import Student, load_student
 from emulator import EmulationReport, HostReport, emulate, host_compilers, load_profile, run_on_host
 from emulator.compile import check_optimisation, find_compiler
 from emulator.firmware import PROGRAM, tree_inputs
+from netsim.deployment import Deployment
 from netsim.policies import native
 from netsim.policies import program as interpreted
 from rlcc import closed_loop
@@ -57,12 +58,14 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class Evidence:
     """What may come with a firmware folder. ``certificate``: of its proof, by default the one beside it; ``rollouts``:
-    held-out ones of the teacher, by default made here; ``baseline``: the verdict of an earlier firmware."""
+    held-out ones of the teacher, by default made here; ``baseline``: the verdict of an earlier firmware;
+    ``deployment``: the network, and who decides there beside the student's agents."""
 
     certificate: Path | None = None
     rollouts: Path | None = None
     baseline: Baseline | None = None
     remembered: Remembered = field(default_factory=Remembered)
+    deployment: Deployment = field(default_factory=Deployment)
 
 
 @dataclass(frozen=True)
@@ -186,11 +189,14 @@ def _proof(job: _Job) -> Certified | None:
 def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
     """Actions on held-out rollouts, then both in the same networks."""
     options, params, match = job.options, job.student.params(), job.options.match
+    where = job.evidence.deployment
     job.say("actions beside the teacher's")
     if job.evidence.rollouts is not None:
-        runs, named = given_rollouts(job.evidence.rollouts, job.teacher), f"rollouts {job.evidence.rollouts.name}"
+        runs = given_rollouts(job.evidence.rollouts, job.teacher, where)
+        named = f"rollouts {job.evidence.rollouts.name}"
     else:
-        runs, named = iter(own_rollouts(job.teacher, options.scenarios, match)), f"rollouts of seed {match.seed}"
+        runs = iter(own_rollouts(job.teacher, options.scenarios, match, where))
+        named = f"rollouts of seed {match.seed}"
     errors = compare(job.program, job.student.observation, params, job.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     entries = [
@@ -201,6 +207,7 @@ def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[Policy
         entries,
         options.scenarios,
         options.seeds,
+        deployment=where,
         duration_ps=options.duration,
         window_ps=options.window,
         progress=job.say,

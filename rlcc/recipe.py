@@ -1,17 +1,21 @@
 """Recipes: one TOML file that says all of a run, from the teacher to the verdict."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator, model_validator
 
 from codegen.choose import Limits
 from codegen.lower import Options, check
 from decision.documents import load_toml
 from decision.errors import InputError
 from decision.quantity import DurationPs, parse_duration_ps
-from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds, Tolerance
+from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
+from netsim.deployment import Deployment
 from netsim.simulation import DURATION_PS, WINDOW_PS
+from netsim.tolerance import DEFAULT, Allowance, tolerance
+from rlcc import agents as agents_of
+from rlcc.agents import AgentOptions
 
 
 class _Strict(BaseModel):
@@ -109,6 +113,23 @@ class Sizes(_Strict):
     stack: Positive | None = None
 
 
+def _tolerance(allowed: object) -> dict[str, Allowance]:
+    if not isinstance(allowed, dict):
+        raise ValueError("give a table of metrics and what is allowed of each")
+    try:
+        return tolerance(allowed)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+def _texts(allowed: dict[str, Allowance]) -> dict[str, str]:
+    """As it can be read again; what is missing of the default is not judged."""
+    return dict.fromkeys(DEFAULT, "any") | {name: one.text() for name, one in allowed.items()}
+
+
+Tolerance = Annotated[dict[str, Allowance], BeforeValidator(_tolerance), PlainSerializer(_texts)]
+
+
 class GateOptions(_Strict):
     """What a firmware folder must hold to pass."""
 
@@ -117,7 +138,7 @@ class GateOptions(_Strict):
     seeds: Seeds = [11]
     duration: DurationPs = DURATION_PS
     window: tuple[DurationPs, DurationPs] = WINDOW_PS
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = dict(DEFAULT)
     match: Match = Match()
     neighbourhood: Neighbourhood = Neighbourhood()
     sizes: Sizes = Sizes()
@@ -147,17 +168,30 @@ class GateOptions(_Strict):
 
 
 class Recipe(_Strict):
-    """A recipe file. ``teacher`` is a path relative to the recipe's folder."""
+    """A recipe file. Paths are relative to its folder. ``teacher`` alone is short for the agents of flow_rate with that
+    teacher; ``network``: a TOML file, or its keys."""
 
     format: Literal[1]
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
-    teacher: str
+    teacher: str | None = None
+    network: str | dict[str, Any] = {}
+    agents: dict[str, AgentOptions] = {}
     seed: int = Field(default=1, ge=0, lt=2**31)
     rollout: RolloutOptions
     distill: DistillOptions = DistillOptions()
     emit: EmitOptions = EmitOptions()
     emulate: EmulateOptions = EmulateOptions()
     gate: GateOptions
+
+    @model_validator(mode="after")
+    def _one_teacher(self) -> "Recipe":
+        agents_of.taught(self.teacher, self.agents)
+        return self
+
+    @property
+    def pupil(self) -> AgentOptions:
+        """The agents whose teacher is distilled."""
+        return agents_of.taught(self.teacher, self.agents)
 
 
 def load_recipe(path: Path) -> Recipe:
@@ -167,7 +201,12 @@ def load_recipe(path: Path) -> Recipe:
 
 def teacher_path(recipe: Recipe, path: Path) -> Path:
     """Where the recipe in ``path`` says its teacher is."""
-    found = (path.parent / recipe.teacher).resolve()
-    if not found.exists():
-        raise InputError(f"{path}: teacher: there is no {found}; train one with rlcc train or name another")
-    return found
+    place = (path.parent / str(recipe.pupil.teacher)).resolve()
+    if not place.exists():
+        raise InputError(f"{path}: teacher: there is no {place}; train one with rlcc train or name another")
+    return place
+
+
+def deployment_of(recipe: Recipe, path: Path) -> Deployment:
+    """The network of the recipe in ``path``, and who decides there beside those that are taught."""
+    return agents_of.deployment(recipe.network, recipe.pupil, recipe.agents, path)

@@ -12,19 +12,28 @@ from decision.manifest import check_place, opened
 from distill.options import DistillOptions, RolloutOptions
 from emulator.firmware import TREES_ONLY
 from emulator.report import EmulationReport
+from netsim.deployment import Deployment
+from netsim.tolerance import DEFAULT, Tolerance
 from rlcc.console import Figures, Progress
 from rlcc.recipe import EmitOptions, EmulateOptions
 
 
-def rollout(teacher_path: Path, options: RolloutOptions, out: Path, figures: Figures, progress: Progress) -> None:
+def rollout(
+    teacher_path: Path,
+    options: RolloutOptions,
+    out: Path,
+    figures: Figures,
+    progress: Progress,
+    deployment: Deployment | None = None,
+) -> None:
     """Watch the teacher decide; write the rollouts."""
     from distill import rollout as stage
     from teachers.load import load
 
     check_place(out, stage.KIND)
     teacher = load(teacher_path)
-    runs = stage.collect(stage.teacher_policy(teacher), options, progress)
-    rows = stage.write(runs, teacher, out, options)
+    runs = stage.collect(stage.teacher_policy(teacher), options, deployment, progress)
+    rows = stage.write(runs, teacher, out, options, deployment)
     figures += [f"{rows:,} decisions of {teacher.policy.name} {teacher.hash[:12]} in {len(runs)} networks"]
 
 
@@ -37,6 +46,8 @@ def distill(
     out: Path,
     figures: Figures,
     progress: Progress,
+    deployment: Deployment | None = None,
+    tolerance: Tolerance = DEFAULT,
 ) -> None:
     """Fit the student by DAgger; write student.json and student.cbm."""
     from distill import distil
@@ -46,8 +57,10 @@ def distill(
     check_place(out, distil.KIND)
     teacher = load(teacher_path)
     parent = opened(rollouts, rollouts_stage.KIND)
-    runs = list(rollouts_stage.read(rollouts, teacher))
-    fitted = distil.distil(teacher, runs, options, network, seed=seed, progress=progress)
+    runs = list(rollouts_stage.read(rollouts, teacher, deployment))
+    fitted = distil.distil(
+        teacher, runs, options, network, seed=seed, deployment=deployment, tolerance=tolerance, progress=progress
+    )
     distil.save(fitted, parent.hash, out, seed=seed)
     forest, report = fitted.student.forest, fitted.student.report
     thresholds = sum(len(values) for values in forest.thresholds().values())
@@ -56,7 +69,7 @@ def distill(
         f"{len(forest.trees)} trees of depth <= {forest.depth}, {thresholds} thresholds",
         f"best of {len(report['rounds']) - 1} DAgger rounds: {chosen['round']}",
         f"rmse {chosen['rmse']:.5f}",
-        _off(chosen["distance"], report["noise"]),
+        _off(chosen["distance"], report["noise"], tolerance),
         f"= CatBoost on {report['checked_points']:,} points",
     ]
 
@@ -67,14 +80,17 @@ WORDS = {
     "fairness": "Jain fairness below the teacher's by {:.4f}",
     "loss": "loss over the teacher's by {:.4%}",
 }
+"""For the metrics that are judged unless others are."""
 
 
-def _off(distance: dict[str, Any], noise: dict[str, Any]) -> str:
+def _off(distance: dict[str, Any], noise: dict[str, Any], tolerance: Tolerance) -> str:
     """Where the student's network is furthest from its teacher's, and how that compares with the teacher's noise."""
     if distance["of_tolerance"] is None:
         return f"{distance['metric']} in {distance['scenario']} could not be measured"
     times = distance["of_tolerance"] / noise["of_tolerance"] if noise["of_tolerance"] else float("inf")
-    off = WORDS[distance["metric"]].format(abs(distance["value"]))
+    name, value = distance["metric"], distance["value"]
+    most = f"{abs(value):.2%}" if tolerance[name].relative else f"{abs(value):.4g}"
+    off = WORDS.get(name, f"{name} {'over' if value > 0 else 'below'} the teacher's by {most}").format(abs(value))
     return f"{off} at most, in {distance['scenario']}, {times:.1f} times the teacher's own noise"
 
 

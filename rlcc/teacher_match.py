@@ -22,6 +22,7 @@ from decision.signals import ACTION_BITS, EVENT_NAMES
 from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
+from netsim.deployment import Deployment
 from rlcc.recipe import Match
 from teachers.inference import decide
 from teachers.teacher import Teacher
@@ -57,13 +58,15 @@ class Errors:
         )
 
 
-def own_rollouts(teacher: Teacher, scenarios: list[str], match: Match) -> list[Trajectories]:
+def own_rollouts(
+    teacher: Teacher, scenarios: list[str], match: Match, deployment: Deployment | None = None
+) -> list[Trajectories]:
     """The teacher in each scenario with a seed of its own."""
     options = RolloutOptions(scenarios=scenarios, seeds=[match.seed], duration=f"{match.duration} ps")  # type: ignore[arg-type]
-    return [run.trajectories for run in rollout.collect(rollout.teacher_policy(teacher), options)]
+    return [run.trajectories for run in rollout.collect(rollout.teacher_policy(teacher), options, deployment)]
 
 
-def given_rollouts(path: Path, teacher: Teacher) -> Iterator[Trajectories]:
+def given_rollouts(path: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Trajectories]:
     """Those that `rlcc rollout` wrote: the folder, or the Parquet file in it."""
     folder = path.parent if path.name == rollout.FILE else path
     file = folder / rollout.FILE
@@ -73,7 +76,7 @@ def given_rollouts(path: Path, teacher: Teacher) -> Iterator[Trajectories]:
         raise InputError(f"{file} is not readable ({error}); make it again with rlcc rollout") from None
     if rows > MAX_ROWS:
         raise InputError(f"{file} has {rows} decisions, more than {MAX_ROWS}; give shorter rollouts")
-    for run in rollout.read(folder, teacher):
+    for run in rollout.read(folder, teacher, deployment):
         yield run.trajectories
 
 

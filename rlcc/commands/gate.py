@@ -10,11 +10,12 @@ import click
 from decision.documents import dump_json, validate, write_atomically
 from decision.errors import InputError
 from decision.quantity import LINE_FRACTION, MOST, parse, parse_duration_ps
+from netsim.deployment import Deployment
 from rlcc import gate
 from rlcc.baseline import read_baseline
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER, not_within, quantity
-from rlcc.recipe import EmulateOptions, GateOptions, load_recipe, teacher_path
+from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
 from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
@@ -131,9 +132,11 @@ def _keep_baseline(baseline: Path | None, folder: Path) -> None:
 
 def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> Verdict:
     engine, options, teacher = EmulateOptions(), None, given["teacher"]
+    deployment = Deployment()
     if given["recipe_file"] is not None:
         recipe = load_recipe(given["recipe_file"])
         engine, options = recipe.emulate, recipe.gate
+        deployment = deployment_of(recipe, given["recipe_file"])
         teacher = teacher or teacher_path(recipe, given["recipe_file"])
     if teacher is None:
         raise InputError("rlcc gate needs --teacher or a --recipe that names one")
@@ -144,7 +147,7 @@ def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> Verdict:
         raise InputError("--max-regression is what may be above a baseline; give --baseline too")
     baseline = read_baseline(given["baseline"]) if given["baseline"] is not None else None
     remembered = Remembered(use=not given["no_cache"])
-    evidence = gate.Evidence(given["certificate"], given["rollouts"], baseline, remembered)
+    evidence = gate.Evidence(given["certificate"], given["rollouts"], baseline, remembered, deployment)
     with stage("gate") as (figures, progress):
         found = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
         reports.write(found, folder)

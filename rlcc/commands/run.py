@@ -16,7 +16,7 @@ from rlcc.certified import beside
 from rlcc.certified import discard as discard_certificate
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER
-from rlcc.recipe import Recipe, load_recipe, teacher_path
+from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
@@ -62,7 +62,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     recipe = load_recipe(recipe_file)
     folder = out or RUNS / recipe.name
     reports.discard(folder / "verdict")
-    teacher = teacher_path(recipe, recipe_file)
+    teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
     targets_named(recipe.emit.target)
     recipe.emit.compiler()
     gate_stage.check_engine(recipe.emulate)
@@ -74,10 +74,21 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
 
     if "rollout" in wanted:
         with stage("rollout") as (figures, progress):
-            stages.rollout(teacher, recipe.rollout, rollouts, figures, progress)
+            stages.rollout(teacher, recipe.rollout, rollouts, figures, progress, deployment)
     if "distill" in wanted:
         with stage("distill") as (figures, progress):
-            stages.distill(teacher, rollouts, recipe.distill, recipe.rollout, recipe.seed, student, figures, progress)
+            stages.distill(
+                teacher,
+                rollouts,
+                recipe.distill,
+                recipe.rollout,
+                recipe.seed,
+                student,
+                figures,
+                progress,
+                deployment,
+                recipe.gate.tolerance,
+            )
     if "emit" in wanted:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
@@ -90,7 +101,8 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
         with stage("verify") as (figures, progress):
             stages.verify(firmware, recipe.emulate, certificate, figures, progress)
     with stage("gate") as (figures, progress):
-        found = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress)
+        evidence = gate_stage.Evidence(deployment=deployment)
+        found = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
         reports.write(found, folder / "verdict")
         failed = len(found.failures())
         figures += [f"{len(found.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]

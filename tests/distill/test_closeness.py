@@ -7,7 +7,7 @@ import pytest
 
 from decision.errors import InputError
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
-from distill.options import Tolerance
+from netsim.tolerance import DEFAULT
 
 TEACHER = {"goodput": 0.9, "latency_mean_us": 10.0, "jain": 0.98, "loss": 0.0}
 A, B, C = ("many-to-one:2", 1), ("many-to-one:8", 1), ("many-to-one:8", 2)
@@ -60,12 +60,12 @@ def test_the_worst_metric_of_the_worst_network_counts(
 
 
 def test_each_metric_is_weighed_by_what_the_gate_allows() -> None:
-    allowed = Tolerance()
+    most = {name: allowed.most for name, allowed in DEFAULT.items()}
     for change, limit in (
-        ({"goodput": 0.9 - allowed.goodput}, "goodput"),
-        ({"latency_mean_us": 10 * (1 + allowed.latency)}, "latency"),
-        ({"jain": 0.98 - allowed.fairness}, "fairness"),
-        ({"loss": allowed.loss}, "loss"),
+        ({"goodput": 0.9 - most["goodput"]}, "goodput"),
+        ({"latency_mean_us": 10 * (1 + most["latency"])}, "latency"),
+        ({"jain": 0.98 - most["fairness"]}, "fairness"),
+        ({"loss": most["loss"]}, "loss"),
     ):
         found = distance(off(B, **change), SAME)
         assert (found.metric, found.of_tolerance) == (limit, pytest.approx(1.0))

@@ -369,7 +369,7 @@ def test_the_seed_that_is_furthest_off_is_judged_and_shown(metric: str, bad: flo
 def test_each_tolerance_may_just_be_reached() -> None:
     base = {"goodput": 0.5, "latency_mean_us": 16.0, "jain": 0.5, "loss": 0.25}
     tolerance = {"goodput": 0.125, "latency": 0.25, "fairness": 0.25, "loss": 0.125}
-    options = OPTIONS.model_copy(update={"tolerance": OPTIONS.tolerance.model_copy(update=tolerance)})
+    options = GateOptions.model_validate({"budget": "1 us", "scenarios": ["many-to-one:8"], "tolerance": tolerance})
     for edge in (
         {"goodput": 0.625, "latency_mean_us": 20.0, "jain": 0.25, "loss": 0.375},
         {"goodput": 0.375, "latency_mean_us": 12.0},
@@ -378,6 +378,36 @@ def test_each_tolerance_may_just_be_reached() -> None:
     beyond = {"goodput": 0.6251, "latency_mean_us": 20.01, "jain": 0.2499, "loss": 0.3751}
     for metric, value in beyond.items():
         assert not passed(gate.network(pair(base, base | {metric: value}), options))
+
+
+def judged(tolerance: dict[str, str], teacher: dict[str, float], student: dict[str, float]) -> list[Check]:
+    off = dict.fromkeys(("goodput", "latency", "fairness", "loss"), "any")
+    options = GateOptions.model_validate(OPTIONS.model_dump(mode="json") | {"tolerance": off | tolerance})
+    return gate.network(pair(teacher, student), options)
+
+
+def test_any_metric_may_be_judged_either_way_or_one_absolute_or_relative() -> None:
+    teacher = {"latency_p99_us": 20.0, "queue_max_bytes": 1000.0, "slowdown_mean": 2.0}
+    student = {"latency_p99_us": 21.1, "queue_max_bytes": 1100.0, "slowdown_mean": 1.0}
+    found = judged({"latency_p99_us": "+5 %", "queue_max_bytes": "±100", "slowdown_mean": "+0.25 %"}, teacher, student)
+    assert [(check.name, check.value, check.limit, check.passed) for check in found] == [
+        ("many-to-one:8 p99 us", "21.10 (+5.50%)", "+5.0%", False),
+        ("many-to-one:8 queue max B", "1100 (+100)", "±100", True),
+        ("many-to-one:8 slowdown mean", "1.00 (-50.00%)", "+0.25 %", True),
+    ]
+
+
+def test_a_metric_that_no_scenario_has_fails_and_one_that_another_has_is_left_out() -> None:
+    (check,) = judged({"recovery_us": "+1"}, GOOD, GOOD)
+    assert (check.name, check.value, check.passed) == ("recovery_us", "in no scenario", False)
+    there = GOOD | {"recovery_us": 5.0}
+    long = [replace(each, scenario="long") for each in pair(there, there)]
+    options = GateOptions.model_validate(OPTIONS.model_dump(mode="json") | {"tolerance": {"recovery_us": "+1"}})
+    found = gate.network([*pair(GOOD, GOOD), *long], options)
+    assert passed(found)
+    assert [check.name for check in found if "recovery" in check.name] == ["long recovery us"]
+    one_sided = gate.network([*pair(GOOD, GOOD), *pair(there, GOOD)], options)
+    assert [check.passed for check in one_sided if "recovery" in check.name] == [False]
 
 
 def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:

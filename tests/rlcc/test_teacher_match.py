@@ -78,15 +78,15 @@ def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch)
 def test_the_gates_own_rollouts_are_the_teachers_with_the_seed_of_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def collect(policy: Any, options: Any) -> list[Any]:
-        asked.append((policy, options.scenarios, options.seeds, options.duration))
+    def collect(policy: Any, options: Any, deployment: Any) -> list[Any]:
+        asked.append((policy, options.scenarios, options.seeds, options.duration, deployment))
         return [SimpleNamespace(trajectories="first"), SimpleNamespace(trajectories="second")]
 
     monkeypatch.setattr(rollout, "teacher_policy", lambda teacher: ("policy of", teacher))
     monkeypatch.setattr(rollout, "collect", collect)
     match = Match.model_validate({"seed": 77, "duration": "3 ms"})
-    assert own_rollouts("teacher", ["many-to-one:2"], match) == ["first", "second"]  # type: ignore[arg-type]
-    assert asked == [(("policy of", "teacher"), ["many-to-one:2"], [77], 3 * 10**9)]
+    assert own_rollouts("teacher", ["many-to-one:2"], match, "there") == ["first", "second"]  # type: ignore[arg-type]
+    assert asked == [(("policy of", "teacher"), ["many-to-one:2"], [77], 3 * 10**9, "there")]
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of rollouts with three decisions, and the teacher that reads any."""
     pq.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / rollout.FILE)
     runs = [SimpleNamespace(trajectories=(tmp_path, n)) for n in range(2)]
-    monkeypatch.setattr(rollout, "read", lambda folder, teacher: runs if folder == tmp_path else [])
+    monkeypatch.setattr(rollout, "read", lambda folder, teacher, deployment: runs if folder == tmp_path else [])
     return tmp_path
 
 

@@ -1,0 +1,73 @@
+"""Who decides in a network, but for one kind of agents, whose decider is taught or judged there.
+
+Deployment()                                                       flows on a switch, and nothing else decides
+Deployment(flows=by_name("dcqcn"), interface=QUEUE_MARKING, period_ps=100 * US)
+                                                                   switch queues under DCQCN's senders
+"""
+
+from dataclasses import dataclass, field
+
+from decision.errors import InputError
+from decision.interface import Interface
+from decision.interfaces.flow_rate import FLOW_RATE
+from netsim.baselines import BaselineSpec
+from netsim.cohorts import Cohort
+from netsim.network import Network
+from netsim.policies import PolicySpec
+from netsim.trials import Trial
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """``interface``: of the agents in question; where these are no flows, ``flows`` steers those, and the agents are
+    asked every ``period_ps`` (with ``level`` only those whose signal crossed it). ``cohorts``: who else decides."""
+
+    network: Network = field(default_factory=Network)
+    interface: Interface = FLOW_RATE
+    flows: PolicySpec | BaselineSpec | None = None
+    cohorts: tuple[Cohort, ...] = ()
+    period_ps: int = 0
+    level: tuple[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.flows is None) != (self.interface == FLOW_RATE):
+            raise InputError(
+                f"the agents in question are of {self.interface.name}: "
+                + ("say who steers the flows" if self.flows is None else "nobody else may steer the flows")
+            )
+
+    @property
+    def cohort(self) -> int:
+        """Where their decisions are among an outcome's records."""
+        return 0 if self.flows is None else 1
+
+    def trial(
+        self,
+        decider: PolicySpec | BaselineSpec,
+        scenario: str,
+        *,
+        seed: int,
+        duration_ps: int,
+        decision_latency_ps: int,
+        window_ps: tuple[int, int] | None = None,
+        record_ps: int = 0,
+        name: str = "",
+    ) -> Trial:
+        """``decider`` at the agents in question."""
+        flows, latency_ps, cohorts = decider, decision_latency_ps, self.cohorts
+        if self.flows is not None:
+            assert not isinstance(decider, BaselineSpec)
+            asked = Cohort(decider, self.period_ps, decision_latency_ps, level=self.level)
+            flows, latency_ps, cohorts = self.flows, 0, (asked, *self.cohorts)
+        return Trial(
+            scenario,
+            flows,
+            seed=seed,
+            duration_ps=duration_ps,
+            window_ps=window_ps,
+            record_ps=record_ps,
+            decision_latency_ps=latency_ps,
+            network=self.network,
+            cohorts=cohorts,
+            name=name,
+        )

@@ -1,0 +1,114 @@
+"""How far one policy's network may be from another's, in any of its metrics.
+
+Both ran the same scenario with the same seed: who talks to whom, and where every flow begins, is drawn from it.
+
+±0.01      of the metric, either way          +5 %     more than the reference has, by 5 % of that; less is allowed
+-0.1       less than the reference has        any      not judged
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from math import inf, isnan, nan
+
+from decision.errors import InputError
+from netsim.metric_names import METRICS
+
+WORDS = {"latency": "latency_mean_us", "fairness": "jain"}
+"""Short names of metrics."""
+
+ALLOWED = re.compile(
+    r"(?P<sign>±|\+/?-|\+|-) ?(?P<number>[0-9]{1,15}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?) ?(?P<percent>%?)"
+)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How far ``metric`` may be off a reference's: either way (±), above it (+) or below it (-), by ``most`` at most;
+    ``relative``: as a part of the reference's."""
+
+    metric: str
+    sign: str
+    most: float
+    relative: bool = False
+
+    def difference(self, metrics: Mapping[str, float], reference: Mapping[str, float]) -> float:
+        """Positive: more than the reference has. NaN where one of the two could not be measured."""
+        base = reference.get(self.metric, nan)
+        more = metrics.get(self.metric, nan) - base
+        if not self.relative:
+            return more
+        return more / base if base > 0 else 0.0 if more == 0 else nan
+
+    def off(self, difference: float) -> float:
+        """The part of a difference that is judged; negative on the side that is not."""
+        return abs(difference) if self.sign == "±" else difference if self.sign == "+" else -difference
+
+    def times(self, difference: float) -> float:
+        """How many times what is allowed; NaN of NaN."""
+        off = self.off(difference)
+        if self.most > 0 or isnan(off):
+            return off / self.most if self.most > 0 else nan
+        return inf if off > 0 else 0.0
+
+    def holds(self, difference: float) -> bool:
+        """NaN never does."""
+        return self.off(difference) <= self.most
+
+    def text(self) -> str:
+        """As ``allowance`` reads it, to the last bit."""
+        number = Decimal(repr(self.most))
+        return f"{self.sign}{(number * 100).normalize():f} %" if self.relative else f"{self.sign}{number:f}"
+
+
+Tolerance = Mapping[str, Allowance]
+"""By the name that whoever asks gives a metric."""
+
+DEFAULT: Tolerance = {
+    "goodput": Allowance("goodput", "±", 0.01),
+    "latency": Allowance("latency_mean_us", "±", 0.02, relative=True),
+    "fairness": Allowance("jain", "-", 0.1),
+    "loss": Allowance("loss", "+", 0.0001),
+}
+"""RL-CC Table 2 has at most 0.01 of goodput and 1.3 % of latency between MLP and trees. A student that decides
+otherwise is not its teacher, so these two count either way; of fairness only less fails, of loss only more."""
+
+
+def allowance(name: str, text: str) -> Allowance | None:
+    """What ``text`` allows of the metric ``name``; None: anything."""
+    metric = WORDS.get(name, name)
+    if metric not in METRICS:
+        raise InputError(f"there is no metric {name!r}; docs/netsim.md lists those there are")
+    if text == "any":
+        return None
+    read = ALLOWED.fullmatch(text)
+    if read is None:
+        raise InputError(f'{text!r} is no tolerance; write "±0.01", "+5 %" or "-0.1", or "any" where it is not judged')
+    number = Decimal(read["number"])
+    sign = read["sign"] if read["sign"] in ("+", "-") else "±"
+    return Allowance(metric, sign, float(number / 100 if read["percent"] else number), bool(read["percent"]))
+
+
+def tolerance(allowed: Mapping[str, object]) -> dict[str, Allowance]:
+    """The default with what is said otherwise: a text for any metric, or a number (0 to 1) for one of the default's,
+    which keeps its sides. InputError names the metric that is wrong."""
+    read = dict(DEFAULT)
+    for name, what in allowed.items():
+        try:
+            one = what if isinstance(what, Allowance) else _read(name, what)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+        read.pop(name, None) if one is None else read.update({name: one})
+    return read
+
+
+def _read(name: str, what: object) -> Allowance | None:
+    if isinstance(what, str):
+        return allowance(name, what)
+    usual = DEFAULT.get(name)
+    if isinstance(what, bool) or not isinstance(what, int | float) or (usual is not None and not 0 <= what <= 1):
+        raise InputError(f'{what!r} is no tolerance; give a number from 0 to 1, or a text such as "±0.01" or "+5 %"')
+    if usual is None:
+        raise InputError(f'a number alone says neither which way nor of what; write "±{what:g}", "+{what:g} %" or so')
+    return Allowance(usual.metric, usual.sign, float(what), usual.relative)

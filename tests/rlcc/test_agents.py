@@ -1,0 +1,116 @@
+"""`[network]` and `[agents.NAME]` of a recipe."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decision.errors import InputError
+from decision.interfaces import FLOW_RATE, QUEUE_MARKING
+from netsim import Network, baselines
+from netsim.cohorts import Cohort
+from netsim.deployment import Deployment
+from netsim.network import US
+from netsim.policies import fixed
+from rlcc.recipe import deployment_of, load_recipe, teacher_path
+
+QUEUES = """
+[agents.queues]
+interface = "queue_marking"
+period = "100 us"
+"""
+KNOBS = "fixed = { kmin_bytes = 10000, kmax_bytes = 40000, pmax_q16 = 16384 }\n"
+SENDERS = """
+[agents.senders]
+interface = "flow_rate"
+baseline = "dcqcn"
+"""
+PUPIL = QUEUES + 'teacher = "queue-teacher"\n'
+
+
+@pytest.fixture
+def recipe(recipe_text: str, tmp_path: Path) -> Callable[..., tuple[Any, Path]]:
+    def write(added: str, *, teacher: bool = True, front: str = "") -> tuple[Any, Path]:
+        text = recipe_text if teacher else recipe_text.replace('teacher = "teacher"\n', "")
+        file = tmp_path / "tiny.toml"
+        file.write_text(text.replace("seed = 1\n", f"seed = 1\n{front}", 1) + added)
+        return load_recipe(file), file
+
+    return write
+
+
+def test_a_teacher_alone_is_of_flows_in_the_usual_network(recipe: Any) -> None:
+    assert deployment_of(*recipe("")) == Deployment()
+
+
+def test_a_teacher_of_flows_may_be_an_agent_like_others(recipe: Any, tmp_path: Path) -> None:
+    (tmp_path / "teacher").mkdir()
+    made, file = recipe('[agents.nics]\ninterface = "flow_rate"\nteacher = "teacher"\n', teacher=False)
+    assert deployment_of(made, file) == Deployment()
+    assert teacher_path(made, file) == (tmp_path / "teacher").resolve()
+
+
+def test_a_network_takes_what_evaluate_takes_as_a_table_or_a_file(recipe: Any, tmp_path: Path) -> None:
+    (tmp_path / "net.toml").write_text('lossless = true\nbuffer = "32 MiB"\n')
+    table = deployment_of(*recipe('[network]\nlossless = true\nbuffer = "32 MiB"\n'))
+    assert table.network == Network(lossless=True, buffer_bytes=32 * 2**20)
+    assert deployment_of(*recipe("", front='network = "net.toml"\n')) == table
+
+
+def test_queues_of_a_fixed_setting_stand_beside_the_flows_that_are_taught(recipe: Any) -> None:
+    deployed = deployment_of(*recipe(QUEUES + KNOBS))
+    knobs = {"kmin_bytes": 10_000, "kmax_bytes": 40_000, "pmax_q16": 16_384}
+    assert deployed == Deployment(cohorts=(Cohort(fixed(QUEUE_MARKING, knobs), 100 * US),))
+    assert deployed.interface == FLOW_RATE
+
+
+def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None:
+    made, file = recipe(PUPIL + 'level = ["queue_bytes", 1000]\n' + SENDERS, teacher=False)
+    deployed = deployment_of(made, file)
+    assert deployed.interface == QUEUE_MARKING
+    assert deployed.flows == baselines.by_name("dcqcn")
+    assert (deployed.period_ps, deployed.level, deployed.cohorts) == (100 * US, ("queue_bytes", 1000), ())
+    with pytest.raises(InputError, match=r"there is no .*queue-teacher"):
+        teacher_path(made, file)
+
+
+@pytest.mark.parametrize(
+    ("added", "teacher", "words"),
+    [
+        (PUPIL, True, "teacher and queues have one each"),
+        (SENDERS, True, "teacher and senders both decide at the agents of flow_rate"),
+        (PUPIL, False, "nobody steers the flows"),
+        (SENDERS, False, "a recipe has one teacher, and none is named"),
+        (QUEUES, True, "agents.queues: nobody decides here; give one of teacher, baseline and fixed"),
+        (PUPIL + KNOBS, False, "agents.queues: teacher and fixed decides here"),
+        (QUEUES + 'baseline = "dcqcn"\n', True, "agents.queues: a baseline steers flows"),
+        (QUEUES.replace('period = "100 us"\n', "") + KNOBS, True, "agents.queues: agents of queue_marking are asked"),
+        ('[agents.a]\ninterface = "flow_rate"\nteacher = "t"\nperiod = "1 us"\n', False, "leave period and level out"),
+        ('[agents.a]\ninterface = "grid"\nteacher = "t"\n', False, "agents.a.interface: agents of 'grid' live in no"),
+        (
+            QUEUES + "fixed = { kmin_bytes = 1 }\n",
+            True,
+            "queue_marking: the knobs are kmin_bytes, kmax_bytes, pmax_q16",
+        ),
+        (PUPIL + 'level = ["speed", 1]\n' + SENDERS, False, "level is ('speed', 1); give one of"),
+        (PUPIL + SENDERS.replace("dcqcn", "dqccn"), False, "dqccn"),
+        ('[network]\nbufer = "1 MiB"\n', True, "network: unknown key bufer"),
+        ('[network]\nbuffer = "1 B"\n', True, "buffer_bytes is 1"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_with_the_file(
+    recipe: Any, tmp_path: Path, added: str, teacher: bool, words: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        deployment_of(*recipe(added, teacher=teacher))
+    said = str(refused.value)
+    assert said.startswith(str(tmp_path / "tiny.toml"))
+    assert words in said
+    assert "\n" not in said
+
+
+def test_the_recipes_that_come_with_rlcc_have_the_usual_network() -> None:
+    for name in ("rl-cc", "rl-cc-lstm", "pcc-rl-lstm"):
+        file = Path("recipes") / f"{name}.toml"
+        assert deployment_of(load_recipe(file), file) == Deployment()
