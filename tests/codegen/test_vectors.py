@@ -128,7 +128,7 @@ def test_extremes_wrap_and_new_flow_are_there():
         ((c["event.response_ns"] - c["event.request_sent_ns"]) & U32_MAX) < 4_000_000
     )
     assert wrapped.sum() >= 3
-    new = np.all([c[key] == 0 for key in c if key.startswith("flow.")], axis=0)
+    new = np.all([c[key] == 0 for key in c if key.startswith("context.")], axis=0)
     assert new.sum() >= 8
 
 
