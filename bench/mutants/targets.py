@@ -11,7 +11,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify/check/judge.py": (f"{CHECK}_judge.py", f"{CHECK}_judge_cuts.py", f"{CHECK}_judge_unsure.py"),
     "verify/check/known.py": (f"{CHECK}_known.py",),
     "verify/check/layout.py": (f"{CHECK}_layout.py",),
-    "verify/check/meaning.py": (f"{CHECK}_meaning.py", f"{CHECK}_judge.py"),
+    "verify/check/meaning.py": (f"{CHECK}_meaning_terms.py", f"{CHECK}_meaning.py"),
     "verify/check/notation.py": (f"{CHECK}_notation.py",),
     "verify/check/recheck.py": (f"{CHECK}_claims.py", f"{CHECK}_recheck.py"),
     "verify/check/solver.py": (f"{CHECK}_solver.py",),

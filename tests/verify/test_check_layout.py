@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from decision.forest import Forest
+from decision.interfaces import FLOW_RATE
 from decision.program import Program, ProgramBuilder, StateField
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
@@ -42,8 +43,12 @@ def flow(types: dict[str, str] = SPELT, offsets: dict[str, int] = OFFSETS, size:
 
 
 def tied(**layouts: Layout) -> dict[str, list[Field]]:
+    return tied_of(program(), **layouts)
+
+
+def tied_of(whose: Program, **layouts: Layout) -> dict[str, list[Field]]:
     right = {"context": flow(), "event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
-    return fields_of(program(), {**right, **layouts})
+    return fields_of(whose, {**right, **layouts})
 
 
 def test_the_fields_are_given_in_the_programs_order_with_their_places() -> None:
@@ -131,3 +136,29 @@ def test_a_field_may_end_with_the_structure_and_not_a_byte_later() -> None:
             tied(context=flow(offsets={**OFFSETS, "e": 16}, size=size))
     with pytest.raises(Refused, match=r"context\.d overlaps another field"):
         tied(context=flow(size=SIZE - 1))
+
+
+@pytest.mark.parametrize("part", ["event", "params", "knobs"])
+def test_a_program_of_another_kind_of_decision_is_refused(part: str) -> None:
+    mine = program()
+    other = replace(
+        mine.interface, name="of_the_test", **{part: (*getattr(FLOW_RATE, part), *getattr(FLOW_RATE, part)[:1])}
+    )
+    with pytest.raises(Refused, match="interface of_the_test, which this checker does not know"):
+        tied_of(replace(mine, interface=other))
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"),
+    [((1 << 32) - 1, True), (1 << 32, False), (-(1 << 31), True), (-(1 << 31) - 1, False)],
+)
+def test_a_result_is_a_word(value: int, holds: bool) -> None:
+    mine = program()
+    nodes = list(mine.nodes)
+    nodes[mine.results[0]] = replace(nodes[mine.results[0]], imm=value, low=value, high=value)
+    returning = replace(mine, nodes=tuple(nodes))
+    if holds:
+        assert tied_of(returning)
+    else:
+        with pytest.raises(Refused, match=f"returns {value}..{value}, which no register of the call holds"):
+            tied_of(returning)
