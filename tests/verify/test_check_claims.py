@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from decision.errors import InputError
+from decision.interfaces import FLOW_RATE
 from emulator.profile import load_profile
 from verify.certificate import ASSUMPTIONS
 from verify.check import recheck as module
@@ -268,6 +269,12 @@ def test_the_folder_is_compiled_as_the_certificate_says(monkeypatch: pytest.Monk
     assert profile.hash() == ENGINE.hash()
 
 
+def built_with(**layouts: Any) -> Any:
+    program = SimpleNamespace(interface=FLOW_RATE, state=[SimpleNamespace(name="a")])
+    firmware = SimpleNamespace(layouts=layouts)
+    return SimpleNamespace(image="", engine=ENGINE, blocks=[], inputs=lambda _: [], program=program, firmware=firmware)
+
+
 @pytest.mark.parametrize(
     ("error", "why"),
     [
@@ -280,13 +287,13 @@ def test_a_witness_that_cannot_be_run_is_refused(monkeypatch: pytest.MonkeyPatch
         raise error
 
     monkeypatch.setattr(module, "Simulator", lambda *_: SimpleNamespace(call=call))
-    built: Any = SimpleNamespace(image="", engine=ENGINE, blocks=[], inputs=lambda _: [])
     with pytest.raises(Refused, match=f"^{why}$"):
-        module._witness(claimed(), built, MODEL)
+        module._witness(claimed(), built_with(), MODEL)
 
 
 # What the witness comes to: by the machine code, by the program, by the certificate.
-COMES_TO = {"run": 5, "returned": 5, "claimed": 5, "in memory": 7, "kept": 7}
+COMES_TO = {"run": 5, "decided": 5, "claimed": 5, "in memory": 7, "kept": 7, "claimed of the context": 7}
+KNOB = FLOW_RATE.knobs[0].name
 
 
 @pytest.mark.parametrize("other", [None, *COMES_TO])
@@ -294,25 +301,19 @@ def test_a_witness_computes_what_the_program_says_in_each_place(
     monkeypatch: pytest.MonkeyPatch, other: str | None
 ) -> None:
     comes_to = {name: value + (name == other) for name, value in COMES_TO.items()}
-    dtype, words = np.dtype([("a", "<u4")]), {"flow.a": 1}
-    run = SimpleNamespace(
-        returned=comes_to["run"], written={"flow": np.array([(comes_to["in memory"],)], dtype).tobytes()}
-    )
+    dtype = np.dtype([("a", "<u4")])
+    written = {"context": np.array([(comes_to["in memory"],)], dtype).tobytes()}
+    run = SimpleNamespace(returned=comes_to["run"], written=written)
+    decided = (np.int64(comes_to["decided"]),), {"a": np.int64(comes_to["kept"])}
     monkeypatch.setattr(module, "Simulator", lambda *_: SimpleNamespace(call=lambda inputs: run))
-    monkeypatch.setattr(
-        module, "evaluate", lambda *_: (np.int64(comes_to["returned"]), {"a": np.int64(comes_to["kept"])})
-    )
-    layouts = {"flow": SimpleNamespace(fields={"a": None}, dtype=dtype)}
-    built: Any = SimpleNamespace(
-        image="",
-        engine=ENGINE,
-        blocks=[SimpleNamespace(name="flow")],
-        inputs=lambda _: [],
-        program="",
-        firmware=SimpleNamespace(layouts=layouts),
-    )
+    monkeypatch.setattr(module, "evaluate", lambda *_: decided)
     stated = claimed()
-    stated.claims.worst_case.witness, stated.claims.worst_case.returned = words, comes_to["claimed"]
+    stated.claims.worst_case.witness = {"context.a": 1}
+    stated.claims.worst_case.outputs = {KNOB: comes_to["claimed"], "context.a": comes_to["claimed of the context"]}
+    # An action is written, so no witness gives it.
+    built = built_with(
+        context=SimpleNamespace(fields={"a": None}, dtype=dtype), action=SimpleNamespace(fields={"b": None})
+    )
     if other is None:
         assert module._witness(stated, built, MODEL) is run
     else:
