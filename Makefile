@@ -19,7 +19,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock bench bench-codegen papers table-1 clean
+.PHONY: help demo test test-checked setup setup-test setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock bench bench-codegen papers stubs table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -27,6 +27,7 @@ help:
 	@echo 'make test-checked   test the simulator built to check order and conservation at every event'
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
+	@echo 'make stubs    write _core.pyi and _fast.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
 	@echo 'make papers   set our figures beside the papers in docs/generated/papers.md (20 minutes; what is done is kept in build/papers)'
@@ -113,6 +114,11 @@ lint-cxx: setup-test
 	$(BIN)/cppcheck --quiet --std=c++20 --enable=warning,performance,portability --inline-suppr \
 	  -D'NB_MODULE(name, variable)=void name(nanobind::module_ &variable)' --suppress=missingIncludeSystem \
 	  --error-exitcode=1 $(filter %.c %.cc %.cpp,$(CXX_SOURCES))
+
+# What type checkers see of the compiled modules.
+stubs: setup-test
+	@for stub in netsim/_core emulator/_fast; do \
+	  $(BIN)/python -m nanobind.stubgen -q -m $$(echo $$stub | tr / .) -o $$stub.pyi && $(BIN)/ruff format -q $$stub.pyi || exit 1; done
 
 bench: setup
 	@for file in bench/*.py; do name=bench.$$(basename "$$file" .py); echo "== $$name"; $(BIN)/python -m "$$name" || exit 1; done

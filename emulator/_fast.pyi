@@ -1,23 +1,55 @@
-"""The compiled instruction-set simulator as type checkers see it. tests/emulator/fast/test_stub.py holds it to this."""
-
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy
 from numpy.typing import NDArray
 
 class Timing:
     def __init__(self) -> None: ...
-    branch_taken: int
-    jump: int
-    product: int
-    high_product: int
-    rotation: int
-    access: int
-    table_load: int
-    data_wait: int
-    load_use: int
-    split_target: int
-    early_jump: bool
+    @property
+    def branch_taken(self) -> int: ...
+    @branch_taken.setter
+    def branch_taken(self, arg: int, /) -> None: ...
+    @property
+    def jump(self) -> int: ...
+    @jump.setter
+    def jump(self, arg: int, /) -> None: ...
+    @property
+    def product(self) -> int: ...
+    @product.setter
+    def product(self, arg: int, /) -> None: ...
+    @property
+    def high_product(self) -> int: ...
+    @high_product.setter
+    def high_product(self, arg: int, /) -> None: ...
+    @property
+    def rotation(self) -> int: ...
+    @rotation.setter
+    def rotation(self, arg: int, /) -> None: ...
+    @property
+    def access(self) -> int: ...
+    @access.setter
+    def access(self, arg: int, /) -> None: ...
+    @property
+    def table_load(self) -> int: ...
+    @table_load.setter
+    def table_load(self, arg: int, /) -> None: ...
+    @property
+    def data_wait(self) -> int: ...
+    @data_wait.setter
+    def data_wait(self, arg: int, /) -> None: ...
+    @property
+    def load_use(self) -> int: ...
+    @load_use.setter
+    def load_use(self, arg: int, /) -> None: ...
+    @property
+    def split_target(self) -> int: ...
+    @split_target.setter
+    def split_target(self, arg: int, /) -> None: ...
+    @property
+    def early_jump(self) -> bool: ...
+    @early_jump.setter
+    def early_jump(self, arg: bool, /) -> None: ...
 
 class Machine:
     def __init__(
@@ -58,9 +90,9 @@ class Program:
     ) -> None: ...
     def run(
         self,
-        blocks: Sequence[NDArray[numpy.uint8]],
-        cycles: NDArray[numpy.uint64],
-        returned: NDArray[numpy.uint32],
+        blocks: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")]],
+        cycles: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+        returned: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu")],
         threads: int,
         machine: Machine | None,
         portion: int,

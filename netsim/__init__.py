@@ -7,7 +7,7 @@ simulate("websearch:60%@acc-fabric", baselines.by_name("dcqcn"), seed=1).metrics
 
 from netsim import baselines, policies, scenarios
 from netsim.arrays import ArrayEnv, Batch
-from netsim.cohorts import Cohort
+from netsim.cohorts import Cohort, Wire
 from netsim.engines import Engines
 from netsim.network import Network
 from netsim.scenarios import Flow, Flows, Scenario
@@ -24,6 +24,7 @@ __all__ = [
     "Result",
     "Scenario",
     "Simulation",
+    "Wire",
     "baselines",
     "policies",
     "scenarios",

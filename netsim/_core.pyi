@@ -1,8 +1,6 @@
-"""The compiled core as type checkers see it. tests/netsim/test_stub.py holds it to the module."""
-
-import enum
 from collections.abc import Sequence
-from typing import Any
+import enum
+from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
@@ -45,8 +43,8 @@ class ActionConfig:
 class Layer:
     @staticmethod
     def make(
-        weight: NDArray[numpy.float32],
-        bias: NDArray[numpy.float32],
+        weight: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> Layer: ...
 
 class NetworkWeights:
@@ -118,32 +116,37 @@ class Decider:
 class NativeDecider(Decider):
     def __init__(self, config: NativeConfig, weights: NetworkWeights, flows: int) -> None: ...
     def set_weights(self, weights: NetworkWeights) -> None: ...
-    def set_base_rtts(self, arg: NDArray[numpy.uint32], /) -> None: ...
-    def memory(self, arg: int, /) -> NDArray[numpy.float32]: ...
-    def observations(self, arg: int, /) -> NDArray[numpy.float32]: ...
+    def set_base_rtts(
+        self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> None: ...
+    def memory(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
+    def observations(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
 
 class FixedDecider(Decider):
     def __init__(self, knobs: Sequence[int]) -> None: ...
 
 class CompiledDecider(Decider):
     def __init__(self, path: str, bytes_symbol: str, config: DeviceConfig, agents: int) -> None: ...
-    def set_param(self, param: int, values: NDArray[numpy.uint32]) -> None: ...
+    def set_param(
+        self,
+        param: int,
+        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
     @property
     def context_bytes(self) -> int: ...
 
-class DeciderFault(Exception): ...
+class DeciderFault(Exception):
+    pass
 
 class CoreDecider(Decider):
     def __init__(
-        self,
-        address: int,
-        context_bytes: int,
-        clock_mhz: float,
-        config: DeviceConfig,
-        agents: int,
-        keep: object | None,
+        self, address: int, context_bytes: int, clock_mhz: float, config: DeviceConfig, agents: int, keep: object | None
     ) -> None: ...
-    def set_param(self, param: int, values: NDArray[numpy.uint32]) -> None: ...
+    def set_param(
+        self,
+        param: int,
+        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
     @property
     def cycles(self) -> int: ...
     @property
@@ -192,7 +195,11 @@ class ProgramConfig:
 
 class ProgramDecider(Decider):
     def __init__(self, program: ProgramConfig, config: DeviceConfig, agents: int) -> None: ...
-    def set_param(self, param: int, values: NDArray[numpy.uint32]) -> None: ...
+    def set_param(
+        self,
+        param: int,
+        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
     def trace(self, arg0: Sequence[int], arg1: Sequence[int], /) -> list[int]: ...
 
 class Baseline:
@@ -517,11 +524,11 @@ class Dctcp(Baseline):
     def alpha(self, flow: int) -> float: ...
 
 def max_min(
-    capacity: NDArray[numpy.float64],
-    offsets: NDArray[numpy.uint32],
-    links: NDArray[numpy.uint32],
-    active: NDArray[numpy.uint8],
-) -> NDArray[numpy.float64]: ...
+    capacity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    offsets: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    links: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    active: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
 
 class NetworkConfig:
     def __init__(self) -> None: ...
@@ -594,13 +601,13 @@ class NetworkConfig:
     @mark_at_dequeue.setter
     def mark_at_dequeue(self, arg: bool, /) -> None: ...
     @property
-    def queue_in_probes(self) -> bool: ...
-    @queue_in_probes.setter
-    def queue_in_probes(self, arg: bool, /) -> None: ...
-    @property
     def telemetry(self) -> bool: ...
     @telemetry.setter
     def telemetry(self, arg: bool, /) -> None: ...
+    @property
+    def queue_in_probes(self) -> bool: ...
+    @queue_in_probes.setter
+    def queue_in_probes(self, arg: bool, /) -> None: ...
     @property
     def lossless(self) -> bool: ...
     @lossless.setter
@@ -634,13 +641,15 @@ class FabricConfig:
     def uplink_delay_ps(self) -> int: ...
     @uplink_delay_ps.setter
     def uplink_delay_ps(self, arg: int, /) -> None: ...
-    def set_uplinks(self, arg: NDArray[numpy.uint32], /) -> None: ...
+    def set_uplinks(
+        self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> None: ...
     def set_ports(
         self,
-        node: NDArray[numpy.uint32],
-        ps_per_byte: NDArray[numpy.int64],
-        delay_ps: NDArray[numpy.int64],
-        next: NDArray[numpy.uint32],
+        node: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ps_per_byte: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        delay_ps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        next: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
 class ScenarioConfig:
@@ -661,18 +670,22 @@ class ScenarioConfig:
     def recovered_rate(self) -> float: ...
     @recovered_rate.setter
     def recovered_rate(self, arg: float, /) -> None: ...
-    def set_ways_back(self, arg: NDArray[numpy.int64], /) -> None: ...
-    def set_routes(self, arg: NDArray[numpy.uint32], /) -> None: ...
+    def set_ways_back(
+        self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> None: ...
+    def set_routes(
+        self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> None: ...
     def set_flows(
         self,
-        host: NDArray[numpy.uint32],
-        packets: NDArray[numpy.uint32],
-        last_wire_bytes: NDArray[numpy.uint32],
-        start_ps: NDArray[numpy.int64],
-        period_ps: NDArray[numpy.int64],
-        klass: NDArray[numpy.uint32],
-        way_back: NDArray[numpy.uint32],
-        route_offset: NDArray[numpy.uint32],
+        host: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        packets: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        last_wire_bytes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start_ps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        period_ps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        klass: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        way_back: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        route_offset: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
 class Overload(enum.Enum):
@@ -681,6 +694,9 @@ class Overload(enum.Enum):
     drop = 1
 
     coalesce = 2
+
+class WireSpec:
+    def __init__(self, source: int, knob: int, shift: int, target: int, param: int, least: int, most: int) -> None: ...
 
 class SiteKind(enum.Enum):
     flows = 0
@@ -700,6 +716,7 @@ class Simulator:
         fabric: FabricConfig,
         scenario: ScenarioConfig,
         cohorts: Sequence[CohortSpec],
+        wires: Sequence[WireSpec],
         seed: int,
     ) -> None: ...
     def run(self, until_ps: int) -> bool: ...
@@ -711,16 +728,16 @@ class Simulator:
     def answer(
         self,
         cohort: int,
-        knobs: NDArray[numpy.uint32],
-        action: NDArray[numpy.int32],
+        knobs: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        action: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
-    def decisions(self, cohort: int = 0) -> int: ...
     def reset_window(self) -> None: ...
     def window(self) -> dict[str, Any]: ...
     def conservation(self) -> dict[str, Any]: ...
     def engine_events(self, cohort: int = 0) -> dict[str, Any] | None: ...
-    def rates(self) -> NDArray[numpy.float64]: ...
-    def delivered(self) -> NDArray[numpy.uint32]: ...
+    def decisions(self, cohort: int = 0) -> int: ...
+    def rates(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+    def delivered(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C")]: ...
     def ports(self) -> dict[str, Any]: ...
     def set_red(self, arg0: int, arg1: int, arg2: int, arg3: float, /) -> None: ...
     @property

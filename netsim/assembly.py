@@ -13,7 +13,7 @@ from decision.interfaces.flow_rate import FLOW_RATE
 from decision.signals import CONTEXT_RATE_BITS
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec
-from netsim.cohorts import MOST, Cohort, whole_ps
+from netsim.cohorts import MOST, Cohort, End, Wire, whole_ps
 from netsim.engines import Engines
 from netsim.network import MS, Network
 from netsim.policies import PolicySpec, interface_of
@@ -46,6 +46,7 @@ def build(
     decision_latency_ps: int,
     engines: Engines | None = None,
     cohorts: Sequence[Cohort] = (),
+    wires: Sequence[Wire] = (),
 ) -> tuple["_core.Simulator", Any]:
     """A simulator and what decides at its flows: a ``_core.Decider``, a ``_core.Baseline``, or None for decisions from
     outside and for the ideal allocator."""
@@ -74,9 +75,18 @@ def build(
     core = network_config(net, fabric, spec)
     # A FIFO marks a packet that leaves only when it has arrived; thresholds that change meanwhile must not.
     core.scheduled_ports |= net.mark_at_dequeue and len(cohorts) > 0
-    others = [cohort.build(fabric, len(net.class_weights))[0] for cohort in cohorts]
+    built = [cohort.build(fabric, len(net.class_weights)) for cohort in cohorts]
+    specs = [flows, *(spec for spec, _ in built)]
+    queues = len(fabric.ports) * len(net.class_weights)
+    ends = [End(FLOW_RATE, decider, agents)]
+    ends += [End(cohort.interface, other, queues) for cohort, (_, other) in zip(cohorts, built, strict=True)]
     simulator = _core.Simulator(
-        core, _fabric(fabric), _scenario(scenario, fabric, net, int(seed)), [flows, *others], int(seed)
+        core,
+        _fabric(fabric),
+        _scenario(scenario, fabric, net, int(seed)),
+        specs,
+        [wire.build(ends) for wire in wires],
+        int(seed),
     )
     for number, port in enumerate(fabric.ports):
         if port.gbps != net.link_gbps:

@@ -5,10 +5,11 @@
 
 The agents are those of the decider's interface (netsim/sites.py). Every period all of them are looked at, and each is
 asked; with ``level`` only those whose signal has crossed it since the last look. What is decided holds ``latency_ps``
-later, or when one of the device's ``engines`` has got to it.
+later, or when one of the device's ``engines`` has got to it. A ``Wire`` makes a knob of one cohort a parameter of
+another.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +71,67 @@ class Cohort:
         if self.level is not None:
             core.set_level(self.interface.event_names.index(self.level[0]), self.level[1])
         return core, decider
+
+
+@dataclass(frozen=True)
+class End:
+    """A cohort as wires see it; ``decider``: a ``_core.Decider``, or None where no decider sets its knobs."""
+
+    interface: Interface
+    decider: Any
+    agents: int
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        return () if self.decider is None else self.interface.knob_names
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """None of a network's or a fixed setting's."""
+        return self.interface.param_names if hasattr(self.decider, "set_param") else ()
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A knob of one cohort that is an operator's parameter of another, as one level of control sets the next ([HAECN]).
+
+    Cohorts are numbered as in records: 0 the flows', then those beside them. When a decision of ``source`` takes effect
+    the parameter of the agent with the same number becomes what the knob was set to, in the knob's own unit, at the
+    most and at the least what an operator may set; where ``source`` has one agent only, that of every agent.
+    """
+
+    source: int
+    knob: str
+    target: int
+    param: str
+
+    def build(self, ends: Sequence[End]) -> "_core.WireSpec":
+        """The wire for the core, between two of ``ends``. InputError where it joins nothing."""
+        for number in (self.source, self.target):
+            if not 0 <= number < len(ends):
+                raise InputError(f"{self}: there is no cohort {number}; the simulation has {len(ends)}, from 0 on")
+        if self.source == self.target:
+            raise InputError(f"{self}: a wire joins two cohorts; name another target")
+        source, target = ends[self.source], ends[self.target]
+        if self.knob not in source.knobs:
+            raise InputError(f"{self}: its source sets {', '.join(source.knobs) or 'nothing'}; name one of these knobs")
+        if self.param not in target.params:
+            raise InputError(
+                f"{self}: its target reads {', '.join(target.params) or 'no parameter'}; name one of these"
+            )
+        if source.agents > 1 and source.interface.agent != target.interface.agent:
+            raise InputError(
+                f"{self}: {source.agents} agents of kind {source.interface.agent} cannot stand for those of kind "
+                f"{target.interface.agent}; join agents of one kind, or one agent with all"
+            )
+        knob, param = source.knobs.index(self.knob), target.params.index(self.param)
+        signal = target.interface.params[param]
+        least, most = signal.settable or signal.range
+        shift = site_of(source.interface).knob_shift[knob]
+        return _core.WireSpec(self.source, knob, shift, self.target, param, least, most)
+
+    def __str__(self) -> str:
+        return f"the wire from {self.knob} of cohort {self.source} to {self.param} of cohort {self.target}"
 
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:

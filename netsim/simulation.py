@@ -16,7 +16,7 @@ from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
 from netsim import _core, assembly, scenarios
 from netsim.baselines import BaselineSpec
-from netsim.cohorts import Cohort, named
+from netsim.cohorts import Cohort, Wire, named
 from netsim.cohorts import Records as Records
 from netsim.engines import Engines
 from netsim.metrics import metrics
@@ -125,11 +125,12 @@ class Simulation(Measured):
         network: Network | None = None,
         engines: Engines | None = None,
         cohorts: Sequence[Cohort] = (),
+        wires: Sequence[Wire] = (),
     ) -> None:
         """``duration_ps`` says for how long a scenario by its name has flows that arrive at random.
 
         Without ``engines`` every flow has an engine of its own, and no decision waits. ``cohorts``: who decides beside
-        the flows.
+        the flows. ``wires``: knobs of one cohort that are parameters of another.
         """
         asked = network or Network()
         self.scenario = at_random(scenario, seed, duration_ps, asked)
@@ -144,6 +145,7 @@ class Simulation(Measured):
             decision_latency_ps=decision_latency_ps,
             engines=engines,
             cohorts=cohorts,
+            wires=wires,
         )
         self.interfaces = (FLOW_RATE, *(cohort.interface for cohort in cohorts))
         self.start_recording(record)
@@ -203,6 +205,7 @@ def simulate(
     network: Network | None = None,
     engines: Engines | None = None,
     cohorts: Sequence[Cohort] = (),
+    wires: Sequence[Wire] = (),
 ) -> Result:
     """One whole run from an empty network; metrics over ``window_ps``."""
     begin, end = window_ps
@@ -218,6 +221,7 @@ def simulate(
         network=network,
         engines=engines,
         cohorts=cohorts,
+        wires=wires,
     )
     run.run(begin)
     run.reset_window()

@@ -17,7 +17,7 @@ from decision.errors import InputError
 from decision.manifest import sha256
 from netsim import _core
 from netsim.baselines import BaselineSpec
-from netsim.cohorts import Cohort, Records
+from netsim.cohorts import Cohort, Records, Wire
 from netsim.content import content, package_hash
 from netsim.engines import Engines
 from netsim.kept import FORMAT, Kept, Outcome
@@ -56,6 +56,7 @@ class Trial:
     network: Network = field(default_factory=Network)
     engines: Engines | None = None
     cohorts: tuple[Cohort, ...] = ()
+    wires: tuple[Wire, ...] = ()
     name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +133,7 @@ def perform(trial: Trial) -> Outcome:
         network=trial.network,
         engines=trial.engines,
         cohorts=trial.cohorts,
+        wires=trial.wires,
     )
     flows = len(simulation.scenario.flows)
     series: list[Series] = []

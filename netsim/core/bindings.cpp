@@ -50,61 +50,51 @@ void answer(Simulator &sim, std::uint32_t number, const ReadOnly<std::uint32_t> 
 
 nb::dict counts(const Counters &now, const Counters &begin) {
   nb::dict d;
-  const auto add = [&](const char *name, std::uint64_t Counters::*counter) { d[name] = now.*counter - begin.*counter; };
-  add("data_sent", &Counters::data_sent);
-  add("data_arrived", &Counters::data_arrived);
-  add("data_in_order", &Counters::data_in_order);
-  add("data_dropped", &Counters::data_dropped);
-  add("probes_sent", &Counters::probes_sent);
-  add("probes_arrived", &Counters::probes_arrived);
-  add("probes_dropped", &Counters::probes_dropped);
-  add("marked", &Counters::marked);
-  add("acks", &Counters::acks);
-  add("nacks", &Counters::nacks);
-  add("cnps", &Counters::cnps);
-  add("timeouts", &Counters::timeouts);
-  add("wait_ps", &Counters::wait_ps);
-  add("latency_ps", &Counters::latency_ps);
-  add("rtts", &Counters::rtts);
-  add("rtt_ns", &Counters::rtt_ns);
+  add_growth<Counters>(d, now, begin,
+                       {{"data_sent", &Counters::data_sent},
+                        {"data_arrived", &Counters::data_arrived},
+                        {"data_in_order", &Counters::data_in_order},
+                        {"data_dropped", &Counters::data_dropped},
+                        {"probes_sent", &Counters::probes_sent},
+                        {"probes_arrived", &Counters::probes_arrived},
+                        {"probes_dropped", &Counters::probes_dropped},
+                        {"marked", &Counters::marked},
+                        {"acks", &Counters::acks},
+                        {"nacks", &Counters::nacks},
+                        {"cnps", &Counters::cnps},
+                        {"timeouts", &Counters::timeouts},
+                        {"wait_ps", &Counters::wait_ps},
+                        {"latency_ps", &Counters::latency_ps},
+                        {"rtts", &Counters::rtts},
+                        {"rtt_ns", &Counters::rtt_ns}});
   return d;
 }
 
-nb::dict window(const Simulator &sim) {
-  const Window &w = sim.network().window;
+Named window(const Simulator &sim) {
+  const Network &n = sim.network();
+  const Window &w = n.window;
+  const Cohort &flows = *sim.cohorts().front();
+  const std::vector<Port> &ports = n.fabric.ports();
   nb::dict d;
   d["begin_ps"] = w.begin;
   d["end_ps"] = sim.now();
-  nb::dict counted = counts(sim.network().counters, w.at_begin);
-  const Cohort &flows = *sim.cohorts().front();
+  nb::dict counted = counts(n.counters, w.at_begin);
   counted["decisions"] = flows.decisions - flows.decisions_at_begin;
   d["counts"] = counted;
-  d["pfc_pauses"] = sim.network().counters.pauses - w.at_begin.pauses;
-  d["pfc_paused_ps"] = sim.network().counters.paused_ps - w.at_begin.paused_ps;
-  std::vector<std::uint32_t> delivered(w.expected_psn.size());
-  std::vector<std::uint64_t> sent(w.sent.size());
-  for (std::size_t f = 0; f < delivered.size(); ++f) {
-    delivered[f] = sim.network().receivers[f].expected_psn - w.expected_psn[f];
-    sent[f] = sim.network().senders[f].sent_total - w.sent[f];
-  }
-  d["delivered_packets"] = take(std::move(delivered));
-  d["sent_packets"] = take(std::move(sent));
-  std::vector<std::uint64_t> received, marked, dropped;
-  std::vector<std::int64_t> longest;
-  for (std::size_t p = 0; p < w.received_bytes.size(); ++p) {
-    const Port &port = sim.network().fabric.ports()[p];
-    received.push_back(port.received_bytes - w.received_bytes[p]);
-    marked.push_back(port.marked - w.marked[p]);
-    dropped.push_back(port.dropped - w.dropped[p]);
-    longest.push_back(port.longest / port.ps_per_byte);
-  }
-  d["port_received_bytes"] = take(std::move(received));
-  d["port_marked"] = take(std::move(marked));
-  d["port_dropped"] = take(std::move(dropped));
-  d["port_queue_max_bytes"] = take(std::move(longest));
-  const std::uint64_t arrived = sim.network().counters.data_arrived - w.at_begin.data_arrived;
-  const std::uint64_t latency = sim.network().counters.latency_ps - w.at_begin.latency_ps;
-  const std::uint64_t wait = sim.network().counters.wait_ps - w.at_begin.wait_ps;
+  add_growth<Counters>(d, n.counters, w.at_begin,
+                       {{"pfc_pauses", &Counters::pauses}, {"pfc_paused_ps", &Counters::paused_ps}});
+  d["delivered_packets"] =
+      column(w.expected_psn.size(), [&](std::size_t f) { return n.receivers[f].expected_psn - w.expected_psn[f]; });
+  d["sent_packets"] = column(w.sent.size(), [&](std::size_t f) { return n.senders[f].sent_total - w.sent[f]; });
+  d["port_received_bytes"] =
+      column(ports.size(), [&](std::size_t p) { return ports[p].received_bytes - w.received_bytes[p]; });
+  d["port_marked"] = column(ports.size(), [&](std::size_t p) { return ports[p].marked - w.marked[p]; });
+  d["port_dropped"] = column(ports.size(), [&](std::size_t p) { return ports[p].dropped - w.dropped[p]; });
+  d["port_queue_max_bytes"] =
+      column(ports.size(), [&](std::size_t p) { return ports[p].longest / ports[p].ps_per_byte; });
+  const std::uint64_t arrived = n.counters.data_arrived - w.at_begin.data_arrived;
+  const std::uint64_t latency = n.counters.latency_ps - w.at_begin.latency_ps;
+  const std::uint64_t wait = n.counters.wait_ps - w.at_begin.wait_ps;
   d["latency_base_ps"] = arrived == 0 ? 0.0 : static_cast<double>(latency - wait) / static_cast<double>(arrived);
   d["latency_quantiles_ps"] = quantiles(w.latency);
   d["completed_flow"] = take(std::vector<std::uint32_t>(w.completions.flow));
@@ -116,7 +106,7 @@ nb::dict window(const Simulator &sim) {
   return d;
 }
 
-nb::dict conservation(const Simulator &sim) {
+Named conservation(const Simulator &sim) {
   const Conservation c = sim.conservation();
   nb::dict d;
   d["sent"] = c.sent;
@@ -129,40 +119,30 @@ nb::dict conservation(const Simulator &sim) {
 }
 
 Column<double> rates(const Simulator &sim) {
-  std::vector<double> all(sim.network().senders.size());
-  for (std::size_t f = 0; f < all.size(); ++f)
-    all[f] = sim.rate_of(static_cast<std::uint32_t>(f));
-  return take(std::move(all));
+  return column(sim.network().senders.size(),
+                [&](std::size_t f) { return sim.rate_of(static_cast<std::uint32_t>(f)); });
 }
 
 // Every port now: its queue, and totals since the start.
-nb::dict ports(const Simulator &sim) {
-  std::vector<std::int64_t> backlog;
-  std::vector<std::uint64_t> sent, marked, dropped;
-  for (const Port &port : sim.network().fabric.ports()) {
-    backlog.push_back(port.backlog(sim.now()) / port.ps_per_byte);
-    sent.push_back(port.received_bytes);
-    marked.push_back(port.marked);
-    dropped.push_back(port.dropped);
-  }
+Named ports(const Simulator &sim) {
+  const std::vector<Port> &ports = sim.network().fabric.ports();
   nb::dict d;
-  d["backlog_bytes"] = take(std::move(backlog));
-  d["sent_bytes"] = take(std::move(sent));
-  d["marked"] = take(std::move(marked));
-  d["dropped"] = take(std::move(dropped));
+  d["backlog_bytes"] =
+      column(ports.size(), [&](std::size_t p) { return ports[p].backlog(sim.now()) / ports[p].ps_per_byte; });
+  d["sent_bytes"] = column(ports.size(), [&](std::size_t p) { return ports[p].received_bytes; });
+  d["marked"] = column(ports.size(), [&](std::size_t p) { return ports[p].marked; });
+  d["dropped"] = column(ports.size(), [&](std::size_t p) { return ports[p].dropped; });
   return d;
 }
 
 // Packets of each flow that reached its receiver in order, since the start.
 Column<std::uint32_t> delivered(const Simulator &sim) {
-  std::vector<std::uint32_t> all;
-  for (const Receiver &r : sim.network().receivers)
-    all.push_back(r.expected_psn);
-  return take(std::move(all));
+  const std::vector<Receiver> &receivers = sim.network().receivers;
+  return column(receivers.size(), [&](std::size_t f) { return receivers[f].expected_psn; });
 }
 
 void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
-           const std::vector<const CohortSpec *> &cohorts, std::uint64_t seed) {
+           const std::vector<const CohortSpec *> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed) {
   if (cohorts.empty() || cohorts.size() > 64 || cohorts.front()->site != SiteKind::flows)
     throw std::invalid_argument("1 to 64 cohorts are possible, the first at the flows");
   if (scenario.flows.empty() ||
@@ -194,7 +174,7 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
     specs.push_back(*cohort);
   if (std::count_if(specs.begin(), specs.end(), [](const CohortSpec &c) { return c.site == SiteKind::flows; }) != 1)
     throw std::invalid_argument("there is one cohort at the flows");
-  new (self) Simulator(net, fabric, scenario, specs, seed);
+  new (self) Simulator(net, fabric, scenario, specs, wires, seed);
 }
 
 } // namespace
@@ -206,7 +186,8 @@ NB_MODULE(_core, m) {
   bind_cohorts(m);
 
   nb::class_<Simulator>(m, "Simulator")
-      .def("__init__", &build, "network"_a, "fabric"_a, "scenario"_a, "cohorts"_a, "seed"_a, nb::keep_alive<1, 5>())
+      .def("__init__", &build, "network"_a, "fabric"_a, "scenario"_a, "cohorts"_a, "wires"_a, "seed"_a,
+           nb::keep_alive<1, 5>())
       .def("run", &run, "until_ps"_a)
       .def_prop_ro("now_ps", &Simulator::now)
       .def(

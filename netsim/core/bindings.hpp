@@ -4,8 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <nanobind/stl/optional.h>
+
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,14 +34,32 @@ template <class T> std::vector<T> copy_of(const ReadOnly<T> &array) {
   return std::vector<T>(array.data(), array.data() + array.size());
 }
 
+// .. of `value(i)` for each i below `size`.
+template <class F> auto column(std::size_t size, F value) {
+  std::vector<decltype(value(size))> values(size);
+  for (std::size_t i = 0; i < size; ++i)
+    values[i] = value(i);
+  return take(std::move(values));
+}
+
+using Named = nb::typed<nb::dict, nb::str, nb::any>;
+
+// What totals have grown by, by their names.
+template <class Totals>
+void add_growth(nb::dict &d, const Totals &now, const Totals &begin,
+                std::initializer_list<std::pair<const char *, std::uint64_t Totals::*>> totals) {
+  for (const auto &[name, total] : totals)
+    d[name] = now.*total - begin.*total;
+}
+
 void bind_baselines(nb::module_ &m);
 void bind_cohorts(nb::module_ &m);
 void bind_configs(nb::module_ &m);
 void bind_deciders(nb::module_ &m);
 
 nb::list quantiles(const Histogram &histogram);
-nb::dict columns(Records &&records);
-nb::object engine_window(const Cohort &cohort, Ps at);
-nb::object engine_events(const Cohort &cohort, Ps at);
+Named columns(Records &&records);
+std::optional<Named> engine_window(const Cohort &cohort, Ps at);
+std::optional<Named> engine_events(const Cohort &cohort, Ps at);
 
 } // namespace netsim

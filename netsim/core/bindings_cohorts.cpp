@@ -1,9 +1,6 @@
 // Python's view of cohorts: how they are described, and what they have recorded and measured.
 #include "bindings.hpp"
 
-#include <nanobind/stl/optional.h>
-
-#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -35,7 +32,7 @@ void check_cohort(const CohortSpec &spec) {
 
 } // namespace
 
-nb::dict columns(Records &&r) {
+Named columns(Records &&r) {
   nb::dict d;
   d["t_ps"] = take(std::move(r.t_ps));
   d["agent"] = take(std::move(r.agent));
@@ -56,51 +53,47 @@ nb::list quantiles(const Histogram &histogram) {
 }
 
 // Of the window; None where decisions wait for no engine.
-nb::object engine_window(const Cohort &cohort, Ps at) {
+std::optional<Named> engine_window(const Cohort &cohort, Ps at) {
   if (cohort.engines() == nullptr)
-    return nb::none();
+    return std::nullopt;
   const Engines &engines = *cohort.engines();
   const EngineWindow &w = engines.window();
-  const EngineCounters now = engines.totals(at);
   nb::dict d;
-  const auto add = [&](const char *name, std::uint64_t EngineCounters::*c) { d[name] = now.*c - w.at_begin.*c; };
-  add("events", &EngineCounters::events);
-  add("decided", &EngineCounters::decided);
-  add("dropped", &EngineCounters::dropped);
-  add("coalesced", &EngineCounters::coalesced);
-  add("expired", &EngineCounters::expired);
-  add("applied", &EngineCounters::applied);
-  add("wait_ps", &EngineCounters::wait_ps);
-  add("latency_ps", &EngineCounters::latency_ps);
-  add("service_ps", &EngineCounters::service_ps);
-  add("queue_ps", &EngineCounters::queue_ps);
+  add_growth<EngineCounters>(d, engines.totals(at), w.at_begin,
+                             {{"events", &EngineCounters::events},
+                              {"decided", &EngineCounters::decided},
+                              {"dropped", &EngineCounters::dropped},
+                              {"coalesced", &EngineCounters::coalesced},
+                              {"expired", &EngineCounters::expired},
+                              {"applied", &EngineCounters::applied},
+                              {"wait_ps", &EngineCounters::wait_ps},
+                              {"latency_ps", &EngineCounters::latency_ps},
+                              {"service_ps", &EngineCounters::service_ps},
+                              {"queue_ps", &EngineCounters::queue_ps}});
   d["wait_quantiles_ps"] = quantiles(w.wait);
   d["wait_max_ps"] = w.wait_max;
   d["latency_quantiles_ps"] = quantiles(w.latency);
   d["latency_max_ps"] = w.latency_max;
   d["queue_max"] = w.queue_max;
-  std::vector<std::uint64_t> busy, decided;
-  for (std::uint32_t e = 0; e < w.busy_ps.size(); ++e) {
-    busy.push_back(engines.busy(e, at) - w.busy_ps[e]);
-    decided.push_back(engines.engine(e).decided - w.decided[e]);
-  }
-  d["engine_busy_ps"] = take(std::move(busy));
-  d["engine_decided"] = take(std::move(decided));
+  d["engine_busy_ps"] = column(
+      w.busy_ps.size(), [&](std::size_t e) { return engines.busy(static_cast<std::uint32_t>(e), at) - w.busy_ps[e]; });
+  d["engine_decided"] =
+      column(w.decided.size(), [&](std::size_t e) { return engines.all()[e].decided - w.decided[e]; });
   return d;
 }
 
 // Where every event is, since the start; None where decisions wait for no engine.
-nb::object engine_events(const Cohort &cohort, Ps at) {
+std::optional<Named> engine_events(const Cohort &cohort, Ps at) {
   if (cohort.engines() == nullptr)
-    return nb::none();
+    return std::nullopt;
   const Engines &engines = *cohort.engines();
-  const EngineCounters now = engines.totals(at);
   nb::dict d;
-  d["events"] = now.events;
-  d["decided"] = now.decided;
-  d["dropped"] = now.dropped;
-  d["coalesced"] = now.coalesced;
-  d["expired"] = now.expired;
+  add_growth<EngineCounters>(d, engines.totals(at), EngineCounters{},
+                             {{"events", &EngineCounters::events},
+                              {"decided", &EngineCounters::decided},
+                              {"dropped", &EngineCounters::dropped},
+                              {"coalesced", &EngineCounters::coalesced},
+                              {"expired", &EngineCounters::expired}});
   d["waiting"] = engines.waiting();
   d["holds"] = engines.holds();
   return d;
@@ -111,6 +104,10 @@ void bind_cohorts(nb::module_ &m) {
       .value("wait", Overload::wait)
       .value("drop", Overload::drop)
       .value("coalesce", Overload::coalesce);
+  nb::class_<WireSpec>(m, "WireSpec")
+      .def(nb::init<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                    std::uint32_t>(),
+           "source"_a, "knob"_a, "shift"_a, "target"_a, "param"_a, "least"_a, "most"_a);
   nb::enum_<SiteKind>(m, "SiteKind").value("flows", SiteKind::flows).value("queues", SiteKind::queues);
   nb::class_<CohortSpec>(m, "CohortSpec")
       .def(

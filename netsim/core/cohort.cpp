@@ -86,11 +86,11 @@ template <class AtSite> void CohortAt<AtSite>::apply(Ps now, std::uint32_t agent
   site_.apply(agent, now, knobs);
   for (const Wire &wire : wires_) {
     if (site_.agents() > 1) {
-      wire.to->set_param(wire.param, agent, knobs[wire.knob]);
+      wire.carry(agent, knobs);
       continue;
     }
     for (std::uint32_t other = 0; other < wire.agents; ++other)
-      wire.to->set_param(wire.param, other, knobs[wire.knob]);
+      wire.carry(other, knobs);
   }
 }
 

@@ -5,6 +5,7 @@
 //                         +-- outside: a batch, answered from Python ----+
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,9 +38,15 @@ struct CohortConfig {
 // agent only, of all.
 struct Wire {
   std::uint32_t knob = 0;
+  std::uint32_t shift = 0; // bits by which the site's unit is finer than the knob's own
   Decider *to = nullptr;
   std::uint32_t param = 0;
-  std::uint32_t agents = 0;
+  std::uint32_t least = 0, most = ~std::uint32_t{0}; // that the parameter may be
+  std::uint32_t agents = 0;                          // of the other cohort
+
+  void carry(std::uint32_t agent, Words knobs) const {
+    to->set_param(param, agent, std::clamp(knobs[knob] >> shift, least, most));
+  }
 };
 
 // What a simulation knows of a cohort, wherever its agents live.
@@ -62,6 +69,8 @@ public:
   const Records &batch() const { return asked_records_; }
 
   const Shape &shape() const { return config_.shape; }
+  virtual std::uint32_t agents() const = 0;
+  Decider *decider() const { return decider_; }
   const Engines *engines() const { return engines_.get(); } // none: a decision waits for nothing
   Records drain();
   void reset_window(Ps now);
@@ -106,6 +115,7 @@ public:
   CohortAt(Loop &loop, std::uint32_t number, AtSite &site, Decider *decider, const CohortConfig &config)
       : Cohort(loop, number, site, decider, config), site_(site) {}
 
+  std::uint32_t agents() const override { return site_.agents(); }
   void ask(Ps now, std::uint32_t agent); // it has something to decide on
   void tick(Ps now) override;
   void due(Ps now) override;

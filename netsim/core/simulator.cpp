@@ -1,6 +1,7 @@
 #include "simulator.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "check.hpp"
 #include "queue_site.hpp"
@@ -8,7 +9,7 @@
 namespace netsim {
 
 Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
-                     const std::vector<CohortSpec> &cohorts, std::uint64_t seed)
+                     const std::vector<CohortSpec> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed)
     : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_),
       sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, cohorts.front().steering),
       ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
@@ -27,7 +28,22 @@ Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const
     cohorts_.push_back(std::make_unique<CohortAt<QueueSite>>(network_.loop, number, *queues_.back(),
                                                              cohorts[number].decider, cohorts[number].config));
   }
+  for (const WireSpec &wire : wires) {
+    if (wire.from >= cohorts.size() || wire.to >= cohorts.size() || wire.from == wire.to)
+      throw std::invalid_argument("a wire joins two cohorts");
+    connect(wire, cohorts[wire.from].site == cohorts[wire.to].site);
+  }
   reset_window();
+}
+
+void Simulator::connect(const WireSpec &wire, bool same_site) {
+  Cohort &from = *cohorts_[wire.from];
+  const Cohort &to = *cohorts_[wire.to];
+  if (from.decider() == nullptr || to.decider() == nullptr || wire.knob >= from.shape().knobs)
+    throw std::invalid_argument("a wire leads from a knob of a decider to a parameter of another");
+  if (from.agents() > 1 && !same_site)
+    throw std::invalid_argument("a wire's agents stand side by side, or its source is one");
+  from.connect(Wire{wire.knob, wire.shift, to.decider(), wire.param, wire.least, wire.most, to.agents()});
 }
 
 std::size_t Simulator::bytes_per_flow() const {

@@ -42,13 +42,20 @@ struct CohortSpec {
   Steering steering;
 };
 
+// A wire as a simulation is given it: from a knob of one cohort to a parameter of another, both by their numbers.
+struct WireSpec {
+  std::uint32_t from = 0, knob = 0, shift = 0;
+  std::uint32_t to = 0, param = 0, least = 0, most = ~std::uint32_t{0};
+};
+
 enum class Stop { until, slice, batch };
 
 class Simulator {
 public:
-  // The first cohort is that of the flows.
+  // The first cohort is that of the flows. Throws std::invalid_argument where a wire joins no two cohorts with deciders
+  // whose agents stand side by side.
   Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
-            const std::vector<CohortSpec> &cohorts, std::uint64_t seed);
+            const std::vector<CohortSpec> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed);
 
   // Process events before `until`; stops early after about `events` of them or when a batch is ready.
   Stop run(Ps until, std::uint64_t events);
@@ -64,6 +71,7 @@ public:
   std::size_t bytes_per_flow() const; // of the simulator's own state, the deciders' apart
 
 private:
+  void connect(const WireSpec &wire, bool same_site);
   bool waits_for_answer() const;
 
   Network network_;

@@ -13,7 +13,7 @@ import pytest
 
 from decision.errors import InputError
 from decision.interfaces.queue_marking import QUEUE_MARKING
-from netsim import Cohort, Engines, Network, baselines, policies, simulate, trials
+from netsim import Cohort, Engines, Network, Wire, baselines, policies, simulate, trials
 from netsim.kept import Kept
 from netsim.network import MS, US
 from netsim.places import Here, Lost, Place, Processes, Threads
@@ -177,6 +177,7 @@ OTHERS: dict[str, list[Any]] = {
         (Cohort(FIXED, 100 * US, level=("queue_bytes", 5)),),
         (Cohort(replace(FIXED, knobs={**FIXED.knobs, "kmin_bytes": 10_001}), 100 * US),),
     ],
+    "wires": [(Wire(1, "kmax_bytes", 2, "capacity_bytes"),), (Wire(1, "kmin_bytes", 2, "capacity_bytes"),)],
 }
 
 
