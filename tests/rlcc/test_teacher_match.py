@@ -27,7 +27,8 @@ def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest
     """Known to the teacher, seen by the program: either may lack what the other has (windows differ)."""
     runs = [states([True, True, False, False]), states([True, True, True, True])]
     known = [np.array([True, False, True, False]), np.array([True, True, False, True])]
-    wanted = iter(zip([np.full((4, 1), 1.5)] * 2, known, strict=True))
+    knobs = np.tile([1.5, 9.0], (4, 1))  # the rate is the first
+    wanted = iter(zip([knobs] * 2, known, strict=True))
     monkeypatch.setattr(teacher_match, "decide", lambda teacher, run: next(wanted))
     own = iter([np.array([0.25, 7.0, 8.0, 9.0]), np.array([0.5, 0.75, 7.0, 0.5])])
     monkeypatch.setattr(teacher_match, "actions", lambda *_: next(own))

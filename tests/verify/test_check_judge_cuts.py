@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -69,6 +70,7 @@ RANGES = [  # known, stated, whether that follows
     ((-5, 9), (-5, 8), False),
     ((-5, 9), (-1, 9), False),
     ((-5, 9), (0, 9), False),
+    ((-1, 9), (-1, 9), True),
     ((-5, -2), (-5, -2), True),
     ((1 << 31, MOST_WORD), (1 << 31, MOST_WORD), True),
     ((1 << 31, MOST_WORD), (-(1 << 31), -1), True),
@@ -274,6 +276,16 @@ def test_an_access_before_a_cut_matters_where_it_holds_up_a_branch_not_taken() -
     assert found._matters(lane(pc=branch, before=store)) is None
     found.model = replace(found.model, branch_taken=2, data_wait=1)
     assert found._matters(lane(pc=branch, before=store)) is store
+
+
+@pytest.mark.parametrize("held_up", [False, True])
+def test_an_access_before_a_cut_matters_whichever_way_of_a_branch_it_holds_up(held_up: bool) -> None:
+    """In this model of the cycles no access holds up only a branch that is taken; in another it may."""
+    found = judge(None)
+    store = found._code.instructions[AT["write"]]
+    step = lambda _, taken, before: 1 + (before is store and taken is held_up)  # noqa: E731
+    found.model = SimpleNamespace(step=step)  # type: ignore[assignment]
+    assert found._matters(lane(pc=AT["less"], before=store)) is store
 
 
 # --- the program's inputs and the image ---
