@@ -2,10 +2,12 @@
 
 CHECK = "tests/verify/test_check"
 TARGETS: dict[str, tuple[str, ...]] = {
+    "decision/cells.py": ("tests/decision/test_cells_steps.py", "tests/decision/test_cells.py"),
     "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),
     "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
     "rlcc/checks.py": ("tests/rlcc/test_gate.py",),
     "rlcc/gate.py": ("tests/rlcc/test_gate_judging.py", "tests/rlcc/test_gate.py"),
+    "rlcc/neighbourhood.py": ("tests/rlcc/test_neighbourhood_search.py",),
     "rlcc/teacher_match.py": ("tests/rlcc/test_teacher_match.py", "tests/rlcc/test_gate.py"),
     "verify/check/boundary.py": (f"{CHECK}_boundary_process.py",),
     "verify/check/judge.py": (f"{CHECK}_judge.py", f"{CHECK}_judge_cuts.py", f"{CHECK}_judge_unsure.py"),

@@ -149,6 +149,7 @@ def test_every_operator_is_drawn() -> None:
         (0, 1, (1, False)),
         (0, 255, (8, False)),
         (-128, 127, (8, True)),
+        (-1, 0, (1, True)),
         (0, INT32_MAX, (31, False)),
         (INT32_MIN, INT32_MAX, None),
         (0, U32_MAX, None),

@@ -129,7 +129,7 @@ class Meaning:
         operand = self.word if narrow else self.wide
         match node.op:
             case Op.CONST:
-                return const(imm, 32 if narrow else 64)
+                return const(imm, 64)
             case Op.EVENT | Op.PARAM | Op.STATE:
                 name = input_name(self.program, node)
                 assert name is not None
