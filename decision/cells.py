@@ -196,8 +196,9 @@ def _extremes(histories: Integers, grid: _Grid, random: np.random.Generator) -> 
     count = len(grid.actions)
     if count == 0:
         return histories[np.unique(cell, return_index=True)[1]]
-    signs = np.asarray(list(product((-1, 0, 1), repeat=min(count, 3)))[:27], dtype=np.int64)
-    if count > 3:
+    if count <= 3:
+        signs = np.asarray(list(product((-1, 0, 1), repeat=count)), dtype=np.int64)
+    else:
         signs = np.concatenate([np.eye(count, dtype=np.int64), -np.eye(count, dtype=np.int64)])
     chosen = []
     for sign in signs:
@@ -256,7 +257,7 @@ def _middle(low: Integers, high: Integers) -> Integers:
 def _product(axes: list[Integers], random: np.random.Generator) -> Integers:
     """All combinations [M, axes], or ``NEWEST`` drawn ones."""
     if np.prod([float(len(axis)) for axis in axes]) <= NEWEST:
-        return np.asarray(list(product(*axes)), dtype=np.int64).reshape(-1, len(axes))
+        return np.asarray(list(product(*axes)), dtype=np.int64)
     return np.stack([random.choice(axis, NEWEST) for axis in axes], axis=1)
 
 

@@ -195,7 +195,9 @@ def test_what_the_lane_knows_of_a_condition_chooses(decided: Term) -> None:
     assert known is (var("node.1") if decided is TRUE else var("node.2"))
     table = program_of(value_in(0, 2), Node(Op.TABLE, (0,), 1, 7, 9), tables=((0,), (7, 8, 9)))
     entries = [make("=", var("node.0"), const(k)) for k in (0, 1)]
-    open_ = Asked().meaning(table, ("node.0",)).value(1)
+    asked = Asked()
+    open_ = asked.meaning(table, ("node.0",)).value(1)
+    assert asked.conditions == entries[::-1], "for the last entry nothing is asked"
     assert open_ is ite(entries[0], const(7), ite(entries[1], const(8), const(9)))
     assert Asked({entries[0]: FALSE, entries[1]: decided}).meaning(table, ("node.0",)).value(1) is const(
         8 if decided is TRUE else 9

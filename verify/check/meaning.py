@@ -146,8 +146,7 @@ class Meaning:
                 return make("bvshl", operand(args[0]), const(imm, 32 if narrow else 64))
             case Op.SHR:
                 inner = self.value(args[0])
-                shifted = make("bvlshr", inner, const(imm, inner.width))
-                return extract(shifted, 31, 0) if narrow else shifted
+                return make("bvlshr", inner, const(imm, inner.width))
             case Op.MIN | Op.MAX:
                 a, b = args
                 greater = self._greater(a, self.wide(b), b), self._greater(b, self.wide(a), a)
