@@ -11,7 +11,7 @@ import numpy as np
 
 from codegen.inputs import Columns, Integers, Row, columns_of, count, keys, plausible, split
 from decision.interpret import trace
-from decision.program import Node, Op, Program
+from decision.program import Op, Program
 from decision.signals import U32_MAX
 
 SURROUNDINGS = 32
@@ -35,7 +35,7 @@ def stored_key(program: Program, feature: int) -> str | None:
     trees = trees_node(program)
     assert trees is not None
     node = program.nodes[program.nodes[trees].args[feature]]
-    return f"context.{program.state[node.imm].name}" if node.op is Op.STATE else None
+    return program.key(node) if node.op is Op.STATE else None
 
 
 def points_of(program: Program, feature: int) -> list[int]:
@@ -96,20 +96,8 @@ def moved_by(program: Program, node: int) -> list[str]:
         if number not in seen:
             seen.add(number)
             todo += program.nodes[number].args
-    used = {key_of(program, n) for n in (program.nodes[i] for i in seen)}
+    used = {program.key(program.nodes[i]) for i in seen}
     return [key for key, signal in program.interface.signals().items() if signal.grows and key in used]
-
-
-def key_of(program: Program, node: Node) -> str | None:
-    """The key of an input; None for what is computed."""
-    match node.op:
-        case Op.EVENT:
-            return f"event.{program.interface.event[node.imm].name}"
-        case Op.PARAM:
-            return f"params.{program.interface.params[node.imm].name}"
-        case Op.STATE:
-            return f"context.{program.state[node.imm].name}"
-    return None
 
 
 def _surroundings(program: Program, defaults: dict[str, int], key: str, rng: np.random.Generator) -> list[Row]:

@@ -86,6 +86,8 @@ class Signal:
     grows: tuple[int, int] | None = None
     beside: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     levels: tuple[int, ...] = ()
+    factors: tuple[int, ...] = ()
+    """Values that make a shift of a product with it, or nearly: with these a solver finds slow inputs."""
     settable: tuple[int, int] | None = None
     """Of a parameter: what an operator may set."""
 

@@ -107,6 +107,17 @@ class Program:
         storages = ({each.name: each.storage for each in group} for group in groups)
         return {name: fields for name, fields in zip(GROUPS, storages, strict=True) if fields}
 
+    def key(self, node: Node) -> str | None:
+        """The key of an input ("event.x", "params.x", "context.x"); None for what is computed."""
+        match node.op:
+            case Op.EVENT:
+                return f"event.{self.interface.event[node.imm].name}"
+            case Op.PARAM:
+                return f"params.{self.interface.params[node.imm].name}"
+            case Op.STATE:
+                return f"context.{self.state[node.imm].name}"
+        return None
+
     @property
     def outputs(self) -> tuple[int, ...]:
         """The nodes that anybody sees: knobs, then what is written back."""

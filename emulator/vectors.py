@@ -49,10 +49,12 @@ class Layout:
         return self.dtype.names or ()
 
     def pack(self, columns: Mapping[str, NDArray[np.int64]], count: int) -> NDArray[np.void]:
-        """Records from columns; padding is zero."""
+        """Records from columns; padding is zero. OverflowError for a value that its field does not hold."""
         records = np.zeros(count, dtype=self.dtype)
         for field in self.fields:
             records[field] = columns[field]
+            if (records[field] != columns[field]).any():
+                raise OverflowError(f"{self.name}.{field} holds {self.dtype[field].name}")
         return records
 
     def unwritten(self, count: int) -> NDArray[np.void]:

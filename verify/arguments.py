@@ -9,17 +9,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
 from decision.program import Program
+from emulator.firmware import WRITTEN
 from emulator.vectors import Layout, check_layouts
 from verify.state import Field, Structure
 
 
 def structures(program: Program, layouts: Mapping[str, Layout]) -> tuple[Structure, ...]:
     """In the order of the arguments. InputError where a layout is not the program's."""
-    if program.interface != FLOW_RATE:
-        raise InputError(f"the decision program has the interface {program.interface.name}, not a flow's")
     check_layouts(layouts, program, "the manifest")
     result = []
     for name, layout in layouts.items():
@@ -28,5 +25,5 @@ def structures(program: Program, layouts: Mapping[str, Layout]) -> tuple[Structu
         for field, (kind, offset, *_) in (dtype.fields or {}).items():
             limits = np.iinfo(kind)
             fields.append(Field(field, int(offset), kind.itemsize, int(limits.min), int(limits.max)))
-        result.append(Structure(name, dtype.itemsize, tuple(fields)))
+        result.append(Structure(name, dtype.itemsize, tuple(fields), name in WRITTEN))
     return tuple(result)

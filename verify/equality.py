@@ -1,4 +1,4 @@
-"""What must hold at the return: the result and every field of the flow context are the program's, registers are kept.
+"""What must hold at the return: every knob and every field of the context are the program's, registers are kept.
 
 A value that is the program's by its expression needs no solver. Any other becomes one question a lane: what the lane
 knows, and that the values differ.
@@ -45,16 +45,19 @@ class Returns:
     def check(self, address: int, lanes: Lanes, view: View) -> None:
         """Compare the lanes with the program; ``Refused`` where a register or the stack pointer is not restored."""
         kept_registers(self.state, address, lanes)
-        values = {A0: (lanes.values[A0], self.program.result, 32, "the return value")}
-        fields = {f.name: f for f in self.state.structures[0].fields}
-        for n, s in enumerate(self.program.state):
-            f = fields[s.name]
-            everywhere = np.ones(len(lanes), dtype=bool)
-            column = read(self.state, lanes, "context", f.offset, f.size, False, everywhere)
-            column = np.full(len(lanes), UNKNOWN) if column is None else column
-            values[100 + n] = (column, s.node, 8 * f.size, f"context.{s.name}")
-        for column, node, bits, what in values.values():
-            self._compare(address, lanes, view, column, node, bits, what)
+        nodes = {f"context.{s.name}": s.node for s in self.program.state}
+        if len(self.program.results) == 1:
+            self._compare(address, lanes, view, lanes.values[A0], self.program.results[0], 32, "the return value")
+        else:
+            names = (f"action.{name}" for name in self.program.interface.knob_names)
+            nodes = dict(zip(names, self.program.results, strict=True)) | nodes
+        everywhere = np.ones(len(lanes), dtype=bool)
+        for structure in self.state.structures:
+            for f in structure.fields if structure.written else ():
+                what = f"{structure.name}.{f.name}"
+                column = read(self.state, lanes, structure.name, f.offset, f.size, False, everywhere)
+                column = np.full(len(lanes), UNKNOWN) if column is None else column
+                self._compare(address, lanes, view, column, nodes[what], 8 * f.size, what)
 
     def _compare(self, address: int, lanes: Lanes, view: View, column: Ints, node: int, bits: int, what: str) -> None:
         wanted = view.words(node)

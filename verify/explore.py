@@ -21,7 +21,6 @@ import numpy as np
 
 from decision.interpret import trace
 from decision.program import STORAGE_RANGE, Op, Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 from verify.lanes import Bools, Ints
 
 STARTS, TRIES, ROUNDS = 400, 5000, 2
@@ -45,8 +44,7 @@ class Explorer:
 
     def __init__(self, program: Program, seed: int = 0) -> None:
         self.program, self.rng = program, np.random.default_rng(seed)
-        ranges = {f"event.{n}": (0, U32_MAX) for n in EVENT_NAMES} | {f"params.{n}": (0, U32_MAX) for n in PARAM_NAMES}
-        ranges |= {f"context.{s.name}": STORAGE_RANGE[s.storage] for s in program.state}
+        ranges = input_ranges(program)
         self.names, self.ranges = tuple(ranges), np.array(list(ranges.values()), dtype=np.int64)
         self.trees = next((n for n, node in enumerate(program.nodes) if node.op is Op.TREES), None)
         self.thresholds = program.forest.thresholds() if self.trees is not None else {}
@@ -156,7 +154,7 @@ class Explorer:
         seen = np.ones(inputs.shape[1], dtype=bool)
         if self.trees is None:
             return seen
-        outputs = [self.program.result, *(s.node for s in self.program.state)]
+        outputs = self.program.outputs
         for step in (-1, 1):
             moved = self.values(inputs, {self.trees: values[self.trees] + step})
             seen &= np.any([moved[n] != values[n] for n in outputs], axis=0)
@@ -190,15 +188,24 @@ class Explorer:
         return np.asarray(np.where(free, self._random(count), found[:, picked]), dtype=np.int64)
 
 
+def input_ranges(program: Program) -> dict[str, tuple[int, int]]:
+    """What each input can be, by its key."""
+    structures = program.structures
+    return {
+        f"{group}.{name}": STORAGE_RANGE[storage]
+        for group in ("event", "params", "context")
+        for name, storage in structures.get(group, {}).items()
+    }
+
+
 def _support(program: Program) -> list[Bools]:
     """For each node the inputs that it depends on."""
-    events, params = len(EVENT_NAMES), len(PARAM_NAMES)
-    first = {Op.EVENT: 0, Op.PARAM: events, Op.STATE: events + params}
+    places = {key: n for n, key in enumerate(input_ranges(program))}
     found: list[Bools] = []
     for node in program.nodes:
-        mask = np.zeros(events + params + len(program.state), dtype=bool)
-        if node.op in first:
-            mask[first[node.op] + node.imm] = True
+        mask = np.zeros(len(places), dtype=bool)
+        if (key := program.key(node)) is not None:
+            mask[places[key]] = True
         for a in node.args:
             mask = mask | found[a]
         found.append(mask)

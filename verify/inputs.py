@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from decision.forest import Leaf, Node
+from decision.interface import GROUPS
 from decision.program import Op, Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.expressions import FIRST, MODULUS, Pool, signed
 from verify.questions import Writer
 from verify.state import State
@@ -19,8 +19,8 @@ def input_writer(state: State, program: Program, words: Iterable[int]) -> Writer
     pool = state.pool
     known = {}
     for n, node in enumerate(program.nodes):
-        if node.op in (Op.EVENT, Op.PARAM, Op.STATE):
-            known[n] = _input(pool, program, n)
+        if (key := program.key(node)) is not None:
+            known[n] = pool.atom(key, node.low, node.high)
     writer = Definitions(pool, program, known, exact=True)
     atoms = sorted({a for word in words if word >= FIRST for a in pool.atoms(word)})
     for atom in atoms:
@@ -38,14 +38,6 @@ def input_writer(state: State, program: Program, words: Iterable[int]) -> Writer
             continue
         writer.lines.append(f"(assert (= {writer.word(atom)} ((_ extract 31 0) {value})))")
     return writer
-
-
-def _input(pool: Pool, program: Program, n: int) -> int:
-    node = program.nodes[n]
-    if node.op is Op.STATE:
-        return pool.atom(f"context.{program.state[node.imm].name}", node.low, node.high)
-    group, names = ("event", EVENT_NAMES) if node.op is Op.EVENT else ("params", PARAM_NAMES)
-    return pool.atom(f"{group}.{names[node.imm]}")
 
 
 @dataclass
@@ -90,7 +82,7 @@ def example_of(pool: Pool, model: dict[int, int]) -> dict[str, int]:
     found = {}
     for atom, word in model.items():
         name = pool.name(atom)
-        if name.split(".")[0] in ("event", "params", "context"):
+        if name.split(".")[0] in GROUPS:
             low, _ = pool.range(atom)
             found[name] = signed(word) if low < 0 else word % MODULUS
     return found

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from decision.program import Op, Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from verify.costs import CycleModel
 from verify.expressions import FIRST, UNKNOWN, WORD
 from verify.graph import Graph
@@ -167,14 +166,7 @@ class Joiner:
 
     def _atom(self, n: int) -> int:
         node = self.program.nodes[n]
-        match node.op:
-            case Op.EVENT:
-                return self.state.pool.atom(f"event.{EVENT_NAMES[node.imm]}")
-            case Op.PARAM:
-                return self.state.pool.atom(f"params.{PARAM_NAMES[node.imm]}")
-            case Op.STATE:
-                return self.state.pool.atom(f"context.{self.program.state[node.imm].name}", node.low, node.high)
-        return self.cuts.node(n)
+        return self.cuts.input(node) if self.program.key(node) else self.cuts.node(n)
 
     def _part_of_sum(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
         """A partial sum of the trees or one tree's leaf, plus what all lanes have in common."""

@@ -13,7 +13,7 @@ from verify.machine import LOADS, STORES, Instruction
 from verify.state import State
 
 Address = tuple[str, int]
-"""Region ("context", "event", "params", "frame", "constants") and byte offset (for constants: the address)."""
+"""Region (a structure, "frame", "constants") and byte offset (for constants: the address)."""
 
 
 def address_of(state: State, word: int) -> Address | None:
@@ -64,10 +64,11 @@ def _load(state: State, lanes: Lanes, i: Instruction, word: int, rows: np.ndarra
     structure = next(s for s in state.structures if s.name == region)
     if not offset >= 0 or offset + size > structure.size:
         raise Refused("load-outside", i.address, f"{where} is from offset {offset} of {region} ({structure.size} B)")
-    if region == "context":
-        values = read(state, lanes, "context", offset, size, sign, rows)
+    if structure.written:
+        values = read(state, lanes, region, offset, size, sign, rows)
         if values is None:
-            raise Refused("load-outside", i.address, f"{where} is from offset {offset} of context, where no field is")
+            kind, why = ("load-outside", "no field") if region == "context" else ("load-unwritten", "nothing yet")
+            raise Refused(kind, i.address, f"{where} is from offset {offset} of {region}, where {why} is")
         return values
     field = next((f for f in structure.fields if f.offset <= offset and offset + size <= f.offset + f.size), None)
     if field is None:
@@ -111,19 +112,20 @@ def read(state: State, lanes: Lanes, region: str, offset: int, size: int, sign: 
 
 
 def store(state: State, lanes: Lanes, i: Instruction, address: Ints, values: Ints, stack_limit: int) -> int:
-    """Write to the flow context or the own frame; returns the bytes of stack that this takes."""
+    """Write to the context, the action or the own frame; returns the bytes of stack that this takes."""
     size = STORES[i.name]
     where = f"the store at {i.address:#x}"
     if address.min() != address.max():
         raise Refused("store-outside", i.address, f"{where} goes to an address that differs between paths")
     found = address_of(state, int(address[0]))
-    if found is None or found[0] not in ("context", "frame"):
+    sizes = {s.name: s.size for s in state.structures if s.written}
+    if found is None or found[0] not in (*sizes, "frame"):
         target = state.pool.text(int(address[0])) if found is None else f"{found[0]} + {found[1]:#x}"
         raise Refused("store-outside", i.address, f"{where} goes to {target}")
     region, offset = found
     if offset % size:
         raise Refused("misaligned", i.address, f"{where} of {size} bytes goes to offset {offset} of {region}")
-    inside = -stack_limit <= offset < 0 if region == "frame" else 0 <= offset <= state.structures[0].size - size
+    inside = -stack_limit <= offset < 0 if region == "frame" else 0 <= offset <= sizes[region] - size
     if not inside:
         raise Refused("store-outside", i.address, f"{where} goes to offset {offset} of {region}")
     for (kind, at, width), n in list(state.columns.items()):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from decision.forest import Leaf, Node, Question, leaves
-from decision.program import Op, Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES
+from decision.forest import Leaf, Question, leaves
+from decision.forest import Node as TreeNode
+from decision.program import Node, Op, Program
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.forks import implied
 from verify.lanes import Bools, Ints, Lanes, words
@@ -59,6 +59,11 @@ class Cuts:
 
     def node(self, n: int) -> int:
         return self.pool.atom(f"node.{n}", self.program.nodes[n].low, self.program.nodes[n].high)
+
+    def input(self, node: Node) -> int:
+        key = self.program.key(node)
+        assert key is not None
+        return self.pool.atom(key, node.low, node.high)
 
     def tree(self, k: int) -> int:
         return self.pool.atom(f"tree.{k}", *self.leaf_ranges[k])
@@ -203,13 +208,8 @@ class View:
         match node.op:
             case Op.CONST if narrow:
                 return np.full(self.count, node.imm & WORD, dtype=np.int64)
-            case Op.EVENT:
-                return np.full(self.count, pool.atom(f"event.{EVENT_NAMES[node.imm]}"), dtype=np.int64)
-            case Op.PARAM:
-                return np.full(self.count, pool.atom(f"params.{PARAM_NAMES[node.imm]}"), dtype=np.int64)
-            case Op.STATE:
-                name = self.program.state[node.imm].name
-                return np.full(self.count, pool.atom(f"context.{name}", node.low, node.high), dtype=np.int64)
+            case Op.EVENT | Op.PARAM | Op.STATE:
+                return np.full(self.count, self.cuts.input(node), dtype=np.int64)
             case Op.ADD if narrow:
                 return both("add")
             case Op.SUB | Op.WRAP_SUB if narrow:
@@ -405,7 +405,7 @@ class Box:
 
 
 def _boxes(
-    node: Node, known: dict[int, tuple[int, int]], answers: tuple[tuple[Question, bool], ...] = ()
+    node: TreeNode, known: dict[int, tuple[int, int]], answers: tuple[tuple[Question, bool], ...] = ()
 ) -> Iterator[Box]:
     """The leaves under a node. ``known``: what the answers say of the features."""
     if isinstance(node, Leaf):

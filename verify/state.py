@@ -11,7 +11,7 @@ from verify.lanes import Lanes, Trails
 REGISTERS = 32
 RA_REGISTER = 1
 Column = tuple[str, int, int]
-"""("register", n, 4), ("frame", offset from sp at the call, bytes) or ("context", offset, bytes)."""
+"""("register", n, 4), ("frame", offset from sp at the call, bytes) or ("context" or "action", offset, bytes)."""
 Fact = tuple[int, bool]
 """A condition (an expression of 0 or 1) that is no question about one word, and whether it holds."""
 
@@ -34,11 +34,13 @@ class Structure:
     name: str
     size: int
     fields: tuple[Field, ...]
+    written: bool
+    """The function writes it: the context, whose fields are inputs too, and the action, which holds nothing before."""
 
 
 @dataclass
 class State:
-    """See the module's docstring. ``structures`` are the arguments a0, a1, a2: flow, event, params.
+    """See the module's docstring. ``structures`` are the arguments a0, a1, .. in their order.
 
     ``definitions``: facts of the form "node n is this word", known by their conditions.
     """
@@ -83,7 +85,7 @@ class State:
         lanes.widen(len(self.columns), self.ranges)
 
     def start(self) -> Lanes:
-        """The one lane at the call: pointers in a0, a1, a2; the flow context's fields are the inputs."""
+        """The one lane at the call: pointers in a0, a1, ..; the context's fields are inputs."""
         pool = self.pool
         values = [pool.atom(f"register.{r}") for r in range(REGISTERS)]
         values[0] = 0
@@ -91,7 +93,7 @@ class State:
             values[10 + n] = pool.atom(f"pointer.{structure.name}")
         for r in range(REGISTERS):
             self.column(("register", r, 4))
-        for f in self.structures[0].fields:
+        for f in next((s.fields for s in self.structures if s.name == "context"), ()):
             self.column(("context", f.offset, f.size))
             values.append(pool.atom(f"context.{f.name}", f.low, f.high))
         none = np.full(1, -1, dtype=np.int64)

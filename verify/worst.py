@@ -10,10 +10,12 @@ first path with an input is the maximum. Nothing depends on the solver's "yes": 
 import heapq
 import time
 from dataclasses import dataclass, field
+from itertools import product
 
 import bitwuzla
 import numpy as np
 
+from decision.interface import Interface
 from verify.concrete import Example, Runner
 from verify.inputs import Condition, example_of, input_writer
 from verify.joins import Meeting
@@ -22,24 +24,26 @@ from verify.questions import Question
 from verify.solve import Verdict
 from verify.state import State
 
-RECIP, RATE = "params.base_rtt_recip_q32", "context.rate_q30"
-TURNS: tuple[tuple[float, dict[str, int]], ...] = (
-    (0.5, {}),
-    *((0.5, {RECIP: 1 << 19, RATE: rate}) for rate in ((1 << 30) - 1, 1 << 29, 1 << 26)),
-    (0.5, {RATE: 1 << 29}),
-    (0.5, {RECIP: 1 << 19}),
-    (4.0, {}),
-)
-"""Seconds for a path, and inputs that are fixed at first: what is hard is to invert products, and these factors make
-shifts of them. Only the turns that fix nothing can say that there is no input. Seconds are the processor's: what is
-found must not depend on what else the machine does."""
-
 WALL = 20
 """Times as long on the wall clock a solver may take, should it not come to look at the processor's."""
 
 
 FEW_TURNS = 3
 """Once a path stays open the maximum is hardly exact any more: then only a slow witness is looked for, with these."""
+
+
+Turn = tuple[float, dict[str, int]]
+"""Seconds for a path, and inputs that are fixed at first."""
+
+
+def turns(interface: Interface) -> tuple[Turn, ...]:
+    """What is hard is to invert products, and the interface's factors make shifts of them: all together, then each
+    alone. Only the turns that fix nothing can say that there is no input. Seconds are the processor's: what is found
+    must not depend on what else the machine does."""
+    factors = {key: signal.factors for key, signal in interface.signals().items() if signal.factors}
+    together = [dict(zip(factors, values, strict=True)) for values in product(*factors.values())] if factors else []
+    alone = [{key: values[len(values) // 2]} for key, values in factors.items()] if len(factors) > 1 else []
+    return (0.5, {}), *((0.5, fixed) for fixed in (*together, *alone)), (4.0, {})
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ class _Search:
 
     def __init__(self, state: State, graph: list[_Edges], runner: Runner, overhead: int) -> None:
         self.state, self.graph, self.runner, self.overhead = state, graph, runner, overhead
+        self.turns = turns(runner.program.interface)
         self.excluded: list[list[Condition]] = []
         self.tried = 0
         self.unsure = False
@@ -175,7 +180,7 @@ class _Search:
             writer.lines.append(f"(declare-const c{n} Bool)\n(assert (= c{n} {span}))")
         question = writer.question()
         declared = {name: f"|{name}|" for name, _ in question.atoms}
-        for seconds, hint in TURNS[:FEW_TURNS] if self.unsure else TURNS:
+        for seconds, hint in self.turns[:FEW_TURNS] if self.unsure else self.turns:
             left = until - time.thread_time()
             if left <= 0 or not set(hint) <= set(declared):
                 continue

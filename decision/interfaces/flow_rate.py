@@ -78,6 +78,7 @@ FLOW_RATE = Interface(
             "reciprocal of the RTT in an empty network",
             grows=(2**10, 2**24),
             levels=tuple(map(base_rtt_recip_q32, BASE_RTTS_NS)),
+            factors=(1 << 19,),
             settable=(2**10, 2**24),
         ),
         Signal("rate_min_q30", "line rate / 2^30", "lowest rate of a flow", settable=RATES),
@@ -94,6 +95,7 @@ FLOW_RATE = Interface(
             grows=(1, 2**30),
             beside={"event.response_ns": DELAYS_NS, "event.queue_bytes": QUEUES_BYTES},
             levels=(2**30,),
+            factors=(LINE_RATE_Q30, 1 << 29, 1 << 26),
         ),
     ),
     mixes=(

@@ -1,4 +1,4 @@
-"""Decisions that are not a flow's: a queue's three knobs, with a memory and without, and a model on its grid; emitted."""
+"""Decisions that are not a flow's, emitted: a queue's three knobs, with a memory and without; a model on its grid."""
 
 from pathlib import Path
 

@@ -96,8 +96,8 @@ def test_a_wrong_policy_is_refuted_with_an_input(firmware: Path, tmp_path: Path)
     assert code == 1
     assert "refuted" in output
     assert "input: event." in output or "input: context." in output
-    assert "core: returns" in output
-    assert "program: returns" in output
+    assert "core: rate_q20=" in output
+    assert "program: rate_q20=" in output
     assert not (tmp_path / "certificate.json").exists()
 
 

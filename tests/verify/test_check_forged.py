@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -20,7 +21,7 @@ from decision.interface import Interface, Knob, Signal, Uniform
 from decision.interfaces.grid import grid
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
-from emulator.vectors import read_layouts
+from emulator.vectors import Layout, read_layouts
 from rlcc.commands.verify import command
 from verify.certificate import Built, build, content_hash, sealed
 from verify.certify import on_core
@@ -87,8 +88,14 @@ def test_a_program_of_another_interface_is_refused(storage: str, first: str, sec
     del layouts["params"]
     with pytest.raises(InputError, match=r"event\.cnp_count as uint32|at byte 4, where no C has it"):
         read_layouts({"layout": layouts}, program, "the manifest")
-    with pytest.raises(Refused, match="has the interface grid, which this checker does not know"):
-        fields_of(program, {})
+    read = {
+        name: Layout(name, np.dtype([(f["name"], "<u4") for f in structure["fields"]]))
+        for name, structure in layouts.items()
+    }
+    with pytest.raises(Refused, match=r"event\.cnp_count is <u4 in the layout, uint16|at byte 4, where no C has it"):
+        fields_of(program, read)
+    with pytest.raises(Refused, match="the layout has context, the program context, event"):
+        fields_of(program, {"context": read["context"]})
 
 
 def test_the_checker_refuses_a_result_beyond_a_word_by_itself() -> None:
@@ -96,7 +103,7 @@ def test_the_checker_refuses_a_result_beyond_a_word_by_itself() -> None:
     b = ProgramBuilder(Forest((), (), (0,), 16))
     more = b.add(Op.ADD, (b.event("response_ns"), b.event("sent_bytes")))
     program = replace(kept(b, b.const(0)), results=(more,))
-    with pytest.raises(Refused, match=r"returns 0\.\.8589934590, which no register of the call holds"):
+    with pytest.raises(Refused, match=r"gives rate_q20 0\.\.8589934590, which uint32 does not hold"):
         fields_of(program, {})
 
 

@@ -141,10 +141,10 @@ def test_memory_of_which_a_byte_is_not_known_is_not_known() -> None:
     for missing in range(4):
         some = {-4 + k: part for k, part in parts.items() if k != missing}
         assert _location(lane(frame=some), "frame", -4, 4) is None
-        assert _location(lane(flow=some), "context", -4, 4) is None
+        assert _location(lane(context=some), "context", -4, 4) is None
     assert _location(lane(frame={-4 + k: part for k, part in parts.items()}), "frame", -4, 4) is word
-    assert _location(lane(flow=parts), "context", 0, 4) is word
-    assert _location(lane(flow=parts), "context", 2, 2) is extract(word, 31, 16)
+    assert _location(lane(context=parts), "context", 0, 4) is word
+    assert _location(lane(context=parts), "context", 2, 2) is extract(word, 31, 16)
 
 
 # --- at a cut ---

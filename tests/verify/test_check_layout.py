@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from decision.forest import Forest
-from decision.interfaces import FLOW_RATE
+from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.program import Program, ProgramBuilder, StateField
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
-from verify.check.layout import Field, fields_of
+from verify.check.layout import Field, fields_of, structures_of
 from verify.check.refused import Refused
 
 STATE = {"a": "int32", "b": "int16", "c": "uint16", "d": "int8", "e": "uint32"}
@@ -162,3 +162,14 @@ def test_a_result_is_a_word(value: int, holds: bool) -> None:
     else:
         with pytest.raises(Refused, match=f"returns {value}..{value}, which no register of the call holds"):
             tied_of(returning)
+
+
+def test_the_structures_are_those_of_the_interface_in_the_order_of_the_arguments() -> None:
+    flow = structures_of(program())
+    assert list(flow) == ["context", "event", "params"]
+    assert flow["context"] == list(STATE.items())
+    assert flow["event"] == [(name, "uint32") for name in EVENT_NAMES]
+    b = ProgramBuilder(Forest((), (), (0,), 16), QUEUE_MARKING)
+    queue = structures_of(b.finish(b.const(0), b.const(1), b.const(2)))
+    assert list(queue) == ["event", "params", "action"]
+    assert queue["action"] == [(name, "uint32") for name in ("kmin_bytes", "kmax_bytes", "pmax_q16")]

@@ -9,10 +9,10 @@ import pytest
 
 from decision.forest import Branch, Forest, Leaf
 from decision.interfaces import FLOW_RATE
-from decision.program import STORAGE_RANGE, Node, Op, Program, StateField
-from verify.check.meaning import Meaning, first_place, fits, free_range, leaves_at, signs, storage_of
+from decision.program import Node, Op, Program
+from verify.check.meaning import Meaning, first_place, fits, free_range, leaves_at, signs
 from verify.check.refused import Refused
-from verify.check.terms import BOOL, FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
+from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
 
 U32, I32 = (1 << 32) - 1, 1 << 31
 Range = tuple[int, int]
@@ -394,9 +394,3 @@ def test_the_range_of_a_free_name() -> None:
     assert [free_range(program, f"sum.{k}") for k in range(3, 6)] == [(-20, 40), (40, 120), (140, 240)]
     assert [first_place(program, k) for k in range(6)] == [0, 0, 0, 3, 3, 3]
     assert [sorted(leaves_at(program, k)) for k in (1, 3)] == [[5, 7], [-20, 40]]
-
-
-def test_a_fields_range_is_that_of_its_storage() -> None:
-    program = Program(FLOW_RATE, (), (StateField("x", "int16", 0), StateField("y", "uint32", 0)), (), NO_TREES)
-    assert storage_of(program) == {"x": STORAGE_RANGE["int16"], "y": (0, U32)}
-    assert TRUE.width == BOOL

@@ -52,7 +52,7 @@ def code(*instructions: int, stack_bytes: int = 64, oracle: Oracle | None = None
         {PC + 4 * n: decode(word, PC + 4 * n) for n, word in enumerate(instructions)},
         (TABLE, DATA),
         {"event": words("event", 2), "params": words("params", 1)},
-        frozenset(range(4)) | frozenset(range(8, 10)),
+        {"context": frozenset(range(4)) | frozenset(range(8, 10))},
         stack_bytes,
         MODEL,
         oracle or Oracle(),
@@ -224,8 +224,8 @@ def test_a_store_changes_these_bytes_and_none_beside(name: str) -> None:
                     after(word, start)
                 continue
             (found,) = after(word, start)
-            memory = found.flow if region == "context" else found.frame
-            before = start.flow if region == "context" else start.frame
+            memory = found.context if region == "context" else found.frame
+            before = start.context if region == "context" else start.frame
             assert {k: t for k, t in memory.items() if not at <= k < at + size} == {
                 k: t for k, t in before.items() if not at <= k < at + size
             }
@@ -233,8 +233,8 @@ def test_a_store_changes_these_bytes_and_none_beside(name: str) -> None:
                 assert value(memory[at + k], {X: 0x8123_4567}) == 0x8123_4567 >> 8 * k & 255
             assert found.written == (frozenset(range(at, at + size)) if region == "context" else frozenset())
             assert found.deepest == (0 if region == "context" else -at)
-            assert (found.frame if region == "context" else found.flow) == (
-                start.frame if region == "context" else start.flow
+            assert (found.frame if region == "context" else found.context) == (
+                start.frame if region == "context" else start.context
             )
             assert found.registers == start.registers
             assert found.pc == PC + 4

@@ -9,28 +9,29 @@ than the witness is impossible for all inputs.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from decision.program import STORAGE_RANGE, Program
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
 from verify.check.known import Bounds, Known, Oracle, bounded
-from verify.check.layout import fields_of
-from verify.check.meaning import Meaning, fits, free_range, input_name, input_word, storage_of
+from verify.check.layout import fields_of, structures_of
+from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
 from verify.check.notation import NAME, NUMBER, evaluate, names_in
 from verify.check.refused import Refused
 from verify.check.solver import Undecided
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
-from verify.check.walk import A0, POINTERS, SP, Bytes, Code, Lane, at_call, pointer, step
+from verify.check.walk import A0, SP, Bytes, Code, Lane, at_call, pointer, step
 from verify.costs import CycleModel
 from verify.machine import Instruction, decode_image
 
 SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
 REGISTER = re.compile(r"x([1-9]|[12][0-9]|3[01])")
-MEMORY = re.compile(r"(frame|context)([+-][0-9]{1,6}):([124])")
+MEMORY = re.compile(r"(frame|context|action)([+-][0-9]{1,6}):([124])")
 MOST_CHAINS = 20_000
 START = -1
+WRITTEN = ("context", "action")
+"""Structures that the function writes."""
 Key = tuple[int, Instruction | None]
 """A cut's number (START: the call) and the instruction before it, where that matters for the cycles."""
 
@@ -80,17 +81,17 @@ class Judge:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
         self._inputs = {name: n for n in self.program.nodes if (name := input_name(self.program, n))}
         self._fields = fields_of(self.program, self.layouts)
-        structures = {name: self._structure(name) for name in POINTERS}
+        structures = {name: self._structure(name) for name in self._fields}
         self._code = Code(
             decode_image(self.image),
             (CONSTANTS_BASE, constants.data if constants else b""),
-            {name: structures[name] for name in ("event", "params")},
-            frozenset(structures["context"]),
+            {name: found for name, found in structures.items() if name not in WRITTEN},
+            {name: frozenset(found) for name, found in structures.items() if name in WRITTEN},
             self.stack_limit,
             self.model,
             self.oracle,
         )
-        self._flow = structures["context"]
+        self._context = structures.get("context", {})
         for number, cut in enumerate(self.cuts):
             self._at.setdefault(cut.pc, []).append(number)
             for text, (low, high) in cut.bounds.items():
@@ -190,8 +191,8 @@ class Judge:
         known = Known(self._ranges(free))
         if number == START:
             registers: list[Term | None] = [const(0), *(at_call(r) for r in range(1, 32))]
-            registers[A0 : A0 + len(POINTERS)] = [pointer(name) for name in POINTERS]
-            return Lane(self.entry, tuple(registers), {}, self._flow, known)
+            registers[A0 : A0 + len(self._fields)] = [pointer(name) for name in self._fields]
+            return Lane(self.entry, tuple(registers), {}, self._context, known)
         cut = self.cuts[number]
         meaning = self._meaning(None, free)
         for text, (low, high) in cut.bounds.items():
@@ -200,16 +201,17 @@ class Judge:
             known = Known(bounds)
         values: list[Term | None] = [None] * 32
         values[0] = const(0)
-        frame, flow = dict[int, Term](), dict(self._flow)
+        memory = {"frame": dict[int, Term](), "context": dict(self._context), "action": dict[int, Term]()}
         for location, text in cut.holds.items():
             kind, at, size = place(location)
             word = evaluate(text, meaning)
             if kind == "x":
                 values[at] = word
             else:
-                (frame if kind == "frame" else flow).update({at + k: part(word, 8 * k + 7, 8 * k) for k in range(size)})
-        written = frozenset(k for k, term in flow.items() if term is not self._flow[k])
-        return Lane(cut.pc, tuple(values), frame, flow, known, before, written=written)
+                memory[kind].update({at + k: part(word, 8 * k + 7, 8 * k) for k in range(size)})
+        frame, context, action = memory.values()
+        written = frozenset(k for k, term in context.items() if term is not self._context.get(k))
+        return Lane(cut.pc, tuple(values), frame, context, known, before, written=written, action=action)
 
     def _arrived(self, lane: Lane, free: frozenset[str]) -> int | None:
         """The cut a lane has come to: at its pc, all it says being so. A lane that is at none goes on by itself."""
@@ -253,15 +255,20 @@ class Judge:
         for r in SAVED:
             if lane.registers[r] is not at_call(r):
                 raise Refused(f"register x{r} is not what the caller left in it when the function returns")
-        result = lane.registers[A0]
-        if result is None:
-            raise Refused("the function returns a value of which nothing is known")
-        self._equal(lane, result, meaning.word(self.program.result), "the function returns another value")
-        for (name, offset, size), state in zip(self._fields["context"], self.program.state, strict=True):
-            found = _location(lane, "context", offset, size)
-            assert found is not None
-            wanted = extract(meaning.word(state.node), 8 * size - 1, 0)
-            self._equal(lane, found, wanted, f"the function leaves another value in context.{name}")
+        if "action" not in self._fields:
+            (only,) = self.program.results
+            result = lane.registers[A0]
+            if result is None:
+                raise Refused("the function returns a value of which nothing is known")
+            self._equal(lane, result, meaning.word(only), "the function returns another value")
+        nodes = {"context": [state.node for state in self.program.state], "action": self.program.results}
+        for kind in filter(nodes.get, self._fields):
+            for (name, offset, size), node in zip(self._fields[kind], nodes[kind], strict=True):
+                found = _location(lane, kind, offset, size)
+                if found is None:
+                    raise Refused(f"the function does not write {kind}.{name} on every path")
+                wanted = extract(meaning.word(node), 8 * size - 1, 0)
+                self._equal(lane, found, wanted, f"the function leaves another value in {kind}.{name}")
 
     def _meaning(self, lane: Lane | None, free: frozenset[str]) -> Meaning:
         """The program for a lane, or for all inputs."""
@@ -294,9 +301,9 @@ class Judge:
 
     def _structure(self, name: str) -> Bytes:
         """The bytes of a structure at the call."""
-        storage, found = storage_of(self.program), dict[int, Term]()
+        storage, found = dict(structures_of(self.program)[name]), dict[int, Term]()
         for f, offset, size in self._fields[name]:
-            word = input_word(f"{name}.{f}", *(storage[f] if name == "context" else STORAGE_RANGE["uint32"]))
+            word = input_word(f"{name}.{f}", *STORAGE_RANGE[storage[f]])
             found |= {offset + k: extract(word, 8 * k + 7, 8 * k) for k in range(size)}
         return found
 
@@ -307,7 +314,7 @@ def _differ(a: Term, b: Term) -> Term:
 
 
 def place(location: str) -> tuple[str, int, int]:
-    """("x", register, 4), ("frame", offset, bytes) or ("context", offset, bytes) of a location's name."""
+    """("x", register, 4), or "frame", "context" or "action", offset and bytes, of a location's name."""
     register, memory = REGISTER.fullmatch(location), MEMORY.fullmatch(location)
     if register:
         return "x", int(register[1]), 4
@@ -320,7 +327,7 @@ def _location(lane: Lane, kind: str, at: int, size: int) -> Term | None:
     """What a lane has in a place, of the place's size."""
     if kind == "x":
         return lane.registers[at]
-    memory: Any = lane.frame if kind == "frame" else lane.flow
+    memory = {"frame": lane.frame, "context": lane.context, "action": lane.action}[kind]
     if any(at + k not in memory for k in range(size)):
         return None
     value: Term = memory[at]

@@ -7,11 +7,8 @@ the field are those of this type: a wider field holds what the program never saw
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from decision.interfaces import FLOW_RATE
-from decision.program import Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES
+from decision.program import STORAGE_RANGE, Program
 from emulator.vectors import Layout
-from verify.check.meaning import fits
 from verify.check.refused import Refused
 
 Field = tuple[str, int, int]
@@ -20,20 +17,42 @@ TYPES = {"uint32": "<u4", "int32": "<i4", "uint16": "<u2", "int16": "<i2", "int8
 """A storage type of the program as NumPy spells it in a record."""
 
 
+def structures_of(program: Program) -> dict[str, list[tuple[str, str]]]:
+    """Name and storage of the fields that a decision is handed, by structure, in the order of its arguments."""
+    interface, groups = program.interface, dict[str, list[tuple[str, str]]]()
+    groups["context"] = [(field.name, field.storage) for field in program.state]
+    groups["event"] = [(signal.name, signal.storage) for signal in interface.event]
+    groups["params"] = [(signal.name, signal.storage) for signal in interface.params]
+    groups["action"] = [(knob.name, knob.storage) for knob in interface.knobs] if len(interface.knobs) > 1 else []
+    return {group: fields for group, fields in groups.items() if fields}
+
+
 def fields_of(program: Program, layouts: Mapping[str, Layout]) -> dict[str, list[Field]]:
-    """The fields of flow, event and params, the flow context's in the program's order; Refused where one is another, or
-    where the program is of another kind of decision: signals are numbered by the flow's."""
-    asked, known = program.interface, FLOW_RATE
-    if (asked.event, asked.params, len(asked.knobs)) != (known.event, known.params, len(known.knobs)):
-        raise Refused(f"the program has the interface {program.interface.name}, which this checker does not know")
-    (result,) = program.results
-    node = program.nodes[result]
-    if not fits(node.low, node.high):
-        raise Refused(f"the program returns {node.low}..{node.high}, which no register of the call holds")
-    words = (("event", EVENT_NAMES), ("params", PARAM_NAMES))
-    expected = {name: [(signal, "uint32") for signal in signals] for name, signals in words}
-    expected["context"] = [(s.name, s.storage) for s in program.state]
-    return {name: _tied(name, layouts[name], fields) for name, fields in expected.items()}
+    """The fields of each structure in the program's order; Refused where one is another, or where a knob does not hold
+    what the program gives it. A context may lie as it likes, the others are the interface's own."""
+    for knob, result in zip(program.interface.knobs, program.results, strict=True):
+        node, (least, most) = program.nodes[result], STORAGE_RANGE[knob.storage]
+        if not least <= node.low <= node.high <= most:
+            raise Refused(f"the program gives {knob.name} {node.low}..{node.high}, which {knob.storage} does not hold")
+    expected = structures_of(program)
+    if set(layouts) != set(expected):
+        raise Refused(f"the layout has {', '.join(layouts)}, the program {', '.join(expected)}")
+    fields = {name: _tied(name, layouts[name], storage) for name, storage in expected.items()}
+    for name in expected:
+        if name != "context":
+            _in_order(name, fields[name], layouts[name].dtype.itemsize)
+    return fields
+
+
+def _in_order(name: str, fields: Iterable[Field], size: int) -> None:
+    """As a C compiler places them: each at the next multiple of its size, the whole a multiple of the widest."""
+    end, widest = 0, 1
+    for field, offset, length in fields:
+        if offset != -(-end // length) * length:
+            raise Refused(f"{name}.{field} is at byte {offset}, where no C has it")
+        end, widest = offset + length, max(widest, length)
+    if size != -(-end // widest) * widest:
+        raise Refused(f"{name} has {size} bytes, which no C gives it")
 
 
 def _tied(name: str, layout: Layout, expected: list[tuple[str, str]]) -> list[Field]:

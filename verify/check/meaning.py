@@ -7,8 +7,7 @@ a variable of its own, as large as its range.
 from collections.abc import Callable
 
 from decision.forest import Branch, Leaf, leaves
-from decision.program import STORAGE_RANGE, Node, Op, Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES
+from decision.program import Node, Op, Program
 from verify.check.refused import Refused
 from verify.check.terms import BOOL, NARROW, Term, concat, const, extend, extract, ite, make, negate, var
 
@@ -22,9 +21,9 @@ def input_name(program: Program, node: Node) -> str | None:
     """The variable that an input node is."""
     match node.op:
         case Op.EVENT:
-            return f"event.{EVENT_NAMES[node.imm]}"
+            return f"event.{program.interface.event[node.imm].name}"
         case Op.PARAM:
-            return f"params.{PARAM_NAMES[node.imm]}"
+            return f"params.{program.interface.params[node.imm].name}"
         case Op.STATE:
             return f"context.{program.state[node.imm].name}"
     return None
@@ -246,8 +245,3 @@ def leaves_at(program: Program, place: int) -> list[int]:
     """What the leaves of a place's tree add to its output."""
     output, number = divmod(place, len(program.forest.trees))
     return [leaf.value[output] for leaf in leaves(program.forest.trees[number])]
-
-
-def storage_of(program: Program) -> dict[str, tuple[int, int]]:
-    """Range of each flow field."""
-    return {s.name: STORAGE_RANGE[s.storage] for s in program.state}

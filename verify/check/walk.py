@@ -7,6 +7,7 @@ so is an access outside the structures, the constants and the own frame, a jump 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from decision.interface import GROUPS
 from verify.check.known import Known, Oracle
 from verify.check.meaning import signs
 from verify.check.refused import Refused
@@ -16,18 +17,18 @@ from verify.machine import BRANCHES, LOADS, STORES, Instruction
 
 RA, SP, A0 = 1, 2, 10
 MOST_STEPS, MOST_ENTRIES = 100_000, 4096
-POINTERS = ("context", "event", "params")
 Bytes = dict[int, Term]
 
 
 @dataclass(frozen=True)
 class Code:
-    """What is walked. ``structures``: bytes of event and params as terms; ``fields``: the flow context's bytes."""
+    """What is walked. ``structures``: bytes of what the function is handed to read, as terms; ``fields``: bytes that it
+    may write, of the context and of the action."""
 
     instructions: dict[int, Instruction]
     constants: tuple[int, bytes]
     structures: dict[str, Bytes]
-    fields: frozenset[int]
+    fields: dict[str, frozenset[int]]
     stack_bytes: int
     model: CycleModel
     oracle: Oracle
@@ -35,12 +36,13 @@ class Code:
 
 @dataclass(frozen=True)
 class Lane:
-    """A path so far; never changed. ``cycles`` and ``conditions`` since the cut it began at."""
+    """A path so far; never changed. ``cycles`` and ``conditions`` since the cut it began at; ``written``: bytes of the
+    context. The action holds nothing but what was written to it."""
 
     pc: int
     registers: tuple[Term | None, ...]
     frame: Bytes
-    flow: Bytes
+    context: Bytes
     known: Known
     before: Instruction | None = None
     cycles: int = 0
@@ -48,6 +50,7 @@ class Lane:
     deepest: int = 0
     conditions: tuple[Term, ...] = ()
     written: frozenset[int] = field(default_factory=frozenset)
+    action: Bytes = field(default_factory=dict)
 
 
 def at_call(register: int) -> Term:
@@ -182,7 +185,7 @@ def _place(address: Term) -> tuple[str, int] | None:
     base, offset = address, 0
     if address.op == "bvadd" and address.args[1].op == "const":
         base, offset = address.args[0], address.args[1].value
-    regions = {at_call(SP): "frame", **{pointer(name): name for name in POINTERS}}
+    regions = {at_call(SP): "frame", **{pointer(name): name for name in GROUPS}}
     return (regions[base], offset - (offset >> 31 << 32)) if base in regions else None
 
 
@@ -195,7 +198,7 @@ def _load(code: Code, lane: Lane, i: Instruction, region: str, offset: int) -> T
         if not low <= offset <= low + len(data) - size:
             raise Refused(f"the load at {lane.pc:#x} is outside the constants: {offset:#x}")
         return const(int.from_bytes(data[offset - low : offset - low + size], "little", signed=sign))
-    memory = {"frame": lane.frame, "context": lane.flow, **code.structures}[region]
+    memory = {"frame": lane.frame, "context": lane.context, "action": lane.action, **code.structures}[region]
     try:
         value = memory[offset]
         for k in range(1, size):
@@ -215,6 +218,8 @@ def _store(code: Code, lane: Lane, i: Instruction) -> Lane:
         raise Refused(f"the store at {lane.pc:#x} is misaligned: offset {offset} of {region}")
     if region == "frame" and -code.stack_bytes <= offset <= -size:
         return replace(lane, frame={**lane.frame, **written}, deepest=max(lane.deepest, -offset))
-    if region == "context" and code.fields.issuperset(written):
-        return replace(lane, flow={**lane.flow, **written}, written=lane.written | written.keys())
-    raise Refused(f"the store at {lane.pc:#x} goes outside the flow context's fields and the frame")
+    if code.fields.get(region, frozenset()).issuperset(written):
+        if region == "action":
+            return replace(lane, action={**lane.action, **written})
+        return replace(lane, context={**lane.context, **written}, written=lane.written | written.keys())
+    raise Refused(f"the store at {lane.pc:#x} goes outside the frame and the fields that the function may write")
