@@ -30,6 +30,8 @@ def structures_of(program: Program) -> dict[str, list[tuple[str, str]]]:
 def fields_of(program: Program, layouts: Mapping[str, Layout]) -> dict[str, list[Field]]:
     """The fields of each structure in the program's order; Refused where one is another, or where a knob does not hold
     what the program gives it. A context may lie as it likes, the others are the interface's own."""
+    if len(program.results) != len(program.interface.knobs):
+        raise Refused(f"the program gives {len(program.results)} results for {len(program.interface.knobs)} knobs")
     for knob, result in zip(program.interface.knobs, program.results, strict=True):
         node, (least, most) = program.nodes[result], STORAGE_RANGE[knob.storage]
         if not least <= node.low <= node.high <= most:
