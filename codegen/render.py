@@ -162,7 +162,7 @@ def interface(
         "context_bytes": size,
         "context_limit": limit,
         "algo_id": f"0x{int(policy_hash[:8], 16):08X}",
-        "line_rate_bytes": policy.observation.line_rate // 8,
+        "line_rate_bytes": (policy.observation.line_rate or 0) // 8,
         "event": [{"name": s.name, "unit": s.unit, "meaning": s.meaning, "used": s.name in used} for s in asked.event],
         "params": [
             {

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from decision.actions import Scale, clamp
 from decision.errors import InputError
-from decision.features import AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
+from decision.expression import Expression
+from decision.features import FEATURE_KINDS, AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
 from decision.forest import Forest
 from decision.network import INPUT_MAGNITUDE, Network
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
-from decision.tree_decision import finish, history_note, rate_in_force
+from decision.tree_decision import History, feature_name, finish, history_note, in_force
 
 ROOT_BITS = 15
 MAX_SHIFT = 20
@@ -44,14 +45,16 @@ def wants_root(feature: AnyFeature) -> bool:
 
 def input_name(feature: AnyFeature) -> str:
     """Name of a feature's int16 in the C."""
-    return "action_input" if isinstance(feature, PreviousAction) else f"{feature.kind}_input"
+    if isinstance(feature, PreviousAction):
+        return "action_input"
+    return f"{feature.kind if feature.kind in FEATURE_KINDS else feature.name}_input"
 
 
 def build(observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Network) -> Program:
     """The decision program of a network. ``inputs``: one a feature of the observation."""
     b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), network=network)
-    rate = rate_in_force(b)
-    rows, writes = _observe(b, observation, action, inputs, rate)
+    history = History(b, in_force(b))
+    rows = _observe(history, observation, action, inputs)
     operands = [row[lag] for lag in range(observation.window) for row in rows]
     if len(operands) != network.inputs:
         raise InputError(f"the network takes {network.inputs} inputs, but the observation offers {len(operands)}")
@@ -64,50 +67,45 @@ def build(observation: Observation, action: Scale, inputs: tuple[Input, ...], ne
     for k in units:
         b.state_out(f"hidden_{k}", b.add(Op.NETWORK, args, 1 + k, f"hidden_{k}_new"))
         b.state_out(f"cell_{k}", b.add(Op.NETWORK, args, 1 + network.units + k, f"cell_{k}_new"))
-    (decided,) = action.integer(b, [result])
-    return finish(b, rate, decided, writes)
+    return finish(history, action, [result])
 
 
 def build_inputs(observation: Observation, action: Scale, inputs: tuple[Input, ...]) -> tuple[Program, tuple[int, ...]]:
     """A program that only computes the newest inputs, and their nodes in the order of the features. Its context holds
     the rate in force and, for a previous action, that of the decision before."""
     b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits))
-    rate = rate_in_force(b)
-    rows, _ = _observe(b, observation.with_window(1), action, inputs, rate)
+    history = History(b, in_force(b))
+    rows = _observe(history, observation.with_window(1), action, inputs)
     for field in list(b.state):
         b.state_out(field.name, b.state_in(field.name, field.storage))
-    return b.finish(rate), tuple(row[0] for row in rows)
+    return b.finish(history.in_force), tuple(row[0] for row in rows)
 
 
-def _observe(
-    b: ProgramBuilder, observation: Observation, action: Scale, inputs: tuple[Input, ...], rate: int
-) -> tuple[list[list[int]], dict[str, int | None]]:
-    """Inputs by feature and lag, and what each field of the history takes over (None: the new action).
+def _observe(history: History, observation: Observation, action: Scale, inputs: tuple[Input, ...]) -> list[list[int]]:
+    """Inputs by feature and lag.
 
     The history holds inputs, not features: they are smaller, and their roots are drawn once.
     """
     if len(inputs) != len(observation.features):
         raise InputError(f"{len(inputs)} inputs are told for {len(observation.features)} features; emit it again")
+    b = history.b
     rows: list[list[int]] = []
-    writes: dict[str, int | None] = {}
     for feature, how in zip(observation.features, inputs, strict=True):
         row: list[int] = []
+        expression = feature.expression(observation.place)
         if isinstance(feature, PreviousAction):
-            newest: int | None = None
+            newest: int | Expression = expression
             for lag in range(observation.window):
-                name = f"action_{lag + 1}"
-                stored = b.state_in(name, action.storage, history_note(feature, lag))
-                row.append(_narrowed(b, stored, how, input_name(feature)))
-                writes[name], newest = newest, stored
+                note = history_note(feature, lag)
+                newest = history.field(feature_name(feature, lag), action.storage, note, newest)
+                row.append(_narrowed(b, newest, how, input_name(feature)))
         else:
-            newest = _narrowed(b, feature.integer(b, observation.path, rate), how, input_name(feature))
-            row.append(newest)
+            row.append(_narrowed(b, expression.integers(history.nodes()), how, input_name(feature)))
             for lag in range(1, observation.window):
                 name = f"{input_name(feature)}_{lag}"
-                row.append(b.state_in(name, "int16", _input_note(feature, lag)))
-                writes[name], newest = newest, row[-1]
+                row.append(history.field(name, "int16", _input_note(feature, lag), row[-1]))
         rows.append(row)
-    return rows, writes
+    return rows
 
 
 def _narrowed(b: ProgramBuilder, node: int, how: Input, name: str) -> int:

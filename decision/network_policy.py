@@ -30,7 +30,7 @@ class NetworkPolicy:
     name: str
     observation: Observation
     action: AnyAction
-    limits: Limits
+    limits: Limits | None
     inputs: tuple[Input, ...]
     network: Network
     teacher: str

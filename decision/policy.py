@@ -38,11 +38,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.actions import AnyAction
+from decision.actions import Action, AnyAction
 from decision.documents import load_toml
 from decision.errors import InputError
-from decision.features import AnyFeature, Path, PccRlCongestion, RlCcCongestion
-from decision.interfaces import FLOW_RATE
+from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
+from decision.interface import Interface
+from decision.interfaces import FLOW_RATE, INTERFACES
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.signals import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
 
@@ -71,40 +72,88 @@ class Architecture(_Strict):
         return self
 
 
-class Observation(_Strict):
-    """Features in order, the window of decisions, and what is assumed of the path."""
+def _is_none(value: object) -> bool:
+    return value is None
 
+
+class Observation(_Strict):
+    """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
+    the values of the operator's parameters."""
+
+    interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name == FLOW_RATE.name)
     window: int = Field(ge=1, le=MAX_WINDOW)
-    base_rtt: DurationNs
-    line_rate: RateBps
-    rtt_max: DurationNs
+    base_rtt: DurationNs | None = Field(default=None, exclude_if=_is_none)
+    line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
+    rtt_max: DurationNs | None = Field(default=None, exclude_if=_is_none)
+    params: dict[str, int] = Field(default_factory=dict, exclude_if=lambda params: not params)
     features: list[AnyFeature] = Field(min_length=1, max_length=16)
 
     @model_validator(mode="after")
     def _ranges(self) -> "Observation":
+        if self.interface not in INTERFACES:
+            raise ValueError(f"there is no interface {self.interface!r}; there are {', '.join(INTERFACES)}")
+        if self.interface == FLOW_RATE.name:
+            self._check_path()
+        elif any(value is not None for value in (self.base_rtt, self.line_rate, self.rtt_max)):
+            raise ValueError(f"base_rtt, line_rate and rtt_max are of flows; {self.interface} has params")
+        self._check_params()
+        self._check_features()
+        return self
+
+    def _check_path(self) -> None:
+        if self.base_rtt is None or self.line_rate is None or self.rtt_max is None:
+            raise ValueError("base_rtt, line_rate and rtt_max are needed")
         if not 256 <= self.base_rtt < self.rtt_max:
             raise ValueError(f"base_rtt is {self.base_rtt} ns; it must lie between 256 ns and rtt_max")
         if self.rtt_max >= 2**RTT_BITS:
             raise ValueError(f"rtt_max is {self.rtt_max} ns; the firmware's RTT holds at most {2**RTT_BITS - 1} ns")
         if not 10**8 <= self.line_rate <= 10**14:
             raise ValueError(f"line_rate is {self.line_rate} b/s; it must lie between 100 Mb/s and 100 Tb/s")
-        kinds = [feature.kind for feature in self.features]
-        for kind in kinds:
-            if kinds.count(kind) > 1:
-                raise ValueError(f"the feature {kind} stands twice")
+
+    def _check_params(self) -> None:
+        names = () if self.interface == FLOW_RATE.name else self.agents.param_names
+        if tuple(sorted(self.params)) != tuple(sorted(names)):
+            raise ValueError(
+                f"params are {', '.join(self.params) or 'none'}; they must be {', '.join(names) or 'none'}"
+            )
+        for parameter in self.agents.params:
+            low, high = parameter.settable or parameter.range
+            if not low <= self.params.get(parameter.name, low) <= high:
+                raise ValueError(f"params: {parameter.name} is {self.params[parameter.name]}, not {low} to {high}")
+
+    def _check_features(self) -> None:
         kind_of: dict[str, str] = {}
         for feature in self.features:
-            other = kind_of.setdefault(feature.name, feature.kind)
-            if other != feature.kind:
+            if feature.name in kind_of or (feature.kind in FEATURE_KINDS and feature.kind in kind_of.values()):
+                other = kind_of.get(feature.name, feature.kind)
+                if other == feature.kind:
+                    named = feature.kind if feature.kind in FEATURE_KINDS else feature.name
+                    raise ValueError(f"the feature {named} stands twice")
                 raise ValueError(f"{other} and {feature.kind} would both be {feature.name} in the C; keep one of them")
-        for feature in self.features:
+            kind_of[feature.name] = feature.kind
             if isinstance(feature, RlCcCongestion | PccRlCongestion) and feature.fraction_bits < 4:
                 raise ValueError(f"the target of {feature.kind} is too large for a 24-bit integer feature")
-        return self
+            feature.expression(self.place)
+            decides = ("action",) if self.agents.context else self.agents.knob_names
+            if feature.decided is not None and feature.decided not in decides:
+                raise ValueError(f"{feature.kind}: agents of {self.interface} set {', '.join(decides)}")
 
     @property
-    def path(self) -> Path:
-        return Path(self.base_rtt, self.line_rate, self.rtt_max)
+    def agents(self) -> Interface:
+        """Of which interface they are."""
+        return INTERFACES[self.interface]
+
+    @property
+    def place(self) -> Place:
+        """What can be observed."""
+        if self.base_rtt is None or self.line_rate is None or self.rtt_max is None:
+            return Place(self.agents)
+        return Place(self.agents, Path(self.base_rtt, self.line_rate, self.rtt_max))
+
+    @property
+    def known(self) -> dict[str, float]:
+        """What a teacher is told of its agent's place, by name."""
+        return dict(self.params) if self.base_rtt is None else {"base_rtt_ns": self.base_rtt}
 
     @property
     def size(self) -> int:
@@ -140,12 +189,12 @@ class Policy(_Strict):
     architecture: Architecture
     observation: Observation
     action: AnyAction
-    limits: Limits
+    limits: Limits | None = Field(default=None, exclude_if=_is_none)
     provenance: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fits(self) -> "Policy":
-        self.action.check(FLOW_RATE)
+        check_fit(self.observation, self.action, self.limits)
         if self.architecture.kind == "lstm" and self.observation.window != 1:
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
         return self
@@ -155,8 +204,21 @@ class Policy(_Strict):
         return default_params(self.observation, self.limits)
 
 
-def default_params(observation: Observation, limits: Limits) -> dict[str, int]:
+def check_fit(observation: Observation, action: Action, limits: Limits | None) -> None:
+    """ValueError where the action map is none for agents that observe so, or limits are missing or none's."""
+    action.check(observation.agents)
+    if (limits is None) != (not observation.agents.context):
+        raise ValueError(
+            f"limits are needed: agents of {observation.interface} have a rate in force"
+            if limits is None
+            else f"limits are of a rate in force, and agents of {observation.interface} have none"
+        )
+
+
+def default_params(observation: Observation, limits: Limits | None) -> dict[str, int]:
     """The operator's parameters, in the device's integers, for what a policy assumes of its network."""
+    if observation.base_rtt is None or limits is None:
+        return dict(observation.params)
     return {
         "base_rtt_recip_q32": base_rtt_recip_q32(observation.base_rtt),
         "rate_min_q30": limits.rate_min,

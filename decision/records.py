@@ -1,7 +1,7 @@
 """Records of decisions, and the feature rows that a teacher (float) or a student (integer) sees in them.
 
-A record is one row a decision, as the network simulator writes it: raw signals, the rate in force and the action
-taken. Features are computed from these raw rows and are never stored beside them. The integer rows are evaluated by
+A record is one row a decision, as the network simulator writes it: raw signals, the knob in force and what was
+decided. Features are computed from these raw rows and are never stored beside them. The integer rows are evaluated by
 the very decision program that becomes firmware.
 """
 
@@ -9,116 +9,152 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
-from decision.features import Decisions
+from decision.expression import pasts
+from decision.interface import Interface
+from decision.interfaces import FLOW_RATE
 from decision.interpret import trace
 from decision.policy import Observation
-from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, EVENT_NAMES, FEATURE_LIMIT
+from decision.signals import FEATURE_LIMIT
+from decision.tape import Names, Reading, Tape, evaluate
 from decision.tree_decision import build_observer
 
 Columns = Mapping[str, NDArray[np.generic]]
+Places = Mapping[str, NDArray[np.generic]]
+"""What is known of agents' places, by name: a value an agent [agents]."""
 
-RECORD_COLUMNS: dict[str, str] = {
-    "t_ps": "int64",
-    "flow": "uint32",
-    "step": "uint32",
-    **dict.fromkeys(EVENT_NAMES, "uint32"),
-    "rate_q30": "uint32",
-    "action_q16": "int32",
-    "output": "float32",
-}
-"""Columns of a record and their types. ``step`` counts a flow's decisions from 0 (new flow); ``rate_q30`` is the rate
-before the decision; ``action_q16`` the decision (multiplier - 1); ``output`` the network's, NaN for other policies."""
+ACTION = "action_q16"
+
+
+def record_columns(interface: Interface) -> dict[str, str]:
+    """Columns of an interface's records and their types. ``step`` counts an agent's decisions from 0 (a new agent).
+    Where contexts keep a knob in force: that knob before the decision, what was decided (multiplier - 1) and the
+    network's ``output``, NaN for other policies; else the knobs that were set."""
+    columns = {"t_ps": "int64", interface.agent: "uint32", "step": "uint32"}
+    columns |= {signal.name: signal.storage for signal in interface.event}
+    if not interface.context:
+        return columns | {knob.name: knob.storage for knob in interface.knobs}
+    return columns | {interface.context[0].name: "uint32", ACTION: "int32", "output": "float32"}
 
 
 @dataclass(frozen=True)
 class Trajectories:
-    """Records sorted by flow and time, with each row's place in its unbroken run of decisions."""
+    """Records sorted by agent and time, with each row's place in its unbroken run of decisions."""
 
     columns: Mapping[str, NDArray[np.generic]]
     position: NDArray[np.int64]
+    interface: Interface = FLOW_RATE
 
     @staticmethod
-    def of(records: Columns) -> "Trajectories":
+    def of(records: Columns, interface: Interface = FLOW_RATE) -> "Trajectories":
         """Sort records. InputError where a column is missing."""
-        for name in RECORD_COLUMNS:
+        names = record_columns(interface)
+        for name in names:
             if name not in records:
                 raise InputError(f"the rollouts have no column {name}; make them with rlcc rollout")
-        order = np.lexsort((records["t_ps"], records["flow"]))
-        columns = {name: np.asarray(records[name])[order] for name in RECORD_COLUMNS}
-        flow, step = columns["flow"].astype(np.int64), columns["step"].astype(np.int64)
-        index = np.arange(flow.size, dtype=np.int64)
-        starts = np.ones(flow.size, dtype=bool)
-        starts[1:] = (flow[1:] != flow[:-1]) | (step[1:] != step[:-1] + 1)
-        position = index - np.maximum.accumulate(np.where(starts, index, 0)) if flow.size else index
-        return Trajectories(columns, position)
+        order = np.lexsort((records["t_ps"], records[interface.agent]))
+        columns = {name: np.asarray(records[name])[order] for name in names}
+        agent, step = columns[interface.agent].astype(np.int64), columns["step"].astype(np.int64)
+        index = np.arange(agent.size, dtype=np.int64)
+        starts = np.ones(agent.size, dtype=bool)
+        starts[1:] = (agent[1:] != agent[:-1]) | (step[1:] != step[:-1] + 1)
+        position = index - np.maximum.accumulate(np.where(starts, index, 0)) if agent.size else index
+        return Trajectories(columns, position, interface)
 
     def __len__(self) -> int:
         return int(self.position.size)
 
     def starts(self) -> NDArray[np.int64]:
-        """Row numbers at which an unbroken run of one flow's decisions begins."""
+        """Row numbers at which an unbroken run of one agent's decisions begins."""
         return np.flatnonzero(self.position == 0)
 
-    def decisions(self) -> Decisions:
-        """The float side's inputs."""
-        c = {name: column.astype(np.float64) for name, column in self.columns.items()}
-        rtt = (self._int("response_ns") - self._int("request_sent_ns")) & 0xFFFFFFFF
-        previous, _ = self._lagged(self._int("action_q16"), 1, 0)
-        return Decisions(
-            rtt_ns=rtt.astype(np.float64),
-            rate=c["rate_q30"] / 2**CONTEXT_RATE_BITS,
-            previous_multiplier=1.0 + previous / 2**ACTION_BITS,
-            cnp_count=c["cnp_count"],
-            nack_count=c["nack_count"],
-            sent_bytes=c["sent_bytes"],
-            queue_bytes=c["queue_bytes"],
-        )
+    def decided(self) -> dict[str, NDArray[np.int64]]:
+        """What each decision gave, by name: a scale's action, or the knobs."""
+        if self.interface.context:
+            return {"action": self._int(ACTION)}
+        return {name: self._int(name) for name in self.interface.knob_names}
 
-    def float_rows(self, observation: Observation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def reading(self, observation: Observation, places: Places | None = None) -> Reading:
+        """What the float side reads in each row. ``places``: of values known of an agent's place those that are not the
+        same for all, by agent."""
+        event = {name: self._int(name).astype(np.float64) for name in self.interface.event_names}
+        before = {name: self._lagged(column, 1, 0).astype(np.float64) for name, column in self.decided().items()}
+        in_force = self._in_force().astype(np.float64)
+        known: dict[str, NDArray[np.float64] | float] = dict(observation.known)
+        known |= {name: self._of_agent(values).astype(np.float64) for name, values in (places or {}).items()}
+        return Reading(event, known, in_force, before)
+
+    def float_rows(
+        self, observation: Observation, places: Places | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """What a teacher sees [N, window * features], newest first, and which rows have their whole history."""
-        d = self.decisions()
-        now = [(f.float_value(d, observation.path), f.initial) for f in observation.features]
+        read = self.reading(observation, places)
+        names = Names(tuple(read.event), tuple(read.known), tuple(read.decided))
+        now = [(self._values(f.tape(names, observation.place), read), f) for f in observation.features]
         rows, valid = [], np.ones(len(self), dtype=bool)
         for lag in range(observation.window):
-            for feature, (values, initial) in zip(observation.features, now, strict=True):
-                lagged, known = self._lagged(values, lag, initial)
-                rows.append(lagged)
-                valid &= known if feature.kind != "previous_action" else self._has_history(lag + 1)
+            for (values, back), feature in now:
+                rows.append(self._lagged(values, lag, feature.initial))
+                valid &= self._has_history(lag + back + (feature.decided is not None))
         return np.stack(rows, axis=1).astype(np.float64), valid
 
     def integer_rows(
-        self, observation: Observation, params: Mapping[str, int]
+        self, observation: Observation, params: Mapping[str, int], places: Places | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """What the firmware computes, below FEATURE_LIMIT, [N, window * features], newest first, and which rows have
-        their whole history."""
-        program, nodes = build_observer(observation)
-        event = {name: self._int(name) for name in EVENT_NAMES}
-        values = trace(program, event, params, {"rate_q30": self._int("rate_q30")})
+        their whole history. ``places``: the operator's parameters that are not the same for all agents, by agent."""
+        observer = build_observer(observation)
+        event = {name: self._int(name) for name in self.interface.event_names}
+        each: dict[str, ArrayLike] = dict(params)
+        each |= {name: self._of_agent(values) for name, values in (places or {}).items()}
+        context = {name: self._lagged(column, 1, 0).astype(np.int64) for name, column in self.decided().items()}
+        context |= {field.name: self._in_force() for field in self.interface.context}
+        context |= dict.fromkeys(observer.past, np.zeros(len(self), dtype=np.int64))
+        values = trace(observer.program, event, each, context)
+        if observer.past:
+            for name, (node, back) in observer.past.items():
+                context[name] = self._lagged(values[node], back, 0).astype(np.int64)
+            values = trace(observer.program, event, each, context)
+        backs = [max((p.back for p in pasts(f.expression(observation.place))), default=0) for f in observation.features]
         rows, valid = [], np.ones(len(self), dtype=bool)
         for lag in range(observation.window):
-            for node in nodes:
-                back = lag + 1 if node < 0 else lag
-                lagged, known = self._lagged(self._int("action_q16") if node < 0 else values[node], back, 0)
-                rows.append(lagged)
-                valid &= known
+            for feature, node, back in zip(observation.features, observer.nodes, backs, strict=True):
+                rows.append(self._lagged(values[node], lag, 0))
+                valid &= self._has_history(lag + back + (feature.decided is not None))
         # No threshold lies above the limit, so no tree can tell a value there from the limit itself.
         return np.minimum(np.stack(rows, axis=1).astype(np.int64), FEATURE_LIMIT - 1), valid
 
     def _int(self, name: str) -> NDArray[np.int64]:
         return self.columns[name].astype(np.int64)
 
+    def _in_force(self) -> NDArray[np.int64]:
+        kept = self.interface.context
+        return self._int(kept[0].name) if kept else np.zeros(len(self), dtype=np.int64)
+
+    def _of_agent(self, values: NDArray[np.generic]) -> NDArray[np.int64]:
+        return np.asarray(values)[self._int(self.interface.agent)].astype(np.int64)
+
+    def _values(self, tape: Tape, read: Reading) -> tuple[NDArray[np.float64], int]:
+        """A feature's float [N], and how many decisions it looks back for it. What is kept depends on no past."""
+        past = [np.full(len(self), kept.initial) for kept in tape.kept]
+        registers = evaluate(tape, read, past)
+        if past:
+            shape = (len(self),)
+            past = [self._lagged(np.broadcast_to(registers[k.register], shape), k.back, k.initial) for k in tape.kept]
+            registers = evaluate(tape, read, past)
+        value = np.broadcast_to(registers[tape.results[0]], (len(self),))
+        return value, max((kept.back for kept in tape.kept), default=0)
+
     def _has_history(self, back: int) -> NDArray[np.bool_]:
+        if back == 0:
+            return np.ones(len(self), dtype=bool)
         return np.asarray((self.position >= back) | (self.position == self._int("step")))
 
-    def _lagged(
-        self, values: NDArray[np.generic], back: int, initial: float
-    ) -> tuple[NDArray[np.float64 | np.int64], NDArray[np.bool_]]:
-        """``values`` ``back`` decisions earlier in the same run; ``initial`` before a flow's first decision."""
+    def _lagged(self, values: NDArray[np.generic], back: int, initial: float) -> NDArray[np.float64 | np.int64]:
+        """``values`` ``back`` decisions earlier in the same run; ``initial`` before an agent's first decision."""
         if back == 0:
-            return np.asarray(values), np.ones(len(self), dtype=bool)
+            return np.asarray(values)
         shifted = np.concatenate([np.full(min(back, len(self)), initial, dtype=values.dtype), values[:-back]])
-        lagged = np.where(self.position >= back, shifted, np.asarray(initial, dtype=values.dtype))
-        return lagged, self._has_history(back)
+        return np.where(self.position >= back, shifted, np.asarray(initial, dtype=values.dtype))

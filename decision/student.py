@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.actions import AnyAction, scale_of
+from decision.actions import AnyAction
 from decision.documents import dump_json, load_json, validate, write_atomically
 from decision.errors import InputError
 from decision.forest import Forest
-from decision.policy import POLICY_NAME, Limits, Observation, default_params
+from decision.policy import POLICY_NAME, Limits, Observation, check_fit, default_params
 from decision.program import Program
 from decision.tree_decision import build
 
@@ -25,7 +25,12 @@ class Header(BaseModel):
     model_config = ConfigDict(extra="forbid")
     observation: Observation
     action: AnyAction
-    limits: Limits
+    limits: Limits | None = Field(default=None, exclude_if=lambda limits: limits is None)
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Header":
+        check_fit(self.observation, self.action, self.limits)
+        return self
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,14 @@ class Student:
     name: str
     observation: Observation
     action: AnyAction
-    limits: Limits
+    limits: Limits | None
     forest: Forest
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
 
     def program(self) -> Program:
         """The whole decision as an integer program."""
-        return build(self.observation, scale_of(self.action, "a student of one sum"), self.forest)
+        return build(self.observation, self.action, self.forest)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the student was distilled for."""

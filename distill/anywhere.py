@@ -27,7 +27,7 @@ def anywhere(student: Student, teacher: Teacher, weight: float, seed: int) -> Da
     random = np.random.default_rng(seed)
     observation = student.observation
     width, columns = len(observation.features), observation.size
-    observer, nodes = build_observer(observation)
+    observer, nodes, _ = build_observer(observation)
     past = [f for f, feature in enumerate(observation.features) if isinstance(feature, PreviousAction)]
     row = np.zeros((FLOWS, columns), dtype=np.int64)
     rows, seen = [], []

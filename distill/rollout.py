@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from decision.documents import dump_json
 from decision.errors import InputError
 from decision.manifest import opened, sha256, writing
-from decision.records import RECORD_COLUMNS, Trajectories
+from decision.records import Trajectories, record_columns
 from decision.signals import ACTION_BITS
 from decision.tree_decision import feature_names
 from distill.options import RolloutOptions
@@ -101,7 +101,9 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
         )
     if manifest.parents.get("teacher") != teacher.hash:
         raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
-    columns_read = ["scenario", "seed", *RECORD_COLUMNS]
+    interface = teacher.policy.observation.agents
+    names_read = list(record_columns(interface))
+    columns_read = ["scenario", "seed", *names_read]
     try:
         _check_columns(folder / FILE, columns_read)
         # Names stay a dictionary: spelt out for each row, a file of some KB can fill any memory.
@@ -110,11 +112,11 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
         raise InputError(f"{folder / FILE} is not readable ({error}); make it again with rlcc rollout") from None
     names = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
     seeds = table["seed"].to_numpy()
-    columns = {name: table[name].to_numpy() for name in RECORD_COLUMNS}
+    columns = {name: table[name].to_numpy() for name in names_read}
     starts = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]) | (seeds[1:] != seeds[:-1])])
     for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}
-        yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part))
+        yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part, interface))
 
 
 def _deployed(deployment: Deployment | None) -> Any:

@@ -8,36 +8,13 @@ from numpy.typing import NDArray
 class DeviceConfig:
     def __init__(self, signals: int, params: Sequence[int], knob_shift: Sequence[int], initial: int) -> None: ...
 
-class FeatureKind(enum.Enum):
-    previous_action = 0
-
-    congestion = 1
-
-    rtt_inflation = 2
-
-    queue_inflation = 3
-
-    rate = 4
-
-    cnp_ratio = 5
-
-    nack_ratio = 6
-
-class FeatureConfig:
+class TapeConfig:
     def __init__(
-        self, kind: FeatureKind, queue: bool, target: float, tolerance: float, factor: float, initial: float
-    ) -> None: ...
-
-class ActionKind(enum.Enum):
-    tanh_map = 0
-
-    multiplier = 1
-
-    table = 2
-
-class ActionConfig:
-    def __init__(
-        self, kind: ActionKind, step: float, low: float, high: float, multipliers: Sequence[float]
+        self,
+        constants: Sequence[float],
+        steps: Sequence[tuple[int, int, int, int]],
+        results: Sequence[int],
+        kept: Sequence[tuple[int, int, float]],
     ) -> None: ...
 
 class Layer:
@@ -71,54 +48,34 @@ class NetworkWeights:
     def output(self, arg: Layer, /) -> None: ...
 
 class NativeConfig:
-    def __init__(self) -> None: ...
-    @property
-    def features(self) -> list[FeatureConfig]: ...
-    @features.setter
-    def features(self, arg: Sequence[FeatureConfig], /) -> None: ...
-    @property
-    def window(self) -> int: ...
-    @window.setter
-    def window(self, arg: int, /) -> None: ...
-    @property
-    def base_rtt_ns(self) -> int: ...
-    @base_rtt_ns.setter
-    def base_rtt_ns(self, arg: int, /) -> None: ...
-    @property
-    def rtt_max_ns(self) -> int: ...
-    @rtt_max_ns.setter
-    def rtt_max_ns(self, arg: int, /) -> None: ...
-    @property
-    def line_rate_bps(self) -> float: ...
-    @line_rate_bps.setter
-    def line_rate_bps(self, arg: float, /) -> None: ...
-    @property
-    def action(self) -> ActionConfig: ...
-    @action.setter
-    def action(self, arg: ActionConfig, /) -> None: ...
-    @property
-    def rate_min_q30(self) -> int: ...
-    @rate_min_q30.setter
-    def rate_min_q30(self, arg: int, /) -> None: ...
-    @property
-    def rate_max_q30(self) -> int: ...
-    @rate_max_q30.setter
-    def rate_max_q30(self, arg: int, /) -> None: ...
-    @property
-    def rate_initial_q30(self) -> int: ...
-    @rate_initial_q30.setter
-    def rate_initial_q30(self, arg: int, /) -> None: ...
+    def __init__(
+        self,
+        signals: int,
+        knobs: int,
+        features: Sequence[TapeConfig],
+        initial: Sequence[float],
+        window: int,
+        known: Sequence[float],
+        squashed: bool,
+        action: TapeConfig,
+        decides: int,
+        knob: TapeConfig,
+        in_force: int | None,
+    ) -> None: ...
 
 class Decider:
     @property
     def initial(self) -> int: ...
 
 class NativeDecider(Decider):
-    def __init__(self, config: NativeConfig, weights: NetworkWeights, flows: int) -> None: ...
+    def __init__(self, config: NativeConfig, weights: NetworkWeights, agents: int) -> None: ...
     def set_weights(self, weights: NetworkWeights) -> None: ...
-    def set_base_rtts(
-        self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    def set_known(
+        self,
+        number: int,
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
+    def decide(self, agent: int, event: Sequence[int]) -> list[int]: ...
     def memory(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
     def observations(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
 

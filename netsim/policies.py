@@ -19,13 +19,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Multiplier, Scale, Table, TanhMap, scale_of
 from decision.errors import InputError
-from decision.features import PccRlCongestion, RlCcCongestion
+from decision.expression import signals
+from decision.features import Place
 from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Policy
 from decision.program import Op, Program
+from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes
 from netsim import _core
 from netsim.sites import Paths, Ports, device, site_of
@@ -59,19 +60,24 @@ class NativePolicy:
     weights: Weights = field(repr=False)
 
     @property
+    def interface(self) -> Interface:
+        return self.policy.observation.agents
+
+    @property
     def needs_int(self) -> bool:
-        return any(
-            f.kind == "queue_inflation" or getattr(f, "signal", "rtt") == "queue"
-            for f in self.policy.observation.features
-        )
+        observation = self.policy.observation
+        read = {name for f in observation.features for name in signals(f.expression(observation.place))}
+        return self.interface.agent == "flow" and "queue_bytes" in read
 
     def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.NativeDecider":
-        config = _native_config(self.policy)
-        if isinstance(where, Paths):
-            config.line_rate_bps = where.link_gbps * 1e9
-        core = _core.NativeDecider(config, _network_weights(self.policy, self.weights), agents)
-        if isinstance(where, Paths):
-            core.set_base_rtts(where.base_rtt_ns)
+        place = self.policy.observation.place
+        if isinstance(where, Paths) and place.assumed is not None:
+            place = replace(place, assumed=replace(place.assumed, line_rate_bps=where.link_gbps * 1e9))
+        core = _core.NativeDecider(
+            _native_config(self.policy, place), _network_weights(self.policy, self.weights), agents
+        )
+        for name, values in (where.known() if where is not None else {}).items():
+            core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
         return core
 
     def with_weights(self, weights: Weights) -> "NativePolicy":
@@ -273,32 +279,28 @@ def _network_weights(policy: Policy, weights: Weights) -> "_core.NetworkWeights"
     return core
 
 
-def _native_config(policy: Policy) -> "_core.NativeConfig":
-    observation, limits = policy.observation, policy.limits
-    core = _core.NativeConfig()
-    core.features = [_feature(f) for f in observation.features]
-    core.window = observation.window
-    core.base_rtt_ns = observation.base_rtt
-    core.rtt_max_ns = observation.rtt_max
-    core.line_rate_bps = observation.line_rate
-    core.action = _action(scale_of(policy.action, "a teacher in the simulator"))
-    core.rate_min_q30, core.rate_max_q30 = limits.rate_min, limits.rate_max
-    core.rate_initial_q30 = limits.rate_initial
-    return core
+def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
+    observation, action, limits = policy.observation, policy.action, policy.limits
+    names = Names(observation.agents.event_names, tuple(observation.known), action.values)
+    return _core.NativeConfig(
+        signals=len(names.event),
+        knobs=len(observation.agents.knobs),
+        features=[_tape(f.tape(names, place)) for f in observation.features],
+        initial=[f.initial for f in observation.features],
+        window=observation.window,
+        known=[float(value) for value in observation.known.values()],
+        squashed=action.squashed,
+        action=_tape(action.tape()),
+        decides=len(action.values),
+        knob=_tape(action.knob_tape(None if limits is None else (limits.rate_min, limits.rate_max))),
+        in_force=None if limits is None else limits.rate_initial,
+    )
 
 
-def _feature(f: Any) -> "_core.FeatureConfig":
-    if isinstance(f, RlCcCongestion | PccRlCongestion):
-        kind = _core.FeatureKind.congestion
-        return _core.FeatureConfig(kind, f.signal == "queue", f.target, f.tolerance, f.factor, f.initial)
-    return _core.FeatureConfig(getattr(_core.FeatureKind, f.kind), False, 0.0, 0.0, 1.0, f.initial)
-
-
-def _action(a: Scale) -> "_core.ActionConfig":
-    step = a.step if isinstance(a, TanhMap) else 0.0
-    low, high = (a.low, a.high) if isinstance(a, Multiplier) else (1.0, 1.0)
-    multipliers = list(a.multipliers) if isinstance(a, Table) else []
-    return _core.ActionConfig(getattr(_core.ActionKind, a.kind), step, low, high, multipliers)
+def _tape(tape: Tape) -> "_core.TapeConfig":
+    steps = [(int(step.op), step.a, step.b, step.c) for step in tape.steps]
+    kept = [(each.register, each.back, each.initial) for each in tape.kept]
+    return _core.TapeConfig(list(tape.constants), steps, list(tape.results), kept)
 
 
 def _program_config(program: Program) -> "_core.ProgramConfig":

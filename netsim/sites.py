@@ -42,6 +42,10 @@ class Paths:
     base_rtt_ns: NDArray[np.uint32] = field(repr=False)
     link_gbps: int
 
+    def known(self) -> dict[str, NDArray[np.uint32]]:
+        """What a teacher is told of them [flows]."""
+        return {"base_rtt_ns": self.base_rtt_ns}
+
     def params(self) -> dict[str, NDArray[np.uint32]]:
         """The operator's parameters that follow [flows]."""
         each, back = np.unique(self.base_rtt_ns, return_inverse=True)
@@ -54,6 +58,10 @@ class Ports:
     """What the queues of switch ports are told: what each port can send in a period [queues]."""
 
     capacity_bytes: NDArray[np.uint32] = field(repr=False)
+
+    def known(self) -> dict[str, NDArray[np.uint32]]:
+        """What a teacher is told of them [queues]."""
+        return self.params()
 
     def params(self) -> dict[str, NDArray[np.uint32]]:
         """The operator's parameters that follow [queues]."""

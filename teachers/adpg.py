@@ -217,7 +217,8 @@ class _Run:
 
     def _segment(self, trajectories: Trajectories, begin_ps: int, memory: Floats) -> Segment:
         rows, _ = trajectories.float_rows(self.policy.observation)
-        delta = self.feature.float_value(trajectories.decisions(), self.policy.observation.path) / self.feature.factor
+        observation = self.policy.observation
+        delta = self.feature.float_value(trajectories.reading(observation), observation.place) / self.feature.factor
         fresh = np.flatnonzero(trajectories.columns["t_ps"].astype(np.int64) >= begin_ps)
         flow = trajectories.columns["flow"][fresh].astype(np.int64)
         length = np.bincount(flow, minlength=len(memory)).astype(np.int64)

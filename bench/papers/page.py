@@ -68,7 +68,9 @@ def _us(contender: Contender) -> str:
 def _initial(contenders: Mapping[str, Contender]) -> str:
     """`100 %`, or all that there are."""
     policies = [c.policy.policy for c in contenders.values() if isinstance(c.policy, NativePolicy)]
-    return listed([f"{rate:.3g} %" for rate in sorted({p.limits.rate_initial * 100 / 2**30 for p in policies})])
+    return listed(
+        [f"{rate:.3g} %" for rate in sorted({p.limits.rate_initial * 100 / 2**30 for p in policies if p.limits})]
+    )
 
 
 def _traffic(made: Sequence[Section], title: str) -> tuple[Traffic, ...]:

@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from decision.interface import Interface
 from decision.program import Op, Program, ProgramBuilder
-
-Floats = NDArray[np.float64]
+from decision.tape import FloatOp, Floats, Names, Reading, Tape, TapeBuilder, evaluate
 
 
 class Action(BaseModel):
@@ -42,9 +41,36 @@ class Action(BaseModel):
         """ValueError where the map does not fit what agents of this interface set."""
         raise NotImplementedError
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Names of what is decided: a scale's ``action``, or knobs."""
+        raise NotImplementedError
+
+    def floats(self, t: TapeBuilder) -> tuple[int, ...]:
+        """From a teacher's outputs to what is decided: a multiplier of the knob in force, or knobs."""
+        raise NotImplementedError
+
+    def wholes(self, t: TapeBuilder, decided: Sequence[int]) -> tuple[int, ...]:
+        """What is decided in the integers that records keep (``values``)."""
+        return tuple(decided)
+
     def decided(self, outputs: Floats) -> Floats:
         """What a teacher's outputs [N, outputs] decide: multipliers [N, 1] of the knob in force or knobs [N, knobs]."""
-        raise NotImplementedError
+        t = TapeBuilder(Names())
+        tape = t.finish(*self.floats(t))
+        registers = evaluate(tape, Reading(outputs=outputs))
+        return np.stack([registers[result] for result in tape.results], axis=1)
+
+    def tape(self) -> Tape:
+        """What a record keeps as the output (the first; of a choice which is greatest), then ``wholes``."""
+        t = TapeBuilder(Names())
+        said = t.step(FloatOp.OUTPUT, 0) if self.squashed else t.step(FloatOp.BEST)
+        return t.finish(said, *self.wholes(t, self.floats(t)))
+
+    def knob_tape(self, limits: tuple[int, int] | None) -> Tape:
+        """From what is decided (``values``) to the knobs as a site takes them; ``limits`` of a knob in force."""
+        t = TapeBuilder(Names(decided=self.values))
+        return t.finish(*(t.decided(name) for name in self.values))
 
     def label(self, decided: Floats) -> Floats:
         """What a student's sums regress [N, sums] where a teacher decided so; sums have ``leaf_bits`` fraction bits."""
@@ -71,6 +97,13 @@ def clamp(b: ProgramBuilder, node: int, low: int, high: int, name: str, note: st
     if b.nodes[node].high > high:
         node = b.add(Op.MIN, (node, b.const(high)), name=name, note=note)
     return node
+
+
+def spanned(t: TapeBuilder, output: int, low: float, high: float) -> int:
+    """low + (high - low) (x + 1) / 2 of an output x, clipped to [-1, 1]."""
+    x = t.step(FloatOp.MIN, t.step(FloatOp.MAX, output, t.const(-1.0)), t.const(1.0))
+    share = t.step(FloatOp.MUL, t.const(high - low), t.step(FloatOp.ADD, x, t.const(1.0)))
+    return t.step(FloatOp.ADD, t.const(low), t.step(FloatOp.DIV, share, t.const(2.0)))
 
 
 def sets_knobs(interface: Interface, kind: str) -> None:

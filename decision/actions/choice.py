@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from decision.actions.action import Action, Floats, sets_knobs
+from decision.actions.action import Action, sets_knobs
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.program import Op, Program, ProgramBuilder
+from decision.tape import FloatOp, Floats, TapeBuilder
 
 Row = dict[str, Annotated[int, Field(strict=True)]]
 
@@ -64,8 +65,13 @@ class Choice(Action):
                 if knob.not_below is not None and row[knob.name] < row[knob.not_below]:
                     raise ValueError(f"row {number}: {knob.name} is below {knob.not_below}")
 
-    def decided(self, outputs: Floats) -> Floats:
-        return np.asarray(self.table()[np.argmax(outputs, axis=1)], dtype=np.float64)
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(self.rows[0])
+
+    def floats(self, t: TapeBuilder) -> tuple[int, ...]:
+        best = t.step(FloatOp.BEST)
+        return tuple(t.step(FloatOp.AT, t.table(column), best) for column in self.table().T.tolist())
 
     def label(self, decided: Floats) -> Floats:
         chosen = (decided[:, None, :] == self.table()[None, :, :]).all(axis=2)

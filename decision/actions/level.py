@@ -13,10 +13,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.actions.action import Action, Floats, clamp, sets_knobs
+from decision.actions.action import Action, clamp, sets_knobs, spanned
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.program import Op, Program, ProgramBuilder
+from decision.tape import FloatOp, Floats, TapeBuilder
 
 LEAF_BITS = 16
 Integer = Annotated[int, Field(strict=True)]
@@ -76,14 +77,18 @@ class Level(Action):
         low, high = np.array(ends, dtype=np.float64).T
         return low, high
 
-    def decided(self, outputs: Floats) -> Floats:
-        low, high = self._ends()
-        knobs = np.rint(low + (high - low) * (np.clip(outputs, -1.0, 1.0) + 1.0) / 2.0)
-        names = list(self.knobs)
-        for place, ends in enumerate(self.knobs.values()):
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(self.knobs)
+
+    def floats(self, t: TapeBuilder) -> tuple[int, ...]:
+        knobs: dict[str, int] = {}
+        for place, (name, ends) in enumerate(self.knobs.items()):
+            knob = t.step(FloatOp.ROUND, spanned(t, t.step(FloatOp.OUTPUT, place), ends.low, ends.high))
             if ends.not_below is not None:
-                knobs[:, place] = np.maximum(knobs[:, place], knobs[:, names.index(ends.not_below)])
-        return np.asarray(knobs, dtype=np.float64)
+                knob = t.step(FloatOp.MAX, knob, knobs[ends.not_below])
+            knobs[name] = knob
+        return tuple(knobs.values())
 
     def label(self, decided: Floats) -> Floats:
         low, high = self._ends()

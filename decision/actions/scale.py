@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from decision.actions.action import Action, Floats, clamp
+from decision.actions.action import Action, clamp, spanned
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.program import Op, ProgramBuilder
 from decision.signals import ACTION_BITS
+from decision.tape import FloatOp, Floats, Names, Tape, TapeBuilder
 
 ONE = 1 << ACTION_BITS
 
@@ -50,12 +51,26 @@ class Scale(Action):
                 "give a choice or a level"
             )
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        return ("action",)
+
     def multiplier(self, output: Floats) -> Floats:
         """Network outputs [N] after tanh ([N, K] logits for a table) to multipliers [N]."""
-        raise NotImplementedError
+        return self.decided(output if self.outputs > 1 else output[:, None])[:, 0]
 
-    def decided(self, outputs: Floats) -> Floats:
-        return self.multiplier(outputs if self.outputs > 1 else outputs[:, 0])[:, None]
+    def wholes(self, t: TapeBuilder, decided: Sequence[int]) -> tuple[int, ...]:
+        less = t.step(FloatOp.SUB, decided[0], t.const(1.0))
+        return (t.step(FloatOp.ROUND, t.step(FloatOp.MUL, less, t.const(float(ONE)))),)
+
+    def knob_tape(self, limits: tuple[int, int] | None) -> Tape:
+        """The knob in force times the multiplier, rounded and clamped; the part behind the point is to be dropped."""
+        assert limits is not None
+        t = TapeBuilder(Names(decided=self.values))
+        share = t.step(FloatOp.MUL, t.decided("action"), t.const(1.0 / ONE))
+        product = t.step(FloatOp.MUL, t.step(FloatOp.IN_FORCE), t.step(FloatOp.ADD, t.const(1.0), share))
+        raised = t.step(FloatOp.MAX, t.step(FloatOp.ADD, product, t.const(0.5)), t.const(float(limits[0])))
+        return t.finish(t.step(FloatOp.MIN, raised, t.const(float(limits[1]))))
 
     def label(self, decided: Floats) -> Floats:
         return decided - 1.0
@@ -81,9 +96,12 @@ class TanhMap(Scale):
     def limits_q16(self) -> tuple[int, int]:
         return round((1 / (1 + self.step) - 1) * ONE), round(self.step * ONE)
 
-    def multiplier(self, output: Floats) -> Floats:
-        down = 1.0 / (1.0 - self.step * np.minimum(output, 0.0))
-        return np.asarray(np.where(output < 0, down, 1.0 + self.step * output), dtype=np.float64)
+    def floats(self, t: TapeBuilder) -> tuple[int, ...]:
+        x, step = t.step(FloatOp.OUTPUT, 0), t.const(self.step)
+        least = t.step(FloatOp.MUL, step, t.step(FloatOp.MIN, x, t.const(0.0)))
+        down = t.step(FloatOp.DIV, t.const(1.0), t.step(FloatOp.SUB, t.const(1.0), least))
+        up = t.step(FloatOp.ADD, t.const(1.0), t.step(FloatOp.MUL, step, x))
+        return (t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, x, t.const(0.0)), down, up),)
 
 
 class Multiplier(Scale):
@@ -96,8 +114,8 @@ class Multiplier(Scale):
     def limits_q16(self) -> tuple[int, int]:
         return round((self.low - 1) * ONE), round((self.high - 1) * ONE)
 
-    def multiplier(self, output: Floats) -> Floats:
-        return np.asarray(self.low + (self.high - self.low) * (np.clip(output, -1.0, 1.0) + 1.0) / 2.0)
+    def floats(self, t: TapeBuilder) -> tuple[int, ...]:
+        return (spanned(t, t.step(FloatOp.OUTPUT, 0), self.low, self.high),)
 
 
 class Table(Scale):
@@ -130,9 +148,8 @@ class Table(Scale):
     def limits_q16(self) -> tuple[int, int]:
         return round((self.multipliers[0] - 1) * ONE), round((self.multipliers[-1] - 1) * ONE)
 
-    def multiplier(self, output: Floats) -> Floats:
-        entries: Floats = np.asarray(self.multipliers, dtype=np.float64)
-        return np.asarray(entries[np.argmax(output, axis=1)], dtype=np.float64)
+    def floats(self, t: TapeBuilder) -> tuple[int, ...]:
+        return (t.step(FloatOp.AT, t.table(self.multipliers), t.step(FloatOp.BEST)),)
 
     def label(self, decided: Floats) -> Floats:
         entries = np.asarray(self.multipliers)

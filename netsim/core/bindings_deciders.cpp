@@ -1,6 +1,8 @@
 // Python's view of the kinds of deciders.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
@@ -58,24 +60,24 @@ void bind_deciders(nb::module_ &m) {
       .def(nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t>(), "signals"_a,
            "params"_a, "knob_shift"_a, "initial"_a);
 
-  nb::enum_<FeatureKind>(m, "FeatureKind")
-      .value("previous_action", FeatureKind::previous_action)
-      .value("congestion", FeatureKind::congestion)
-      .value("rtt_inflation", FeatureKind::rtt_inflation)
-      .value("queue_inflation", FeatureKind::queue_inflation)
-      .value("rate", FeatureKind::rate)
-      .value("cnp_ratio", FeatureKind::cnp_ratio)
-      .value("nack_ratio", FeatureKind::nack_ratio);
-  nb::class_<FeatureConfig>(m, "FeatureConfig")
-      .def(nb::init<FeatureKind, bool, double, double, double, double>(), "kind"_a, "queue"_a, "target"_a,
-           "tolerance"_a, "factor"_a, "initial"_a);
-  nb::enum_<ActionKind>(m, "ActionKind")
-      .value("tanh_map", ActionKind::tanh_map)
-      .value("multiplier", ActionKind::multiplier)
-      .value("table", ActionKind::table);
-  nb::class_<ActionConfig>(m, "ActionConfig")
-      .def(nb::init<ActionKind, double, double, double, std::vector<double>>(), "kind"_a, "step"_a, "low"_a, "high"_a,
-           "multipliers"_a);
+  nb::class_<TapeConfig>(m, "TapeConfig")
+      .def(
+          "__init__",
+          [](TapeConfig *self, std::vector<double> constants,
+             const std::vector<std::tuple<int, std::uint32_t, std::uint32_t, std::uint32_t>> &steps,
+             std::vector<std::uint32_t> results,
+             const std::vector<std::tuple<std::uint32_t, std::uint32_t, double>> &kept) {
+            TapeConfig tape{std::move(constants), {}, std::move(results), {}};
+            for (const auto &[op, a, b, c] : steps) {
+              if (op < 0 || op > static_cast<int>(FloatOp::at))
+                throw std::invalid_argument("unknown operator");
+              tape.steps.push_back(Step{static_cast<FloatOp>(op), a, b, c});
+            }
+            for (const auto &[value, back, initial] : kept)
+              tape.kept.push_back(Kept{value, back, initial});
+            new (self) TapeConfig(std::move(tape));
+          },
+          "constants"_a, "steps"_a, "results"_a, "kept"_a);
   nb::class_<Layer>(m, "Layer").def_static("make", &make_layer, "weight"_a, "bias"_a);
   nb::class_<NetworkWeights>(m, "NetworkWeights")
       .def(nb::init<>())
@@ -85,22 +87,49 @@ void bind_deciders(nb::module_ &m) {
       .def_rw("lstm_state", &NetworkWeights::lstm_state)
       .def_rw("output", &NetworkWeights::output);
   nb::class_<NativeConfig>(m, "NativeConfig")
-      .def(nb::init<>())
-      .def_rw("features", &NativeConfig::features)
-      .def_rw("window", &NativeConfig::window)
-      .def_rw("base_rtt_ns", &NativeConfig::base_rtt_ns)
-      .def_rw("rtt_max_ns", &NativeConfig::rtt_max_ns)
-      .def_rw("line_rate_bps", &NativeConfig::line_rate_bps)
-      .def_rw("action", &NativeConfig::action)
-      .def_rw("rate_min_q30", &NativeConfig::rate_min_q30)
-      .def_rw("rate_max_q30", &NativeConfig::rate_max_q30)
-      .def_rw("rate_initial_q30", &NativeConfig::rate_initial_q30);
+      .def(
+          "__init__",
+          [](NativeConfig *self, std::uint32_t signals, std::uint32_t knobs, std::vector<TapeConfig> features,
+             std::vector<double> initial, std::uint32_t window, std::vector<double> known, bool squashed,
+             TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force) {
+            new (self) NativeConfig{
+                .signals = signals,
+                .knobs = knobs,
+                .features = std::move(features),
+                .initial = std::move(initial),
+                .window = window,
+                .known = std::move(known),
+                .squashed = squashed,
+                .action = std::move(action),
+                .decides = decides,
+                .knob = std::move(knob),
+                .keeps_knob = in_force.has_value(),
+                .initial_knob = in_force.value_or(0),
+            };
+          },
+          "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "squashed"_a, "action"_a,
+          "decides"_a, "knob"_a, nb::arg("in_force").none());
 
   nb::class_<Decider>(m, "Decider").def_prop_ro("initial", &Decider::initial);
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")
-      .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "flows"_a)
+      .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "agents"_a)
       .def("set_weights", &NativeDecider::set_weights, "weights"_a)
-      .def("set_base_rtts", [](NativeDecider &p, const ReadOnly<std::uint32_t> &ns) { p.set_base_rtts(copy_of(ns)); })
+      .def(
+          "set_known",
+          [](NativeDecider &p, std::uint32_t number, const ReadOnly<double> &values) {
+            p.set_known(number, copy_of(values));
+          },
+          "number"_a, "values"_a)
+      .def(
+          "decide",
+          [](NativeDecider &p, std::uint32_t agent, const std::vector<std::uint32_t> &event) {
+            if (event.size() != p.signals())
+              throw std::invalid_argument("the event has other signals");
+            std::vector<std::uint32_t> knobs(p.knobs());
+            p.decide(agent, event, knobs);
+            return knobs;
+          },
+          "agent"_a, "event"_a)
       .def("memory", [](const NativeDecider &p, std::uint32_t flows) { return rows(p, flows, true); })
       .def("observations", [](const NativeDecider &p, std::uint32_t flows) { return rows(p, flows, false); });
   nb::class_<FixedDecider, Decider>(m, "FixedDecider").def(nb::init<std::vector<std::uint32_t>>(), "knobs"_a);

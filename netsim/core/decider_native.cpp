@@ -1,14 +1,20 @@
 #include "decider_native.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "activation.hpp"
-#include "flow_site.hpp"
 
 namespace netsim {
+
+namespace {
+
+Readable readable(const NativeConfig &config, std::uint32_t outputs) {
+  return {config.signals, static_cast<std::uint32_t>(config.known.size()), config.decides, outputs};
+}
+
+} // namespace
 
 void Layer::apply(const float *x, float *y) const {
   std::copy(bias.begin(), bias.end(), y);
@@ -25,20 +31,40 @@ void Layer::accumulate(const float *x, float *__restrict y) const {
   }
 }
 
-NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t flows)
+NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t agents)
     : config_(std::move(config)), observation_(static_cast<std::uint32_t>(config_.features.size()) * config_.window),
-      base_rtt_ns_(flows, config_.base_rtt_ns), rate_q30_(flows), multiplier_(flows),
-      window_(static_cast<std::size_t>(flows) * observation_) {
-  memory_.resize(static_cast<std::size_t>(flows) * 2 * weights.lstm_units);
+      action_(config_.action, readable(config_, weights.output.outputs)), knob_(config_.knob, readable(config_, 0)),
+      in_force_(agents), decided_(static_cast<std::size_t>(agents) * config_.decides),
+      window_(static_cast<std::size_t>(agents) * observation_), results_(config_.decides + 1) {
+  const auto require = [](bool holds) {
+    if (!holds)
+      throw std::invalid_argument("a teacher's tapes give another number of values");
+  };
+  require(config_.initial.size() == config_.features.size() && action_.results() == config_.decides + 1 &&
+          knob_.results() == config_.knobs);
+  for (const TapeConfig &feature : config_.features) {
+    features_.emplace_back(feature, readable(config_, 0));
+    require(features_.back().results() == 1);
+    for (const Kept &kept : feature.kept)
+      past_size_ += kept.back;
+    then_.resize(std::max(then_.size(), feature.kept.size()));
+  }
+  results_.resize(std::max<std::size_t>(results_.size(), config_.knobs));
+  past_.resize(static_cast<std::size_t>(agents) * past_size_);
+  for (std::uint32_t agent = 0; agent < agents; ++agent)
+    known_.insert(known_.end(), config_.known.begin(), config_.known.end());
+  memory_.resize(static_cast<std::size_t>(agents) * 2 * weights.lstm_units);
   set_weights(std::move(weights));
-  for (std::uint32_t f = 0; f < flows; ++f)
-    reset(f);
+  for (std::uint32_t agent = 0; agent < agents; ++agent)
+    reset(agent);
 }
 
-void NativeDecider::set_base_rtts(std::vector<std::uint32_t> ns) {
-  if (ns.size() != base_rtt_ns_.size() || std::find(ns.begin(), ns.end(), 0U) != ns.end())
-    throw std::invalid_argument("a base RTT above zero is needed for each flow");
-  base_rtt_ns_ = std::move(ns);
+void NativeDecider::set_known(std::uint32_t number, const std::vector<double> &values) {
+  const std::size_t width = config_.known.size();
+  if (number >= width || values.size() != in_force_.size())
+    throw std::invalid_argument("one value that is known, for each agent, is needed");
+  for (std::size_t agent = 0; agent < values.size(); ++agent)
+    known_[agent * width + number] = values[agent];
 }
 
 void NativeDecider::set_weights(NetworkWeights weights) {
@@ -51,56 +77,63 @@ void NativeDecider::set_weights(NetworkWeights weights) {
   gates_.assign(4 * static_cast<std::size_t>(weights_.lstm_units), 0.0f);
 }
 
-void NativeDecider::reset(std::uint32_t flow) {
-  rate_q30_[flow] = config_.rate_initial_q30;
-  multiplier_[flow] = 1.0;
-  float *window = &window_[flow * observation_];
+void NativeDecider::reset(std::uint32_t agent) {
+  in_force_[agent] = config_.initial_knob;
+  std::fill_n(&decided_[agent * config_.decides], config_.decides, 0.0);
+  float *window = &window_[agent * observation_];
   for (std::uint32_t w = 0; w < config_.window; ++w) {
-    for (const FeatureConfig &f : config_.features)
-      *window++ = static_cast<float>(f.initial);
+    for (const double initial : config_.initial)
+      *window++ = static_cast<float>(initial);
+  }
+  auto past = past_.begin() + static_cast<std::ptrdiff_t>(agent * past_size_);
+  for (const TapeConfig &feature : config_.features) {
+    for (const Kept &kept : feature.kept)
+      past = std::fill_n(past, kept.back, kept.initial);
   }
   const std::size_t memory = 2 * weights_.lstm_units;
-  std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(flow * memory), memory, 0.0f);
+  std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(agent * memory), memory, 0.0f);
 }
 
-// The float meanings of decision/features.py, in its order of operations.
-double NativeDecider::feature(const FeatureConfig &f, std::uint32_t flow, Words event, double rate) const {
-  const auto rtt_inflation = [&] {
-    const std::uint32_t rtt = event[FlowSite::response_ns] - event[FlowSite::request_sent_ns];
-    return static_cast<double>(std::min(rtt, config_.rtt_max_ns)) / base_rtt_ns_[flow];
-  };
-  const auto queue_inflation = [&] {
-    const double queue_ns = event[FlowSite::queue_bytes] * 8e9 / config_.line_rate_bps;
-    return 1.0 + std::min(queue_ns, static_cast<double>(config_.rtt_max_ns)) / base_rtt_ns_[flow];
-  };
-  const auto ratio = [&](std::uint32_t count) {
-    return std::min(count / std::max(static_cast<double>(event[FlowSite::sent_bytes] >> 10), 1.0), 1.0);
-  };
-  switch (f.kind) {
-  case FeatureKind::previous_action:
-    return multiplier_[flow];
-  case FeatureKind::congestion: {
-    const double inflation = f.queue ? queue_inflation() : rtt_inflation();
-    const double excess = std::min(std::max(inflation - f.tolerance, 0.0), 65535.0 / 1024.0);
-    return f.factor * (f.target - excess * std::sqrt(rate));
+// The newest features come before those of the decisions before.
+void NativeDecider::observe(std::uint32_t agent, Reading &read) {
+  const std::size_t n = features_.size();
+  float *window = &window_[agent * observation_];
+  std::move_backward(window, window + observation_ - n, window + observation_);
+  double *past = past_.data() + static_cast<std::size_t>(agent) * past_size_;
+  for (Tape &feature : features_) {
+    if (feature.kept().empty()) {
+      double value;
+      feature.run(read, &value);
+      *window++ = static_cast<float>(value);
+      continue;
+    }
+    *window++ = look_back(feature, read, past);
+    for (const Kept &kept : feature.kept())
+      past += kept.back;
   }
-  case FeatureKind::rtt_inflation:
-    return rtt_inflation();
-  case FeatureKind::queue_inflation:
-    return queue_inflation();
-  case FeatureKind::rate:
-    return rate;
-  case FeatureKind::cnp_ratio:
-    return ratio(event[FlowSite::cnp_count]);
-  case FeatureKind::nack_ratio:
-    return ratio(event[FlowSite::nack_count]);
-  }
-  return 0.0;
 }
 
-// From the flow's window to the network's raw outputs in y_.
-void NativeDecider::evaluate(std::uint32_t flow) {
-  const float *input = &window_[flow * observation_];
+// A feature of earlier decisions' values too: it reads the oldest that it keeps, and keeps the newest.
+float NativeDecider::look_back(Tape &tape, Reading &read, double *past) {
+  const double *oldest = past;
+  for (std::size_t k = 0; k < tape.kept().size(); ++k) {
+    oldest += tape.kept()[k].back;
+    then_[k] = oldest[-1];
+  }
+  read.past = then_.data();
+  double value;
+  tape.run(read, &value);
+  for (const Kept &kept : tape.kept()) {
+    std::move_backward(past, past + kept.back - 1, past + kept.back);
+    *past = tape.value(kept.value);
+    past += kept.back;
+  }
+  return static_cast<float>(value);
+}
+
+// From the agent's window to the network's raw outputs in y_.
+void NativeDecider::evaluate(std::uint32_t agent) {
+  const float *input = &window_[agent * observation_];
   for (const Layer &layer : weights_.hidden) {
     layer.apply(input, y_.data());
     for (std::uint32_t j = 0; j < layer.outputs; ++j)
@@ -109,7 +142,7 @@ void NativeDecider::evaluate(std::uint32_t flow) {
     input = x_.data();
   }
   if (const std::uint32_t n = weights_.lstm_units; n > 0) {
-    float *__restrict hidden = &memory_[flow * 2 * n];
+    float *__restrict hidden = &memory_[agent * 2 * n];
     float *__restrict cell = hidden + n;
     float *__restrict gate = gates_.data();
     weights_.lstm_input.apply(input, gate);
@@ -131,43 +164,35 @@ void NativeDecider::evaluate(std::uint32_t flow) {
   weights_.output.apply(input, y_.data());
 }
 
-// The action map; `output` becomes what a record keeps: the output after tanh, of a table the entry's index.
-double NativeDecider::multiplier(float &output) const {
-  const ActionConfig &action = config_.action;
-  if (action.kind == ActionKind::table) {
-    const auto begin = y_.begin();
-    const auto best = std::max_element(begin, begin + weights_.output.outputs) - begin;
-    output = static_cast<float>(best);
-    return action.multipliers[static_cast<std::size_t>(best)];
+Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
+  double *decided = &decided_[static_cast<std::size_t>(agent) * config_.decides];
+  Reading read;
+  read.event = event.data();
+  read.known = known_.data() + static_cast<std::size_t>(agent) * config_.known.size();
+  read.in_force = in_force_[agent];
+  read.decided = decided;
+  observe(agent, read);
+  evaluate(agent);
+  if (config_.squashed) {
+    for (std::uint32_t k = 0; k < weights_.output.outputs; ++k)
+      y_[k] = tanh_f32(y_[k]);
   }
-  output = tanh_f32(y_[0]);
-  const double x = output;
-  if (action.kind == ActionKind::multiplier)
-    return action.low + (action.high - action.low) * (x + 1.0) / 2.0;
-  return x < 0 ? 1.0 / (1.0 - action.step * x) : 1.0 + action.step * x;
-}
+  read.outputs = y_.data();
+  read.output_count = weights_.output.outputs;
 
-Decision NativeDecider::decide(std::uint32_t flow, Words event, Knobs knobs) {
-  const std::uint32_t before = rate_q30_[flow];
-  const double rate = before * 0x1p-30;
-  const std::size_t n = config_.features.size();
-  float *window = &window_[flow * observation_];
-  std::move_backward(window, window + observation_ - n, window + observation_);
-  for (std::size_t i = 0; i < n; ++i) {
-    window[i] = static_cast<float>(feature(config_.features[i], flow, event, rate));
-  }
-  evaluate(flow);
   Decision decision;
-  decision.before = before;
-  // The multiplier is a whole number of 2^-16 and the rate one of 2^-30, as records keep them: a trajectory can be
-  // computed again from its records exactly.
-  decision.action = static_cast<std::int32_t>(std::lround((multiplier(decision.output) - 1.0) * 65536.0));
-  multiplier_[flow] = 1.0 + decision.action / 65536.0;
-  const double wanted = before * multiplier_[flow] + 0.5;
-  const double after =
-      std::clamp(wanted, static_cast<double>(config_.rate_min_q30), static_cast<double>(config_.rate_max_q30));
-  rate_q30_[flow] = static_cast<std::uint32_t>(after);
-  knobs[0] = rate_q30_[flow];
+  decision.before = in_force_[agent];
+  // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.
+  action_.run(read, results_.data());
+  decision.output = static_cast<float>(results_[0]);
+  std::copy_n(results_.begin() + 1, config_.decides, decided);
+  knob_.run(read, results_.data());
+  for (std::size_t k = 0; k < knobs.size(); ++k)
+    knobs[k] = static_cast<std::uint32_t>(results_[k]);
+  if (config_.keeps_knob) {
+    decision.action = static_cast<std::int32_t>(decided[0]);
+    in_force_[agent] = knobs[0];
+  }
   return decision;
 }
 

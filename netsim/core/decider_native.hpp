@@ -1,38 +1,13 @@
-// A teacher in C++: observation features from raw events, an MLP or LSTM in float32, the action map. No Python.
+// A teacher in C++: what it observes of raw events, an MLP or LSTM in float32, its action map. No Python.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "decider.hpp"
+#include "tape.hpp"
 
 namespace netsim {
-
-enum class FeatureKind : std::uint8_t {
-  previous_action,
-  congestion, // factor * (target - max(inflation - tolerance, 0) * sqrt(rate)): RL-CC and PCC-RL
-  rtt_inflation,
-  queue_inflation,
-  rate,
-  cnp_ratio,
-  nack_ratio
-};
-
-struct FeatureConfig {
-  FeatureKind kind = FeatureKind::previous_action;
-  bool queue = false; // congestion from the queue length instead of the RTT
-  double target = 0, tolerance = 0, factor = 1;
-  double initial = 0; // before the first decision
-};
-
-enum class ActionKind : std::uint8_t { tanh_map, multiplier, table };
-
-struct ActionConfig {
-  ActionKind kind = ActionKind::tanh_map;
-  double step = 0.2;               // tanh_map
-  double low = 0.5, high = 2.0;    // multiplier
-  std::vector<double> multipliers; // table
-};
 
 // y = W x + b; the weights are kept by columns so that the inner loop runs over outputs and vectorises.
 struct Layer {
@@ -51,48 +26,61 @@ struct NetworkWeights {
   Layer output;
 };
 
+// Floats are whole expressions that Python hands over as tapes; nothing here knows what they mean.
 struct NativeConfig {
-  std::vector<FeatureConfig> features;
+  std::uint32_t signals = 0, knobs = 0;
+  std::vector<TapeConfig> features; // one result each
+  std::vector<double> initial;      // .. before the first decision
   std::uint32_t window = 1;
-  std::uint32_t base_rtt_ns = 8192;
-  std::uint32_t rtt_max_ns = (1U << 22) - 1;
-  double line_rate_bps = 100e9;
-  ActionConfig action;
-  std::uint32_t rate_min_q30 = 1, rate_max_q30 = 1U << 30, rate_initial_q30 = 1U << 30;
+  std::vector<double> known; // of an agent's place, where nothing else is set
+  bool squashed = true;      // the network's outputs go through tanh
+  TapeConfig action;         // what a record keeps as the output, then what is decided, whole numbers
+  std::uint32_t decides = 1; // how many of them
+  TapeConfig knob;           // from what is in force and what is decided to the knobs
+  bool keeps_knob = false;   // the first knob is in force at the next decision, and what is decided is its action
+  std::uint32_t initial_knob = 0;
 };
 
 class NativeDecider final : public Decider {
 public:
-  NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t flows);
+  // Throws std::invalid_argument where a tape reads what is not there.
+  NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t agents);
 
-  std::uint32_t initial() const override { return config_.rate_initial_q30; }
-  void reset(std::uint32_t flow) override;
-  Decision decide(std::uint32_t flow, Words event, Knobs knobs) override;
+  std::uint32_t initial() const override { return config_.initial_knob; }
+  void reset(std::uint32_t agent) override;
+  Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
 
   void set_weights(NetworkWeights weights);
-  void set_base_rtts(std::vector<std::uint32_t> ns); // one a flow
+  void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
+  std::uint32_t signals() const { return config_.signals; }
+  std::uint32_t knobs() const { return config_.knobs; }
   std::uint32_t lstm_units() const { return weights_.lstm_units; }
   std::uint32_t observation_size() const { return observation_; }
-  const float *memory(std::uint32_t flow) const { return &memory_[flow * 2 * weights_.lstm_units]; }
-  const float *observation(std::uint32_t flow) const { return &window_[flow * observation_]; }
+  const float *memory(std::uint32_t agent) const { return &memory_[agent * 2 * weights_.lstm_units]; }
+  const float *observation(std::uint32_t agent) const { return &window_[agent * observation_]; }
 
 private:
-  double feature(const FeatureConfig &f, std::uint32_t flow, Words event, double rate) const;
-  void evaluate(std::uint32_t flow);
-  double multiplier(float &output) const;
+  void observe(std::uint32_t agent, Reading &read);
+  float look_back(Tape &tape, Reading &read, double *past);
+  void evaluate(std::uint32_t agent);
 
   NativeConfig config_;
   NetworkWeights weights_;
   std::uint32_t observation_;
+  std::vector<Tape> features_;
+  Tape action_, knob_;
+  std::uint32_t past_size_ = 0; // what the features keep of earlier decisions, an agent
 
-  // One entry a flow.
-  std::vector<std::uint32_t> base_rtt_ns_;
-  std::vector<std::uint32_t> rate_q30_;
-  std::vector<double> multiplier_;
+  // One entry, or row, an agent.
+  std::vector<double> known_;
+  std::vector<std::uint32_t> in_force_;
+  std::vector<double> decided_;
+  std::vector<double> past_;  // of each feature and what it keeps the newest first
   std::vector<float> window_; // newest decision first
   std::vector<float> memory_; // LSTM: hidden, then cell
 
   std::vector<float> x_, y_, gates_; // scratch
+  std::vector<double> results_, then_;
 };
 
 } // namespace netsim

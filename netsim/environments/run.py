@@ -8,14 +8,15 @@ A step is a batch of the array API (netsim/arrays.py): the decisions that fall w
 which can feel another's effect. So the run is that of the same policy inside the simulator, decision by decision.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from decision.features import Decisions
-from decision.signals import CONTEXT_RATE_BITS
+from decision.signals import ACTION_BITS
+from decision.tape import Reading
 from netsim.arrays import Batch
 from netsim.environments.task import Task
 
@@ -65,20 +66,21 @@ class Run:
         self._multiplier[flow[new]] = 1.0
         self.step[flow], self.t_ps[flow] = batch.step, batch.t_ps
 
-        decisions = _decisions(batch, self._multiplier[flow])
-        newest = self.task.features(decisions)
+        read = _reading(batch, self._multiplier[flow], self.task.observation.known)
+        newest = self.task.features(read)
         older = self.observations[flow, : -newest.shape[1]]
         self.observations[flow] = np.concatenate([newest, older], axis=1)
-        self.rewards[flow] = np.where(new, 0.0, self.task.rewards(decisions))
+        self.rewards[flow] = np.where(new, 0.0, self.task.rewards(read))
 
 
-def _decisions(batch: Batch, previous_multiplier: NDArray[np.float64]) -> Decisions:
-    return Decisions(
-        rtt_ns=batch.rtt_ns.astype(np.float64),
-        rate=batch.rate_q30 / 2.0**CONTEXT_RATE_BITS,
-        previous_multiplier=previous_multiplier,
-        cnp_count=batch.cnp_count.astype(np.float64),
-        nack_count=batch.nack_count.astype(np.float64),
-        sent_bytes=batch.sent_bytes.astype(np.float64),
-        queue_bytes=batch.queue_bytes.astype(np.float64),
-    )
+def _reading(batch: Batch, previous_multiplier: NDArray[np.float64], known: Mapping[str, float]) -> Reading:
+    event = {
+        "request_sent_ns": np.zeros(batch.rtt_ns.size),
+        "response_ns": batch.rtt_ns.astype(np.float64),
+        "cnp_count": batch.cnp_count.astype(np.float64),
+        "nack_count": batch.nack_count.astype(np.float64),
+        "sent_bytes": batch.sent_bytes.astype(np.float64),
+        "queue_bytes": batch.queue_bytes.astype(np.float64),
+    }
+    action = (previous_multiplier - 1.0) * 2.0**ACTION_BITS
+    return Reading(event, known, batch.rate_q30.astype(np.float64), {"action": action})

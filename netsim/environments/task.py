@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from decision.actions import Scale, Table, TanhMap
 from decision.errors import InputError
-from decision.features import Decisions, PccRlCongestion, RlCcCongestion
+from decision.features import PccRlCongestion, RlCcCongestion
 from decision.policy import Limits, Observation
-from decision.signals import ACTION_BITS, U32_MAX
+from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, U32_MAX
+from decision.tape import Reading
 from netsim import scenarios
 from netsim.arrays import ArrayEnv
 from netsim.network import MS, Network
@@ -86,19 +87,20 @@ class Task:
         """A new flow's history [window x features]."""
         return np.array([f.initial for f in self.observation.features] * self.observation.window, dtype=np.float32)
 
-    def features(self, decisions: Decisions) -> NDArray[np.float32]:
+    def features(self, read: Reading) -> NDArray[np.float32]:
         """The newest decisions' part of the rows [N, features]."""
         o = self.observation
-        return np.stack([f.float_value(decisions, o.path) for f in o.features], axis=1).astype(np.float32)
+        return np.stack([f.float_value(read, o.place) for f in o.features], axis=1).astype(np.float32)
 
     def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Least and greatest row. Every feature is monotone in each of its inputs, so that its extremes are among the
         corners of the inputs' ranges."""
         low, high = self.action.limits_q16()
-        multipliers = (1 + low / 2**ACTION_BITS, 1 + high / 2**ACTION_BITS)
-        counts = (0.0, float(U32_MAX))
-        corners = np.array(list(product(counts, (0.0, 1.0), multipliers, counts, counts, counts, counts))).T
-        reached = self.features(Decisions(*corners))
+        counts, signals = (0.0, float(U32_MAX)), self.observation.agents.event_names[1:]
+        ends = [(0.0, 2.0**CONTEXT_RATE_BITS), (float(low), float(high)), *[counts] * len(signals)]
+        rate, action, *event = np.array(list(product(*ends))).T
+        named = dict(zip(signals, event, strict=True)) | {"request_sent_ns": np.zeros_like(rate)}
+        reached = self.features(Reading(named, self.observation.known, rate, {"action": action}))
         initial = self.initial_row()[: reached.shape[1]]
         least, greatest = np.minimum(reached.min(axis=0), initial), np.maximum(reached.max(axis=0), initial)
         return np.tile(least, self.observation.window), np.tile(greatest, self.observation.window)
@@ -120,7 +122,7 @@ class Task:
             wanted = self.action.multiplier(np.clip(outputs, -1.0, 1.0))
         return np.asarray(1.0 + np.rint((wanted - 1.0) * 2**ACTION_BITS) / 2**ACTION_BITS, dtype=np.float64)
 
-    def rewards(self, decisions: Decisions) -> Floats:
+    def rewards(self, read: Reading) -> Floats:
         """-(target - max(inflation - beta, 0) sqrt(rate))^2 [N], [PCCRL] section 4 (beta 0) and [RLCC] eq. 4."""
-        delta = self.reward.model_copy(update={"scale": 1.0}).float_value(decisions, self.observation.path)
+        delta = self.reward.model_copy(update={"scale": 1.0}).float_value(read, self.observation.place)
         return np.asarray(-(delta**2), dtype=np.float64)

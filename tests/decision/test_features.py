@@ -11,10 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from decision.features import FEATURE_KINDS, AnyFeature, Decisions
+from decision.features import FEATURE_KINDS, AnyFeature
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.signals import ACTION_BITS, FEATURE_LIMIT, U32_MAX, base_rtt_recip_q32
+from decision.tape import Reading
 from decision.tree_decision import build_observer
 
 CURRENT = {kind: feature for kind, feature in FEATURES.items() if kind != "previous_action"} | {
@@ -31,7 +32,7 @@ def observation(feature, base_rtt=8192, line_rate=10**11):
 
 def integers(obs, rows):
     """The feature's integer for raw rows, by the program that becomes firmware."""
-    program, (node,) = build_observer(obs)
+    program, (node,), _ = build_observer(obs)
     event = {name: np.array([r[name] for r in rows], dtype=np.int64) for name in rows[0] if name != "rate_q30"}
     params = {"base_rtt_recip_q32": base_rtt_recip_q32(obs.base_rtt), "rate_min_q30": 1}
     params |= {"rate_max_q30": 2**30, "rate_initial_q30": 2**30}
@@ -40,17 +41,8 @@ def integers(obs, rows):
 
 def floats(obs, rows):
     c = {name: np.array([r[name] for r in rows], dtype=np.float64) for name in rows[0]}
-    rtt = np.array([(r["response_ns"] - r["request_sent_ns"]) % 2**32 for r in rows], dtype=np.float64)
-    d = Decisions(
-        rtt_ns=rtt,
-        rate=c["rate_q30"] / 2**30,
-        previous_multiplier=np.ones(len(rows)),
-        cnp_count=c["cnp_count"],
-        nack_count=c["nack_count"],
-        sent_bytes=c["sent_bytes"],
-        queue_bytes=c["queue_bytes"],
-    )
-    return obs.features[0].float_value(d, obs.path)
+    read = Reading({name: c[name] for name in obs.agents.event_names}, obs.known, c["rate_q30"], {"action": 0.0})
+    return obs.features[0].float_value(read, obs.place)
 
 
 def log(most):

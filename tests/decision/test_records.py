@@ -7,14 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decision.errors import InputError
-from decision.features import Decisions
+from decision.interfaces import FLOW_RATE
 from decision.interpret import trace
-from decision.records import RECORD_COLUMNS, Trajectories
+from decision.records import Trajectories, record_columns
 from decision.signals import EVENT_NAMES, FEATURE_LIMIT
 from decision.tree_decision import build_observer
 
 KINDS = ("previous_action", "rl_cc_congestion", "rtt_inflation", "rate", "cnp_ratio")
 PARAMS = {"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2**30, "rate_initial_q30": 2**30}
+COLUMNS = record_columns(FLOW_RATE)
 
 
 def observation(window, kinds=KINDS):
@@ -49,7 +50,7 @@ def recorded(draw):
             )
             step = {"next": step + 1, "gap": step + 3, "new": 0}[draw(st.sampled_from(["next"] * 8 + ["gap", "new"]))]
     order = rng.permutation(len(rows))
-    return {name: np.array([rows[i][name] for i in order], dtype=kind) for name, kind in RECORD_COLUMNS.items()}
+    return {name: np.array([rows[i][name] for i in order], dtype=kind) for name, kind in COLUMNS.items()}
 
 
 def walked(trajectories, window, now, initial, kinds=KINDS):
@@ -85,10 +86,11 @@ def walked(trajectories, window, now, initial, kinds=KINDS):
 @given(recorded(), st.integers(1, 4))
 def test_integer_rows_are_the_walk(records, window):
     trajectories, obs = Trajectories.of(records), observation(window)
-    program, nodes = build_observer(obs)
+    program, nodes, _ = build_observer(obs)
     c = {name: column.astype(np.int64) for name, column in trajectories.columns.items() if name != "output"}
-    values = trace(program, {n: c[n] for n in EVENT_NAMES}, PARAMS, {"rate_q30": c["rate_q30"]})
-    now = {kind: values[node] if node >= 0 else c["action_q16"] for kind, node in zip(KINDS, nodes, strict=True)}
+    context = {"rate_q30": c["rate_q30"], "action": c["action_q16"]}
+    values = trace(program, {n: c[n] for n in EVENT_NAMES}, PARAMS, context)
+    now = {kind: values[node] for kind, node in zip(KINDS, nodes, strict=True)}
     wanted, whole = walked(trajectories, window, now, dict.fromkeys(KINDS, 0))
     rows, valid = trajectories.integer_rows(obs, PARAMS)
     assert np.array_equal(valid, whole)
@@ -99,8 +101,8 @@ def test_integer_rows_are_the_walk(records, window):
 @given(recorded(), st.integers(1, 4))
 def test_float_rows_are_the_walk_and_valid_where_the_integer_rows_are(records, window):
     trajectories, obs = Trajectories.of(records), observation(window)
-    d = trajectories.decisions()
-    now = {f.kind: f.float_value(d, obs.path) for f in obs.features}
+    read = trajectories.reading(obs)
+    now = {f.kind: f.float_value(read, obs.place) for f in obs.features}
     now["previous_action"] = 1 + trajectories.columns["action_q16"] / 2**16
     initial = {f.kind: f.initial for f in obs.features}
     wanted, whole = walked(trajectories, window, now, initial)
@@ -131,7 +133,7 @@ def test_float_and_integer_rows_agree(records, window):
 
 
 def test_a_run_that_does_not_begin_with_the_flow_is_not_whole_until_its_window_is():
-    columns = {name: np.zeros(6, dtype=kind) for name, kind in RECORD_COLUMNS.items()}
+    columns = {name: np.zeros(6, dtype=kind) for name, kind in COLUMNS.items()}
     columns["t_ps"][:] = range(6)
     columns["step"][:] = [5, 6, 7, 0, 1, 2]  # recorded from the sixth decision on; then the flow is new again
     trajectories = Trajectories.of(columns)
@@ -143,7 +145,7 @@ def test_a_run_that_does_not_begin_with_the_flow_is_not_whole_until_its_window_i
 
 
 def test_rows_are_sorted_by_flow_and_time():
-    columns = {name: np.zeros(4, dtype=kind) for name, kind in RECORD_COLUMNS.items()}
+    columns = {name: np.zeros(4, dtype=kind) for name, kind in COLUMNS.items()}
     columns["flow"][:] = [2, 1, 2, 1]
     columns["t_ps"][:] = [20, 40, 10, 30]
     columns["step"][:] = [1, 1, 0, 0]
@@ -153,28 +155,26 @@ def test_rows_are_sorted_by_flow_and_time():
 
 
 def test_no_rows_are_no_rows():
-    columns = {name: np.zeros(0, dtype=kind) for name, kind in RECORD_COLUMNS.items()}
+    columns = {name: np.zeros(0, dtype=kind) for name, kind in COLUMNS.items()}
     rows, valid = Trajectories.of(columns).integer_rows(observation(2), PARAMS)
     assert rows.shape == (0, 10)
     assert valid.shape == (0,)
 
 
-@pytest.mark.parametrize("name", RECORD_COLUMNS)
+@pytest.mark.parametrize("name", COLUMNS)
 def test_a_missing_column_is_named(name):
-    columns = {n: np.zeros(1, dtype=kind) for n, kind in RECORD_COLUMNS.items() if n != name}
+    columns = {n: np.zeros(1, dtype=kind) for n, kind in COLUMNS.items() if n != name}
     with pytest.raises(InputError, match=f"the rollouts have no column {name}; make them with rlcc rollout"):
         Trajectories.of(columns)
 
 
 def test_the_float_sides_inputs_are_in_their_units():
-    columns = {name: np.zeros(2, dtype=kind) for name, kind in RECORD_COLUMNS.items()}
+    columns = {name: np.zeros(2, dtype=kind) for name, kind in COLUMNS.items()}
     columns["step"][:] = columns["t_ps"][:] = [0, 1]
     columns["request_sent_ns"][:] = 2**32 - 100
     columns["response_ns"][:] = 9900
     columns["rate_q30"][:] = 2**29
     columns["action_q16"][:] = [-6554, 0]
-    d = Trajectories.of(columns).decisions()
-    assert isinstance(d, Decisions)
-    assert d.rtt_ns.tolist() == [10_000, 10_000]
-    assert d.rate.tolist() == [0.5, 0.5]
-    assert d.previous_multiplier.tolist() == [1.0, 1 - 6554 / 65536]
+    kinds = ("rtt_inflation", "rate", "previous_action")
+    rows, _ = Trajectories.of(columns).float_rows(observation(1, kinds))
+    assert rows.tolist() == [[10_000 / 8192, 0.5, 1.0], [10_000 / 8192, 0.5, 1 - 6554 / 65536]]

@@ -10,8 +10,9 @@ import pytest
 
 from decision.documents import validate
 from decision.errors import InputError
+from decision.interfaces import FLOW_RATE
 from decision.manifest import opened, writing
-from decision.records import RECORD_COLUMNS
+from decision.records import record_columns
 from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
@@ -35,7 +36,7 @@ def test_a_round_trip_gives_the_same_runs(runs: Any, teacher: Any, folder: Path)
     assert [(r.scenario, r.seed) for r in again] == [(r.scenario, r.seed) for r in runs]
     for before, after in zip(runs, again, strict=True):
         assert np.array_equal(before.trajectories.position, after.trajectories.position)
-        for name, ctype in RECORD_COLUMNS.items():
+        for name, ctype in record_columns(FLOW_RATE).items():
             assert after.trajectories.columns[name].dtype == ctype
             assert np.array_equal(before.trajectories.columns[name], after.trajectories.columns[name])
 

@@ -184,8 +184,8 @@ class _Silent:
         network = _core.NetworkWeights()
         layer = _core.Layer.make(np.zeros((1, 1), np.float32), np.zeros(1, np.float32))
         network.output = layer
-        config = _core.NativeConfig()
-        config.features = [_core.FeatureConfig(_core.FeatureKind.rate, False, 0.0, 0.0, 1.0, 0.0)]
+        one = _core.TapeConfig([0.0], [], [0], [])
+        config = _core.NativeConfig(6, 1, [one], [0.0], 1, [], True, _core.TapeConfig([0.0], [], [0, 0], []), 1, one, 1)
         return _core.NativeDecider(config, network, flows)
 
 

@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 
 from decision.errors import InputError
-from decision.records import RECORD_COLUMNS
+from decision.interfaces import FLOW_RATE
+from decision.records import record_columns
 from netsim import Network, Simulation, simulate
 from netsim.network import MS
 from netsim.simulation import merge
 
 SHORT = {"duration_ps": 4 * MS, "window_ps": (MS, 3 * MS)}
 
+COLUMNS = record_columns(FLOW_RATE)
+
 
 def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    return all(a[name].tobytes() == b[name].tobytes() for name in RECORD_COLUMNS)
+    return all(a[name].tobytes() == b[name].tobytes() for name in COLUMNS)
 
 
 @pytest.mark.parametrize("scenario", ["many-to-one:64", "all-to-all:4", "long-short:8"])
@@ -40,8 +43,8 @@ def test_a_run_in_parts_is_the_same_run(steering) -> None:
 
 def test_records_have_the_columns_of_spec(steering) -> None:
     records = simulate("many-to-one:4", steering(), seed=1, record=True, **SHORT).records
-    assert list(records) == list(RECORD_COLUMNS)
-    for name, dtype in RECORD_COLUMNS.items():
+    assert list(records) == list(COLUMNS)
+    for name, dtype in COLUMNS.items():
         assert records[name].dtype == dtype
         assert records[name].flags.c_contiguous
     assert (np.diff(records["t_ps"]) >= 0).all()

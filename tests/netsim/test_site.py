@@ -82,9 +82,10 @@ def test_a_program_gets_each_flows_reciprocal(make_policy) -> None:
 
 def test_one_base_rtt_a_flow_is_needed(make_policy) -> None:
     core = inflation_policy(make_policy).build(3)
-    for wrong in ([8192, 8192], [8192, 0, 8192]):
-        with pytest.raises(ValueError, match="for each flow"):
-            core.set_base_rtts(np.array(wrong, np.uint32))
+    with pytest.raises(ValueError, match="for each agent"):
+        core.set_known(0, np.array([8192.0, 8192.0]))
+    with pytest.raises(ValueError, match="for each agent"):
+        core.set_known(1, np.array([8192.0, 8192.0, 8192.0]))
 
 
 def test_the_star_is_the_network_that_policies_are_made_for(make_policy) -> None:

@@ -8,8 +8,9 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from decision.interfaces import FLOW_RATE
 from decision.policy import Policy
-from decision.records import RECORD_COLUMNS, Trajectories
+from decision.records import Trajectories, record_columns
 from netsim import Simulation
 from netsim.network import MS
 from netsim.policies import native
@@ -26,7 +27,7 @@ def random_records(lengths: list[int], first_steps: list[int], seed: int = 0) ->
     n = sum(lengths)
     flow = np.repeat(np.arange(len(lengths)), lengths)
     step = np.concatenate([np.arange(k) + s for k, s in zip(lengths, first_steps, strict=True)])
-    columns = {name: np.zeros(n, dtype=kind) for name, kind in RECORD_COLUMNS.items()}
+    columns = {name: np.zeros(n, dtype=kind) for name, kind in record_columns(FLOW_RATE).items()}
     sent = random.integers(0, 2**32, n, dtype=np.uint32)
     columns |= {
         "t_ps": step * 1_000_000,

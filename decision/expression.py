@@ -1,0 +1,513 @@
+"""What a feature is, once: an expression with a float meaning (a teacher sees it) and an integer one (firmware computes
+it).
+
+    Elapsed("response_ns", "request_sent_ns")                       float: ns            integer: wrap_sub
+    OverKnown(AtMost(..), "base_rtt_ns", "base_rtt_recip_q32")      float: x / base RTT  integer: (x << 10) recip >> 32
+    TimesRoot(excess, InForce(30), 20)                              float: x * sqrt(y)   integer: x^2 * y, order-equal
+
+The integer need only keep the float's ORDER, or turn all of it round: a tree compares it with thresholds and does
+nothing else. So a product with a root becomes a square, and a root or a sign around everything costs nothing.
+
+``bits``: fraction bits of the integer. Names and notes are those of the nodes, for the reader of the C.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from decision.interface import STORAGE_RANGE
+from decision.program import Op, ProgramBuilder
+from decision.signals import FEATURE_LIMIT
+from decision.tape import FloatOp, TapeBuilder
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Where integers are built: ``in_force`` the node of the knob that the context keeps, ``decided`` those of what has
+    been decided now, by name, ``past`` gives the node of an expression's value so many decisions ago."""
+
+    b: ProgramBuilder
+    in_force: int = -1
+    decided: Mapping[str, int] = field(default_factory=dict)
+    past: Callable[["Past"], int] | None = None
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Base of all operators."""
+
+    @property
+    def bits(self) -> int:
+        return 0
+
+    @property
+    def highest(self) -> int:
+        """No integer of it is greater; signals and parameters are taken to be uint32."""
+        return 2**32 - 1
+
+    def floats(self, t: TapeBuilder) -> int:
+        """Append the float meaning; its register."""
+        raise NotImplementedError
+
+    def integers(self, n: Nodes) -> int:
+        """Append the integer meaning; its node."""
+        raise NotImplementedError
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Signal(Expression):
+    """Of the event."""
+
+    name: str
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.signal(self.name)
+
+    def integers(self, n: Nodes) -> int:
+        return n.b.event(self.name)
+
+
+@dataclass(frozen=True)
+class Elapsed(Expression):
+    """From one timestamp of the event to another; both wrap."""
+
+    later: str
+    earlier: str
+    name: str
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.elapsed(self.later, self.earlier)
+
+    def integers(self, n: Nodes) -> int:
+        both = n.b.event(self.later), n.b.event(self.earlier)
+        return n.b.add(Op.WRAP_SUB, both, 0, self.name, "wraps with both")
+
+
+@dataclass(frozen=True)
+class Parameter(Expression):
+    """An operator's, that a teacher is told as a number known of the agent's place."""
+
+    name: str
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.known(self.name)
+
+    def integers(self, n: Nodes) -> int:
+        return n.b.param(self.name)
+
+
+@dataclass(frozen=True)
+class InForce(Expression):
+    """The knob that the context keeps, with so many fraction bits."""
+
+    fraction_bits: int
+
+    @property
+    def bits(self) -> int:
+        return self.fraction_bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.MUL, t.step(FloatOp.IN_FORCE), t.const(2.0**-self.fraction_bits))
+
+    def integers(self, n: Nodes) -> int:
+        return n.in_force
+
+
+@dataclass(frozen=True)
+class Decided(Expression):
+    """What the decision before gave: a knob, or a scale's ``action``, its multiplier - 1. The integer is that of the
+    decision that has just been made: it is kept for the next one."""
+
+    name: str
+    fraction_bits: int = 0
+    origin: float = 0.0
+
+    @property
+    def bits(self) -> int:
+        return self.fraction_bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        value = t.decided(self.name)
+        if self.fraction_bits:
+            value = t.step(FloatOp.MUL, value, t.const(2.0**-self.fraction_bits))
+        return t.step(FloatOp.ADD, t.const(self.origin), value) if self.origin else value
+
+    def integers(self, n: Nodes) -> int:
+        return n.decided[self.name]
+
+
+@dataclass(frozen=True)
+class Past(Expression):
+    """The value of an expression over signals so many decisions ago; 0 before there were so many."""
+
+    x: "Coded"
+    back: int
+
+    @property
+    def bits(self) -> int:
+        return self.x.bits
+
+    @property
+    def highest(self) -> int:
+        return self.x.highest
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.past(self.x.floats(t), self.back, self.x.origin)
+
+    def integers(self, n: Nodes) -> int:
+        assert n.past is not None
+        return n.past(self)
+
+
+def pasts(x: Expression) -> list[Past]:
+    """All that it keeps of earlier decisions."""
+    inner = [past for y in vars(x).values() if isinstance(y, Expression) for past in pasts(y)]
+    return [x, *inner] if isinstance(x, Past) else inner
+
+
+def signals(x: Expression) -> set[str]:
+    """All that it reads of the event."""
+    own = {x.name} if isinstance(x, Signal) else {x.later, x.earlier} if isinstance(x, Elapsed) else set()
+    return own.union(*(signals(y) for y in vars(x).values() if isinstance(y, Expression)))
+
+
+# --- operators --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AtMost(Expression):
+    x: Expression
+    most: float
+    name: str
+    note: str = ""
+
+    @property
+    def bits(self) -> int:
+        return self.x.bits
+
+    @property
+    def highest(self) -> int:
+        return min(self.x.highest, int(self.most * 2**self.bits + 0.5))
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.MIN, self.x.floats(t), t.const(self.most))
+
+    def integers(self, n: Nodes) -> int:
+        x = self.x.integers(n)
+        return n.b.add(Op.MIN, (x, n.b.const(round(self.most * 2**self.bits))), 0, self.name, self.note)
+
+
+@dataclass(frozen=True)
+class Above(Expression):
+    """max(x - tolerance, 0); nothing to do in integers without a tolerance, where x is not negative."""
+
+    x: Expression
+    tolerance: float
+    name: str
+
+    @property
+    def bits(self) -> int:
+        return self.x.bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        less = t.step(FloatOp.SUB, self.x.floats(t), t.const(self.tolerance))
+        return t.step(FloatOp.MAX, less, t.const(0.0))
+
+    def integers(self, n: Nodes) -> int:
+        x, tolerance = self.x.integers(n), n.b.const(round(self.tolerance * 2**self.bits))
+        if self.tolerance == 0:
+            return x
+        raised = n.b.add(Op.MAX, (x, tolerance), 0, f"{self.name}_raised_q{self.bits}")
+        return n.b.add(Op.SUB, (raised, tolerance), 0, f"{self.name}_excess_q{self.bits}")
+
+
+@dataclass(frozen=True)
+class PlusOne(Expression):
+    x: Expression
+    name: str
+
+    @property
+    def bits(self) -> int:
+        return self.x.bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.ADD, t.const(1.0), self.x.floats(t))
+
+    def integers(self, n: Nodes) -> int:
+        return n.b.add(Op.ADD, (self.x.integers(n), n.b.const(1 << self.bits)), 0, self.name)
+
+
+@dataclass(frozen=True)
+class Proportion(Expression):
+    """x * numerator / denominator, a constant with 16 fraction bits."""
+
+    x: Expression
+    numerator: float
+    denominator: float
+    name: str
+    note: str = ""
+
+    def floats(self, t: TapeBuilder) -> int:
+        product = t.step(FloatOp.MUL, self.x.floats(t), t.const(self.numerator))
+        return t.step(FloatOp.DIV, product, t.const(self.denominator))
+
+    def integers(self, n: Nodes) -> int:
+        factor_q16 = n.b.const(round(self.numerator / self.denominator * 2**16))
+        return n.b.add(Op.MUL_SHR, (self.x.integers(n), factor_q16), 16, self.name, self.note)
+
+
+@dataclass(frozen=True)
+class OverKnown(Expression):
+    """x / a number known of the agent's place, of which firmware has the reciprocal as a parameter (Q32)."""
+
+    x: Expression
+    known: str
+    reciprocal_q32: str
+    fraction_bits: int
+    name: str
+
+    @property
+    def bits(self) -> int:
+        return self.fraction_bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.DIV, self.x.floats(t), t.known(self.known))
+
+    def integers(self, n: Nodes) -> int:
+        x = self.x.integers(n)
+        assert n.b.nodes[x].high < 2 ** (32 - self.fraction_bits)
+        scaled = n.b.add(Op.SHL, (x,), self.fraction_bits, f"time_scaled_q{self.fraction_bits}")
+        return n.b.add(Op.MUL_SHR, (scaled, n.b.param(self.reciprocal_q32)), 32, self.name)
+
+
+@dataclass(frozen=True)
+class TimesRoot(Expression):
+    """x * sqrt(y), and in integers its square: x^2 * y."""
+
+    x: Expression
+    y: Expression
+    square_bits: int
+    names: tuple[str, str]
+    note: str
+
+    @property
+    def bits(self) -> int:
+        return self.square_bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.MUL, self.x.floats(t), t.step(FloatOp.SQRT, self.y.floats(t)))
+
+    def integers(self, n: Nodes) -> int:
+        x = self.x.integers(n)
+        square = n.b.add(Op.MUL, (x, x), name=self.names[0])
+        shift = 2 * self.x.bits + self.y.bits - self.square_bits
+        return n.b.add(Op.MUL_SHR, (square, self.y.integers(n)), shift, self.names[1], self.note)
+
+
+@dataclass(frozen=True)
+class Short(Expression):
+    """factor * (target - x); in integers x: the order is turned round, or not, for all values alike."""
+
+    x: Expression
+    target: float
+    factor: float
+
+    @property
+    def bits(self) -> int:
+        return self.x.bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        short = t.step(FloatOp.SUB, t.const(self.target), self.x.floats(t))
+        return t.step(FloatOp.MUL, t.const(self.factor), short)
+
+    def integers(self, n: Nodes) -> int:
+        return self.x.integers(n)
+
+
+@dataclass(frozen=True)
+class Whole(Expression):
+    """Whole multiples of 2^shift."""
+
+    x: Expression
+    shift: int
+
+    @property
+    def highest(self) -> int:
+        return self.x.highest >> self.shift
+
+    def floats(self, t: TapeBuilder) -> int:
+        x = self.x.floats(t)
+        return t.step(FloatOp.FLOOR, t.step(FloatOp.MUL, x, t.const(2.0**-self.shift))) if self.shift else x
+
+    def integers(self, n: Nodes) -> int:
+        x = self.x.integers(n)
+        return n.b.add(Op.SHR, (x,), self.shift) if self.shift else x
+
+
+@dataclass(frozen=True)
+class Quotient(Expression):
+    """x / max(y, 1), at most 1, floored to ``fraction_bits`` in integers: a step of restoring division a bit, exact and
+    without a divider. ``y`` leaves as many of its 32 bits free."""
+
+    x: Expression
+    y: Expression
+    fraction_bits: int
+    names: tuple[str, str, str]
+    note: str
+
+    @property
+    def bits(self) -> int:
+        return self.fraction_bits
+
+    @property
+    def highest(self) -> int:
+        return 1 << self.fraction_bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        x = self.x.floats(t)
+        quotient = t.step(FloatOp.DIV, x, t.step(FloatOp.MAX, self.y.floats(t), t.const(1.0)))
+        return t.step(FloatOp.MIN, quotient, t.const(1.0))
+
+    def integers(self, n: Nodes) -> int:
+        b, most = n.b, self.y.highest
+        assert most << self.fraction_bits < 2**32
+        count, over = self.x.integers(n), self.y.integers(n)
+        over = b.add(Op.MAX, (over, b.const(1)), name=self.names[0])
+        below_one = b.add(Op.GT, (over, count))
+        held = b.add(Op.MIN, (count, b.const(most)), name=self.names[1], note="at least as many: the ratio is 1")
+        remainder = b.add(Op.SHL, (held,), self.fraction_bits, "remainder")
+        quotient = b.const(0)
+        for bit in range(self.fraction_bits - 1, -1, -1):
+            part = b.add(Op.SHL, (over,), bit, "part") if bit else over
+            short = b.add(Op.GT, (part, remainder))
+            # Taken only where it is not short, so that nothing wraps.
+            less = b.add(Op.WRAP_SUB, (remainder, part), 0, "less")
+            remainder = b.add(Op.SELECT, (short, remainder, less), 0, "remainder")
+            more = b.add(Op.ADD, (quotient, b.const(1 << bit)), 0, "more")
+            quotient = b.add(Op.SELECT, (short, quotient, more), 0, f"quotient_q{self.fraction_bits}")
+        one = b.const(1 << self.fraction_bits)
+        return b.add(Op.SELECT, (below_one, quotient, one), name=self.names[2], note=self.note)
+
+
+@dataclass(frozen=True)
+class Doublings(Expression):
+    """How many of first, 2 first, 4 first, .. (``count`` of them) lie below x: a bucket on a logarithmic scale. The
+    float is its share of all."""
+
+    x: Expression
+    first: int
+    count: int
+    name: str
+    note: str
+
+    @property
+    def highest(self) -> int:
+        return self.count
+
+    def floats(self, t: TapeBuilder) -> int:
+        x, total = self.x.floats(t), t.const(0.0)
+        for k in range(self.count):
+            total = t.step(FloatOp.ADD, total, t.step(FloatOp.BELOW, t.const(float(self.first << k)), x))
+        return t.step(FloatOp.DIV, total, t.const(float(self.count)))
+
+    def integers(self, n: Nodes) -> int:
+        x = self.x.integers(n)
+        above = [n.b.add(Op.GT, (x, n.b.const(self.first << k))) for k in range(self.count)]
+        total = above[0]
+        for place, one in enumerate(above[1:], 2):
+            last = place == self.count
+            total = n.b.add(Op.ADD, (total, one), 0, self.name if last else "", self.note if last else "")
+        return total
+
+
+@dataclass(frozen=True)
+class Per(Expression):
+    """x in units of ``unit``, floored to ``fraction_bits`` in integers; where the unit is no power of two, of large x
+    perhaps one more."""
+
+    x: Expression
+    unit: int
+    fraction_bits: int
+
+    @property
+    def bits(self) -> int:
+        return self.fraction_bits
+
+    @property
+    def highest(self) -> int:
+        return (self.x.highest << self.fraction_bits) // self.unit + 1
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.DIV, self.x.floats(t), t.const(float(self.unit)))
+
+    def integers(self, n: Nodes) -> int:
+        x = self.x.integers(n)
+        if self.unit & (self.unit - 1) == 0:
+            shift = self.unit.bit_length() - 1 - self.fraction_bits
+            if shift == 0:
+                return x
+            return n.b.add(Op.SHR if shift > 0 else Op.SHL, (x,), abs(shift))
+        # Of a wide factor 31 bits: the product of two uint32 is one high word.
+        shift = 31 + self.unit.bit_length() - 1 - self.fraction_bits
+        return n.b.add(Op.MUL_SHR, (x, n.b.const(-(-(1 << (shift + self.fraction_bits)) // self.unit))), shift)
+
+
+@dataclass(frozen=True)
+class Difference(Expression):
+    """x - y, both with the same fraction bits."""
+
+    x: Expression
+    y: Expression
+    name: str
+    note: str
+
+    @property
+    def bits(self) -> int:
+        return self.x.bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.SUB, self.x.floats(t), self.y.floats(t))
+
+    def integers(self, n: Nodes) -> int:
+        return n.b.add(Op.SUB, (self.x.integers(n), self.y.integers(n)), 0, self.name, self.note)
+
+
+@dataclass(frozen=True)
+class Coded(Expression):
+    """As a feature is kept: with fewer fraction bits, below FEATURE_LIMIT, and less an origin, so that zero is a new
+    agent's. In floats nothing is done."""
+
+    x: Expression
+    fraction_bits: int
+    origin: float
+    name: str
+    note: str
+
+    @property
+    def bits(self) -> int:
+        return self.fraction_bits
+
+    @property
+    def highest(self) -> int:
+        highest = self.x.highest >> (self.x.bits - self.fraction_bits)
+        return int(min(highest - round(self.origin * 2**self.bits), FEATURE_LIMIT - 1))
+
+    @property
+    def storage(self) -> str:
+        """The narrowest type that holds it where its origin is 0."""
+        return "uint16" if self.highest <= STORAGE_RANGE["uint16"][1] else "uint32"
+
+    def floats(self, t: TapeBuilder) -> int:
+        return self.x.floats(t)
+
+    def integers(self, n: Nodes) -> int:
+        x, origin = self.x.integers(n), round(self.origin * 2**self.bits)
+        if self.x.bits > self.bits:
+            x = n.b.add(Op.SHR, (x,), self.x.bits - self.bits)
+        limit = (x, n.b.const(FEATURE_LIMIT - 1 + origin))
+        if origin == 0:
+            return n.b.add(Op.MIN, limit, 0, self.name, self.note)
+        held = n.b.add(Op.MIN, limit)
+        return n.b.add(Op.SUB, (held, n.b.const(origin)), 0, self.name, self.note)

@@ -1,0 +1,57 @@
+"""Observation features: what each means to a teacher (float) and to the firmware (integer), from one expression."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from decision.features.feature import Feature, Path, Place
+from decision.features.flow import (
+    FEATURE_KINDS,
+    CnpRatio,
+    NackRatio,
+    PccRlCongestion,
+    PreviousAction,
+    QueueInflation,
+    Rate,
+    RlCcCongestion,
+    RttInflation,
+)
+from decision.features.generic import Bucket, Change, Level, PreviousKnob, Ratio
+
+__all__ = [
+    "FEATURE_KINDS",
+    "AnyFeature",
+    "Bucket",
+    "Change",
+    "CnpRatio",
+    "Feature",
+    "Level",
+    "NackRatio",
+    "Path",
+    "PccRlCongestion",
+    "Place",
+    "PreviousAction",
+    "PreviousKnob",
+    "QueueInflation",
+    "Rate",
+    "Ratio",
+    "RlCcCongestion",
+    "RttInflation",
+]
+
+AnyFeature = Annotated[
+    PreviousAction
+    | RlCcCongestion
+    | PccRlCongestion
+    | RttInflation
+    | QueueInflation
+    | Rate
+    | CnpRatio
+    | NackRatio
+    | Level
+    | Ratio
+    | Change
+    | Bucket
+    | PreviousKnob,
+    Field(discriminator="kind"),
+]
