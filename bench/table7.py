@@ -21,8 +21,10 @@ from bench.papers.found import Found, beside, table, wrapped
 from bench.papers.runs import Run, run_all
 from bench.papers.sections import DROPS, GOODPUT, QUEUE, UTILISATION, Column, cell
 from bench.papers.traffic import QUICK, Traffic, named
-from codegen.networks.emit import NetworkEmission, emit_network, quantised
+from codegen.emit import Emission
+from codegen.networks.body import emit_network
 from codegen.networks.quantise import Bits
+from codegen.networks.quantised import quantised
 from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.manifest import opened
@@ -94,11 +96,10 @@ def made(work: Path) -> list[Quantised]:
     parent = opened(work / "rollouts", rollout.KIND)
     found = []
     for label, bits in ((INT8, Bits(16, 8)), (NARROW, Bits(8, 8))):
-        emission = NetworkEmission("lstm-int8", bits=bits)
         runs = [run.trajectories for run in collected]
-        policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, emission)
+        policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, "lstm-int8", bits)
         folder = work / f"firmware-{bits.activations}-{bits.hidden}"
-        emit_network(policy, parent.hash, folder, emission)
+        emit_network(policy, parent.hash, folder, Emission())
         found.append(Quantised(label, folder, policy, emulated_latency_ps(folder, ENGINE)))
     return found
 

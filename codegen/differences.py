@@ -1,20 +1,20 @@
-"""What in a firmware folder is not what its own student or network and its options give, byte for byte.
+"""What in a firmware folder is not what its own decider and its options give, byte for byte.
 
 A manifest tells a changed file, but anyone can seal a folder anew; only emitting it again tells whether it is ours.
 """
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from codegen.emit import KIND, emission_of, fill, lowered_student
-from codegen.networks.emit import emission_of_network
-from codegen.networks.emit import fill as fill_network
+from codegen.body import Body
+from codegen.emit import KIND, emission_of, fill
+from codegen.model_body import ModelBody
+from codegen.networks.body import NetworkBody
+from codegen.tree_body import StudentBody
 from decision.errors import InputError
 from decision.manifest import Manifest, opened
-from decision.network_policy import NAME as NETWORK_NAME
+from decision.model import load_model
 from decision.network_policy import load_network_policy
-from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
 
 
@@ -24,33 +24,29 @@ def differences(firmware: Path) -> list[str]:
     InputError where the folder does not say enough to emit it again.
     """
     manifest = opened(firmware, KIND)
+    body = body_in(firmware, manifest)
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         again = Path(name)
-        network = (firmware / NETWORK_NAME).is_file()
-        details, teacher = (_network if network else _student)(firmware, manifest, again)
+        details = fill(again, body, emission_of(manifest))
         made = {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*") if path.is_file()}
     wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != _bytes(firmware / f)]
     if details != manifest.details:
         wrong.append("manifest.json: details")
-    if manifest.parents.get("teacher") != teacher:
+    if any(manifest.parents.get(parent) != known for parent, known in body.parents().items()):
         wrong.append("manifest.json: parents")
     return wrong
 
 
-def _student(firmware: Path, manifest: Manifest, again: Path) -> tuple[dict[str, Any], str]:
-    """Emit the folder's student into ``again``; returns the manifest's details and the teacher's hash."""
-    student = load_student(firmware / STUDENT_NAME)
-    emission = emission_of(firmware)
+def body_in(firmware: Path, manifest: Manifest) -> Body:
+    """What decides in a firmware folder."""
+    if (firmware / NetworkBody.file).is_file():
+        return NetworkBody(load_network_policy(firmware / NetworkBody.file))
+    if (firmware / ModelBody.file).is_file():
+        return ModelBody(load_model(firmware / ModelBody.file))
+    student = load_student(firmware / StudentBody.file)
     if "student" not in manifest.parents:
         raise InputError(f"{firmware} does not say which student it is of; emit it again")
-    details = fill(again, student, manifest.parents["student"], lowered_student(student, emission), emission)
-    return details, student.teacher
-
-
-def _network(firmware: Path, manifest: Manifest, again: Path) -> tuple[dict[str, Any], str]:
-    """The same of a quantised network."""
-    policy = load_network_policy(firmware / NETWORK_NAME)
-    return fill_network(again, policy, emission_of_network(manifest)), policy.teacher
+    return StudentBody(student, manifest.parents["student"])
 
 
 def _bytes(path: Path) -> bytes | None:

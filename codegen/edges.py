@@ -31,11 +31,10 @@ def trees_node(program: Program) -> int | None:
 
 
 def stored_key(program: Program, feature: int) -> str | None:
-    """The field of the context that holds the feature of the ensemble; None where it is computed."""
+    """The input that the trees' feature is, so that it can be set; None where it is computed."""
     trees = trees_node(program)
     assert trees is not None
-    node = program.nodes[program.nodes[trees].args[feature]]
-    return program.key(node) if node.op is Op.STATE else None
+    return program.key(program.nodes[program.nodes[trees].args[feature]])
 
 
 def points_of(program: Program, feature: int) -> list[int]:

@@ -1,7 +1,7 @@
-"""`rlcc emit`: from a student to a firmware folder: integer-only C, header, adapter, vectors, manifest.
+"""From a decider to a firmware folder: integer-only C, header, adapter, vectors, program, manifest.
 
-The C is compiled from the decision program in passes (codegen/lower.py); the program itself, which every back end is
-held to, lies beside it as program.json.
+The C is printed from the decision program as passes have left it (codegen/lower.py); the program itself, which every
+back end is held to, lies beside it as program.json, and so does what decides: the folder can be emitted from it anew.
 """
 
 from collections.abc import Sequence
@@ -9,36 +9,35 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from codegen.edges import trees_node
+from codegen.body import Body, Decider
 from codegen.initialisers import vectors_inc
 from codegen.layout import context_layout, manifest_layouts
 from codegen.lower import Options
 from codegen.passes.fix import fixed
-from codegen.passes.program import LoweredProgram, lower_program
-from codegen.printer import Printer
+from codegen.passes.program import LoweredProgram
 from codegen.render import Source, render, render_core
-from codegen.targets import ALL, Target, misfit, target_named, targets_named
-from codegen.vectors import make
-from codegen.walk import Histogram, Walk, walk_of
+from codegen.targets import ALL, Target, target_named, targets_named
+from codegen.tree_body import StudentBody
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
-from decision.forest import integer
-from decision.manifest import opened, writing
+from decision.manifest import Manifest, check_place, opened, writing
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
-from decision.student import Student, load_student
+from decision.student import load_student
 
 KIND = "firmware"
 
 
 @dataclass(frozen=True)
 class Emission:
-    """What to emit. ``fix``: parameters that become constants; ``seed``: of the random vectors."""
+    """What to emit. ``fix``: parameters that become constants; ``seed``: of the random vectors; ``context_bytes``: what
+    the device keeps an agent, where that is less than the target's."""
 
     target: str = "connectx6dx"
     seed: int = 0
     options: Options = field(default_factory=Options)
     fix: tuple[str, ...] = ()
+    context_bytes: int | None = None
 
 
 def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choices: Any) -> dict[str, Any]:
@@ -51,14 +50,18 @@ def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choice
     emission = replace(emission, options=options_for(emission.target, emission.options))
     parent = opened(student_folder, "student")
     student = load_student(student_folder / STUDENT_NAME)
+    return emit_body(StudentBody(student, parent.hash), out, emission, dumps=dumps)
+
+
+def emit_body(
+    body: Body, out: Path, emission: Emission, *, parents: dict[str, str] | None = None, dumps: Path | None = None
+) -> dict[str, Any]:
+    """The same of any body. ``parents``: those that its own file does not name."""
+    check_place(out, KIND)
     details: dict[str, Any] = {}
-    parents = {"student": parent.hash, "teacher": student.teacher}
-    tools = ("jinja2", "numpy")
-    with writing(out, KIND, parents=parents, tools=tools, seed=emission.seed, details=details) as folder:
-        lowered = lowered_student(student, emission)
-        details |= fill(folder, student, parent.hash, lowered, emission)
-        if dumps is not None:
-            write_dumps(lowered, dumps)
+    of = (parents or {}) | body.parents()
+    with writing(out, KIND, parents=of, tools=("jinja2", "numpy"), seed=emission.seed, details=details) as folder:
+        details |= fill(folder, body, emission, dumps)
     return details
 
 
@@ -81,100 +84,85 @@ def write_dumps(lowered: LoweredProgram, folder: Path) -> None:
         write_atomically(folder / f"{number:02d}-{dump.name}.txt", dump.text)
 
 
-def emission_of(firmware: Path) -> Emission:
-    """How a firmware folder was emitted, from its manifest."""
-    manifest = opened(firmware, KIND)
+def emission_of(manifest: Manifest) -> Emission:
+    """How a firmware folder was emitted."""
+    details = manifest.details
+    fix, asked = details.get("fixed", []), details.get("context_asked")
     if manifest.seed is None:
-        raise InputError(f"{firmware} does not say the seed of its vectors; emit it again")
-    fix = manifest.details.get("fixed", [])
-    if not isinstance(fix, list):
-        raise InputError(f"{firmware} does not say which parameters are fixed; emit it again")
-    options = Options.from_json(manifest.details.get("compiled"))
-    return Emission(str(manifest.details.get("target")), manifest.seed, options, tuple(str(name) for name in fix))
+        raise InputError("the firmware's manifest does not say the seed of its vectors; emit it again")
+    if not isinstance(fix, list) or not (asked is None or type(asked) is int):
+        raise InputError("the firmware's manifest does not say what was fixed or asked for; emit it again")
+    options = Options.from_json(details.get("compiled"))
+    return Emission(str(details.get("target")), manifest.seed, options, tuple(map(str, fix)), asked)
 
 
-def program_of(student: Student, fix: Sequence[str]) -> Program:
-    """The student's decision program; ``fix``: parameters that are constants in it, at the student's values."""
-    defaults = student.params()
+def program_of(decider: Decider, fix: Sequence[str]) -> Program:
+    """The decision program; ``fix``: parameters that are constants in it, at the decider's values."""
+    defaults = decider.params()
     if not fix:
-        return student.program()
+        return decider.program()
     unknown = [name for name in fix if name not in defaults]
     if unknown:
         raise InputError(f"there is no parameter {unknown[0]!r} to fix; choose among {', '.join(defaults)}")
-    return fixed(student.program(), {name: defaults[name] for name in fix})
+    return fixed(decider.program(), {name: defaults[name] for name in fix})
 
 
-def lowered_student(student: Student, emission: Emission) -> LoweredProgram:
-    return lower_program(program_of(student, emission.fix), emission.options, _visits(student))
-
-
-def _lowered_for(target: Target, student: Student, lowered: LoweredProgram, emission: Emission) -> LoweredProgram:
+def _lowered_for(target: Target, body: Body, lowered: LoweredProgram, emission: Emission) -> LoweredProgram:
     """``lowered``, or in its place the program in the one form that the target takes."""
-    if target.form is None or target.form == emission.options.form:
+    if target.form is None or target.form == emission.options.form or lowered.forest is None:
         return lowered
-    return lowered_student(student, replace(emission, options=replace(emission.options, form=target.form)))
+    options = replace(emission.options, form=target.form)
+    return body.lower(program_of(body.decider, emission.fix), options)
 
 
-def _visits(student: Student) -> dict[str, Histogram]:
-    """The frequencies that the distillation measured; InputError where they are not such."""
-    try:
-        measured = student.report.get("visits", {})
-        return {
-            str(name): Histogram(tuple(map(integer, v["borders"])), tuple(float(integer(c)) for c in v["counts"]))
-            for name, v in measured.items()
-        }
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InputError(
-            f"{STUDENT_NAME}: report.visits is not readable ({error!r}); distil the student again"
-        ) from None
-
-
-def fill(
-    folder: Path, student: Student, student_hash: str, lowered: LoweredProgram, emission: Emission
-) -> dict[str, Any]:
+def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None) -> dict[str, Any]:
     """Write every file of a firmware folder but its manifest; returns the manifest's details."""
-    program = program_of(student, emission.fix)
-    targets, left_out = _fitting(student, lowered, emission)
-    vectors, edges = make(program, student.params(), seed=emission.seed, groups=_groups(lowered))
-    source = Source(student, student_hash, lowered, _as_they_came(program), emission.fix)
-    render(source, targets, emission.target, folder)
+    decider, program = body.decider, program_of(body.decider, emission.fix)
+    lowered = body.lower(program, emission.options)
+    if dumps is not None:
+        write_dumps(lowered, dumps)
+    targets, left_out = _fitting(body, lowered, emission)
+    limit = min(_limit(target, emission) for target in targets)
+    decider.save(folder)
+    source = Source(body, body.hash(folder), program, lowered, emission.fix)
+    render(source, targets, emission.target, limit, folder)
     for target in targets:
-        own = _lowered_for(target, student, lowered, emission)
+        own = _lowered_for(target, body, lowered, emission)
         if own is not lowered:
             render_core(replace(source, lowered=own), target, folder / target.name)
+    vectors, reached = body.vectors(program, lowered, emission.seed)
     write_atomically(folder / "vectors.csv", vectors.to_csv())
     write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
     write_atomically(folder / "program.json", dump_json(program.to_json()))
-    student.save(folder)
     return {
         "target": emission.target,
         "left_out": left_out,
-        "policy": student.name,
+        "policy": decider.name,
         "context_bytes": context_layout(program)[1],
-        "context_limit": min(target.context_bytes for target in targets),
-        "trees": len(program.forest.trees),
-        "depth": program.forest.depth,
+        "context_limit": limit,
+        "context_asked": emission.context_bytes,
         "vectors": len(vectors),
-        "threshold_points": {"wanted": edges.wanted, "hit": edges.hit},
-        "visits": {"wanted": edges.visits_wanted, "made": edges.visits_made},
+        **reached,
         "layout": manifest_layouts(program),
-        "params_default": student.params(),
+        "params_default": decider.params(),
         "fixed": list(emission.fix),
         "compiled": emission.options.to_json(),
-        "form": lowered.choice.to_json() if lowered.choice else None,
+        **body.details(lowered),
     }
 
 
-def _fitting(
-    student: Student, lowered: LoweredProgram, emission: Emission
-) -> tuple[tuple[Target, ...], dict[str, str]]:
-    """The targets to write; of ``all`` those are left out, with the reason, that cannot hold the policy."""
+def _limit(target: Target, emission: Emission) -> int:
+    asked = emission.context_bytes
+    return target.context_bytes if asked is None else min(asked, target.context_bytes)
+
+
+def _fitting(body: Body, lowered: LoweredProgram, emission: Emission) -> tuple[tuple[Target, ...], dict[str, str]]:
+    """The targets to write; of ``all`` those are left out, with the reason, that cannot hold the decider."""
+    size = context_layout(lowered.program)[1]
 
     def reason(target: Target) -> str | None:
-        printer = Printer(_lowered_for(target, student, lowered, emission), lambda feature, threshold: "")
-        widest = max((len(f.parameters) for f in printer.functions()), default=0)
-        size = context_layout(lowered.program)[1]
-        return misfit(target, signals=printer.signals(), flow_bytes=size, arguments=widest)
+        printer = body.printer(_lowered_for(target, body, lowered, emission))
+        return body.misfit(target, printer, size, _limit(target, emission))
 
     reasons = {target: reason(target) for target in targets_named(emission.target)}
     left_out = {target.name: why for target, why in reasons.items() if why is not None}
@@ -182,15 +170,3 @@ def _fitting(
     if not kept or (left_out and emission.target != ALL):
         raise InputError(next(iter(left_out.values())))
     return kept, left_out
-
-
-def _as_they_came(program: Program) -> Walk | None:
-    trees = trees_node(program)
-    if trees is None:
-        return None
-    args = program.nodes[trees].args
-    return walk_of(program.forest, [(program.nodes[a].low, program.nodes[a].high) for a in args])
-
-
-def _groups(lowered: LoweredProgram) -> tuple[Any, ...]:
-    return lowered.forest.groups if lowered.forest else ()

@@ -23,6 +23,8 @@ from decision.program import Op, Program
 
 CANDIDATES = 96
 """Rows tried for each visit."""
+MOST_NUMBERS = 1 << 25
+"""Of inputs that are tried at once."""
 
 
 @dataclass(frozen=True)
@@ -79,33 +81,37 @@ def find(
     program: Program, pool: Pool, wanted: list[Visit], rng: np.random.Generator
 ) -> tuple[list[tuple[str, Row]], int]:
     """Chosen rows with their labels, and how many of the visits they make visibly (leaves: at all)."""
-    trees = trees_node(program)
-    parts = [(visit, _rows(program, pool, visit, rng)) for visit in wanted]
-    tried = [(visit, part) for visit, part in parts if count(part)]
-    if not tried or trees is None:
-        return [], 0
+    tried = [(visit, part) for visit, part in ((v, _rows(program, pool, v, rng)) for v in wanted) if count(part)]
+    chosen, made = [], 0
+    # Not all at once: a row holds every input, and there may be a hundred of them.
+    step = max(1, MOST_NUMBERS // (CANDIDATES * len(pool.columns)))
+    for first in range(0, len(tried), step):
+        for (visit, part), visible in _visible(program, tried[first : first + step]):
+            seen = np.flatnonzero(visible)
+            made += bool(seen.size) or not visit.must_show
+            row = int(seen[0]) if seen.size else 0
+            chosen.append((f"edge:{visit.label}", {key: int(column[row]) for key, column in part.items()}))
+    return chosen, made
+
+
+def _visible(
+    program: Program, tried: list[tuple[Visit, Columns]]
+) -> Iterator[tuple[tuple[Visit, Columns], NDArray[np.bool_]]]:
+    """For each visit the rows in which an error there would show."""
     columns = {key: np.concatenate([part[key] for _, part in tried]) for key in tried[0][1]}
     values = trace(program, *split(program, columns))
-    features = (
-        np.array([values[n] for n in program.nodes[trees].args], dtype=np.int64).reshape(-1, values[trees].size).T
-    )
+    sums = [number for number, node in enumerate(program.nodes) if node.op is Op.TREES]
+    args = program.nodes[sums[0]].args
+    features = np.array([values[n] for n in args], dtype=np.int64).reshape(-1, values[sums[0]].size).T
     sizes = [count(part) for _, part in tried]
     slices = [slice(end - size, end) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
     error = np.concatenate(
         [value(v.instead, features[s]) - value(v.here, features[s]) for (v, _), s in zip(tried, slices, strict=True)]
     )
-    sums = [number for number, node in enumerate(program.nodes) if node.op is Op.TREES]
     forced = {number: values[number] + error[:, program.nodes[number].imm] for number in sums}
     wrong = trace(program, *split(program, columns), forced=forced)
-    outputs = program.outputs
-    visible = np.any([values[n] != wrong[n] for n in outputs], axis=0)
-    chosen, made = [], 0
-    for (visit, part), s in zip(tried, slices, strict=True):
-        seen = np.flatnonzero(visible[s])
-        made += bool(seen.size) or not visit.must_show
-        row = int(seen[0]) if seen.size else 0
-        chosen.append((f"edge:{visit.label}", {key: int(column[row]) for key, column in part.items()}))
-    return chosen, made
+    visible = np.any([values[n] != wrong[n] for n in program.outputs], axis=0)
+    return ((each, visible[s]) for each, s in zip(tried, slices, strict=True))
 
 
 def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int, int]]) -> Iterator[Visit]:

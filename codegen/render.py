@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from codegen.body import Body, as_they_came
 from codegen.kernel import kernel_of
 from codegen.layout import context_layout, structures
 from codegen.lower import Options
@@ -12,97 +13,79 @@ from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.targets import ALL, Target, counters_kept
 from codegen.templates import environment
-from codegen.trees_c import Physical
 from codegen.walk import Sum, Walk
 from decision.documents import write_atomically
-from decision.policy import Observation
+from decision.interface import After
 from decision.program import Program
-from decision.student import Student
-from decision.tree_decision import feature_name
 
-COMMON = ("rlcc_policy.h", "rlcc_policy.c", "rlcc_policy.mk", "rlcc_selftest.c")
+CORE = ("rlcc_policy.h", "rlcc_policy.c")
+ALONE = ("rlcc_policy.mk", "rlcc_selftest.c")
 TREES_ONLY = "trees_only.c"
-
-
-class Described(Protocol):
-    """What every policy tells of itself, whatever decides in it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def teacher(self) -> str:
-        """Hash of the teacher."""
-
-    @property
-    def observation(self) -> Observation: ...
-
-    def params(self) -> dict[str, int]: ...
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is printed: the student, its program as it was lowered, and the parameters that are constants in it."""
+    """What is printed: the body, its program as it came and as it was lowered, the parameters that are constants in
+    it. ``hash``: what the decider goes by; ``limit``: bytes of context that all its targets allow."""
 
-    student: Student
-    student_hash: str
+    body: Body
+    hash: str
+    program: Program
     lowered: LoweredProgram
-    unlowered: Walk | None
-    """The trees as they came, for the naive form that the decision is timed beside."""
     fixed: tuple[str, ...] = ()
 
 
-def render(source: Source, targets: tuple[Target, ...], name: str, folder: Path) -> None:
-    """Write the policy and every target's adapter: beside it for one target, in a folder a target for ``all``."""
+def render(source: Source, targets: tuple[Target, ...], name: str, limit: int, folder: Path) -> None:
+    """Write the policy and every target's adapter: beside it for one target, in a folder a target for ``all``.
+    ``limit``: bytes that an agent's context may have."""
     templates = environment()
-    used = Printer(source.lowered, _unexplained).signals()
-    common = _common(source, used, min(target.context_bytes for target in targets))
-    core = _decision(source) | {
+    printer = source.body.printer(source.lowered)
+    used, alike = printer.signals(), _alike(source, printer, limit)
+    core = _decision(source, printer) | {
         "target": ", ".join(target.name for target in targets),
         "adapter_sources": [] if name == ALL else list(targets[0].adapter_sources),
     }
-    for file in COMMON:
-        text = templates.get_template(f"common/{file}.j2").render(**common, **core)
+    fields = context_layout(source.program)[0]
+    for file in (*CORE, *ALONE):
+        place = source.body.templates if file in CORE else "common"
+        state = source.body.declared(fields) if file in CORE else source.body.elements(fields)
+        text = templates.get_template(f"{place}/{file}.j2").render(**alike | core | {"state": state})
         write_atomically(folder / file, text)
-    write_atomically(folder / TREES_ONLY, trees_only(source))
+    walk = as_they_came(source.program)
+    if walk is not None or source.program.network is None:
+        alone = walk or Walk((), (), (Sum(0),))
+        if len(alone.sums) == 1:
+            write_atomically(folder / TREES_ONLY, trees_only(alone))
     for target in targets:
-        place = folder / target.name if name == ALL else folder
-        place.mkdir(exist_ok=True)
+        place_of = folder / target.name if name == ALL else folder
+        place_of.mkdir(exist_ok=True)
         own = {"target": target.name, "counters": counters_kept(target, used), "context_limit": target.context_bytes}
         for template in target.templates:
-            text = templates.get_template(template).render(**common | own)
-            write_atomically(place / Path(template).name.removesuffix(".j2"), text)
+            text = templates.get_template(template).render(**alike | own)
+            write_atomically(place_of / Path(template).name.removesuffix(".j2"), text)
 
 
 def render_core(source: Source, target: Target, folder: Path) -> None:
     """Write a policy of its own for a target that takes another form of the trees than the rest."""
-    used = Printer(source.lowered, _unexplained).signals()
-    common = _common(source, used, target.context_bytes) | {"target": target.name}
-    templates = environment()
-    for file in COMMON[:2]:
-        text = templates.get_template(f"common/{file}.j2").render(**common, **_decision(source))
+    printer = source.body.printer(source.lowered)
+    words = _alike(source, printer, target.context_bytes) | _decision(source, printer) | {"target": target.name}
+    for file in CORE:
+        text = environment().get_template(f"{source.body.templates}/{file}.j2").render(**words)
         write_atomically(folder / file, text)
 
 
-def _decision(source: Source) -> dict[str, Any]:
-    printer = Printer(source.lowered, physical_comments(source.student))
+def _decision(source: Source, printer: Printer) -> dict[str, Any]:
     return {
         "functions": printer.functions(),
         "tables": printer.tables(),
         "statements": printer.statements(),
         "writes": printer.writes(),
-        "head": printer.head(),
         "result": printer.result(),
     }
 
 
-def _unexplained(feature: int, threshold: int) -> str:
-    return ""
-
-
-def trees_only(source: Source) -> str:
+def trees_only(walk: Walk) -> str:
     """The trees alone in their naive form: nested if-else, nothing pruned, every feature an int32_t."""
-    walk = source.unlowered or Walk((), (), (Sum(0),))
     names = ", ".join(feature.name for feature in walk.features)
     lines = [
         f"/* trees_only.c - generated by rlcc {metadata.version('rlcc')}, do not edit.",
@@ -116,86 +99,43 @@ def trees_only(source: Source) -> str:
     return "\n".join(lines) + kernel_of(walk, naive).c_source("rlcc_trees_only")
 
 
-def physical_comments(student: Student) -> Physical:
-    """Comparisons in physical units for the program's features (those that some tree looks at)."""
-    by_name = {
-        feature_name(feature, lag): (feature, lag)
-        for lag in range(student.observation.window)
-        for feature in student.observation.features
-    }
-    names = student.program().forest.features
-
-    def physical(feature: int, threshold: int) -> str:
-        kind, lag = by_name[names[feature]]
-        text = kind.physical(threshold)
-        return text if lag == 0 else f"{text}, {lag} decision{'s' if lag > 1 else ''} back"
-
-    return physical
-
-
-def _common(source: Source, used: set[str], limit: int) -> dict[str, Any]:
-    """What every template of trees may name."""
-    program, student = source.lowered.program, source.student
-    return interface(student, program, source.student_hash, used, limit, source.fixed) | {
-        "made": "distilled",
-        "trees": len(program.forest.trees),
-        "depth": program.forest.depth,
-        "thresholds": sum(len(t) for t in program.forest.thresholds().values()),
-        "table_bytes": source.lowered.forest.table_bytes if source.lowered.forest else 0,
-        "form": source.lowered.forest.form if source.lowered.forest else "none",
-        "meanings": _meanings(program, student),
-    }
-
-
-def interface(
-    policy: Described, program: Program, policy_hash: str, used: set[str], limit: int, fixed: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """What every template may name, whatever decides: the three structures and where the policy comes from."""
+def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
+    """What every template may name, whatever decides: the structures and where the decider comes from."""
+    program, body = source.lowered.program, source.body
     fields, size = context_layout(program)
-    given = structures(program)
-    asked, defaults = program.interface, policy.params()
+    handed, used = structures(program), printer.signals()
+    interface, defaults = program.interface, body.decider.params()
     return {
         "rlcc_version": metadata.version("rlcc"),
-        "teacher_name": policy.name,
-        "teacher_hash": policy.teacher,
-        "student_hash": policy_hash,
+        "interface": interface.name,
+        "name": body.decider.name,
+        "hash": source.hash,
         "context_bytes": size,
         "context_limit": limit,
-        "algo_id": f"0x{int(policy_hash[:8], 16):08X}",
-        "line_rate_bytes": (policy.observation.line_rate or 0) // 8,
-        "event": [{"name": s.name, "unit": s.unit, "meaning": s.meaning, "used": s.name in used} for s in asked.event],
+        "algo_id": f"0x{int(source.hash[:8], 16):08X}",
+        "event": [
+            {"name": s.name, "ctype": f"{s.storage}_t", "unit": s.unit, "meaning": s.meaning, "used": s.name in used}
+            for s in interface.event
+        ],
+        "timestamps": any(isinstance(s.plausible, After) for s in interface.event),
         "params": [
             {
                 "name": s.name,
+                "ctype": f"{s.storage}_t",
                 "unit": s.unit,
                 "meaning": s.meaning,
                 "low": (s.settable or s.range)[0],
                 "high": (s.settable or s.range)[1],
-                "initializer": _initial_parameter(s.name, defaults, policy),
-                "fixed": s.name in fixed,
+                "initializer": body.initial(s.name, defaults[s.name]),
+                "fixed": s.name in source.fixed,
             }
-            for s in asked.params
+            for s in interface.params
         ],
         "state": fields,
-        "handed": [s for s in given if s.key != "action"],
-        "arguments": given,
-        "agent": next((s.argument for s in given if s.key == "context"), None),
-        "knobs": asked.knobs,
+        "handed": [s for s in handed if s.key != "action"],
+        "arguments": handed,
+        "agent": next((s.argument for s in handed if s.key == "context"), None),
+        "knobs": interface.knobs,
+        "head": printer.head(),
+        **body.words(source.lowered, printer),
     }
-
-
-def _meanings(program: Program, student: Student) -> list[str]:
-    """What the features that some tree looks at stand for."""
-    looked_at = set(program.forest.features)
-    lags = range(student.observation.window)
-    return [
-        feature.meaning()
-        for feature in student.observation.features
-        if any(feature_name(feature, lag) in looked_at for lag in lags)
-    ]
-
-
-def _initial_parameter(name: str, defaults: dict[str, int], policy: Described) -> str:
-    if name == "base_rtt_recip_q32":
-        return f"RLCC_BASE_RTT_RECIP_Q32({policy.observation.base_rtt}U)"
-    return f"{defaults[name]}U"

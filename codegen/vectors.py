@@ -18,6 +18,9 @@ from decision.interpret import evaluate
 from decision.program import Program
 from decision.signals import U32_MAX
 
+MOST_VISITS = 8192
+"""Branches, leaves and entries that get rows of their own; of more, as many are drawn."""
+
 
 @dataclass(frozen=True)
 class Vectors:
@@ -72,6 +75,8 @@ def make(
         pool = make_pool(program, defaults, rng)
         on_thresholds, wanted = _thresholds(program, defaults, pool, rng)
         places = [*visits(program), *cells(program, groups)]
+        if len(places) > MOST_VISITS:
+            places = [places[int(n)] for n in np.sort(rng.permutation(len(places))[:MOST_VISITS])]
         visiting, made = find(program, pool, places, rng)
         rows += on_thresholds + visiting
         edges = Edges(wanted, len(on_thresholds), len(places), made)
@@ -99,7 +104,7 @@ def _extremes(program: Program, defaults: dict[str, int], rng: np.random.Generat
         row = {key: field_range(program, key)[end] for key in keys(program)}
         rows.append((f"edge:every field {('least', 'greatest')[end]}", row))
     new = {f"context.{s.name}": 0 for s in program.state}
-    rows += [("edge:new agent", plausible(program, defaults, rng) | new) for _ in range(8)]
+    rows += [("edge:new agent", plausible(program, defaults, rng) | new) for _ in range(8 if new else 0)]
     return rows
 
 

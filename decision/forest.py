@@ -98,6 +98,12 @@ class Forest:
         columns = [[leaf.value[output] for leaf in leaves(tree)] for tree in self.trees]
         return self.bias[output] + sum(map(min, columns)), self.bias[output] + sum(map(max, columns))
 
+    def reach(self, output: int) -> tuple[int, int]:
+        """Bounds of every partial sum of an output that starts at the bias, in whatever order trees are added."""
+        columns = [[leaf.value[output] for leaf in leaves(tree)] for tree in self.trees]
+        low = self.bias[output] + sum(min(0, *column) for column in columns)
+        return low, self.bias[output] + sum(max(0, *column) for column in columns)
+
     def evaluate(self, rows: Integers) -> Integers:
         """Outputs [N, outputs] of integer feature rows [N, features]."""
         total = np.tile(np.array(self.bias, dtype=np.int64), (len(rows), 1))

@@ -1,34 +1,30 @@
-"""A model made elsewhere, as exact integers: trees over grid features, with one or several outputs.
+"""A model made elsewhere, as exact integers: a forest over grid features, and what its sums mean.
 
-A feature is an integer k that stands for ``k / 2^fraction_bits``; a branch asks ``k > threshold``; a leaf adds one
-integer to each output; the value of an output is that integer over ``2^leaf_bits``. Nothing is rounded when it is
-evaluated: what was rounded when the model was read, and by how much, stands in ``error`` and ``margin``.
+A feature is an integer k that stands for ``k / 2^fraction_bits``; an output is an integer over ``2^leaf_bits``. What
+was rounded when the model was read, and by how much, stands in ``error`` and ``margin``.
+
+As a decider it has the interface ``grid``: its features in; out come its outputs, or the class that they decide for.
 """
 
+import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decision.documents import dump_json, load_json
+from decision.argmax import argmax
+from decision.documents import dump_json, load_json, write_atomically
 from decision.errors import InputError
-from decision.forest import (
-    MAX_DEPTH,
-    Branch,
-    Leaf,
-    branches,
-    depth,
-    flat,
-    integer,
-    leaves,
-    nested,
-    value,
-)
+from decision.forest import Forest, Integers, Node, integer
+from decision.interface import Interface, Knob, Signal, Uniform
+from decision.interfaces.grid import grid
+from decision.program import Op, Program, ProgramBuilder
 
-FORMAT = 1
+FORMAT = 2
 KIND = "model"
+NAME = "model.json"
 INT32 = (-(2**31), 2**31 - 1)
 
 Task = Literal["regression", "binary", "argmax"]
@@ -43,6 +39,15 @@ class GridFeature:
     low: int
     high: int
 
+    @property
+    def shown(self) -> str:
+        """The name in a comment; one that is a mere number, as CatBoost's without names, is x0, x1, ..."""
+        return comment_text(f"x{self.name}" if self.name.isdigit() else self.name)
+
+    def physical(self, k: int) -> str:
+        """What an integer stands for, in the feature's own unit."""
+        return f"{k / 2.0**self.fraction_bits:.9g}"
+
 
 @dataclass(frozen=True)
 class Model:
@@ -51,11 +56,11 @@ class Model:
     ``task``: "regression" gives the outputs; "binary" (one output) gives class 1 where it is above ``cut``, else 0;
     "argmax" gives the first of the greatest outputs. ``error``: by how much an output over 2^leaf_bits can differ from
     what the library of the model that was read predicts, an upper bound each. ``margin``: where the library's outputs
-    decide by more than this, the class is the same for certain; where it is 0, always.
+    decide by more than this, the class is the same for certain; where it is 0, always. ``name``: of the file.
     """
 
     features: tuple[GridFeature, ...]
-    trees: tuple[Leaf | Branch, ...]
+    trees: tuple[Node, ...]
     bias: tuple[int, ...]
     leaf_bits: int
     task: Task
@@ -63,6 +68,7 @@ class Model:
     classes: tuple[str, ...] = ()
     error: tuple[float, ...] = ()
     margin: float = 0.0
+    name: str = "model"
 
     def __post_init__(self) -> None:
         if not self.bias:
@@ -75,19 +81,44 @@ class Model:
             raise InputError(f"the model states {len(self.error)} errors for {self.outputs} outputs")
         if self.classes and len(self.classes) != self.class_count:
             raise InputError(f"the model names {len(self.classes)} classes and decides among {self.class_count}")
+        if not self.name or self.name != comment_text(self.name):
+            raise InputError(f"the model's name {self.name[:80]!r} cannot stand in a comment of C")
+        if not INT32[0] <= self.cut <= INT32[1]:
+            raise InputError(f"the model's cut is {self.cut}, which 32 bits do not hold")
         names = [feature.name for feature in self.features]
         if len(set(names)) != len(names):
             raise InputError("two features of the model have the same name")
         for feature in self.features:
             if not INT32[0] <= feature.low <= feature.high <= INT32[1]:
                 raise InputError(f"feature {feature.name!r} has no range within 32 bits: {feature.low}..{feature.high}")
-        for number, tree in enumerate(self.trees):
-            _check_tree(number, tree, len(self.features), self.outputs)
-        for output, (low, high) in enumerate(self.ranges()):
+        for output in range(self.forest.outputs):
+            low, high = self.forest.reach(output)
             if low < INT32[0] or high > INT32[1]:
                 raise InputError(
                     f"output {output} can add up to {low}..{high}, which 32 bits do not hold; use fewer leaf bits"
                 )
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The trees over the features as they are called in the C."""
+        return Forest(tuple(self.fields), self.trees, self.bias, self.leaf_bits)
+
+    @cached_property
+    def fields(self) -> list[str]:
+        """C identifiers of the features with their format: ``rtt_q10``; ``bytes_qm6`` for steps of 2^6. Twins get a
+        number."""
+        names: list[str] = []
+        for feature in self.features:
+            bare = re.sub(r"\W", "_", feature.name, flags=re.ASCII).strip("_")[:48] or "x"
+            bare = f"x{bare}" if bare[0].isdigit() else bare
+            bits = feature.fraction_bits
+            q = f"q{bits}" if bits >= 0 else f"qm{-bits}"
+            twin, name = 1, f"{bare}_{q}"
+            while name in names:
+                twin += 1
+                name = f"{bare}_{twin}_{q}"
+            names.append(name)
+        return names
 
     @property
     def outputs(self) -> int:
@@ -98,65 +129,77 @@ class Model:
         """How many classes ``predict`` tells apart; 0 for regression."""
         return {"regression": 0, "binary": 2, "argmax": self.outputs}[self.task]
 
-    @property
-    def depth(self) -> int:
-        return max(map(depth, self.trees), default=0)
-
-    def ranges(self) -> list[tuple[int, int]]:
-        """Bounds of each output, and of every partial sum that starts at the bias. Sound, not always attained."""
-        low, high = list(self.bias), list(self.bias)
-        for tree in self.trees:
-            for output, column in enumerate(zip(*(leaf.value for leaf in leaves(tree)), strict=True)):
-                low[output] += min(0, *column)
-                high[output] += max(0, *column)
-        return list(zip(low, high, strict=True))
-
-    def thresholds(self) -> dict[int, list[int]]:
-        """The distinct thresholds of each feature, ascending: the edges that exactness is tested on."""
-        found: dict[int, set[int]] = {}
-        for tree in self.trees:
-            for branch in branches(tree):
-                found.setdefault(branch.feature, set()).add(branch.threshold)
-        return {feature: sorted(values) for feature, values in sorted(found.items())}
-
-    def evaluate(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Outputs [N, outputs] of integer feature rows [N, features]."""
-        total = np.tile(np.array(self.bias, dtype=np.int64), (len(rows), 1))
-        for tree in self.trees:
-            total += value(tree, rows)
-        return total
-
-    def predict(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def predict(self, rows: Integers) -> Integers:
         """Classes [N] of integer feature rows; the outputs [N, outputs] for regression."""
-        return self.decide(self.evaluate(rows))
+        return self.decide(self.forest.evaluate(rows))
 
-    def decide(self, outputs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """From ``evaluate`` to ``predict``."""
+    def decide(self, outputs: Integers) -> Integers:
+        """From the forest's outputs to ``predict``."""
         if self.task == "regression":
             return outputs
         if self.task == "binary":
             return (outputs[:, 0] > self.cut).astype(np.int64)
-        best: NDArray[np.int64] = np.argmax(outputs, axis=1).astype(np.int64)
+        best: Integers = np.argmax(outputs, axis=1).astype(np.int64)
         return best
+
+    @cached_property
+    def interface(self) -> Interface:
+        """Event: the features. Knobs: the outputs, or the class."""
+        event = [
+            Signal(field, _unit(f.fraction_bits), self._meaning(f), Uniform(f.low, f.high), "int32")
+            for field, f in zip(self.fields, self.features, strict=True)
+        ]
+        if self.task == "regression":
+            names = ["out"] if self.outputs == 1 else [f"out_{k}" for k in range(self.outputs)]
+            return grid(event, [Knob(n, _unit(self.leaf_bits), "output", *INT32, "int32") for n in names])
+        return grid(event, [Knob("class_index", "a number from 0", self._decides(), 0, self.class_count - 1)])
+
+    def _meaning(self, feature: GridFeature) -> str:
+        ends = f"{feature.physical(feature.low)} to {feature.physical(feature.high)}"
+        return f"{feature.low}..{feature.high}: {feature.shown}, {ends}"
+
+    def _decides(self) -> str:
+        if self.task == "binary":
+            return f"1 where the raw value is above {self.cut}, else 0"
+        return "the first of the greatest outputs"
+
+    def program(self) -> Program:
+        """The whole decision as an integer program."""
+        compact = self.forest.only_used()
+        b = ProgramBuilder(compact, self.interface)
+        args = tuple(b.event(name) for name in compact.features)
+        sums = [b.add(Op.TREES, args, k, f"sum_of_{k}", f"output {k}") for k in range(self.outputs)]
+        if self.task == "regression":
+            return b.finish(*sums)
+        if self.task == "binary":
+            return b.finish(b.add(Op.GT, (sums[0], b.const(self.cut)), name="decided"))
+        return b.finish(argmax(b, sums, "class"))
+
+    def params(self) -> dict[str, int]:
+        """None: nothing of a model is an operator's to tune."""
+        return {}
 
     def to_json(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "kind": KIND,
+            "name": self.name,
             "task": self.task,
             "features": [[f.name, f.fraction_bits, f.low, f.high] for f in self.features],
             "classes": list(self.classes),
-            "leaf_bits": self.leaf_bits,
             "cut": self.cut,
             "error": list(self.error),
             "margin": self.margin,
-            "bias": list(self.bias),
-            "trees": [flat(tree) for tree in self.trees],
+            "forest": self.forest.to_json(),
         }
 
     def dump(self) -> str:
         """The text of a model file; ``load_model`` reads it."""
         return dump_json(self.to_json())
+
+    def save(self, folder: Path) -> None:
+        """Write model.json into an artefact folder."""
+        write_atomically(folder / NAME, self.dump())
 
     @staticmethod
     def from_json(data: Any) -> "Model":
@@ -164,21 +207,23 @@ class Model:
         try:
             if data["format"] != FORMAT or data["kind"] != KIND:
                 raise InputError(f"not a model of format {FORMAT}; make it again")
+            forest = Forest.from_json(data["forest"])
             return Model(
                 features=tuple(
                     GridFeature(str(name), integer(q), integer(low), integer(high))
                     for name, q, low, high in data["features"]
                 ),
-                trees=tuple(nested(nodes) for nodes in data["trees"]),
-                bias=tuple(integer(v) for v in data["bias"]),
-                leaf_bits=integer(data["leaf_bits"]),
+                trees=forest.trees,
+                bias=forest.bias,
+                leaf_bits=forest.leaf_bits,
                 task=data["task"],
                 cut=integer(data["cut"]),
                 classes=tuple(str(name) for name in data["classes"]),
                 error=tuple(float(v) for v in data["error"]),
                 margin=float(data["margin"]),
+                name=str(data["name"]),
             )
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise InputError(f"the model is not readable: {error!r}; make it again") from None
 
 
@@ -190,14 +235,10 @@ def load_model(path: Path) -> Model:
         raise InputError(f"{path}: {error}") from None
 
 
-def _check_tree(number: int, tree: Leaf | Branch, features: int, outputs: int) -> None:
-    if depth(tree) > MAX_DEPTH:
-        raise InputError(f"tree {number} is deeper than {MAX_DEPTH} questions, which C compilers need not accept")
-    for leaf in leaves(tree):
-        if len(leaf.value) != outputs:
-            raise InputError(f"tree {number} has a leaf of {len(leaf.value)} values in a model of {outputs} outputs")
-    for branch in branches(tree):
-        if not 0 <= branch.feature < features:
-            raise InputError(f"tree {number} asks for feature {branch.feature} of {features}")
-        if not INT32[0] <= branch.threshold <= INT32[1]:
-            raise InputError(f"tree {number} compares with {branch.threshold}, which 32 bits do not hold")
+def comment_text(text: str) -> str:
+    """Text that can stand in a C comment: nothing that ends one, continues a line or is a trigraph."""
+    return re.sub(r"[^A-Za-z0-9 _.,:()%+=-]", "_", text)[:80]
+
+
+def _unit(bits: int) -> str:
+    return "whole numbers" if bits == 0 else f"2^{-bits}"

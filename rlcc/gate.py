@@ -250,7 +250,7 @@ def _checked_program(firmware: Path) -> tuple[Student, Program]:
         )
     student = load_student(firmware / STUDENT_NAME)
     program = Program.from_json(load_json(firmware / PROGRAM))
-    if program != program_of(student, emission_of(firmware).fix):
+    if program != program_of(student, emission_of(opened(firmware, "firmware")).fix):
         raise InputError(
             f"{firmware / PROGRAM} is not the program of {STUDENT_NAME} beside it; emit the firmware again"
         )

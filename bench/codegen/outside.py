@@ -58,11 +58,11 @@ class Outside:
         return self.integers.leaf_bits
 
     def thresholds(self) -> dict[int, list[int]]:
-        return self.integers.thresholds()
+        return self.integers.forest.thresholds()
 
     def evaluate(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """[N], or [N, outputs] where there are several."""
-        return _squeezed(self.integers.evaluate(rows))
+        return _squeezed(self.integers.forest.evaluate(rows))
 
     def expected(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The library's own raw predictions of integer rows [N, features]: [N], or [N, outputs]."""

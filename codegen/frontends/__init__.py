@@ -4,6 +4,7 @@
     a library's file --reader--> Forest (exact rationals) --quantise, on a Grid--> Model (integers)
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from codegen.frontends.quantise import quantise
 from codegen.frontends.xgboost_json import is_xgboost, read_xgboost
 from decision.documents import load_json, read_bytes, read_text
 from decision.errors import InputError
-from decision.model import KIND, Model, load_model
+from decision.model import KIND, Model, comment_text, load_model
 
 REFUSED = {
     (".pkl", ".pickle", ".joblib", ".dill"): "a pickle runs code when it is opened; use codegen.frontends.from_sklearn "
@@ -41,7 +42,8 @@ def load(path: Path, grid: Path | Grid | None = None) -> Model:
         return forest
     if grid is None:
         raise InputError(f"{path} needs a grid: a TOML file with low and high of {', '.join(map(repr, forest.names))}")
-    return quantise(forest, grid if isinstance(grid, Grid) else load_grid(grid))
+    model = quantise(forest, grid if isinstance(grid, Grid) else load_grid(grid))
+    return replace(model, name=comment_text(path.name))
 
 
 def from_sklearn(estimator: Any, grid: Path | Grid) -> Model:

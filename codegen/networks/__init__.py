@@ -7,5 +7,6 @@ accuracy.py     the integer network beside its teacher on decisions that it was 
 network_c.py    tables and functions of C
 printer.py      the decision around them
 vectors.py      inputs that saturate sums and states
-emit.py         the folder
+quantised.py    from a teacher to a quantised policy
+body.py         the policy as the emitter sees it
 """

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from decision.actions.action import Action, sets_knobs
+from decision.argmax import argmax
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.program import Op, Program, ProgramBuilder
@@ -84,12 +85,7 @@ class Choice(Action):
         return float(np.average(np.argmax(sums, axis=1) != np.argmax(label, axis=1), weights=weight))
 
     def integer(self, b: ProgramBuilder, sums: Sequence[int]) -> tuple[int, ...]:
-        best, index = sums[0], b.const(0)
-        for number, votes in enumerate(sums[1:], 1):
-            more = b.add(Op.GT, (votes, best), name=f"more_{number}", note=f"row {number} has more than all before it")
-            index = b.add(Op.SELECT, (more, b.const(number), index), name=f"row_{number}")
-            if number + 1 < len(sums):
-                best = b.add(Op.SELECT, (more, votes, best), name=f"most_{number}")
+        index = argmax(b, sums, "row")
         knobs = []
         for name in self.rows[0]:
             b.tables.append(tuple(row[name] for row in self.rows))

@@ -9,7 +9,7 @@ import click
 from codegen.choose import FORMS, OBJECTIVES
 from codegen.engines import ENGINES
 from codegen.lower import PASSES
-from codegen.networks.emit import FORMS as NETWORK_FORMS
+from codegen.networks.quantised import FORMS as NETWORK_FORMS
 from codegen.targets import TARGETS
 from decision.documents import validate
 from decision.errors import InputError
@@ -84,8 +84,10 @@ def _option(name: str) -> str:
 
 
 def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, figures: Figures) -> None:
-    from codegen.networks.emit import KIND, NetworkEmission, emit_network, quantised
+    from codegen.emit import KIND, Emission
+    from codegen.networks.body import emit_network
     from codegen.networks.quantise import Bits
+    from codegen.networks.quantised import quantised
     from decision.manifest import check_place, opened
     from distill.rollout import KIND as ROLLOUTS
     from distill.rollout import read
@@ -98,21 +100,17 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
         )
     check_place(out, KIND)
     teacher = load(source)
-    emission = NetworkEmission(
-        chosen["form"],
-        chosen.get("target", EmitOptions().target),
-        seed,
-        Bits(int(chosen.get("activation_bits", 16)), int(chosen.get("hidden_bits", 8))),
-        chosen.get("context_bytes"),
-    )
+    target = chosen.get("target", EmitOptions().target)
+    bits = chosen.get("activation_bits", 16), chosen.get("hidden_bits", 8)
+    emission = Emission(target, seed, context_bytes=chosen.get("context_bytes"))
     parent = opened(chosen["rollouts"], ROLLOUTS)
     runs = (run.trajectories for run in read(chosen["rollouts"], teacher))
-    policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, emission)
+    policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, chosen["form"], Bits(*map(int, bits)))
     details = emit_network(policy, parent.hash, out, emission)
     off, entries = policy.report["held_out"], details["table_entries"]
     figures += [
         f"{emission.target}, context {details['context_bytes']} of {details['context_limit']} B",
-        f"{emission.form}, {policy.report['multiply_accumulates']} multiply-accumulates, "
+        f"{chosen['form']}, {policy.report['multiply_accumulates']} multiply-accumulates, "
         f"{policy.report['table_lookups']} lookups, {details['table_bytes']} B of tables",
         *(f"without {name}: {reason}" for name, reason in details["left_out"].items()),
         f"multiplier off the teacher's by {off['rmse']:.5f} rms, {off['p99']:.5f} p99, {off['max']:.5f} at most on "
@@ -124,15 +122,15 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
 def _emit_model(
     path: Path, grid: Path | None, options: EmitOptions, seed: int, out: Path, figures: Figures, dumps: Path | None
 ) -> None:
-    from codegen.model_emit import at_most, emit_file
+    from codegen.model_body import at_most, emit_file
 
     details = emit_file(path, grid, out, seed=seed, options=options.compiler(), dumps=dumps)
     grids = ", ".join(f["field"] for f in details["features"])
-    error, visits = max(details["error"]), details["visits"]
+    error, visits, form = max(details["error"]), details["visits"], details["form"]
     figures += [
         f"{details['trees']} trees of depth <= {details['depth']}, {details['thresholds']} thresholds on {grids}",
         f"{details['task']}, {details['outputs']} x Q.{details['leaf_bits']}",
         f"off the library by {at_most(error)} at most" if error else "equal to the library",
-        f"{details['form']['form']}, {details['form']['predicted']['tables']} B of tables",
-        f"{details['vectors']:,} vectors, {visits['made']} of {visits['wanted']} branches visited on both sides",
+        f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
+        f"{details['vectors']:,} vectors, {visits['made']} of {visits['wanted']} branches, leaves and entries visited",
     ]

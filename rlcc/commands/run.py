@@ -37,7 +37,7 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
         wanted = recipe.distill.model_dump(mode="json")
     elif first in ("emulate", "verify", "gate"):
         place = firmware
-        emission = emission_of(firmware)
+        emission = emission_of(opened(firmware, "firmware"))
         made = (emission.target, emission.options, list(emission.fix))
         wanted = (recipe.emit.target, options_for(recipe.emit.target, recipe.emit.compiler()), recipe.emit.fix)
     if made != wanted:

@@ -145,7 +145,7 @@ def test_it_is_as_large_as_the_page_says(other: Outside) -> None:
     assert other.outputs == several
     assert len(other.integers.trees) == (30 if other.name == "xgboost, 3 classes" else 10)
     if other.library != "lightgbm":
-        assert other.integers.depth == 4
+        assert other.integers.forest.depth == 4
 
 
 def test_plain_if_else_asks_every_question_once_however_many_outputs(other: Outside) -> None:

@@ -1,14 +1,24 @@
 """Emitted firmware folders, and the C compilers of this machine to build them with."""
 
+import ctypes
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from codegen.lower import Options
+from codegen.model_body import ModelBody
+from codegen.render import Source, render
+from codegen.targets import BARE
+from decision.model import Model
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by both folders
 
@@ -57,3 +67,50 @@ def run() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, timeout=300)
 
     return call
+
+
+@pytest.fixture
+def in_c(
+    tmp_path: Path, host_compiler: list[str], run: Callable[..., subprocess.CompletedProcess[str]]
+) -> Callable[..., NDArray[np.int64]]:
+    """The knobs [N, knobs] that a model's emitted C sets for integer rows [N, features]."""
+    numbers = count()
+
+    def call(
+        model: Model, rows: NDArray[np.int64], options: Options | None = None, source: str | None = None
+    ) -> NDArray[np.int64]:
+        folder = tmp_path / f"model{next(numbers)}"
+        render_model(model, folder, options)
+        if source is not None:
+            (folder / "rlcc_policy.c").write_text(source)
+        library = folder / "policy.so"
+        flags = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-shared", "-fPIC")
+        made = run(*host_compiler, *flags, "-o", library, folder / "rlcc_policy.c")
+        assert made.returncode == 0, made.stderr
+        decide = ctypes.CDLL(str(library)).rlcc_decide
+        knobs = model.interface.knobs
+        decide.restype = ctypes.c_int32  # a class is far below where that matters
+        action, event = (ctypes.c_int32 * len(knobs))(), ctypes.c_int32 * len(model.features)
+        set_to = []
+        for row in rows.tolist():
+            returned = decide(event(*row), *([action] if len(knobs) > 1 else []))
+            set_to.append([returned] if len(knobs) == 1 else list(action))
+        return np.array(set_to, dtype=np.int64)
+
+    return call
+
+
+def render_model(model: Model, folder: Path, options: Options | None = None) -> dict[str, str]:
+    """The text of a model's firmware, without vectors."""
+    body, program = ModelBody(model), model.program()
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save(folder)
+    source = Source(body, body.hash(folder), program, body.lower(program, options or Options()))
+    render(source, (BARE,), BARE.name, 0, folder)
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def rendered(tmp_path: Path) -> Callable[..., dict[str, str]]:
+    numbers = count()
+    return lambda model, options=None: render_model(model, tmp_path / f"rendered{next(numbers)}", options)

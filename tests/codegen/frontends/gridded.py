@@ -30,13 +30,13 @@ def points(model: Model, seed: int = 1):
     low, high = (np.array([getattr(f, end) for f in model.features]) for end in ("low", "high"))
     rows = rng.integers(low, high + 1, size=(300, len(low)))
     edges = [rows]
-    for feature, thresholds in model.thresholds().items():
+    for feature, thresholds in model.forest.thresholds().items():
         for t in thresholds:
             part = rng.integers(low, high + 1, size=(12, len(low)))
             part[:, feature] = np.clip(np.tile([t - 1, t, t + 1, t + 2], 3), low[feature], high[feature])
             edges.append(part)
     both = np.concatenate(edges)
-    for feature, thresholds in model.thresholds().items():
+    for feature, thresholds in model.forest.thresholds().items():
         some = rng.random(len(both)) < 0.3
         both[some, feature] = np.clip(
             rng.choice(thresholds, some.sum()) + rng.integers(0, 2, some.sum()), low[feature], high[feature]
@@ -50,7 +50,7 @@ def assert_to_the_bit(model: Model, raw, classes=None) -> None:
     rows, x = points(model)
     theirs = np.asarray(raw(x), dtype=np.float64).reshape(len(rows), model.outputs)
     assert max(model.error, default=0.0) == 0.0
-    np.testing.assert_array_equal(model.evaluate(rows), theirs * 2.0**model.leaf_bits)
+    np.testing.assert_array_equal(model.forest.evaluate(rows), theirs * 2.0**model.leaf_bits)
     if classes is not None:
         assert model.margin == 0.0
         np.testing.assert_array_equal(model.predict(rows), np.ravel(classes(x)).astype(np.int64))
@@ -60,7 +60,7 @@ def assert_within_its_error(model: Model, raw, classes=None) -> None:
     """The library's raw values lie within the stated error; classes are the same where the margin says so."""
     rows, x = points(model)
     theirs = np.asarray(raw(x), dtype=np.float64).reshape(len(rows), model.outputs)
-    off = np.abs(model.evaluate(rows) / 2.0**model.leaf_bits - theirs)
+    off = np.abs(model.forest.evaluate(rows) / 2.0**model.leaf_bits - theirs)
     assert np.all(off <= np.array(model.error))
     assert off.any()
     if classes is not None:

@@ -1,6 +1,7 @@
 """CatBoost: all its shapes of trees and tasks, to the bit on the grid, ties as it breaks them; refusals by name."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,7 +109,9 @@ def test_a_cbm_file_and_its_json_are_the_same_model(tmp_path):
     model = trained("Lossguide", "MultiClass")
     for name, kind in (("model.cbm", "cbm"), ("model.json", "json")):
         model.save_model(str(tmp_path / name), format=kind)
-    assert load(tmp_path / "model.cbm", grid(*NAMES)) == load(tmp_path / "model.json", grid(*NAMES))
+    cbm, text = load(tmp_path / "model.cbm", grid(*NAMES)), load(tmp_path / "model.json", grid(*NAMES))
+    assert (cbm.name, text.name) == ("model.cbm", "model.json")
+    assert replace(cbm, name="model.json") == text
 
 
 def test_scale_and_bias_are_in_the_leaves(tmp_path):

@@ -1,9 +1,7 @@
 """What went wrong in other exporters of tree ensembles, each by name: the emitted C beside the library, on edges."""
 
-import ctypes
 import json
 from fractions import Fraction
-from itertools import count
 
 import lightgbm
 import numpy as np
@@ -14,36 +12,9 @@ from gridded import assert_within_its_error, points, training
 from sklearn.tree import DecisionTreeRegressor
 
 from codegen.frontends import Grid, from_catboost, from_sklearn, load
-from codegen.lower import Options
-from codegen.model_emit import render
-from codegen.model_print import print_trees
 from decision.errors import InputError
-from decision.model import Model
 
 X, Y, _ = training()
-
-
-@pytest.fixture
-def in_c(tmp_path, host_compiler, run):
-    """The outputs [N] of a model's emitted C for integer rows."""
-
-    numbers = count()
-
-    def outputs(model: Model, rows):
-        for name, text in render(model, print_trees(model, Options()), "test", "").items():
-            (tmp_path / name).write_text(text)
-        library = tmp_path / f"model{next(numbers)}.so"  # a library is loaded once a name
-        made = run(*host_compiler, "-std=c99", "-shared", "-fPIC", "-o", library, tmp_path / "rlcc_model.c")
-        assert made.returncode == 0, made.stderr
-        predict = ctypes.CDLL(str(library)).rlcc_predict
-        out, x = (ctypes.c_int32 * 1)(), ctypes.c_int32 * rows.shape[1]
-        found = []
-        for row in rows.tolist():
-            predict(x(*row), out)
-            found.append(out[0])
-        return np.array(found, dtype=np.int64)
-
-    return outputs
 
 
 def stump(border: float, feature: int = 0) -> DecisionTreeRegressor:
@@ -78,7 +49,7 @@ def test_negative_thresholds_are_floored_not_cut_towards_zero(border, q, in_c):
     estimator = stump(border)
     ours = from_sklearn(estimator, Grid.of({"x0": (-8, 8, q), "x1": (-1, 1, 0), "x2": (-1, 1, 0)}))
     rows = around(border, q)
-    np.testing.assert_array_equal(in_c(ours, rows), estimator.predict(rows / [2.0**q, 1, 1]))
+    np.testing.assert_array_equal(in_c(ours, rows)[:, 0], estimator.predict(rows / [2.0**q, 1, 1]))
 
 
 @pytest.mark.parametrize("border", [-3.0, -1.0, 0.0, 2.0])
@@ -107,7 +78,7 @@ def test_less_or_equal_is_not_less(border, tmp_path, in_c):
         ("model.json", "f0", lambda x: exact.predict(xgboost.DMatrix(x), output_margin=True)),
     ):
         ours = load(tmp_path / name, Grid.of({feature: (-8, 8, 0)}))
-        values = in_c(ours, rows) / 2.0**ours.leaf_bits
+        values = in_c(ours, rows)[:, 0] / 2.0**ours.leaf_bits
         np.testing.assert_allclose(values, raw(rows.astype(float)), rtol=0, atol=ours.error[0])
         found[name] = int(np.flatnonzero(np.diff(values))[0])
     assert found["model.txt"] == found["model.json"] + 1  # the last row below: t itself, or the one before
@@ -119,7 +90,7 @@ def test_doubles_are_not_cut_to_floats(tmp_path, in_c):
         estimator = stump(border)
         ours = from_sklearn(estimator, Grid.of({"x0": (-8, 8, 0), "x1": (-1, 1, 0), "x2": (-1, 1, 0)}))
         rows = around(3.0, 0)
-        np.testing.assert_array_equal(in_c(ours, rows), estimator.predict(rows.astype(float)))
+        np.testing.assert_array_equal(in_c(ours, rows)[:, 0], estimator.predict(rows.astype(float)))
     assert np.float32(3 + 2.0**-45) == np.float32(3 - 2.0**-45)
 
 
@@ -129,7 +100,7 @@ def test_thresholds_are_not_rounded_to_the_nearest(in_c):
         estimator = stump(border)
         ours = from_sklearn(estimator, Grid.of({"x0": (-8, 8, 0), "x1": (-1, 1, 0), "x2": (-1, 1, 0)}))
         rows = around(border, 0)
-        np.testing.assert_array_equal(in_c(ours, rows), estimator.predict(rows.astype(float)))
+        np.testing.assert_array_equal(in_c(ours, rows)[:, 0], estimator.predict(rows.astype(float)))
 
 
 def test_a_scale_that_cannot_hold_the_features_range_is_refused():
@@ -141,7 +112,7 @@ def test_sums_that_16_or_32_bits_cannot_hold_do_not_wrap(in_c):
     estimator = stump(0.5)
     estimator.tree_.value[:, 0, 0] = [0.0, -40_000.0, 70_000.0]
     ours = from_sklearn(estimator, Grid.of({"x0": (-8, 8, 0), "x1": (-1, 1, 0), "x2": (-1, 1, 0)}))
-    np.testing.assert_array_equal(in_c(ours, around(0.5, 0))[2:5], [-40_000, -40_000, 70_000])
+    np.testing.assert_array_equal(in_c(ours, around(0.5, 0))[2:5, 0], [-40_000, -40_000, 70_000])
     estimator.tree_.value[:, 0, 0] = [0.0, -(2.0**40), 2.0**40]
     with pytest.raises(InputError, match="beyond 32 bits"):
         from_sklearn(estimator, Grid.of({"x0": (-8, 8, 0), "x1": (-1, 1, 0), "x2": (-1, 1, 0)}))
@@ -162,4 +133,4 @@ def test_the_comparison_is_of_bits_on_the_edges_not_of_printed_decimals(tmp_path
     model.load_model(str(path), format="json")
     ours = load(path, Grid.of({"0": (-4, 4, 10), "1": (-3, 20, 6), "2": (-50, 50, 0)}))
     rows, x = points(ours)
-    np.testing.assert_array_equal(in_c(ours, rows), model.predict(x) * 64)
+    np.testing.assert_array_equal(in_c(ours, rows)[:, 0], model.predict(x) * 64)

@@ -83,7 +83,7 @@ def test_leaf_bits_that_32_bits_cannot_hold_are_refused_with_those_that_they_can
     trees = [question(0, 3, leaf(1000), leaf(-1000))] * 4
     with pytest.raises(InputError, match="leaf_bits = 20; declare at most 19"):
         quantise(forest(*trees), Grid(GRID.features, leaf_bits=20))
-    assert quantise(forest(*trees), Grid(GRID.features, leaf_bits=19)).ranges() == [(-4000 << 19, 4000 << 19)]
+    assert quantise(forest(*trees), Grid(GRID.features, leaf_bits=19)).forest.reach(0) == (-4000 << 19, 4000 << 19)
     with pytest.raises(InputError, match="even as whole numbers"):
         quantise(forest(question(0, 3, leaf(2**32), leaf(0))), GRID)
 

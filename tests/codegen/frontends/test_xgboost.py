@@ -129,7 +129,7 @@ def test_a_threshold_on_a_grid_point_belongs_to_the_upper_side(tmp_path):
     """``x < 1`` goes left: 1 itself goes right, ``k > 0`` and not ``k > 1``."""
     model = written([(2, 1.0, [2.0], [-2.0])], tmp_path / "model.json")
     ours = load(tmp_path / "model.json", grid(*NAMES))
-    assert ours.thresholds() == {2: [0]}
+    assert ours.forest.thresholds() == {2: [0]}
     assert_to_the_bit(ours, raw(model))
 
 
@@ -141,7 +141,7 @@ def test_a_decimal_is_cut_to_its_float32_first(tmp_path):
     exact = int(np.float32(0.6999999) * np.float32(2**24))
     assert exact / 2**24 != 0.6999999
     found = load(tmp_path / "model.json", Grid.of({"f0": (0, 0.75, 24)}))
-    assert found.thresholds() == {0: [exact - 1]}
+    assert found.forest.thresholds() == {0: [exact - 1]}
 
 
 def test_early_stopping_is_refused_with_the_way_out(tmp_path):

@@ -7,9 +7,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # drawn_teachers.py
 
-from drawn_teachers import LSTM, MLP, drawn, emission_of
+from drawn_teachers import LSTM, MLP, drawn, emission
 
-from codegen.networks.emit import emit_network
+from codegen.networks.body import emit_network
 
 
 @pytest.fixture(scope="session")
@@ -18,5 +18,5 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("networks")
     for name, architecture in (("mlp", MLP), ("lstm", LSTM)):
         teacher = drawn(architecture)
-        emit_network(teacher.quantised(), "cd" * 32, place / name, emission_of(teacher.policy))
+        emit_network(teacher.quantised(), "cd" * 32, place / name, emission())
     return {"mlp": place / "mlp", "lstm": place / "lstm"}

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from codegen.networks.emit import NetworkEmission, quantised
+from codegen.emit import Emission
 from codegen.networks.quantise import Bits
+from codegen.networks.quantised import quantised
 from decision.network_policy import NetworkPolicy
 from decision.policy import Policy
 from decision.records import Trajectories
@@ -27,13 +28,13 @@ class Drawn:
     weights: dict[str, np.ndarray]
     parts: list[Trajectories]
 
-    def quantised(self, **choices: Any) -> NetworkPolicy:
-        return quantised(self.policy, self.weights, "ab" * 32, self.parts, emission_of(self.policy, **choices))
+    def quantised(self, bits: Bits | None = None) -> NetworkPolicy:
+        form = f"{self.policy.architecture.kind}-int8"
+        return quantised(self.policy, self.weights, "ab" * 32, self.parts, form, bits)
 
 
-def emission_of(policy: Policy, *, bits: Bits | None = None, **choices: Any) -> NetworkEmission:
-    form = f"{policy.architecture.kind}-int8"
-    return NetworkEmission(form, **{"target": "generic", "seed": 1, "bits": bits or Bits()} | choices)
+def emission(**choices: Any) -> Emission:
+    return Emission(**{"target": "generic", "seed": 1} | choices)
 
 
 def policy_of(architecture: dict[str, Any], *, features: list[dict[str, Any]] | None = None, **more: Any) -> Policy:

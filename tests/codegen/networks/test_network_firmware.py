@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawn_teachers import CONGESTION, LSTM, drawn, emission_of
+from drawn_teachers import CONGESTION, LSTM, drawn, emission
 
 from codegen.differences import differences
-from codegen.networks.emit import emit_network
+from codegen.networks.body import emit_network
 from codegen.networks.printer import inputs_of
 from codegen.networks.quantise import Bits
 from codegen.networks.vectors import cases
@@ -62,8 +62,7 @@ def test_the_c_is_the_program_on_the_core(folders, name):
 @pytest.mark.parametrize(("architecture", "bits", "action"), WIDE)
 def test_other_shapes_and_widths_are_the_program_too(tmp_path, architecture, bits, action):
     teacher = drawn(architecture, **({"action": action} if action else {}))
-    emission = emission_of(teacher.policy, bits=bits)
-    emit_network(teacher.quantised(bits=bits), "cd" * 32, tmp_path / "firmware", emission)
+    emit_network(teacher.quantised(bits=bits), "cd" * 32, tmp_path / "firmware", emission())
     for compiler in host_compilers():
         report = run_on_host(tmp_path / "firmware", compiler=compiler)
         assert report.passed, report
@@ -123,7 +122,7 @@ def test_no_error_in_the_c_goes_unseen(folders, name, mutant, tmp_path_factory, 
 
 def test_the_folder_is_whole_read_back_and_the_same_each_time(folders, tmp_path):
     teacher = drawn(LSTM)
-    details = emit_network(teacher.quantised(), "cd" * 32, tmp_path / "again", emission_of(teacher.policy))
+    details = emit_network(teacher.quantised(), "cd" * 32, tmp_path / "again", emission())
     assert {p.name for p in (tmp_path / "again").iterdir()} == FILES | {"manifest.json"}
     for file in (tmp_path / "again").iterdir():
         assert file.read_bytes() == (folders["lstm"] / file.name).read_bytes(), file.name
@@ -143,8 +142,8 @@ def test_the_folder_is_whole_read_back_and_the_same_each_time(folders, tmp_path)
 @pytest.mark.parametrize("context_bytes", [None, 48])
 def test_a_network_s_folder_as_emitted_has_no_differences(tmp_path, target, context_bytes):
     teacher = drawn(LSTM)
-    emission = emission_of(teacher.policy, target=target, context_bytes=context_bytes)
-    emit_network(teacher.quantised(), "cd" * 32, tmp_path / "firmware", emission)
+    asked = emission(target=target, context_bytes=context_bytes)
+    emit_network(teacher.quantised(), "cd" * 32, tmp_path / "firmware", asked)
     assert differences(tmp_path / "firmware") == []
 
 
@@ -240,13 +239,13 @@ def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):
     with pytest.raises(
         InputError, match="32 state values of the LSTM in the flow context of drawn: 60 bytes, 4 of them"
     ):
-        emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="doca-pcc"))
+        emit_network(policy, "cd" * 32, tmp_path / "out", emission(target="doca-pcc"))
     with pytest.raises(InputError, match="do not fit into the 50 that --context-bytes allows; distil it"):
-        emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, context_bytes=50))
+        emit_network(policy, "cd" * 32, tmp_path / "out", emission(context_bytes=50))
     with pytest.raises(InputError, match="linux-bpf takes trees only"):
-        emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="linux-bpf"))
+        emit_network(policy, "cd" * 32, tmp_path / "out", emission(target="linux-bpf"))
     assert not list(tmp_path.iterdir())
-    details = emit_network(policy, "cd" * 32, tmp_path / "out", emission_of(large.policy, target="all"))
+    details = emit_network(policy, "cd" * 32, tmp_path / "out", emission(target="all"))
     assert set(details["left_out"]) == {"doca-pcc", "linux-bpf"}
     assert (tmp_path / "out" / "connectx6dx" / "rlcc_rl_algo.c").is_file()
 
@@ -254,7 +253,7 @@ def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):
 @pytest.mark.parametrize("target", [name for name in TARGETS if name != "linux-bpf"])
 def test_adapters_compile_around_a_network(tmp_path, target, host_compiler, run):
     teacher = drawn(LSTM, features=[CONGESTION, {"kind": "previous_action"}])
-    emit_network(teacher.quantised(), "cd" * 32, tmp_path / "out", emission_of(teacher.policy, target=target))
+    emit_network(teacher.quantised(), "cd" * 32, tmp_path / "out", emission(target=target))
     sources = [p for p in (tmp_path / "out").glob("*.c") if p.name != "rlcc_selftest.c"]
     flags = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror", "-fsyntax-only")
     done = run(*host_compiler, *flags, *sources)

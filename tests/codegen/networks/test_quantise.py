@@ -5,9 +5,9 @@ import pytest
 from drawn_teachers import CONGESTION, LSTM, MLP, drawn, records
 
 from codegen.networks.accuracy import errors
-from codegen.networks.emit import NetworkEmission, quantised
 from codegen.networks.floats import activations
 from codegen.networks.quantise import Bits, action_table
+from codegen.networks.quantised import quantised
 from codegen.networks.recorded import integer_rows, recorded, split
 from decision.errors import InputError
 from decision.network import GATE_MAX
@@ -113,9 +113,9 @@ def test_what_cannot_be_quantised_is_said_in_a_sentence():
         table.quantised()
     teacher = drawn(MLP)
     with pytest.raises(InputError, match="drawn is an MLP, not what lstm-int8 is a form of; give --form mlp-int8"):
-        quantised(teacher.policy, teacher.weights, "ab", teacher.parts, NetworkEmission("lstm-int8"))
+        quantised(teacher.policy, teacher.weights, "ab", teacher.parts, "lstm-int8")
     with pytest.raises(InputError, match="no recorded decision"):
-        quantised(teacher.policy, teacher.weights, "ab", [], NetworkEmission("mlp-int8"))
+        quantised(teacher.policy, teacher.weights, "ab", [], "mlp-int8")
     with pytest.raises(InputError, match="8 or 16 bits"):
         Bits(4, 8)
 

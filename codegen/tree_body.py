@@ -1,0 +1,108 @@
+"""A forest as a body: of a student, and the base of a model's."""
+
+from typing import Any
+
+from codegen.body import Body
+from codegen.passes.program import LoweredProgram
+from codegen.printer import Printer
+from codegen.trees_c import Physical
+from codegen.vectors import Vectors, make
+from codegen.walk import Histogram
+from decision.errors import InputError
+from decision.forest import integer
+from decision.program import Program
+from decision.student import NAME as STUDENT_NAME
+from decision.student import Student
+from decision.tree_decision import feature_name
+
+
+class TreeBody(Body):
+    """What every forest says of itself."""
+
+    def vectors(self, program: Program, lowered: LoweredProgram, seed: int) -> tuple[Vectors, dict[str, Any]]:
+        groups = lowered.forest.groups if lowered.forest else ()
+        vectors, edges = make(program, self.decider.params(), seed=seed, groups=groups)
+        return vectors, {
+            "threshold_points": {"wanted": edges.wanted, "hit": edges.hit},
+            "visits": {"wanted": edges.visits_wanted, "made": edges.visits_made},
+        }
+
+    def words(self, lowered: LoweredProgram, printer: Printer) -> dict[str, Any]:
+        forest = lowered.program.forest
+        return {
+            "trees": len(forest.trees),
+            "depth": forest.depth,
+            "thresholds": sum(len(t) for t in forest.thresholds().values()),
+            "table_bytes": lowered.forest.table_bytes if lowered.forest else 0,
+            "form": lowered.forest.form if lowered.forest else "none",
+        }
+
+    def details(self, lowered: LoweredProgram) -> dict[str, Any]:
+        forest = lowered.program.forest
+        return {
+            "trees": len(forest.trees),
+            "depth": forest.depth,
+            "form": lowered.choice.to_json() if lowered.choice else None,
+        }
+
+
+class StudentBody(TreeBody):
+    """``hash``: of the student's artefact, which holds more than the student."""
+
+    file = STUDENT_NAME
+    decider: Student
+
+    def __init__(self, student: Student, artefact: str) -> None:
+        super().__init__(student)
+        self.artefact = artefact
+
+    def hash(self, folder: Any) -> str:
+        return self.artefact
+
+    def parents(self) -> dict[str, str]:
+        return {"student": self.artefact, "teacher": self.decider.teacher}
+
+    def visits(self) -> dict[str, Histogram]:
+        """The frequencies that the distillation measured; InputError where they are not such."""
+        try:
+            measured = self.decider.report.get("visits", {})
+            return {
+                str(name): Histogram(tuple(map(integer, v["borders"])), tuple(float(integer(c)) for c in v["counts"]))
+                for name, v in measured.items()
+            }
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(
+                f"{STUDENT_NAME}: report.visits is not readable ({error!r}); distil the student again"
+            ) from None
+
+    def physical(self) -> Physical:
+        observation = self.decider.observation
+        by_name = {
+            feature_name(feature, lag): (feature, lag)
+            for lag in range(observation.window)
+            for feature in observation.features
+        }
+        names = self.decider.program().forest.features
+
+        def physical(feature: int, threshold: int) -> str:
+            kind, lag = by_name[names[feature]]
+            text = kind.physical(threshold)
+            return text if lag == 0 else f"{text}, {lag} decision{'s' if lag > 1 else ''} back"
+
+        return physical
+
+    def words(self, lowered: LoweredProgram, printer: Printer) -> dict[str, Any]:
+        observation, looked_at = self.decider.observation, set(lowered.program.forest.features)
+        lags = range(observation.window)
+        shown = [f for f in observation.features if any(feature_name(f, lag) in looked_at for lag in lags)]
+        return super().words(lowered, printer) | {
+            "made": "distilled",
+            "meanings": [feature.meaning() for feature in shown],
+            "teacher_hash": self.decider.teacher,
+            "line_rate_bytes": (observation.line_rate or 0) // 8,
+        }
+
+    def initial(self, name: str, value: int) -> str:
+        if name == "base_rtt_recip_q32":
+            return f"RLCC_BASE_RTT_RECIP_Q32({self.decider.observation.base_rtt}U)"
+        return super().initial(name, value)
