@@ -78,7 +78,7 @@ def load_student(path: Path) -> Student:
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
-        parts = {key: data[key] for key in Header.model_fields}
+        parts = {key: data[key] for key in Header.model_fields if key in data or key != "limits"}
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         forest = Forest.from_json(data["ensemble"])
         if not writable_names(name, teacher):

@@ -55,5 +55,5 @@ def anywhere(student: Student, teacher: Teacher, weight: float, seed: int) -> Da
             new = np.stack([feature.initial for feature in observation.features])
             missing = max(teacher.policy.observation.window - states.shape[1], 0)
             states = np.concatenate([states, np.broadcast_to(new, (FLOWS, missing, width))], axis=1)
-        labels.append(teacher.policy.action.label(decide_states(teacher, states, 0))[:, 0])
+        labels.append(teacher.policy.action.label(decide_states(teacher, states, 0)))
     return Dataset(x, np.concatenate(labels), np.full(len(x), weight / len(x)))

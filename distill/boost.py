@@ -1,10 +1,12 @@
-"""Fit CatBoost's symmetric trees to a dataset, then refit all leaves together.
+"""Fit CatBoost's symmetric trees to a dataset, then refit all leaves together. Several sums share their trees, with a
+value of each in every leaf (MultiRMSE).
 
 Boosting chooses each tree's leaves given the trees before it. Once the splits stand, the best leaves of ALL trees are
 one least-squares problem over leaf indicators; with ten trees that is 160 unknowns. It costs nothing at run time.
 """
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from decision.errors import InputError
 from decision.signals import FEATURE_LIMIT
 from distill.dataset import Dataset
 from distill.options import DistillOptions
+
+Floats = NDArray[np.float64]
 
 THREADS = 2
 """Fixed, not the machine's: sums of floats, and so the trees, depend on it."""
@@ -34,22 +38,26 @@ VOLATILE = {
 CatBoost reads the JSON ones when it loads the model."""
 
 
-def fit(data: Dataset, options: DistillOptions, *, seed: int) -> CatBoostRegressor:
-    """The best of the learning rates on held-out decisions, leaves refitted."""
+Loss = Callable[[Floats, Floats, Floats], float]
+"""Of sums [N, sums] beside labels [N, sums], by weight [N] (decision.actions)."""
+
+
+def fit(data: Dataset, options: DistillOptions, loss: Loss, *, seed: int) -> CatBoostRegressor:
+    """The learning rate with the least loss on held-out decisions, leaves refitted."""
     if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
         raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
     train, held = data.split(seed)
     if min(len(train), len(held)) < FEWEST:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
     fitted = [_fit_one(train, options, rate, seed) for rate in options.learning_rate]
-    errors = [rmse(model, held) for model in fitted]
+    errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
     return fitted[int(np.argmin(errors))]
 
 
-def rmse(model: CatBoostRegressor, data: Dataset) -> float:
-    """Weighted root mean square error of the model on the data."""
-    residual = model.predict(_floats(data.x), thread_count=THREADS) - data.y
-    return float(np.sqrt(np.average(residual**2, weights=data.weight)))
+def sums(model: CatBoostRegressor, x: NDArray[np.int64]) -> Floats:
+    """The model's sums [N, sums] on rows [N, features]."""
+    predicted: Floats = np.asarray(model.predict(_floats(x), thread_count=THREADS), dtype=np.float64)
+    return predicted.reshape(len(x), -1)
 
 
 def scrub(model: CatBoostRegressor) -> None:
@@ -61,14 +69,14 @@ def scrub(model: CatBoostRegressor) -> None:
 
 
 def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed: int) -> CatBoostRegressor:
-    if data.y.min() == data.y.max():
+    if (data.y.min(axis=0) == data.y.max(axis=0)).all():
         raise InputError("the teacher decides the same everywhere; there is nothing to distil")
     model = CatBoostRegressor(
         iterations=options.trees,
         depth=options.depth,
         learning_rate=learning_rate,
         border_count=options.borders,
-        loss_function="RMSE",
+        loss_function="RMSE" if data.y.shape[1] == 1 else "MultiRMSE",
         grow_policy="SymmetricTree",
         bootstrap_type="No",
         random_strength=0,
@@ -81,7 +89,7 @@ def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed:
         verbose=False,
     )
     try:
-        model.fit(_floats(data.x), data.y, sample_weight=data.weight)
+        model.fit(_floats(data.x), data.y[:, 0] if data.y.shape[1] == 1 else data.y, sample_weight=data.weight)
     except CatBoostError as error:
         raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
     return _refit_leaves(model, data, options.ridge)
@@ -90,14 +98,14 @@ def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed:
 def _refit_leaves(model: CatBoostRegressor, data: Dataset, ridge: float) -> CatBoostRegressor:
     """Least squares over all leaves at once, with the bias and a small ridge; leaves without data stay as they are."""
     scale, bias = model.get_scale_and_bias()
-    leaves = np.asarray(model.get_leaf_values(), dtype=np.float64)
+    leaves = np.asarray(model.get_leaf_values(), dtype=np.float64).reshape(-1, data.y.shape[1])
     sizes = np.asarray(model.get_tree_leaf_counts(), dtype=np.int64)
     gram, right = _normal_equations(_leaf_columns(model, data), data.y - bias, data.weight, sizes)
     # Ridge towards the boosted leaves, not towards zero: they are what to keep where the data says nothing.
-    penalty = ridge * max(float(np.trace(gram)) / leaves.size, 1e-12)
+    penalty = ridge * max(float(np.trace(gram)) / len(leaves), 1e-12)
     gram[np.diag_indices_from(gram)] += penalty
     solved = np.linalg.solve(gram, right + penalty * leaves * scale)
-    model.set_leaf_values(solved / scale)
+    model.set_leaf_values((solved / scale).reshape(-1))
     # A model that has predicted goes on with its old leaves; one read back from its bytes does not.
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model.cbm")
@@ -118,7 +126,8 @@ def _leaf_columns(model: CatBoostRegressor, data: Dataset) -> NDArray[np.int64]:
 def _normal_equations(
     columns: NDArray[np.int64], y: NDArray[np.float64], weight: NDArray[np.float64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gram matrix of the leaf indicators [leaves, leaves] and the right-hand side [leaves]. ``sizes`` [trees]: leaves.
+    """Gram matrix of the leaf indicators [leaves, leaves] and the right-hand sides [leaves, sums] of ``y`` [N, sums].
+    ``sizes`` [trees]: leaves.
 
     A pair of trees at a time: a row is in one leaf of each, so it counts in their block of the matrix alone.
     """
@@ -126,9 +135,10 @@ def _normal_equations(
     slices = [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
     leaf = [column - leaves.start for column, leaves in zip(columns.T, slices, strict=True)]  # each from 0 in its tree
     gram = np.empty((int(ends[-1]), int(ends[-1])))
-    right = np.empty(int(ends[-1]))
+    right = np.empty((int(ends[-1]), y.shape[1]))
     for a, first in enumerate(slices):
-        right[first] = np.bincount(leaf[a], weights=weight * y, minlength=sizes[a])
+        for k, column in enumerate(y.T):
+            right[first, k] = np.bincount(leaf[a], weights=weight * column, minlength=sizes[a])
         for b in range(a, len(slices)):  # the other half is its mirror image
             block = np.bincount(leaf[a] * sizes[b] + leaf[b], weights=weight, minlength=sizes[a] * sizes[b])
             gram[first, slices[b]] = block.reshape(sizes[a], sizes[b])

@@ -36,7 +36,7 @@ class Distance:
 @dataclass(frozen=True)
 class Round:
     """One fit: on how many decisions, how far the student's actions are off there and in the states that it then ran
-    into itself (root mean square), and how far its network is off."""
+    into itself (by the action map's loss: of a scale the root mean square), and how far its network is off."""
 
     decisions: int
     fit_rmse: float

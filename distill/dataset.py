@@ -20,14 +20,14 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Dataset:
-    """``x`` [N, features] integers, ``y`` [N] labels (decision.actions), ``weight`` [N]: of one run, its sum is 1."""
+    """``x`` [N, features] integers, ``y`` [N, sums] labels (decision.actions), ``weight`` [N]: its sum is 1 a run."""
 
     x: NDArray[np.int64]
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
 
     def __len__(self) -> int:
-        return int(self.y.size)
+        return len(self.y)
 
     def split(self, seed: int) -> tuple["Dataset", "Dataset"]:
         """Training and held-out part."""
@@ -61,5 +61,5 @@ def _label_run(run: Run, teacher: Teacher, observation: Observation, rows: int, 
     usable = np.flatnonzero(known & whole)
     if usable.size > rows:
         usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
-    y = teacher.policy.action.label(decided[usable])[:, 0]
+    y = teacher.policy.action.label(decided[usable])
     return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from catboost import CatBoostRegressor
 
+from decision.actions import scale_of
 from decision.errors import InputError
 from decision.manifest import writing
 from decision.policy import Observation
@@ -59,6 +60,8 @@ def distil(
     """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
     closest to its teacher, in what ``tolerance`` allows."""
     observation = student_observation(teacher, options)
+    if options.anywhere > 0:
+        scale_of(teacher.policy.action, "distill.anywhere")
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
     networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
@@ -82,8 +85,8 @@ def distil(
         rounds.append(
             Round(
                 decisions=len(data),
-                fit_rmse=_rmse(fitted.student, data),
-                rmse=_rmse(fitted.student, met),
+                fit_rmse=_loss(fitted.student, data),
+                rmse=_loss(fitted.student, met),
                 distance=distance(driven.metrics, beside.metrics, tolerance),
             )
         )
@@ -144,18 +147,18 @@ def student_observation(teacher: Teacher, options: DistillOptions) -> Observatio
 
 
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
-    model = boost.fit(data, options, seed=seed)
     policy = teacher.policy
+    model = boost.fit(data, options, policy.action.loss, seed=seed)
     forest = quantise.quantise(model, feature_names(observation), policy.action.leaf_bits)
     exactness = quantise.check(model, forest, data.x, seed=seed)
     student = Student(policy.name, observation, policy.action, policy.limits, forest, teacher.hash)
     return Fitted(student, model, exactness)
 
 
-def _rmse(student: Student, data: Dataset) -> float:
-    """Root mean square error of the integers against the teacher's labels."""
-    value = student.forest.evaluate(data.x)[:, 0] / 2**student.forest.leaf_bits
-    return round(float(np.sqrt(np.average((value - data.y) ** 2, weights=data.weight))), 8)
+def _loss(student: Student, data: Dataset) -> float:
+    """Of the integers against the teacher's labels, as the action map has it: of a scale the root mean square error."""
+    sums = student.forest.evaluate(data.x) / 2**student.forest.leaf_bits
+    return round(student.action.loss(sums, data.y, data.weight), 8)
 
 
 def _enforce(student: Student, options: DistillOptions) -> None:

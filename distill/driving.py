@@ -58,14 +58,14 @@ def side_by_side(
     own = [_trial(student, networks, name, seed, record=name in networks.learn) for name in scenarios for seed in seeds]
     beside = [_trial(teacher, networks, name, seed) for name in networks.compare for seed in seeds]
     outcomes = run(own + beside)
-    cohort = networks.deployment.cohort
-    return _driven(own, outcomes[: len(own)], cohort), _driven(beside, outcomes[len(own) :], cohort)
+    deployed = networks.deployment
+    return _driven(own, outcomes[: len(own)], deployed), _driven(beside, outcomes[len(own) :], deployed)
 
 
 def later_self(teacher: PolicySpec, networks: Networks, seeds: Sequence[int]) -> Driven:
     """The teacher where it is compared, deciding 10 ns later."""
     trials = [_trial(teacher, networks, name, seed, later_ps=LATER_PS) for name in networks.compare for seed in seeds]
-    return _driven(trials, run(trials), networks.deployment.cohort)
+    return _driven(trials, run(trials), networks.deployment)
 
 
 def _trial(
@@ -84,9 +84,13 @@ def _trial(
     )
 
 
-def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome], cohort: int) -> Driven:
+def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome], deployed: Deployment) -> Driven:
     each = [(str(trial.scenario), trial.seed, outcome) for trial, outcome in zip(trials, outcomes, strict=True)]
     return Driven(
-        [Run(name, seed, Trajectories.of(outcome.records[cohort])) for name, seed, outcome in each if outcome.records],
+        [
+            Run(name, seed, Trajectories.of(outcome.records[deployed.cohort], deployed.interface))
+            for name, seed, outcome in each
+            if outcome.records
+        ],
         {(name, seed): outcome.metrics for name, seed, outcome in each if outcome.metrics},
     )

@@ -18,7 +18,7 @@ from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from decision.forest import Forest, Node, Question, oblivious, unrolled
+from decision.forest import Forest, Leaf, Node, Question, oblivious, unrolled
 from decision.signals import FEATURE_LIMIT
 
 
@@ -38,10 +38,8 @@ def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int
         model.save_model(str(path), format="json")
         exported = json.loads(path.read_text())
     scale, biases = exported["scale_and_bias"]
-    if len(biases) != 1:
-        raise InputError(f"the model has {len(biases)} outputs; a policy decides one value")
-    trees = tuple(_tree(tree, Fraction(scale), leaf_bits) for tree in exported["oblivious_trees"])
-    return Forest(features, trees, (_round(Fraction(biases[0]), leaf_bits),), leaf_bits)
+    trees = tuple(_tree(tree, len(biases), Fraction(scale), leaf_bits) for tree in exported["oblivious_trees"])
+    return Forest(features, trees, tuple(_round(Fraction(bias), leaf_bits) for bias in biases), leaf_bits)
 
 
 def declared_error(forest: Forest) -> float:
@@ -64,7 +62,8 @@ def check(model: CatBoostRegressor, forest: Forest, x: NDArray[np.int64], *, see
         wrong = np.flatnonzero(ours != theirs[:, number])
         if wrong.size:
             raise InputError(f"tree {number} takes another leaf than CatBoost at {points[wrong[0]].tolist()}")
-    error = np.abs(forest.evaluate(points)[:, 0] / 2**forest.leaf_bits - model.predict(floats)).max(initial=0.0)
+    predicted = np.asarray(model.predict(floats), dtype=np.float64).reshape(len(points), -1)
+    error = np.abs(forest.evaluate(points) / 2**forest.leaf_bits - predicted).max(initial=0.0)
     declared = declared_error(forest)
     if error > declared * (1 + 1e-9) + 1e-12:
         raise InputError(f"the integer forest differs from CatBoost by {error:.3g}, more than {declared:.3g}")
@@ -72,15 +71,17 @@ def check(model: CatBoostRegressor, forest: Forest, x: NDArray[np.int64], *, see
 
 
 def _check_leaves(model: CatBoostRegressor, forest: Forest) -> None:
-    """Every leaf and the bias within half a unit of the model's."""
+    """Every leaf and every bias within half a unit of the model's."""
     scale, bias = model.get_scale_and_bias()
     theirs = np.append(np.asarray(model.get_leaf_values(), dtype=np.float64) * scale, bias)
-    ours = np.array([v for tree in forest.trees for v in _parts(tree)[1]] + [forest.bias[0]], dtype=np.float64)
+    leaves = [v for tree in forest.trees for leaf in _parts(tree)[1] for v in leaf.value]
+    ours = np.array([*leaves, *forest.bias], dtype=np.float64)
     if ours.size != theirs.size:
-        raise InputError(f"the integer forest has {ours.size - 1} leaves, CatBoost's has {theirs.size - 1}")
+        one = forest.outputs
+        raise InputError(f"the integer forest has {len(leaves) // one} leaves, CatBoost's {theirs.size // one - 1}")
     wrong = np.flatnonzero(np.abs(ours - theirs * 2**forest.leaf_bits) > 0.5 + 1e-6)
     if wrong.size:
-        what = "the bias" if wrong[0] == ours.size - 1 else f"leaf {wrong[0]}"
+        what = "the bias" if wrong[0] >= len(leaves) else f"leaf {wrong[0] // forest.outputs}"
         raise InputError(f"{what} of the integer forest is not CatBoost's, rounded")
 
 
@@ -104,21 +105,21 @@ def edge_points(forest: Forest, x: NDArray[np.int64], *, seed: int, copies: int 
     return np.concatenate([*rows, combined])
 
 
-def _tree(tree: dict[str, Any], scale: Fraction, leaf_bits: int) -> Node:
+def _tree(tree: dict[str, Any], outputs: int, scale: Fraction, leaf_bits: int) -> Node:
     splits = []
     for split in tree["splits"]:
         if split.get("split_type") != "FloatFeature":
             raise InputError(f"the model has a {split.get('split_type')} split; only numeric features can be emitted")
         splits.append((int(split["float_feature_index"]), floor(Fraction(split["border"]))))
-    leaves = tuple(_round(scale * Fraction(leaf), leaf_bits) for leaf in tree["leaf_values"])
-    return oblivious(tuple(splits), leaves)
+    values = [_round(scale * Fraction(leaf), leaf_bits) for leaf in tree["leaf_values"]]
+    return oblivious(splits, [tuple(values[i : i + outputs]) for i in range(0, len(values), outputs)])
 
 
-def _parts(tree: Node) -> tuple[tuple[Question, ...], list[int]]:
-    """Questions and leaves of an oblivious tree of one output, as CatBoost counts them."""
+def _parts(tree: Node) -> tuple[tuple[Question, ...], tuple[Leaf, ...]]:
+    """Questions and leaves of an oblivious tree, as CatBoost counts them."""
     shape = unrolled(tree)
     assert shape is not None
-    return shape[0], [leaf.value[0] for leaf in shape[1]]
+    return shape
 
 
 def _round(value: Fraction, bits: int) -> int:

@@ -1,7 +1,7 @@
 """`rlcc rollout`: watch a policy decide in the network, one run a scenario and seed.
 
 Parquet, one row a decision: scenario, seed, the raw record (decision.records), the firmware's integer features
-(`feature.<name>`), and the teacher's action (`teacher_q16`) beside the applied one (`action_q16`).
+(`feature.<name>`), and what the teacher decides (`teacher_q16`, or `teacher.<knob>`) beside what was applied.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from decision.actions import Scale
 from decision.documents import dump_json
 from decision.errors import InputError
 from decision.manifest import opened, sha256, writing
@@ -63,7 +64,7 @@ def collect(
     ]
     outcomes = run_trials(trials, progress=progress)
     return [
-        Run(*place, Trajectories.of(outcome.records[deployed.cohort]))
+        Run(*place, Trajectories.of(outcome.records[deployed.cohort], deployed.interface))
         for place, outcome in zip(places, outcomes, strict=True)
     ]
 
@@ -78,7 +79,7 @@ def write(
     """Write the rollouts artefact; returns the number of decisions."""
     rows = sum(len(run.trajectories) for run in runs)
     if rows == 0:
-        raise InputError("no flow decided anything in these networks; choose a longer duration")
+        raise InputError("nobody decided anything in these networks; choose a longer duration")
     tables = [_table(run, teacher) for run in runs]
     details: dict[str, Any] = {"options": options.model_dump(mode="json"), "rows": rows}
     if (deployed := _deployed(deployment)) is not None:
@@ -154,6 +155,14 @@ def _table(run: Run, teacher: Teacher) -> pa.Table:
         "seed": np.full(count, run.seed, dtype=np.int64),
         **run.trajectories.columns,
         **{f"feature.{name}": rows[:, i].astype(np.int32) for i, name in enumerate(feature_names(observation))},
-        "teacher_q16": np.rint((decided[:, 0] - 1) * 2**ACTION_BITS).astype(np.int32),
+        **_teachers(teacher, decided),
     }
     return pa.table(columns)
+
+
+def _teachers(teacher: Teacher, decided: NDArray[np.float64]) -> dict[str, NDArray[np.generic]]:
+    """Columns of what the teacher would have decided [N, values]: an action, or knobs."""
+    if isinstance(teacher.policy.action, Scale):
+        return {"teacher_q16": np.rint((decided[:, 0] - 1) * 2**ACTION_BITS).astype(np.int32)}
+    names = teacher.policy.action.values
+    return {f"teacher.{name}": decided[:, k].astype(np.uint32) for k, name in enumerate(names)}

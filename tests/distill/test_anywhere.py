@@ -37,6 +37,6 @@ def test_past_actions_are_the_students_and_labels_the_teachers(name: str, window
         for x in (second, first)
     ]
     states = np.stack(rows, axis=1)
-    assert data.y[flows : 2 * flows] == pytest.approx(decide_states(teacher, states, 0)[:, 0] - 1.0)
+    assert data.y[flows : 2 * flows, 0] == pytest.approx(decide_states(teacher, states, 0)[:, 0] - 1.0)
     assert np.array_equal(data.x, anywhere(student, teacher, 0.3, 5).x)
     assert not np.array_equal(data.x, anywhere(student, teacher, 0.3, 6).x)

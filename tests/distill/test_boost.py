@@ -10,17 +10,25 @@ from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.actions import TanhMap
 from decision.errors import InputError
 from distill import boost
 from distill.dataset import Dataset, join
 from distill.options import DistillOptions
 
+LOSS = TanhMap(kind="tanh_map", step=0.2).loss
 FAST = {"trees": 3, "depth": 2, "learning_rate": [0.5]}
 
 
 def dataset(x: Any, y: Any, weight: Any = None) -> Dataset:
     x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.float64)
-    return Dataset(x, y, np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64))
+    return Dataset(
+        x, y.reshape(len(x), -1), np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    )
+
+
+def rmse(model: CatBoostRegressor, data: Dataset) -> float:
+    return LOSS(boost.sums(model, data.x), data.y, data.weight)
 
 
 def noisy(seed: int, rows: int = 300) -> Dataset:
@@ -48,14 +56,14 @@ def test_the_refit_never_raises_the_training_error(
     original = boost._refit_leaves
 
     def watched(model: CatBoostRegressor, rows: Dataset, strength: float) -> CatBoostRegressor:
-        before.append(boost.rmse(model, rows))
+        before.append(rmse(model, rows))
         return original(model, rows, strength)
 
     options = DistillOptions(trees=trees, depth=depth, learning_rate=[rate], ridge=ridge)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boost, "_refit_leaves", watched)
         model = boost._fit_one(data, options, rate, seed)
-    assert boost.rmse(model, data) <= before[0] * (1 + 1e-9)
+    assert rmse(model, data) <= before[0] * (1 + 1e-9)
 
 
 def test_the_refit_helps_where_boosting_stopped_early() -> None:
@@ -63,22 +71,22 @@ def test_the_refit_helps_where_boosting_stopped_early() -> None:
     options = DistillOptions(trees=4, depth=2, learning_rate=[0.05])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boost, "_refit_leaves", lambda model, *_: model)
-        boosted = boost.rmse(boost._fit_one(data, options, 0.05, 1), data)
-    assert boost.rmse(boost._fit_one(data, options, 0.05, 1), data) < 0.7 * boosted
+        boosted = rmse(boost._fit_one(data, options, 0.05, 1), data)
+    assert rmse(boost._fit_one(data, options, 0.05, 1), data) < 0.7 * boosted
 
 
 def test_the_best_learning_rate_on_held_out_rows_wins() -> None:
     data = noisy(5, rows=1000)
     train, held = data.split(1)
     options = DistillOptions(trees=3, depth=2, learning_rate=[1e-6, 0.5], ridge=1e6)  # such a ridge: no refit
-    chosen = boost.fit(data, options, seed=1)
-    errors = [boost.rmse(boost._fit_one(train, options, rate, 1), held) for rate in options.learning_rate]
-    assert boost.rmse(chosen, held) == min(errors) < 0.8 * max(errors)
+    chosen = boost.fit(data, options, LOSS, seed=1)
+    errors = [rmse(boost._fit_one(train, options, rate, 1), held) for rate in options.learning_rate]
+    assert rmse(chosen, held) == min(errors) < 0.8 * max(errors)
 
 
 @pytest.mark.parametrize(("trees", "depth"), [(1, 1), (3, 4), (10, 2)])
 def test_trees_and_depth_are_kept(trees: int, depth: int) -> None:
-    model = boost.fit(noisy(6), DistillOptions(trees=trees, depth=depth, learning_rate=[0.4]), seed=1)
+    model = boost.fit(noisy(6), DistillOptions(trees=trees, depth=depth, learning_rate=[0.4]), LOSS, seed=1)
     assert model.tree_count_ <= trees
     assert max(model.get_tree_leaf_counts()) <= 2**depth
 
@@ -86,24 +94,24 @@ def test_trees_and_depth_are_kept(trees: int, depth: int) -> None:
 def test_features_over_24_bits_are_refused() -> None:
     data = noisy(7)
     data.x[17, 2] = 2**24 - 1
-    boost.fit(data, DistillOptions(**FAST), seed=1)
+    boost.fit(data, DistillOptions(**FAST), LOSS, seed=1)
     for value in (2**24, -(2**24)):
         data.x[17, 2] = value
         with pytest.raises(InputError, match="24 bits"):
-            boost.fit(data, DistillOptions(**FAST), seed=1)
+            boost.fit(data, DistillOptions(**FAST), LOSS, seed=1)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -1 / 3])  # the mean of many 0.1 is not 0.1
 def test_a_constant_teacher_is_refused(value: float) -> None:
     data = noisy(8)
     with pytest.raises(InputError, match="decides the same everywhere"):
-        boost.fit(dataset(data.x, np.full(len(data), value)), DistillOptions(**FAST), seed=1)
+        boost.fit(dataset(data.x, np.full(len(data), value)), DistillOptions(**FAST), LOSS, seed=1)
 
 
 def test_constant_features_are_refused_in_one_sentence() -> None:
     data = noisy(9)
     with pytest.raises(InputError, match="CatBoost finds no trees") as refused:
-        boost.fit(dataset(np.ones_like(data.x), data.y), DistillOptions(**FAST), seed=1)
+        boost.fit(dataset(np.ones_like(data.x), data.y), DistillOptions(**FAST), LOSS, seed=1)
     assert "\n" not in str(refused.value)
 
 
@@ -111,7 +119,7 @@ def test_constant_features_are_refused_in_one_sentence() -> None:
 def test_a_handful_of_decisions_is_refused(rows: int) -> None:
     data = noisy(10, rows=rows)
     with pytest.raises(InputError, match="too few to distil"):
-        boost.fit(data, DistillOptions(**FAST), seed=1)
+        boost.fit(data, DistillOptions(**FAST), LOSS, seed=1)
 
 
 def test_weights_count() -> None:
@@ -119,7 +127,7 @@ def test_weights_count() -> None:
     x = np.tile([[0, 0, 0], [1, 0, 0]], (200, 1))
     y = np.where(np.arange(400) < 200, 0.1, -0.1) * (1 - 0.001 * x[:, 0])
     heavy = dataset(x, y, np.where(np.arange(400) < 200, 1.0, 1e-6))
-    model = boost.fit(heavy, DistillOptions(**FAST), seed=1)
+    model = boost.fit(heavy, DistillOptions(**FAST), LOSS, seed=1)
     assert model.predict(np.zeros((1, 3)))[0] == pytest.approx(0.1, abs=0.001)
 
 
@@ -138,18 +146,53 @@ def test_the_normal_equations_are_those_of_the_leaf_indicators(sizes: list[int],
     rng = np.random.default_rng(seed)
     ends = np.cumsum(sizes)
     columns = np.stack([rng.integers(end - size, end, 50) for size, end in zip(sizes, ends, strict=True)], axis=1)
-    y, weight = rng.integers(-9, 9, 50).astype(float), rng.integers(1, 9, 50).astype(float)
+    y, weight = rng.integers(-9, 9, (50, 2)).astype(float), rng.integers(1, 9, 50).astype(float)
     indicator = np.zeros((50, ends[-1]))
     np.put_along_axis(indicator, columns, 1.0, axis=1)
     gram, right = boost._normal_equations(columns, y, weight, np.asarray(sizes))
     assert np.array_equal(gram, indicator.T @ (weight[:, None] * indicator))
-    assert np.array_equal(right, indicator.T @ (weight * y))
+    assert np.array_equal(right, indicator.T @ (weight[:, None] * y))
 
 
 def test_fifty_trees_of_depth_six_take_seconds() -> None:
     """Each pair of trees once counted over the square of ALL leaves, 1275 x 10 million: that did not end."""
     options = DistillOptions(trees=50, depth=6, learning_rate=[0.4])
     begin = time.process_time()
-    model = boost.fit(noisy(11, rows=3000), options, seed=1)
+    model = boost.fit(noisy(11, rows=3000), options, LOSS, seed=1)
     assert sum(model.get_tree_leaf_counts()) > 2000
     assert time.process_time() - begin < 20
+
+
+def test_several_sums_share_their_trees_and_their_refit_is_each_ones_own() -> None:
+    """Trees are grown for all of them; given the trees, each sum's leaves are those that it would get alone."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(-5000, 5000, size=(2000, 3))
+    votes = np.stack([x[:, 0] > 1000, x[:, 1] * x[:, 2] > 0, x[:, 0] + x[:, 1] < 0], axis=1).astype(float)
+    data = dataset(x, votes, rng.uniform(0.5, 2.0, 2000))
+    options = DistillOptions(trees=6, depth=3, learning_rate=[0.3])
+    model = boost.fit(data, options, LOSS, seed=1)
+    together = boost.sums(model, data.x)
+    assert together.shape == (2000, 3)
+    assert len(np.asarray(model.get_leaf_values())) == 3 * sum(model.get_tree_leaf_counts())
+    chosen = np.argmax(together, axis=1) == np.argmax(votes, axis=1)
+    assert chosen.mean() > np.bincount(np.argmax(votes, axis=1)).max() / 2000 + 0.1
+    columns = boost._leaf_columns(model, data)
+    sizes = np.asarray(model.get_tree_leaf_counts())
+    for k in range(3):
+        gram, right = boost._normal_equations(columns, data.y[:, k : k + 1], data.weight, sizes)
+        both, rights = boost._normal_equations(columns, data.y, data.weight, sizes)
+        np.testing.assert_array_equal(gram, both)
+        np.testing.assert_array_equal(right[:, 0], rights[:, k])
+
+
+def test_the_learning_rate_with_the_least_loss_is_taken() -> None:
+    data, asked = noisy(1), []
+
+    def loss(sums: Any, label: Any, weight: Any) -> float:
+        asked.append(sums)
+        return float(len(asked) != 2)
+
+    options = DistillOptions(trees=3, depth=2, learning_rate=[0.1, 0.4, 0.9])
+    chosen = boost.fit(data, options, loss, seed=1)
+    assert len(asked) == 3
+    np.testing.assert_array_equal(boost.sums(chosen, data.split(1)[1].x), asked[1])

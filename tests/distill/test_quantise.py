@@ -177,9 +177,25 @@ def test_a_leaf_that_no_row_falls_into_is_compared_too() -> None:
         quantise.check(model, wrong, np.zeros((4, 3), dtype=np.int64), seed=1)
 
 
-def test_a_model_with_more_than_one_output_is_refused() -> None:
-    x = np.arange(60, dtype=np.float32).reshape(20, 3)
-    model = CatBoostRegressor(iterations=1, loss_function="MultiRMSE", verbose=False, allow_writing_files=False)
-    model.fit(x, x[:, :2])
-    with pytest.raises(InputError, match="2 outputs"):
-        quantise.quantise(model, NAMES, BITS)
+def test_several_outputs_have_a_value_each_in_every_leaf() -> None:
+    """Shared trees: leaf by leaf, output by output, as CatBoost adds them up; and a slip in one of them is seen."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(-100, 100, (500, 3))
+    y = np.stack([x[:, 0] > 3, x[:, 1] * x[:, 2] > 0, x[:, 0] < -10], axis=1).astype(float)
+    model = CatBoostRegressor(
+        iterations=4, depth=2, loss_function="MultiRMSE", thread_count=1, allow_writing_files=False, verbose=False
+    )
+    model.fit(x.astype(np.float32), y)
+    forest = quantise.quantise(model, ("a", "b", "c"), 20)
+    assert forest.outputs == 3
+    found = quantise.check(model, forest, x, seed=1)
+    assert found.greatest_error < found.declared_error
+    wrong = replace(forest, bias=(forest.bias[0], forest.bias[1] + 1, forest.bias[2]))
+    with pytest.raises(InputError, match="the bias of the integer forest is not CatBoost's, rounded"):
+        quantise.check(model, wrong, x, seed=1)
+    questions, leaves = unrolled(forest.trees[1])
+    values = [leaf.value for leaf in leaves]
+    values[2] = (values[2][0], values[2][1], values[2][2] - 1)
+    slipped = replace(forest, trees=(forest.trees[0], oblivious(questions, values), *forest.trees[2:]))
+    with pytest.raises(InputError, match="leaf 6 of the integer forest is not CatBoost's"):
+        quantise.check(model, slipped, x, seed=1)

@@ -1,0 +1,111 @@
+"""Distilling what decides at the queues of switch ports: several knobs, from rollouts to a program that sets them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from decision.errors import InputError
+from decision.interfaces import QUEUE_MARKING
+from decision.policy import Policy
+from decision.student import load_student
+from decision.weights import shapes
+from distill import rollout
+from distill.distil import distil, save
+from distill.options import DistillOptions, RolloutOptions
+from netsim.baselines import by_name
+from netsim.deployment import Deployment
+from netsim.network import US
+from teachers.inference import decide
+from teachers.teacher import Teacher, make_teacher
+
+DEPLOYMENT = Deployment(flows=by_name("dcqcn"), interface=QUEUE_MARKING, period_ps=50 * US)
+ROLLOUTS = RolloutOptions.model_validate(
+    {"scenarios": ["many-to-one:8", "many-to-one:32"], "seeds": [1], "duration": "20 ms", "decision_latency": "3 us"}
+)
+OPTIONS = {"trees": 10, "depth": 4, "rounds": 1, "compare_window": ("5 ms", "20 ms"), "rows": 2000}
+CHOICE = {
+    "kind": "choice",
+    "rows": [
+        {"kmin_bytes": kmin, "kmax_bytes": 4 * kmin, "pmax_q16": pmax}
+        for kmin, pmax in ((5_000, 655), (40_000, 13_107), (320_000, 65_536))
+    ],
+}
+LEVEL = {
+    "kind": "level",
+    "knobs": {
+        "kmin_bytes": {"low": 2_000, "high": 200_000},
+        "kmax_bytes": {"low": 10_000, "high": 400_000, "not_below": "kmin_bytes"},
+        "pmax_q16": {"low": 655, "high": 65_536},
+    },
+}
+
+
+def teacher_of(action: dict[str, Any]) -> Teacher:
+    """A long queue asks for high thresholds, one that has just grown for low ones."""
+    policy = Policy.model_validate(
+        {
+            "format": 1,
+            "name": "queues",
+            "architecture": {"kind": "mlp", "hidden": [4], "bias": True},
+            "observation": {
+                "interface": "queue_marking",
+                "window": 2,
+                "params": {"capacity_bytes": 50 * US // 80},
+                "features": [
+                    {"kind": "level", "signal": "queue_bytes", "unit": 65_536, "fraction_bits": 8},
+                    {"kind": "ratio", "of": "marked_bytes", "over": "sent_bytes"},
+                ],
+            },
+            "action": action,
+        }
+    )
+    weights = {name: np.zeros(shape, np.float32) for name, shape in shapes(policy).items()}
+    weights["fc0.weight"][:2, [0, 2]] = [[1.0, 0.0], [1.0, -1.0]]
+    weights["fc0.weight"][2, 1] = 4.0
+    outputs: NDArray[np.float32] = np.array([[-1.0, 0.5, 0.5, 0], [0, 0.2, -0.5, 0], [1.0, -0.5, 0, 0]], np.float32)
+    weights["out.weight"][:] = outputs
+    weights["out.bias"][:] = [0.5, 0.3, -0.5]
+    return make_teacher(policy, weights, "here")
+
+
+@pytest.mark.parametrize("action", [CHOICE, LEVEL], ids=["choice", "level"])
+def test_a_student_of_several_knobs_decides_as_its_teacher_mostly_does(action: dict[str, Any], tmp_path) -> None:
+    teacher = teacher_of(action)
+    runs = rollout.collect(rollout.teacher_policy(teacher), ROLLOUTS, DEPLOYMENT)
+    rollout.write(runs, teacher, tmp_path / "rollouts", ROLLOUTS, DEPLOYMENT)
+    back = list(rollout.read(tmp_path / "rollouts", teacher, DEPLOYMENT))
+    for run, again in zip(runs, back, strict=True):
+        np.testing.assert_equal(dict(run.trajectories.columns), dict(again.trajectories.columns))
+
+    options = DistillOptions.model_validate(OPTIONS)
+    fitted = distil(teacher, back, options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
+    save(fitted, "0" * 64, tmp_path / "student", seed=1)
+    student = load_student(tmp_path / "student" / "student.json")
+    assert student == fitted.student
+    assert student.forest.outputs == 3
+    assert student.program().interface is QUEUE_MARKING
+
+    (held,) = rollout.collect(
+        rollout.teacher_policy(teacher),
+        ROLLOUTS.model_copy(update={"scenarios": ["many-to-one:16"], "seeds": [9]}),
+        DEPLOYMENT,
+    )
+    told, _ = decide(teacher, held.trajectories)
+    rows, _ = held.trajectories.integer_rows(student.observation, student.params())
+    sums = student.forest.evaluate(rows) / 2**student.forest.leaf_bits
+    label = student.action.label(told)
+    weight = np.ones(len(told))
+    loss = student.action.loss(sums, label, weight)
+    constant = min(
+        student.action.loss(np.tile(each, (len(label), 1)), label, weight) for each in [*np.unique(label, axis=0)]
+    )
+    assert loss < 0.5 * constant
+
+
+def test_states_from_anywhere_are_those_of_flows() -> None:
+    teacher = teacher_of(CHOICE)
+    options = DistillOptions.model_validate(OPTIONS | {"anywhere": 0.1})
+    with pytest.raises(InputError, match=r"distill\.anywhere needs an action map that multiplies the rate"):
+        distil(teacher, [], options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
