@@ -17,7 +17,7 @@ import numpy as np
 
 from decision.processors import usable_cores
 from emulator import load_profile
-from emulator.compile import compile_sources, link_program
+from emulator.compile import compile_sources, link_program, toolchain
 from emulator.firmware import ENTRY, read_firmware
 from emulator.objects import read_image
 from emulator.rtl_run import run_on_core
@@ -35,7 +35,7 @@ def measure(firmware_dir: Path, name: str, processes: int) -> tuple[float, float
     wall = cpu = cycles = 0.0
     with tempfile.TemporaryDirectory(prefix="rlcc-") as folder_name:
         folder = Path(folder_name)
-        policy = compile_sources(firmware.sources, profile, compiler="clang", opt="-O2", folder=folder)
+        policy = compile_sources(firmware.sources, toolchain(profile), folder=folder)
         image = read_image(link_program(policy, ENTRY, profile, folder))
         run_on_core(image, ENTRY, profile, [(block, data[:1]) for block, data in records])  # builds the core
         for _ in range(REPEATS):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bench.netsim import cpu_model
 from decision.errors import InputError
 from emulator import fast
-from emulator.compile import compile_sources, link_program
+from emulator.compile import compile_sources, link_program, toolchain
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.firmware import ENTRY, WRITTEN, Firmware, read_firmware
@@ -71,7 +71,7 @@ def plausible(vectors: NDArray[np.void], count: int, rng: np.random.Generator) -
 
 def compiled(firmware: Firmware, profile: Profile) -> Image:
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        policy = compile_sources(firmware.sources, profile, compiler="clang", opt="-O2", folder=Path(name))
+        policy = compile_sources(firmware.sources, toolchain(profile), folder=Path(name))
         return read_image(link_program(policy, ENTRY, profile, Path(name)))
 
 

@@ -18,12 +18,13 @@ from decision.network_policy import load_network_policy
 from decision.student import load_student
 
 
-def differences(firmware: Path) -> list[str]:
+def differences(firmware: Path, manifest: Manifest | None = None) -> list[str]:
     """The files that differ, and ``manifest.json: PART``; empty where the folder is as this rlcc emits it.
+    ``manifest``: as it was opened before.
 
     InputError where the folder does not say enough to emit it again.
     """
-    manifest = opened(firmware, KIND)
+    manifest = manifest or opened(firmware, KIND)
     body = body_in(firmware, manifest)
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         again = Path(name)

@@ -17,7 +17,7 @@ from emulator import memory_map
 from emulator.cache import cache_folder
 from emulator.core import package_folder, version_line
 from emulator.objects import undefined_and_static
-from emulator.profile import Cva6Core, Profile
+from emulator.profile import Cva6Core, Profile, load_profile
 from emulator.sources import Sources
 
 RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
@@ -54,6 +54,15 @@ class Compiler:
     version: str
     compile: tuple[str, ...]
     link: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What makes machine code for an engine, looked up once: its profile, a compiler for its core, a level."""
+
+    profile: Profile
+    compiler: Compiler
+    opt: str
 
 
 @dataclass(frozen=True)
@@ -114,37 +123,33 @@ def check_optimisation(opt: str) -> None:
         raise InputError(f"{opt!r} is not an optimisation level; give -O0, -O1, -O2, -O3, -Os or -Oz")
 
 
-def compile_policy(
-    source: Path,
-    profile: Profile,
-    *,
-    compiler: str,
-    opt: str,
-    folder: Path,
-    lines: bool = False,
-    assembly: bool = True,
-) -> PolicyObject:
-    """Compile one C file for the profile's core into ``folder``; ``lines``: with line information (emulator.lines);
-    without ``assembly`` clang takes none within the C (GCC cannot be told)."""
+def toolchain(profile: str | Path | Profile, compiler: str = "clang", opt: str = "-O2") -> Toolchain:
+    """InputError for a profile, a compiler or a level that there is not."""
     check_optimisation(opt)
+    engine = profile if isinstance(profile, Profile) else load_profile(profile)
+    return Toolchain(engine, find_compiler(compiler, engine.core.isa), opt)
+
+
+def compile_policy(
+    source: Path, tools: Toolchain, *, folder: Path, lines: bool = False, assembly: bool = True
+) -> PolicyObject:
+    """Compile one C file into ``folder``; ``lines``: with line information (emulator.lines); without ``assembly`` clang
+    takes none within the C (GCC cannot be told)."""
     if not source.is_file():
         raise InputError(f"there is no C file {source}; give a firmware folder written by `rlcc emit`")
-    tool = find_compiler(compiler, profile.core.isa)
+    profile, tool = tools.profile, tools.compiler
     target = folder / "policy.o"
-    flags = [*C_FLAGS, opt, *(["-gdwarf-4"] if lines else [])]  # line information changes no instruction
-    flags += [] if assembly or compiler != "clang" else [NO_ASSEMBLY]
+    flags = [*C_FLAGS, tools.opt, *(["-gdwarf-4"] if lines else [])]  # line information changes no instruction
+    flags += [] if assembly or tool.name != "clang" else [NO_ASSEMBLY]
     command = [*tool.compile, *flags, "-c", str(source), "-o", str(target)]
     run_tool(command, f"{source} does not compile")
     return PolicyObject(source, target, tool, () if profile.core.has_multiplier else (RUNNER_FOLDER / "multiply.S",))
 
 
-def compile_sources(
-    sources: Sources, profile: Profile, *, compiler: str, opt: str, folder: Path, lines: bool = False
-) -> PolicyObject:
+def compile_sources(sources: Sources, tools: Toolchain, *, folder: Path, lines: bool = False) -> PolicyObject:
     """``compile_policy`` for C that is not trusted: the compiler sees the checked copies and nothing else."""
-    how = {"compiler": compiler, "opt": opt}
     with sources.copied(folder / "sources") as source:
-        made = compile_policy(source, profile, folder=folder, lines=lines, assembly=False, **how)
+        made = compile_policy(source, tools, folder=folder, lines=lines, assembly=False)
     return replace(made, source=sources.folder / sources.main)
 
 

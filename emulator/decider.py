@@ -11,13 +11,10 @@ from pathlib import Path
 from types import TracebackType
 
 from decision.errors import InputError
-from emulator.compile import compile_sources, link_program, missing_calls
+from emulator.build import built
 from emulator.core import LIBRARY, Progress, built_core
-from emulator.firmware import ENTRY, read_firmware
+from emulator.firmware import ENTRY
 from emulator.job import write_job
-from emulator.objects import check_code, read_image
-from emulator.profile import load_profile
-from emulator.run import blocks
 
 
 class RtlDecider:
@@ -63,16 +60,8 @@ def rtl_decider(
 
     Code that would not pass ``emulate`` for what is in it (a call of a library, a float) raises InputError.
     """
-    engine = load_profile(profile)
-    firmware = read_firmware(Path(firmware_dir))
+    build = built(firmware_dir, profile=profile, compiler=compiler, opt=opt).runnable()
+    library = built_core(build.engine.core, progress) / LIBRARY
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        folder = Path(name)
-        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=folder)
-        if wrong := missing_calls(policy):
-            raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
-        elf = link_program(policy, ENTRY, engine, folder)
-        if wrong := list(check_code(elf, ENTRY, loops_allowed=firmware.loops).forbidden):
-            raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
-        job = write_job(read_image(elf), ENTRY, engine, [block for block, _ in blocks(firmware)], folder)
-        library = built_core(engine.core, progress) / LIBRARY
-        return RtlDecider(library, job, firmware.context_bytes, engine.clock.mhz)
+        job = write_job(build.image, ENTRY, build.engine, build.blocks, Path(name))
+        return RtlDecider(library, job, build.firmware.context_bytes, build.engine.clock.mhz)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from decision.documents import load_json
 from decision.errors import InputError
 from decision.interpret import trace
-from decision.manifest import NAME, opened
+from decision.manifest import NAME, Manifest, opened
 from decision.program import Op, Program
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
@@ -31,13 +31,17 @@ class Firmware:
     """A verified firmware folder."""
 
     folder: Path
-    hash: str
+    manifest: Manifest
     program: Program
     """What the C has to compute."""
     layouts: dict[str, Layout]
     vectors: Vectors
     sources: Sources
     """The emitted C with its header, checked: what a compiler gets."""
+
+    @property
+    def hash(self) -> str:
+        return self.manifest.hash
 
     @property
     def source(self) -> Path:
@@ -60,24 +64,23 @@ def argument_blocks(layouts: Mapping[str, Layout]) -> list[Block]:
     return [Block(group, layout.dtype.itemsize, writable=group in WRITTEN) for group, layout in layouts.items()]
 
 
-def read_firmware(folder: Path) -> Firmware:
+def read_firmware(folder: Path, manifest: Manifest | None = None) -> Firmware:
     """Read a firmware folder; a file changed after emission, C that reaches out of the folder, or vectors that
-    contradict the program, are errors."""
-    manifest = opened(folder, "firmware")
+    contradict the program, are errors. ``manifest``: as it was opened before."""
+    manifest = manifest or opened(folder, "firmware")
     sources = read_sources(folder, SOURCE, manifest.files)
     program = Program.from_json(load_json(folder / PROGRAM))
     layouts = read_layouts(manifest.details, program, str(folder / NAME))
     vectors = read_vectors(folder / VECTORS, layouts, program)
     check_against_program(vectors, program, folder)
-    return Firmware(folder, manifest.hash, program, layouts, vectors, sources)
+    return Firmware(folder, manifest, program, layouts, vectors, sources)
 
 
-def tree_inputs(folder: Path) -> NDArray[np.int64]:
+def tree_inputs(firmware: Firmware) -> NDArray[np.int64]:
     """The features [N, features] that the trees see in each vector, as the integer program computes them."""
-    firmware = read_firmware(folder)
     trees = next((node for node in firmware.program.nodes if node.op is Op.TREES), None)
     if trees is None:
-        raise InputError(f"{folder / PROGRAM} has no trees; emit the firmware again")
+        raise InputError(f"{firmware.folder / PROGRAM} has no trees; emit the firmware again")
     values = trace(firmware.program, *firmware.vectors.columns())
     return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(len(trees.args), -1).T
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
+
 
 @dataclass(frozen=True)
 class Cycles:
@@ -84,3 +86,26 @@ class EmulationReport:
     def to_json(self) -> dict[str, Any]:
         """Plain data for ``verdict.json``."""
         return {**asdict(self), "forbidden": list(self.forbidden), "passed": self.passed}
+
+
+def from_json(data: dict[str, Any]) -> EmulationReport:
+    """Inverse of ``to_json``; InputError where it is none."""
+    try:
+        rest = {name: value for name, value in data.items() if name != "passed"}
+        slowest = rest["slowest"]
+        return EmulationReport(
+            **rest
+            | {
+                "cycles": None if rest["cycles"] is None else Cycles(**rest["cycles"]),
+                "slowest": None if slowest is None else SlowestVector(**slowest),
+                "forbidden": tuple(rest["forbidden"]),
+                "states": {
+                    name: StateCost(**state | {"cycles": Cycles(**state["cycles"])})
+                    for name, state in rest["states"].items()
+                },
+            }
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"the report of an emulation is not readable ({error!r}); emulate the firmware again"
+        ) from None

@@ -1,21 +1,19 @@
 """``emulate``: every vector through the emitted C on the cycle-accurate core, compared bit for bit."""
 
-import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.build import Build, built
 from emulator.compare import Comparison, compare
-from emulator.compile import PolicyObject, compile_sources, link_program, missing_calls
 from emulator.core import Progress
-from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
+from emulator.firmware import ENTRY, Firmware, argument_blocks
 from emulator.job import State
 from emulator.memory_map import Block
-from emulator.objects import CodeFacts, check_code, read_image, undefined_and_static
-from emulator.profile import Profile, load_profile
+from emulator.objects import CodeFacts
+from emulator.profile import Profile
 from emulator.report import Cycles, EmulationReport, SlowestVector, StateCost
 from emulator.rtl_run import RtlRun, run_on_core
 from emulator.states import measured_states
@@ -30,31 +28,24 @@ def emulate(
     opt: str = "-O2",
     progress: Progress | None = None,
 ) -> EmulationReport:
-    """Compile the folder's C for the profile's engine, check its object code, and run all its vectors on the RTL.
+    """``run_vectors`` of a firmware folder."""
+    return run_vectors(built(firmware_dir, profile=profile, compiler=compiler, opt=opt), progress)
 
-    Bad input (no such profile, an edited folder, a missing compiler, C that does not compile) raises InputError. What
-    is wrong with the policy itself (a mismatch, a fault, forbidden code) is in the report.
-    """
-    engine = load_profile(profile)
-    firmware = read_firmware(Path(firmware_dir))
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        folder = Path(name)
-        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=folder)
-        calls, (_, static) = missing_calls(policy), undefined_and_static(policy.path)
-        if calls:  # it cannot be linked, so it cannot run
-            return _report(firmware, engine, policy, opt, None, None, {}, [*calls, *static])
-        elf = link_program(policy, ENTRY, engine, folder)
-        facts = check_code(elf, ENTRY, loops_allowed=firmware.loops)
-        if progress:
-            progress(f"running {len(firmware.vectors)} vectors on {engine.name}")
 
-        def run(state: State) -> RtlRun:
-            return run_on_core(read_image(elf), ENTRY, engine, blocks(firmware), progress, state=state)
+def run_vectors(build: Build, progress: Progress | None = None) -> EmulationReport:
+    """Check the object code and run all vectors on the RTL. What is wrong with the policy itself (a mismatch, a fault,
+    forbidden code) is in the report."""
+    if build.linked is None:
+        return _report(build, None, {})
+    if progress:
+        progress(f"running {len(build.firmware.vectors)} vectors on {build.engine.name}")
 
-        hot = run("hot")
-        states, runner = ({}, None) if hot.fault else measured_states(engine, hot, run)
-        report = _report(firmware, engine, policy, opt, facts, hot, states, static)
-        return replace(report, runner_cycles=runner)
+    def run(state: State) -> RtlRun:
+        return run_on_core(build.image, ENTRY, build.engine, blocks(build.firmware), progress, state=state)
+
+    hot = run("hot")
+    states, runner = ({}, None) if hot.fault else measured_states(build.engine, hot, run)
+    return replace(_report(build, hot, states), runner_cycles=runner)
 
 
 def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
@@ -62,17 +53,9 @@ def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
     return [(block, firmware.vectors.records[block.name]) for block in argument_blocks(firmware.layouts)]
 
 
-def _report(
-    firmware: Firmware,
-    engine: Profile,
-    policy: PolicyObject,
-    opt: str,
-    facts: CodeFacts | None,
-    run: RtlRun | None,
-    states: dict[str, StateCost],
-    forbidden: Sequence[str],
-) -> EmulationReport:
-    vectors = firmware.vectors
+def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> EmulationReport:
+    firmware, engine, facts = build.firmware, build.engine, build.facts
+    vectors, compiler = firmware.vectors, build.toolchain.compiler
     cycles = slowest = fault = None
     outcome = Comparison(0, None)
     if run is not None:
@@ -89,9 +72,9 @@ def _report(
         profile=engine.label(),
         profile_hash=engine.hash(),
         clock_mhz=engine.clock.mhz,
-        compiler=policy.compiler.name,
-        compiler_version=policy.compiler.version,
-        opt=opt,
+        compiler=compiler.name,
+        compiler_version=compiler.version,
+        opt=build.toolchain.opt,
         vectors=len(vectors),
         cycles=cycles,
         microseconds=micro,
@@ -105,7 +88,7 @@ def _report(
         stack_bytes_measured=run.stack_bytes if run else 0,
         context_bytes=firmware.context_bytes,
         context_limit_bytes=engine.limits.context_bytes,
-        forbidden=(*forbidden, *(facts.forbidden if facts else ()), *over),
+        forbidden=(*build.calls, *build.static, *(facts.forbidden if facts else ()), *over),
         states=states,
     )
 

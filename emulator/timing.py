@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
-from emulator.compile import compile_policy, compile_sources, link_program, missing_calls
+from emulator.compile import Toolchain, compile_policy, compile_sources, link_program, missing_calls
 from emulator.core import Progress
 from emulator.memory_map import Block
 from emulator.objects import CodeFacts, check_code, read_image
-from emulator.profile import load_profile
 from emulator.report import Cycles
 from emulator.rtl_run import run_on_core
 from emulator.sources import Sources
@@ -39,10 +38,8 @@ def time_function(
     source: Path | Sources,
     symbol: str,
     rows: ArrayLike,
+    tools: Toolchain,
     *,
-    profile: str | Path,
-    compiler: str = "clang",
-    opt: str = "-O2",
     progress: Progress | None = None,
 ) -> FunctionTiming:
     """Call ``int32_t symbol(const int32_t *features)`` of ``source`` once for each of ``rows`` [N, features].
@@ -55,13 +52,13 @@ def time_function(
         raise InputError(f"rows of {symbol} must be a non-empty table of integers, one row a call")
     if features.min() < -(2**31) or features.max() >= 2**31:
         raise InputError(f"rows of {symbol} hold a value outside int32")
-    engine = load_profile(profile)
+    engine = tools.profile
     block = Block("features", 4 * features.shape[1], writable=False)
     records = features.astype("<i4").view([("row", "<i4", (features.shape[1],))]).reshape(-1)
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         folder = Path(name)
         compile_it = partial(compile_policy, source) if isinstance(source, Path) else partial(compile_sources, source)
-        policy = compile_it(engine, compiler=compiler, opt=opt, folder=folder)
+        policy = compile_it(tools, folder=folder)
         if calls := missing_calls(policy):
             raise InputError(f"{policy.source} needs what the engine has not: {', '.join(calls)}")
         elf = link_program(policy, symbol, engine, folder)

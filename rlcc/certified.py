@@ -5,10 +5,10 @@ from pathlib import Path
 
 from decision.documents import read_bytes
 from decision.errors import InputError
-from decision.manifest import opened, sha256
-from emulator.compile import find_compiler
+from decision.manifest import sha256
+from emulator.build import Build
 from emulator.firmware import SOURCE
-from emulator.profile import load_profile
+from emulator.profile import Profile
 from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
@@ -46,17 +46,17 @@ def discard(path: Path) -> None:
         name.unlink(missing_ok=True)
 
 
-def unprovable(engine: EmulateOptions) -> str:
+def unprovable(engine: Profile) -> str:
     """Why nothing can be proved about cycles on an engine; empty where it can."""
     try:
-        cycle_model(load_profile(engine.profile))
+        cycle_model(engine)
     except InputError as error:
         return str(error)
     return ""
 
 
 def certified(
-    firmware: Path,
+    build: Build,
     path: Path,
     engine: EmulateOptions,
     progress: Progress | None = None,
@@ -65,17 +65,17 @@ def certified(
     """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL.
 
     ``remembered``: where the very same was checked before, it is not checked once more."""
-    before = remembered or Remembered(use=False)
+    before, firmware = remembered or Remembered(use=False), build.firmware.folder
     made = f"--profile {engine.profile} --compiler {engine.compiler} --optimise {engine.optimise}"
     how = f"rlcc verify {firmware} {made} --out {path}"
     if not path.is_file():
         return Certified(_check("there is none", passed=False, detail=f"prove the firmware: {how}"), None)
     try:
         certificate = read_certificate(path)
-        wrong = of_another(certificate, engine.profile, engine.compiler, engine.optimise)
+        wrong = of_another(certificate, build.engine, engine.compiler, engine.optimise)
         if wrong:
             return Certified(_check(wrong, passed=False, detail=f"prove the firmware again: {how}"), None)
-        parts = _deciding(firmware, path, certificate, engine)
+        parts = _deciding(build, path, certificate, engine)
         if not before.holds("certificate", parts):
             checked(certificate, firmware, progress=progress)
             before.keep("certificate", parts)
@@ -84,24 +84,23 @@ def certified(
     return Certified(_check(f"{certificate.hash[:12]} holds", passed=True), certificate)
 
 
-def _deciding(firmware: Path, path: Path, certificate: Certificate, engine: EmulateOptions) -> dict[str, object]:
+def _deciding(build: Build, path: Path, certificate: Certificate, engine: EmulateOptions) -> dict[str, object]:
     """Everything of a job that decides whether its certificate holds; the checker and its tools come to it."""
-    profile = load_profile(engine.profile)
     return {
         # What was read, whatever the file has become since; and the file, byte for byte.
         "certificate": [certificate.hash, sha256(read_bytes(path))],
-        "firmware": opened(firmware, "firmware").hash,
-        "profile": profile.model_dump(mode="json"),
-        "compiler": find_compiler(engine.compiler, profile.core.isa).version,
+        "firmware": build.firmware.hash,
+        "profile": build.engine.model_dump(mode="json"),
+        "compiler": build.toolchain.compiler.version,
         "engine": engine.model_dump(mode="json"),
     }
 
 
-def of_another(certificate: Certificate, profile: str | None, compiler: str | None, optimise: str | None) -> str:
+def of_another(certificate: Certificate, profile: Profile | None, compiler: str | None, optimise: str | None) -> str:
     """How a certificate is of another engine, compiler or level than asked for (None: any will do); else empty."""
     subject, engine = certificate.subject, certificate.engine.profile
-    if profile is not None and engine != load_profile(profile).meaning():
-        return f"it is of the engine {str(engine.get('name'))[:80]!r}, not of what {profile} is here"
+    if profile is not None and engine != profile.meaning():
+        return f"it is of the engine {str(engine.get('name'))[:80]!r}, not of what {profile.name} is here"
     level = subject.flags[-1]
     if compiler not in (None, subject.compiler) or optimise not in (None, level):
         asked = " ".join(part for part in (compiler, optimise) if part)

@@ -21,10 +21,10 @@ def check_emitted(folders: Iterable[Path], *, foreign: bool) -> None:
     """InputError for the first firmware folder that is not as this rlcc emits it for the student or network in it;
     nothing is asked where ``foreign`` sources are meant."""
     for folder in () if foreign else folders:
-        opened(folder, KIND)
+        manifest = opened(folder, KIND)
         instead = f"{OPTION} takes it where you trust who wrote its C (docs/emulate.md says what that risks)"
         try:
-            wrong = differences(folder)
+            wrong = differences(folder, manifest)
         except InputError as error:
             raise InputError(f"{error}; {instead}") from None
         if wrong:

@@ -15,13 +15,15 @@ from codegen.differences import differences
 from codegen.emit import emission_of, program_of
 from decision.documents import load_json
 from decision.errors import InputError
-from decision.manifest import opened
+from decision.manifest import Manifest, opened
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
 from decision.student import Student, load_student
-from emulator import EmulationReport, HostReport, emulate, host_compilers, load_profile, run_on_host
-from emulator.compile import check_optimisation, find_compiler
-from emulator.firmware import PROGRAM, tree_inputs
+from emulator import EmulationReport, HostReport, host_compilers, run_on_host
+from emulator.build import Build
+from emulator.build import build as build_firmware
+from emulator.firmware import PROGRAM, read_firmware, tree_inputs
+from emulator.run import run_vectors
 from netsim.deployment import Deployment
 from netsim.policies import native
 from netsim.policies import program as interpreted
@@ -42,6 +44,8 @@ from rlcc.checks import (
 )
 from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, PolicyMetrics
+from rlcc.emulated import beside as emulation_of
+from rlcc.emulated import kept
 from rlcc.neighbourhood import Outside, furthest
 from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
@@ -59,20 +63,23 @@ Progress = Callable[[str], None]
 class Evidence:
     """What may come with a firmware folder. ``certificate``: of its proof, by default the one beside it; ``rollouts``:
     held-out ones of the teacher, by default made here; ``baseline``: the verdict of an earlier firmware;
-    ``deployment``: the network, and who decides there beside the student's agents."""
+    ``deployment``: the network, and who decides there beside the student's agents; ``build`` and ``emulation``: of this
+    very firmware on this engine, made by the same process."""
 
     certificate: Path | None = None
     rollouts: Path | None = None
     baseline: Baseline | None = None
     remembered: Remembered = field(default_factory=Remembered)
     deployment: Deployment = field(default_factory=Deployment)
+    build: Build | None = None
+    emulation: EmulationReport | None = None
 
 
 @dataclass(frozen=True)
 class _Job:
     """A firmware folder that is as rlcc emits it, and what it is judged by."""
 
-    firmware: Path
+    build: Build
     student: Student
     program: Program
     teacher: Teacher
@@ -97,9 +104,12 @@ def judge(
     another teacher, missing compiler). A folder that is not as rlcc emits it is judged by that alone: its C is neither
     compiled nor run."""
     say = progress or (lambda _: None)
-    manifest = opened(firmware, "firmware")
-    student, program = _checked_program(firmware)
-    check_engine(engine)
+    asked = evidence or Evidence()
+    if asked.build is not None and asked.build.firmware.folder != firmware:
+        raise InputError(f"{firmware} is not the firmware that was built, {asked.build.firmware.folder}; build it anew")
+    manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
+    student, program = _checked_program(firmware, manifest)
+    tools = engine.toolchain() if asked.build is None else asked.build.toolchain
     master = _teacher(teacher, firmware, manifest.parents.get("teacher"))
 
     def verdict(checks: list[Check], measured: dict[str, Any], path: WorstPath | None = None) -> Verdict:
@@ -108,16 +118,17 @@ def judge(
             firmware=manifest.hash,
             student=manifest.parents.get("student", ""),
             teacher=master.hash,
-            profile=load_profile(engine.profile).label(),
+            profile=tools.profile.label(),
             checks=checks,
             worst_path=path,
             measured=measured,
         )
 
-    emitted = as_emitted(differences(firmware))
+    emitted = as_emitted(differences(firmware, manifest))
     if not all(check.passed for check in emitted):
         return verdict(emitted, {})
-    job = _Job(firmware, student, program, master, engine, options, evidence or Evidence(), say)
+    build = asked.build or build_firmware(read_firmware(firmware, manifest), tools)
+    job = _Job(build, student, program, master, engine, options, asked, say)
     core = _on_the_core(job, emitted)
     checks, measured = core.checks, core.measured
     if all(check.passed for check in checks if check.group == "equality"):
@@ -147,12 +158,13 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     if job.options.run_on_host:
         for name in host_compilers():
             job.say(f"vectors on the host, {name}")
-            hosts.append(run_on_host(job.firmware, compiler=name))
-    job.say("vectors on the core")
-    engine = job.engine
-    report = emulate(
-        job.firmware, profile=engine.profile, compiler=engine.compiler, opt=engine.optimise, progress=job.say
-    )
+            hosts.append(run_on_host(job.build.firmware.folder, compiler=name))
+    report = job.evidence.emulation
+    if report is None:
+        report = kept(job.build, emulation_of(job.build.firmware.folder), job.evidence.remembered)
+    if report is None:
+        job.say("vectors on the core")
+        report = run_vectors(job.build, job.say)
     baseline = job.evidence.baseline
     if baseline is not None:
         check_same_engine(baseline, report)
@@ -161,10 +173,11 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     proved = proof.worst_cycles if proof else None
     job.say("lines of the worst path")
     ran = report.cycles is not None and not report.fault
-    path = worst_path(job.firmware, engine, job.say, proof=job.evidence.certificate) if ran else None
+    slowest = report.slowest.index if report.slowest else 0
+    path = worst_path(job.build, slowest, job.say, proof=job.evidence.certificate) if ran else None
     line = costliest_line(path)
-    checks = [*equality(hosts, report), *emitted, *coverage(job.program, tree_inputs(job.firmware))]
-    checks += [*object_code(report), *sizes(report, load_profile(engine.profile).limits, job.options.sizes)]
+    checks = [*equality(hosts, report), *emitted, *coverage(job.program, tree_inputs(job.build.firmware))]
+    checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
     checks += [proof.check] if proof else []
     checks += budget(report, job.options.budget, proved, margin=job.options.margin, line=line)
     if baseline is not None:
@@ -180,10 +193,10 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
 def _proof(job: _Job) -> Certified | None:
     """The certificate, checked; None where none is asked for or none can be, and the budget is measured."""
     given = job.evidence.certificate
-    if not job.options.proof or (given is None and unprovable(job.engine)):
+    if not job.options.proof or (given is None and unprovable(job.build.engine)):
         return None
-    path = given or beside(job.firmware)
-    return certified(job.firmware, path, job.engine, job.say, job.evidence.remembered)
+    path = given or beside(job.build.firmware.folder)
+    return certified(job.build, path, job.engine, job.say, job.evidence.remembered)
 
 
 def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
@@ -225,12 +238,6 @@ def _around_the_states(job: _Job) -> tuple[list[Check], Outside | None]:
     return [eyes, neighbourhood(outside, job.options.neighbourhood)], outside
 
 
-def check_engine(engine: EmulateOptions) -> None:
-    """InputError where the engine profile or its compiler is not there, before anything slow begins."""
-    find_compiler(engine.compiler, load_profile(engine.profile).core.isa)
-    check_optimisation(engine.optimise)
-
-
 def _teacher(path: Path, firmware: Path, expected: str | None) -> Teacher:
     """The teacher that the firmware was distilled from."""
     kind = kind_of(path)
@@ -242,7 +249,7 @@ def _teacher(path: Path, firmware: Path, expected: str | None) -> Teacher:
     return teacher
 
 
-def _checked_program(firmware: Path) -> tuple[Student, Program]:
+def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Student, Program]:
     """The student, and the program that the vectors are held to, which must be the student's whole decision."""
     if not (firmware / STUDENT_NAME).is_file():
         raise InputError(
@@ -250,7 +257,7 @@ def _checked_program(firmware: Path) -> tuple[Student, Program]:
         )
     student = load_student(firmware / STUDENT_NAME)
     program = Program.from_json(load_json(firmware / PROGRAM))
-    if program != program_of(student, emission_of(opened(firmware, "firmware")).fix):
+    if program != program_of(student, emission_of(manifest).fix):
         raise InputError(
             f"{firmware / PROGRAM} is not the program of {STUDENT_NAME} beside it; emit the firmware again"
         )

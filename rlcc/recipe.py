@@ -11,6 +11,7 @@ from decision.documents import load_toml
 from decision.errors import InputError
 from decision.quantity import DurationPs, parse_duration_ps
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
+from emulator.compile import Toolchain, toolchain
 from netsim.deployment import Deployment
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.tolerance import DEFAULT, Allowance, tolerance
@@ -67,6 +68,10 @@ class EmulateOptions(_Strict):
     profile: str = "ibex-small"
     compiler: Literal["clang", "gcc"] = "clang"
     optimise: str = "-O2"
+
+    def toolchain(self) -> Toolchain:
+        """All of it looked up; InputError for what is not there."""
+        return toolchain(self.profile, self.compiler, self.optimise)
 
 
 class Match(_Strict):

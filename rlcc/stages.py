@@ -3,19 +3,25 @@
 Imports of what a stage alone needs stand inside it: emit, emulate and gate must load neither torch nor CatBoost.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from decision.manifest import check_place, opened
 from distill.options import DistillOptions, RolloutOptions
+from emulator.build import Build
 from emulator.firmware import TREES_ONLY
 from emulator.report import EmulationReport
 from netsim.deployment import Deployment
 from netsim.tolerance import DEFAULT, Tolerance
 from rlcc.console import Figures, Progress
-from rlcc.recipe import EmitOptions, EmulateOptions
+from rlcc.recipe import EmitOptions
+
+if TYPE_CHECKING:
+    from verify.certify import Verification
 
 
 def rollout(
@@ -118,17 +124,15 @@ def emit(
     ]
 
 
-def emulate(firmware: Path, engine: EmulateOptions, figures: Figures, progress: Progress) -> EmulationReport:
+def emulate(build: Build, figures: Figures, progress: Progress) -> EmulationReport:
     """Run every vector on the core, and time the naive if-else of the trees alone beside the whole decision."""
-    from emulator import emulate as run_firmware
+    from emulator.run import run_vectors
 
-    report = run_firmware(
-        firmware, profile=engine.profile, compiler=engine.compiler, opt=engine.optimise, progress=progress
-    )
+    report = run_vectors(build, progress)
     if report.cycles is None:
         figures.append(f"{report.profile}: did not run: {report.fault or '; '.join(report.forbidden)}")
         return report
-    alone = trees_only_cycles(firmware, engine) if (firmware / TREES_ONLY).is_file() else None
+    alone = trees_only_cycles(build) if TREES_ONLY in build.firmware.manifest.files else None
     figures += [
         f"{report.profile}: {report.cycles.mean:.0f} cycles mean, {report.cycles.max} max"
         f" = {report.cycles.max / report.clock_mhz:.3f} us at {report.clock_mhz:g} MHz",
@@ -139,44 +143,45 @@ def emulate(firmware: Path, engine: EmulateOptions, figures: Figures, progress: 
     return report
 
 
-def trees_only_cycles(firmware: Path, engine: EmulateOptions) -> tuple[float, int]:
+def trees_only_cycles(build: Build) -> tuple[float, int]:
     """Mean and maximum cycles of trees_only.c on the feature rows of the vectors."""
     from emulator import time_function
     from emulator.firmware import tree_inputs
     from emulator.sources import read_sources
 
+    firmware = build.firmware
     # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.
     rows = np.minimum(tree_inputs(firmware), 2**31 - 1)
-    timing = time_function(
-        read_sources(firmware, TREES_ONLY, opened(firmware, "firmware").files),
-        "rlcc_trees_only",
-        rows,
-        profile=engine.profile,
-        compiler=engine.compiler,
-        opt=engine.optimise,
-    )
+    sources = read_sources(firmware.folder, TREES_ONLY, firmware.manifest.files)
+    timing = time_function(sources, "rlcc_trees_only", rows, build.toolchain)
     return timing.cycles.mean, timing.cycles.max
 
 
-def verify(firmware: Path, engine: EmulateOptions, out: Path, figures: Figures, progress: Progress) -> None:
+def verify(build: Build, out: Path | None, figures: Figures, progress: Progress) -> Verification:
     """Prove the machine code for all inputs and write the certificate; where it cannot be proved there is none, which
     the gate then says."""
-    from emulator.profile import load_profile
     from verify.certificate import write_certificate
     from verify.certify import certify
 
-    profile = load_profile(engine.profile)
-    found = certify(firmware, profile, compiler=engine.compiler, opt=engine.optimise, progress=progress)
-    if found.certificate is None:
-        reasons = [f"{failure.kind} at {failure.address:#x}" for failure in found.proof.failures]
-        figures += ["not proved", *(reasons[:1] or [found.problem])]
-        return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_certificate(found.certificate, out, [answer.question.text for answer in found.proof.answers])
-    worst = found.certificate.claims.worst_case
-    figures += [
+    verification = certify(build, progress=progress)
+    figures += proved(verification)
+    certificate = verification.certificate
+    if certificate is not None and out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
+    return verification
+
+
+def proved(verification: Verification) -> list[str]:
+    """What a proof came to, for the stage's line."""
+    certificate = verification.certificate
+    if certificate is None:
+        reasons = [f"{failure.kind} at {failure.address:#x}" for failure in verification.proof.failures]
+        return ["refuted" if verification.refuted else "not proved", *(reasons[:1] or [verification.problem])]
+    worst = certificate.claims.worst_case
+    return [
         "equal to the program for all inputs, safe",
         f"worst case {worst.bound} cycles" + (" exactly" if worst.exact == worst.bound else " at most"),
-        f"{found.proof.seconds:.1f} s",
-        f"certificate {found.certificate.hash[:12]}",
+        f"{verification.proof.seconds:.1f} s",
+        f"certificate {certificate.hash[:12]}",
     ]

@@ -4,23 +4,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 from decision.errors import InputError
-from rlcc.cycles.measure import measure
-from rlcc.recipe import EmulateOptions
+from emulator.build import Build
+from rlcc.cycles.measure import worst_costs
 from rlcc.verdict import CostlyLine, WorstPath
 
 SHOWN = 8
 
 
 def worst_path(
-    firmware: Path,
-    engine: EmulateOptions,
+    build: Build,
+    slowest: int,
     progress: Callable[[str], None] | None = None,
     *,
     proof: Path | None = None,
 ) -> WorstPath | None:
-    """The costliest lines of the slowest known input; None where the engine does not tell cycles by address."""
+    """The costliest lines of the slowest known input: of the certificate's witness, else of the vector ``slowest``.
+    None where the engine does not tell cycles by address."""
     try:
-        _, (worst, *_) = measure(firmware, engine, progress, proof=proof)
+        worst = worst_costs(build, slowest, progress, proof=proof)
     except InputError:
         return None
     dearest = sorted(worst.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]

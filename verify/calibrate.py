@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from emulator import memory_map
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, toolchain
 from emulator.core import Progress
 from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection, read_image
@@ -138,7 +138,7 @@ def _stub(profile: Profile) -> Image:
         folder = Path(name)
         source = folder / "stub.c"
         source.write_text(STUB)
-        policy = compile_policy(source, profile, compiler="clang", opt="-O2", folder=folder)
+        policy = compile_policy(source, toolchain(profile), folder=folder)
         return read_image(link_program(policy, ENTRY, profile, folder))
 
 

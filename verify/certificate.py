@@ -7,23 +7,17 @@ over everything else in it. The solver's questions lie beside it (``certificate.
 import gzip
 import hashlib
 import json
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from decision.documents import dump_json, load_json, read_bytes, validate, write_atomically
 from decision.errors import InputError
-from decision.program import Program
-from emulator.compile import C_FLAGS, Compiler, compile_sources, link_program
-from emulator.firmware import ENTRY, PROGRAM, Firmware, argument_blocks, read_firmware
-from emulator.memory_map import Block
-from emulator.objects import Image, read_image, undefined_and_static
-from emulator.profile import Profile
-from emulator.vectors import packed
+from emulator.build import Build
+from emulator.compile import C_FLAGS
+from emulator.firmware import ENTRY, PROGRAM
+from emulator.objects import Image
 
 FORMAT = 2
 AGAIN = "prove the firmware again: rlcc verify"
@@ -118,59 +112,32 @@ class Certificate(_Part):
     hash: str
 
 
-@dataclass(frozen=True)
-class Built:
-    """A firmware folder, compiled and linked for an engine."""
-
-    firmware: Firmware
-    image: Image
-    engine: Profile
-    subject: Subject
-
-    @property
-    def program(self) -> Program:
-        """What the machine code is held to."""
-        return self.firmware.program
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The arguments of the decision in their order."""
-        return argument_blocks(self.firmware.layouts)
-
-    def inputs(self, witness: dict[str, int]) -> list[bytes]:
-        """The blocks' bytes of one input, given as "event.response_ns": 5 and so on."""
-        try:
-            columns = {name: np.array([value], dtype=np.int64) for name, value in witness.items()}
-            return [record.tobytes() for record in packed(self.firmware.layouts, columns, 1).values()]
-        except KeyError as error:
-            raise InputError(f"the certificate's witness lacks {error}; {AGAIN}") from None
-        except OverflowError as error:
-            raise InputError(f"the certificate's witness does not fit its structures ({error}); {AGAIN}") from None
-
-
-def build(folder: Path, engine: Profile, compiler: str, opt: str) -> Built:
-    """Compile and link a firmware folder."""
-    firmware = read_firmware(folder)
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=Path(name))
-        calls, _ = undefined_and_static(policy.path)
-        if calls:
-            raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
-        image = read_image(link_program(policy, ENTRY, engine, Path(name)))
-    return Built(firmware, image, engine, _subject(firmware, image, policy.compiler, opt))
-
-
-def _subject(firmware: Firmware, image: Image, compiler: Compiler, opt: str) -> Subject:
-    present = {key: firmware.folder / file for key, file in FILES.items() if (firmware.folder / file).is_file()}
+def subject_of(build: Build) -> Subject:
+    """What is claimed of a build is claimed of these very bytes. InputError where some of them are rlcc's own: a loop
+    that multiplies is none of the decision's."""
+    if build.provided:
+        raise InputError(f"{build.firmware.source} needs what the engine has not: {', '.join(build.provided)}")
+    folder = build.firmware.folder
+    present = {key: folder / file for key, file in FILES.items() if (folder / file).is_file()}
     return Subject(
-        firmware=firmware.hash,
+        firmware=build.firmware.hash,
         files={key: hashlib.sha256(read_bytes(path)).hexdigest() for key, path in present.items()},
-        image=image_hash(image),
+        image=image_hash(build.image),
         entry=ENTRY,
-        compiler=compiler.name,
-        compiler_version=compiler.version,
-        flags=[*C_FLAGS, opt],
+        compiler=build.toolchain.compiler.name,
+        compiler_version=build.toolchain.compiler.version,
+        flags=[*C_FLAGS, build.toolchain.opt],
     )
+
+
+def witness_bytes(build: Build, witness: dict[str, int]) -> list[bytes]:
+    """The blocks' bytes of a certificate's witness; InputError where it is no input."""
+    try:
+        return build.inputs(witness)
+    except KeyError as error:
+        raise InputError(f"the certificate's witness lacks {error}; {AGAIN}") from None
+    except OverflowError as error:
+        raise InputError(f"the certificate's witness does not fit its structures ({error}); {AGAIN}") from None
 
 
 def image_hash(image: Image) -> str:

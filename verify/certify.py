@@ -1,21 +1,30 @@
-"""From a firmware folder to a certificate: compile, prove, run the witness on the core, calibrate the cost model."""
+"""From a built firmware to a certificate: prove, run the witness on the core, calibrate the cost model."""
 
 import time
 from collections import Counter
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
 from decision.manifest import sha256
+from emulator.build import Build
 from emulator.core import Progress
 from emulator.firmware import ENTRY
-from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 from emulator.vectors import Columns, computed, outputs
 from verify.calibrate import Calibration, calibrate
-from verify.certificate import ASSUMPTIONS, FORMAT, Built, Certificate, CutClaim, Query, build, sealed
+from verify.certificate import (
+    ASSUMPTIONS,
+    FORMAT,
+    Certificate,
+    CutClaim,
+    Query,
+    Subject,
+    sealed,
+    subject_of,
+    witness_bytes,
+)
 from verify.costs import CycleModel, cycle_model
 from verify.expressions import UNKNOWN
 from verify.failures import Failure
@@ -48,7 +57,7 @@ class Verification:
     """A proof with what the core says of it. ``certificate`` is None where something is not proved or not confirmed;
     ``refuted`` holds failures whose input was run on the core."""
 
-    built: Built
+    build: Build
     proof: Proof
     cuts: tuple[CutClaim, ...]
     calibration: Calibration | None
@@ -58,35 +67,32 @@ class Verification:
     problem: str
 
 
-def certify(
-    folder: Path, engine: Profile, *, compiler: str = "clang", opt: str = "-O2", progress: Progress | None = None
-) -> Verification:
-    """Prove a firmware folder. Bad input raises InputError; what is wrong with the policy is in the result."""
-    model = cycle_model(engine)
-    built = build(folder, engine, compiler, opt)
+def certify(build: Build, *, progress: Progress | None = None) -> Verification:
+    """Prove a build. Bad input raises InputError; what is wrong with the policy is in the result."""
+    model, subject = cycle_model(build.engine), subject_of(build)
     if progress:
         progress("proving")
-    proof, cuts = _prove(built, model)
+    proof, cuts = _prove(build, model)
     if proof.failures or proof.worst is None:
-        refuted = tuple((f, on_core(built, f.example)) for f in proof.failures if f.example)
-        return Verification(built, proof, cuts, None, None, refuted, None, "")
+        refuted = tuple((f, on_core(build, f.example)) for f in proof.failures if f.example)
+        return Verification(build, proof, cuts, None, None, refuted, None, "")
     if progress:
         progress("calibrating the cost model")
-    calibration = calibrate(engine, progress=progress)
-    witness = on_core(built, proof.worst.witness) if proof.worst.found is not None else None
+    calibration = calibrate(build.engine, progress=progress)
+    witness = on_core(build, proof.worst.witness) if proof.worst.found is not None else None
     problem = _problem(proof.worst, calibration, witness)
     certificate = None
     if not problem and witness is not None:
-        certificate = _certificate(built, proof, proof.worst, cuts, calibration, witness)
-    return Verification(built, proof, cuts, calibration, witness, (), certificate, problem)
+        certificate = _certificate(build, subject, proof, proof.worst, cuts, calibration, witness)
+    return Verification(build, proof, cuts, calibration, witness, (), certificate, problem)
 
 
-def _prove(built: Built, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:
+def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:
     """The proof, and the cuts that the checker needs: where all, or nearly all, paths become one."""
     start = time.monotonic()
-    firmware = built.firmware
+    firmware = build.firmware
     run, failures = attempt(
-        built.image, built.program, firmware.layouts, built.engine, model, Limits(), firmware.vectors
+        build.image, build.program, firmware.layouts, build.engine, model, Limits(), firmware.vectors
     )
     worst = None if failures else run.worst()
     proof = run.proof(failures, worst, time.monotonic() - start)
@@ -113,27 +119,27 @@ def _cut(run: Run, meeting: Meeting) -> CutClaim:
     return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
 
 
-def on_core(built: Built, example: dict[str, int]) -> OnCore:
+def on_core(build: Build, example: dict[str, int]) -> OnCore:
     """Run one input ("event.response_ns": 5, ...) on the core and through the program."""
-    layouts = built.firmware.layouts
-    inputs = zip(built.blocks, built.inputs(_whole(built, example)), strict=True)
+    layouts = build.firmware.layouts
+    inputs = zip(build.blocks, witness_bytes(build, _whole(build, example)), strict=True)
     records = [(block, np.frombuffer(content, dtype=layouts[block.name].dtype)) for block, content in inputs]
-    run = run_on_core(built.image, ENTRY, built.engine, records)
-    expected = _first(computed(built.program, {block.name: record for block, record in records}))
+    run = run_on_core(build.image, ENTRY, build.engine, records)
+    expected = _first(computed(build.program, {block.name: record for block, record in records}))
     if run.fault is not None:
         return OnCore(0, {}, expected, run.fault.text)
-    return OnCore(int(run.cycles[0]), _first(outputs(built.program, run.returned, run.written)), expected, "")
+    return OnCore(int(run.cycles[0]), _first(outputs(build.program, run.returned, run.written)), expected, "")
 
 
 def _first(columns: Columns) -> dict[str, int]:
     return {name: int(values[0]) for name, values in columns.items()}
 
 
-def _whole(built: Built, example: dict[str, int]) -> dict[str, int]:
+def _whole(build: Build, example: dict[str, int]) -> dict[str, int]:
     """An input with every field; 0 where the prover does not care."""
     names = [
         f"{group}.{field}"
-        for group, fields in built.program.structures.items()
+        for group, fields in build.program.structures.items()
         if group != "action"
         for field in fields
     ]
@@ -156,7 +162,8 @@ def _problem(worst: Worst, calibration: Calibration, witness: OnCore | None) -> 
 
 
 def _certificate(
-    built: Built,
+    build: Build,
+    subject: Subject,
     proof: Proof,
     found: Worst,
     cuts: tuple[CutClaim, ...],
@@ -166,16 +173,16 @@ def _certificate(
     worst = {
         "bound": found.bound,
         "exact": found.exact if calibration.model == "exact" else None,
-        "witness": _whole(built, found.witness),
+        "witness": _whole(build, found.witness),
         "outputs": witness.outputs,
         "rtl_cycles": witness.cycles,
     }
     return sealed(
         {
             "format": FORMAT,
-            "subject": built.subject.model_dump(),
+            "subject": subject.model_dump(),
             "engine": {
-                "profile": built.engine.meaning(),
+                "profile": build.engine.meaning(),
                 "core": calibration.core,
                 "model": calibration.model,
                 "calibration": calibration.to_json(),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from decision.errors import InputError
-from emulator.compile import compile_sources, link_program
+from emulator.compile import compile_sources, link_program, toolchain
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import Profile
@@ -50,6 +50,6 @@ def _image(folder: Path, profile: Profile) -> Image:
         with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
             scratch = Path(name)
             sources = _firmware(folder).sources
-            policy = compile_sources(sources, profile, compiler=COMPILER, opt=OPTIMISATION, folder=scratch)
+            policy = compile_sources(sources, toolchain(profile, COMPILER, OPTIMISATION), folder=scratch)
             _images[key] = read_image(link_program(policy, ENTRY, profile, scratch))
     return _images[key]

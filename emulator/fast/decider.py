@@ -1,18 +1,16 @@
 """Engines for the network simulator: an emitted decision behind the seam of decision/include/rlcc_decider.h."""
 
-import tempfile
 from pathlib import Path
 from types import TracebackType
 
 from decision.errors import InputError
 from emulator import _fast
-from emulator.compile import compile_sources, link_program, missing_calls
+from emulator.build import built
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.fast.timing import timing
-from emulator.firmware import ENTRY, argument_blocks, read_firmware
-from emulator.objects import check_code, read_image
-from emulator.profile import Profile, load_profile
+from emulator.firmware import ENTRY
+from emulator.profile import Profile
 
 
 class FastDecider:
@@ -56,17 +54,7 @@ def decider(
     firmware_dir: str | Path, profile: str | Path | Profile, *, compiler: str = "clang", opt: str = "-O2"
 ) -> FastDecider:
     """Compile a firmware folder's decision for an engine and make it ready to be called by the network simulator."""
-    engine = profile if isinstance(profile, Profile) else load_profile(profile)
-    firmware = read_firmware(Path(firmware_dir))
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as folder:
-        policy = compile_sources(firmware.sources, engine, compiler=compiler, opt=opt, folder=Path(folder))
-        if calls := missing_calls(policy):
-            raise InputError(f"{firmware.source} needs what the engine has not: {', '.join(calls)}")
-        elf = link_program(policy, ENTRY, engine, Path(folder))
-        if wrong := check_code(elf, ENTRY, loops_allowed=firmware.loops).forbidden:
-            raise InputError(f"{firmware.source} cannot run on {engine.name}: {wrong[0]}; see `rlcc emulate`")
-        image = read_image(elf)
-    blocks = argument_blocks(firmware.layouts)
-    figures = timing(engine)
-    program = program_of(image, ENTRY, engine, blocks, figures)
-    return FastDecider(program, engine, machine(image, engine, figures, "hot"))
+    build = built(firmware_dir, profile=profile, compiler=compiler, opt=opt).runnable()
+    engine, figures = build.engine, timing(build.engine)
+    program = program_of(build.image, ENTRY, engine, build.blocks, figures)
+    return FastDecider(program, engine, machine(build.image, engine, figures, "hot"))

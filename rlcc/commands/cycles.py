@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from decision.documents import dump_json, validate, write_atomically
+from emulator.build import build
+from emulator.firmware import read_firmware
 from rlcc.console import console, stage
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import PathCosts, measure
@@ -40,7 +42,8 @@ def command(
         not_within(firmware, out)
     check_emitted([firmware], foreign=foreign)
     with stage("cycles") as (figures, progress):
-        used, paths = measure(firmware, engine, progress)
+        made = build(read_firmware(firmware), engine.toolchain())
+        used, paths = made.engine, measure(made, progress)
         figures += [
             f"{used.label()}, {compiler} {optimise}",
             *(f"{path.name} {path.cycles:.4g} = {used.microseconds(path.cycles):.3f} us" for path in paths),

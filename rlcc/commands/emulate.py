@@ -6,6 +6,8 @@ import click
 from rich.table import Table
 
 from decision.documents import dump_json, validate, write_atomically
+from emulator.build import build
+from emulator.firmware import read_firmware
 from emulator.report import EmulationReport
 from rlcc import stages
 from rlcc.console import console, stage
@@ -34,7 +36,7 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, json_fil
         not_within(firmware, json_file)
     check_emitted([firmware], foreign=foreign)
     with stage("emulate") as (figures, progress):
-        report = stages.emulate(firmware, engine, figures, progress)
+        report = stages.emulate(build(read_firmware(firmware), engine.toolchain()), figures, progress)
     if report.slowest is not None:
         click.echo(f"slowest: vector {report.slowest.index} ({report.slowest.kind}), {report.slowest.cycles} cycles")
         print_states(report)

@@ -1,5 +1,6 @@
 """`rlcc run RECIPE`: every stage of a recipe, from the teacher to the verdict."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,11 +11,15 @@ from decision.errors import InputError
 from decision.manifest import check_place, opened
 from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
+from emulator.build import build as build_firmware
+from emulator.firmware import read_firmware
 from rlcc import gate as gate_stage
 from rlcc import stages
 from rlcc.certified import beside
 from rlcc.certified import discard as discard_certificate
 from rlcc.console import print_verdict, stage
+from rlcc.emulated import KIND as EMULATION
+from rlcc.emulated import keep
 from rlcc.options import FOLDER
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
@@ -65,11 +70,11 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
     targets_named(recipe.emit.target)
     recipe.emit.compiler()
-    gate_stage.check_engine(recipe.emulate)
+    tools = recipe.emulate.toolchain()
     wanted = STAGES[STAGES.index(first) :]
     rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"
-    for place, kind in ((rollouts, "rollouts"), (student, "student"), (firmware, "firmware")):
-        check_place(place, kind)
+    for kind in ("rollouts", "student", "firmware", EMULATION):
+        check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
 
     if "rollout" in wanted:
@@ -92,16 +97,21 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     if "emit" in wanted:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
+    evidence = gate_stage.Evidence(deployment=deployment)
     if "emulate" in wanted:
         with stage("emulate") as (figures, progress):
-            stages.emulate(firmware, recipe.emulate, figures, progress)
+            build = build_firmware(read_firmware(firmware), tools)
+            report = stages.emulate(build, figures, progress)
+            keep(report, build, folder / EMULATION, evidence.remembered)
+            evidence = replace(evidence, build=build, emulation=report)
     if "verify" in wanted:
         certificate = beside(firmware)
         discard_certificate(certificate)
         with stage("verify") as (figures, progress):
-            stages.verify(firmware, recipe.emulate, certificate, figures, progress)
+            build = evidence.build or build_firmware(read_firmware(firmware), tools)
+            stages.verify(build, certificate, figures, progress)
+            evidence = replace(evidence, build=build)
     with stage("gate") as (figures, progress):
-        evidence = gate_stage.Evidence(deployment=deployment)
         found = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
         reports.write(found, folder / "verdict")
         failed = len(found.failures())

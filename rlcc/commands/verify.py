@@ -84,14 +84,14 @@ def _writable(out: Path | None, firmware: Path) -> None:
 
 
 def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
-    from emulator.profile import load_profile
-    from verify.certificate import write_certificate
-    from verify.certify import certify
+    from emulator.build import build
+    from emulator.firmware import read_firmware
+    from rlcc import stages
 
-    engine = load_profile(options.profile)
     with stage("verify") as (figures, progress):
-        found = certify(firmware, engine, compiler=options.compiler, opt=options.optimise, progress=progress)
-        figures += [f"{engine.label()}, {options.compiler} {options.optimise}", _headline(found)]
+        made = build(read_firmware(firmware), options.toolchain())
+        figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
+        found = stages.verify(made, out, figures, progress)
     for failure in found.proof.failures:
         click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
     for failure, run in found.refuted:
@@ -102,21 +102,10 @@ def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
         click.echo(found.problem)
     if found.certificate is None:
         return 1
-    if out is not None:
-        write_certificate(found.certificate, out, [answer.question.text for answer in found.proof.answers])
     _table(found)
     if out is not None:
         click.echo(f"certificate {found.certificate.hash[:12]} in {out}")
     return 0
-
-
-def _headline(found: Verification) -> str:
-    if found.certificate is None:
-        return "refuted" if found.refuted else "not proved"
-    worst = found.certificate.claims.worst_case
-    kind = "exactly" if worst.exact is not None else "at most"
-    micro = found.built.engine.microseconds(worst.cycles)
-    return f"equal for all inputs, worst case {kind} {worst.cycles} cycles = {micro:.3f} us"
 
 
 def _table(found: Verification) -> None:
@@ -131,6 +120,7 @@ def _table(found: Verification) -> None:
         ("safety", "no load, store or jump out of bounds, no loop", "on every path"),
         ("stack", f"{claims.stack_bytes} B", "on every path"),
         ("worst case", f"{worst.bound} cycles at most", f"witness: {worst.rtl_cycles} cycles on the core"),
+        ("", f"{found.build.engine.microseconds(worst.cycles):.3f} us", f"at {found.build.engine.clock.mhz:g} MHz"),
         ("", "exact" if worst.exact is not None else "not shown to be exact", f"cost model {calibration.model}"),
         ("solvers", f"{len(certificate.queries)} questions", f"{solvers}, {proof.seconds:.1f} s in all"),
         ("calibration", f"+{calibration.above}/-{calibration.below} cycles", f"{calibration.calls} random calls"),
@@ -147,15 +137,17 @@ def _outcome(outputs: dict[str, int]) -> str:
 
 def _check(path: Path, firmware: Path, asked: dict[str, str | None], solver: str, seconds: int) -> int:
     """Check a certificate again, and say what it is of."""
+    from emulator.profile import load_profile
     from rlcc.certified import of_another
     from verify.certificate import read_certificate
     from verify.check.boundary import Limits, checked
     from verify.check.refused import Refused
 
     certificate = read_certificate(path)
+    profile = None if asked["profile"] is None else load_profile(asked["profile"])
     with stage("verify") as (figures, progress):
         try:
-            if wrong := of_another(certificate, **asked):
+            if wrong := of_another(certificate, profile, asked["compiler"], asked["optimise"]):
                 raise Refused(wrong)
             found = checked(certificate, firmware, solver=solver, progress=progress, limits=Limits(seconds))
         except Refused as error:

@@ -1,6 +1,5 @@
 """Cycles of each line: the firmware on the core, every cycle told to the instruction that stands in it."""
 
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from emulator.compile import compile_sources, link_program
-from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
+from emulator.build import Build, source_lines
+from emulator.firmware import ENTRY, Firmware
 from emulator.lines import Frame, SourceLines
-from emulator.objects import read_image
-from emulator.profile import Profile, load_profile
 from emulator.rtl_run import run_on_core
 from emulator.vectors import packed
 from rlcc.certified import beside
 from rlcc.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
-from rlcc.recipe import EmulateOptions
 from verify.certificate import Certificate, read_certificate
 
 
@@ -52,57 +48,51 @@ class PathCosts:
         return found
 
 
-def measure(
-    folder: Path, engine: EmulateOptions, progress: Progress | None = None, *, proof: Path | None = None
-) -> tuple[Profile, list[PathCosts]]:
-    """The worst path and the mean of a firmware folder on an engine.
+def measure(build: Build, progress: Progress | None = None, *, proof: Path | None = None) -> list[PathCosts]:
+    """The worst path and the mean of a build. Worst is the witness of the certificate ``proof`` (None: beside the
+    folder) where it is of this firmware and engine; else the slowest vector. InputError where the code leaves its
+    bounds."""
+    places, vectors = source_lines(build), build.firmware.vectors
+    each, spent = _run(build, vectors.records, progress)
+    worst = worst_costs(build, int(np.argmax(each)), progress, proof=proof, places=places)
+    lines = _lines(spent, len(vectors), places, build.firmware)
+    return [worst, PathCosts("mean", f"{len(vectors):,} vectors", float(each.mean()), lines)]
 
-    Worst is the witness of the certificate ``proof`` (None: beside the folder) where it is of this firmware and engine;
-    else the slowest vector. InputError where the code cannot be built, or leaves its bounds.
-    """
-    profile = load_profile(engine.profile)
-    firmware = read_firmware(folder)
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        scratch = Path(name)
 
-        def built(lines: bool) -> Path:
-            (folder := scratch / f"lines{lines}").mkdir()
-            how = {"compiler": engine.compiler, "opt": engine.optimise}
-            policy = compile_sources(firmware.sources, profile, folder=folder, lines=lines, **how)
-            return link_program(policy, ENTRY, profile, folder)
-
-        elf = built(lines=True)
-        places, image = SourceLines(elf, SOURCE), read_image(elf)
-        if image.sections != read_image(built(lines=False)).sections:
-            raise InputError(f"{engine.compiler} makes other code with line information, so no line can be told")
-
-    def run(records: Mapping[str, NDArray[np.void]]) -> tuple[NDArray[np.uint64], dict[int, int]]:
-        blocks = [(block, records[block.name]) for block in argument_blocks(firmware.layouts)]
-        done = run_on_core(image, ENTRY, profile, blocks, progress, by_address=True)
-        if done.fault is not None:
-            raise InputError(f"{folder} does not run on {profile.name}: {done.fault.text}")
-        return done.cycles, done.by_address or {}
-
-    vectors = firmware.vectors
-    every = vectors.records
-    each, spent = run(every)
-    certificate = _certificate(proof or beside(folder), firmware, profile, engine)
+def worst_costs(
+    build: Build,
+    slowest: int,
+    progress: Progress | None = None,
+    *,
+    proof: Path | None = None,
+    places: SourceLines | None = None,
+) -> PathCosts:
+    """Of the certificate's witness, or where there is none of the vector ``slowest``."""
+    firmware = build.firmware
+    certificate = _certificate(proof or beside(firmware.folder), build)
     if certificate is not None:
-        worst, of = _witness(certificate, firmware), _said(certificate)
+        records, of = _witness(certificate, firmware), _said(certificate)
     else:
-        slowest = int(np.argmax(each))
-        worst = {name: records[slowest : slowest + 1] for name, records in every.items()}
-        of = f"the slowest vector, {slowest} ({vectors.kinds[slowest]})"
-    cycles, spent_worst = run(worst)
-    text = firmware.sources.text.splitlines()
-    return profile, [
-        PathCosts("worst", of, float(cycles[0]), _lines(spent_worst, 1, places, text)),
-        PathCosts("mean", f"{len(vectors):,} vectors", float(each.mean()), _lines(spent, len(vectors), places, text)),
-    ]
+        records = {name: every[slowest : slowest + 1] for name, every in firmware.vectors.records.items()}
+        of = f"the slowest vector, {slowest} ({firmware.vectors.kinds[slowest]})"
+    cycles, spent = _run(build, records, progress)
+    return PathCosts("worst", of, float(cycles[0]), _lines(spent, 1, places or source_lines(build), firmware))
 
 
-def _lines(spent: Mapping[int, int], calls: int, places: SourceLines, text: list[str]) -> tuple[LineCost, ...]:
+def _run(
+    build: Build, records: Mapping[str, NDArray[np.void]], progress: Progress | None
+) -> tuple[NDArray[np.uint64], dict[int, int]]:
+    """Cycles of each call, and of all by the instruction's address."""
+    blocks = [(block, records[block.name]) for block in build.blocks]
+    done = run_on_core(build.image, ENTRY, build.engine, blocks, progress, by_address=True)
+    if done.fault is not None:
+        raise InputError(f"{build.firmware.folder} does not run on {build.engine.name}: {done.fault.text}")
+    return done.cycles, done.by_address or {}
+
+
+def _lines(spent: Mapping[int, int], calls: int, places: SourceLines, firmware: Firmware) -> tuple[LineCost, ...]:
     """Cycles an address -> cycles a line, by the innermost function that the instruction belongs to."""
+    text = firmware.sources.text.splitlines()
     parts = parts_of_decide(text)
     total: Counter[Frame] = Counter()
     for address, cycles in spent.items():
@@ -116,10 +106,10 @@ def _lines(spent: Mapping[int, int], calls: int, places: SourceLines, text: list
     return tuple(sorted(costs, key=lambda cost: (STAGES.index(stage_of(cost.part)), cost.part, cost.line)))
 
 
-def _certificate(path: Path, firmware: Firmware, profile: Profile, engine: EmulateOptions) -> Certificate | None:
+def _certificate(path: Path, build: Build) -> Certificate | None:
     """The certificate, where there is one of this firmware on this engine. It is not checked again here."""
     certificate = read_certificate(path) if path.is_file() else None
-    return certificate if certificate is not None and _is_of(certificate, firmware, profile, engine) else None
+    return certificate if certificate is not None and _is_of(certificate, build) else None
 
 
 def _said(certificate: Certificate) -> str:
@@ -134,8 +124,8 @@ def _witness(certificate: Certificate, firmware: Firmware) -> dict[str, NDArray[
     return packed(firmware.layouts, columns, 1)
 
 
-def _is_of(certificate: Certificate, firmware: Firmware, profile: Profile, engine: EmulateOptions) -> bool:
-    subject = certificate.subject
-    same_engine = certificate.engine.profile == profile.meaning()
-    same_build = (subject.compiler, subject.flags[-1:]) == (engine.compiler, [engine.optimise])
-    return subject.firmware == firmware.hash and same_engine and same_build
+def _is_of(certificate: Certificate, build: Build) -> bool:
+    subject, tools = certificate.subject, build.toolchain
+    same_engine = certificate.engine.profile == build.engine.meaning()
+    same_build = (subject.compiler, subject.flags[-1:]) == (tools.compiler.name, [tools.opt])
+    return subject.firmware == build.firmware.hash and same_engine and same_build

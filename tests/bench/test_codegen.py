@@ -19,6 +19,7 @@ from bench.codegen.results import Case, Place, Result, judge, measure
 from bench.codegen.rows import Rows, cells, rows
 from bench.codegen.subjects import FloatTree, Subject, drawn, trained
 from decision.forest import Forest, branches
+from emulator.compile import toolchain
 from emulator.profile import load_profile
 from emulator.timing import time_function
 
@@ -226,9 +227,7 @@ def test_a_library_that_is_not_there_leaves_its_models_out(monkeypatch: pytest.M
 def test_cycles_are_those_of_the_emulator(case: Case, place: Place, engine: str, tmp_path: Path) -> None:
     source = floors.if_else(case.subject, ENGINE)
     (tmp_path / "trees.c").write_text(source.text)
-    timed = time_function(
-        tmp_path / "trees.c", "bench_model", case.rows.table, profile=engine, compiler=place.compiler.name
-    )
+    timed = time_function(tmp_path / "trees.c", "bench_model", case.rows.table, toolchain(engine, place.compiler.name))
     built, (calls,) = core.run_fresh(source, place.compiler, load_profile(engine), [case.rows.table])
     np.testing.assert_array_equal(calls.cycles, timed.cycles_each)
     np.testing.assert_array_equal(calls.values, timed.returned)

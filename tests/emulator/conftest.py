@@ -13,6 +13,7 @@ from decision.interfaces import INTERFACES
 from decision.manifest import writing
 from decision.program import Op, Program, ProgramBuilder
 from emulator import sources, time_function
+from emulator.compile import toolchain
 
 HEADER = """\
 #ifndef RLCC_POLICY_H
@@ -191,7 +192,7 @@ def cycles(tmp_path: Path) -> SnippetTimer:
     def timed(body: str, profile: str | Path, row: tuple[int, ...] = (5, 3, 0, 7)) -> int:
         source = tmp_path / "snippet.c"
         source.write_text(assembly(body))
-        return time_function(source, "f", [row], profile=profile).cycles.max
+        return time_function(source, "f", [row], toolchain(profile)).cycles.max
 
     return timed
 

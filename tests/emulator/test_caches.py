@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from emulator import emulate, load_profile
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, toolchain
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import read_image
@@ -30,7 +30,7 @@ def run(source: Path, profile: Path, state: State, calls: int = 5) -> RtlRun:
     """f(row), ``row`` 256 writable bytes, on the core."""
     engine = load_profile(profile)
     folder = source.parent
-    elf = link_program(compile_policy(source, engine, compiler="clang", opt="-O2", folder=folder), "f", engine, folder)
+    elf = link_program(compile_policy(source, toolchain(engine), folder=folder), "f", engine, folder)
     rows = np.zeros(calls, dtype=[("words", "<u4", (64,))])
     return run_on_core(read_image(elf), "f", engine, [(Block("row", 256, True), rows)], state=state)
 

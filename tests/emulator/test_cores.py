@@ -9,7 +9,7 @@ import pytest
 
 from decision.errors import InputError
 from emulator import emulate, load_profile, time_function
-from emulator.compile import find_gcc
+from emulator.compile import find_gcc, toolchain
 from emulator.cores import rtl as rtl_module
 from emulator.cores import rtl_of
 
@@ -155,7 +155,7 @@ def test_multiplication_without_a_multiplier_is_exact(tmp_path: Path, symbol: st
     random = rng.integers(-(2**31), 2**31, size=(300, 4)) >> rng.integers(0, 32, size=(300, 4))
     pairs = [(a, b, c, d) for a in edges for b in edges for c, d in ((0, 0), (b, a))]
     rows = np.concatenate([np.array(pairs), random])
-    timing = time_function(source, symbol, rows, profile="ibex-small-nomul", compiler=compiler)
+    timing = time_function(source, symbol, rows, toolchain("ibex-small-nomul", compiler))
     assert timing.returned.tolist() == [expected(symbol, *map(int, row)) for row in rows]
     assert timing.code.forbidden == ()
 
@@ -175,8 +175,8 @@ def test_a_core_with_a_multiplier_gets_no_library(tmp_path: Path) -> None:
     source = tmp_path / "multiplies.c"
     source.write_text(MULTIPLIES)
     row = [[3, 5, 7, 9]]
-    with_it = time_function(source, "wide_high", row, profile="ibex-small").code.code_bytes
-    without = time_function(source, "wide_high", row, profile="ibex-small-nomul").code.code_bytes
+    with_it = time_function(source, "wide_high", row, toolchain("ibex-small")).code.code_bytes
+    without = time_function(source, "wide_high", row, toolchain("ibex-small-nomul")).code.code_bytes
     assert without - with_it > 1000  # the multiplication counts as code
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from decision.errors import InputError
 from emulator import emulate, load_profile
-from emulator.compile import compile_policy, find_gcc, link_program
+from emulator.compile import compile_policy, find_gcc, link_program, toolchain
 from emulator.cores.cva6 import NO_TRACE, _constants, _edited
 from emulator.decider import rtl_decider
 from emulator.job import State
@@ -56,7 +56,7 @@ def run(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "f.c").write_text(f'__asm__("{text}");\n')
-        policy = compile_policy(folder / "f.c", engine, compiler="clang", opt="-O2", folder=folder)
+        policy = compile_policy(folder / "f.c", toolchain(engine), folder=folder)
         image = read_image(link_program(policy, "f", engine, folder))
         blocks = [(Block("words", 16, writable), records)]
         return run_on_core(image, "f", engine, blocks, state=state, by_address=by_address)
@@ -269,6 +269,6 @@ def test_a_division_is_still_forbidden(tmp_path: Path) -> None:
         "int f(const int *x) { return (int)((long)x[0] / ((long)x[1] | 1)) + x[2] / (x[3] | 1); }\n"
     )
     engine = load_profile("bluefield3-proxy")
-    policy = compile_policy(tmp_path / "f.c", engine, compiler="clang", opt="-O2", folder=tmp_path)
+    policy = compile_policy(tmp_path / "f.c", toolchain(engine), folder=tmp_path)
     facts = check_code(link_program(policy, "f", engine, tmp_path), "f")
     assert len([text for text in facts.forbidden if text.startswith("division")]) == 2

@@ -12,6 +12,7 @@ import pytest
 
 from decision.errors import InputError
 from emulator import time_function
+from emulator.compile import toolchain
 from emulator.profile import load_profile
 
 PROFILES = Path(__file__).parents[2] / "emulator" / "profiles"
@@ -106,7 +107,7 @@ def test_timing_returns_each_rows_result_and_cycles(tmp_path: Path) -> None:
         "}\n"
     )
     rows = np.array([[11, -4], [11, -5], [10, 3], [-(2**31), -2], [2**31 - 1, 2**31 - 1]])
-    timing = time_function(source, "tree", rows, profile="ibex-small")
+    timing = time_function(source, "tree", rows, toolchain("ibex-small"))
     assert timing.returned.tolist() == [7, -7, 3000, -2000, 7]
     assert timing.cycles_each.tolist()[0] == timing.cycles_each.tolist()[4]
     assert timing.cycles.max == timing.cycles_each.max()
@@ -120,7 +121,7 @@ def test_time_does_not_depend_on_what_ran_before(assembled: Callable[[str], Path
     rng = np.random.default_rng(1)
     rows = rng.integers(-3, 4, size=(500, 2))
     for profile in ("ibex-small", "ibex-maxperf"):
-        timing = time_function(source, "f", rows, profile=profile)
+        timing = time_function(source, "f", rows, toolchain(profile))
         taken = rows[:, 0] < rows[:, 1]
         for path in (taken, ~taken):
             assert len(set(timing.cycles_each[path].tolist())) == 1
@@ -133,11 +134,11 @@ def test_constant_tables_are_read_and_counted(tmp_path: Path) -> None:
         f"#include <stdint.h>\nstatic const int32_t squares[16] = {{{', '.join(map(str, words))}}};\n"
         "int32_t look(const int32_t *f) { return squares[f[0]]; }\n"
     )
-    timing = time_function(source, "look", [[n] for n in range(16)], profile="ibex-small")
+    timing = time_function(source, "look", [[n] for n in range(16)], toolchain("ibex-small"))
     assert timing.returned.tolist() == words
     assert timing.code.table_bytes == 64
     with pytest.raises(InputError, match=r"failed on row 1: load out of bounds, .* at look\+"):
-        time_function(source, "look", [[15], [16]], profile="ibex-small")
+        time_function(source, "look", [[15], [16]], toolchain("ibex-small"))
 
 
 @pytest.mark.parametrize(("memory", "words"), [("instruction", "instruction memory"), ("data", "below the stack")])
@@ -159,4 +160,4 @@ def test_what_does_not_fit_the_engine_is_one_sentence(tmp_path: Path, memory: st
     path = tmp_path / "small.toml"
     path.write_text(first + "[data_memory]" + second)
     with pytest.raises(InputError, match=words):
-        time_function(source, "f", [[3]], profile=path)
+        time_function(source, "f", [[3]], toolchain(path))

@@ -84,8 +84,8 @@ def test_a_folder_without_its_program_is_refused(firmware_folder: Maker, tmp_pat
 
 
 def test_what_the_trees_see_is_a_row_a_vector(tmp_path: Path) -> None:
-    rows = tree_inputs(written(tmp_path / "trees", program()))
+    rows = tree_inputs(read_firmware(written(tmp_path / "trees", program())))
     assert rows.dtype == np.int64
     assert rows.tolist() == [[5, -5], [6, -6], [7, -7], [8, -8]]
     with pytest.raises(InputError, match=r"program.json has no trees"):
-        tree_inputs(written(tmp_path / "none", program(trees=False)))
+        tree_inputs(read_firmware(written(tmp_path / "none", program(trees=False))))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from decision.errors import InputError
 from decision.manifest import opened, writing
 from emulator import emulate, sources
-from emulator.compile import compile_sources, find_compiler
+from emulator.compile import compile_sources, find_compiler, toolchain
 from emulator.firmware import Firmware, read_firmware
 from emulator.profile import load_profile
 from emulator.sources import Sources, checked, read_sources
@@ -228,7 +228,7 @@ def test_the_pinned_clang_takes_no_assembly_even_unchecked(tmp_path: Path) -> No
     """The second wall: were a word to slip through, the compiler itself refuses it."""
     unchecked = Sources(tmp_path, "x.c", {"x.c": f'{SPLICED}("nop");\n'.encode()})
     with pytest.raises(InputError, match=r"x\.c:1:1: error: GNU-style inline assembly is disabled") as caught:
-        compile_sources(unchecked, load_profile("ibex-small"), compiler="clang", opt="-O2", folder=tmp_path)
+        compile_sources(unchecked, toolchain(load_profile("ibex-small")), folder=tmp_path)
     assert str(tmp_path / "sources") not in str(caught.value)
 
 
@@ -240,8 +240,7 @@ def test_a_compiler_gets_a_folder_that_holds_nothing_else(firmware: Firmware, tm
 
 def test_what_was_checked_is_compiled_not_what_is_there_by_then(firmware: Firmware, tmp_path: Path) -> None:
     firmware.source.write_text("asm();")
-    how = {"compiler": "clang", "opt": "-O2"}
-    made = compile_sources(firmware.sources, load_profile("ibex-small"), folder=tmp_path, **how)
+    made = compile_sources(firmware.sources, toolchain("ibex-small"), folder=tmp_path)
     assert made.source == firmware.source
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from emulator.compile import compile_policy, find_gcc, link_program
+from emulator.compile import compile_policy, find_gcc, link_program, toolchain
 from emulator.lines import Frame, SourceLines
 from emulator.profile import load_profile
 
@@ -32,7 +32,7 @@ COMPILERS = ["clang", pytest.param("gcc", marks=pytest.mark.skipif(find_gcc() is
 
 def built(folder: Path, compiler: str, *, lines: bool) -> Path:
     (folder / "policy.c").write_text(SOURCE)
-    policy = compile_policy(folder / "policy.c", PROFILE, compiler=compiler, opt="-O2", folder=folder, lines=lines)
+    policy = compile_policy(folder / "policy.c", toolchain(PROFILE, compiler, "-O2"), folder=folder, lines=lines)
     return link_program(policy, "rlcc_decide", PROFILE, folder)
 
 

@@ -12,7 +12,7 @@ from other_interfaces import PROGRAMS, emitted, printed
 
 from emulator import emulate, fast, run_on_host
 from emulator.compare import compare
-from emulator.compile import compile_sources, link_program
+from emulator.compile import compile_sources, link_program, toolchain
 from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
 from emulator.objects import read_image
 from emulator.profile import load_profile
@@ -45,7 +45,7 @@ def test_a_function_gets_the_structures_that_its_program_has(name: str, tmp_path
 
 
 def test_all_vectors_agree_on_the_rtl_and_the_fast_path_cycle_by_cycle(firmware: Firmware, tmp_path: Path) -> None:
-    policy = compile_sources(firmware.sources, SMALL, compiler="clang", opt="-O2", folder=tmp_path)
+    policy = compile_sources(firmware.sources, toolchain(SMALL), folder=tmp_path)
     image = read_image(link_program(policy, ENTRY, SMALL, tmp_path))
     rtl = run_on_core(image, ENTRY, SMALL, blocks(firmware))
     ours = fast.run(image, ENTRY, SMALL, blocks(firmware))

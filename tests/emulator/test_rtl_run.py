@@ -11,7 +11,7 @@ import pytest
 import emulator.rtl_run as rtl_run_module
 from decision.errors import InputError
 from emulator import load_profile, rtl_decider
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import ENTRY, read_firmware
 from emulator.job import PORTION
 from emulator.objects import Image, read_image
@@ -36,7 +36,7 @@ class Decider(ctypes.Structure):
 
 
 def linked(folder: Path, profile: Profile) -> Image:
-    policy = compile_policy(folder / "rlcc_policy.c", profile, compiler="clang", opt="-O2", folder=folder.parent)
+    policy = compile_policy(folder / "rlcc_policy.c", toolchain(profile), folder=folder.parent)
     return read_image(link_program(policy, ENTRY, profile, folder.parent))
 
 
@@ -85,7 +85,7 @@ def test_cycles_by_address_add_up(firmware_folder: Maker, name: str) -> None:
 def test_a_dear_instruction_is_charged_its_own_cycles(assembled: Callable[[str], Path]) -> None:
     profile = load_profile("ibex-small")
     folder = assembled("nop; mulhu a1, a0, a0; lw a1, 0(a0); j 1f; nop; 1: nop").parent
-    policy = compile_policy(folder / "snippet.c", profile, compiler="clang", opt="-O2", folder=folder)
+    policy = compile_policy(folder / "snippet.c", toolchain(profile), folder=folder)
     image = read_image(link_program(policy, "f", profile, folder))
     row = np.zeros(3, dtype=[("words", "<u4", (4,))])
     run = run_on_core(image, "f", profile, [(rtl_run_module.Block("row", 16, False), row)], by_address=True)

@@ -7,6 +7,7 @@ import pytest
 
 from decision.errors import InputError
 from emulator import time_function
+from emulator.compile import toolchain
 from emulator.profile import PROFILE_FOLDER, load_profile
 
 SOURCE = """\
@@ -38,7 +39,7 @@ def profile(folder: Path, table: int | None, data: int = 0) -> Path:
 def cycles(folder: Path, engine: Path) -> tuple[int, int]:
     source = folder / "f.c"
     source.write_text(SOURCE)
-    found = time_function(source, "f", [(5, 7, 100)], profile=engine)
+    found = time_function(source, "f", [(5, 7, 100)], toolchain(engine))
     return found.cycles.max, int(found.returned[0])
 
 

@@ -20,7 +20,8 @@ from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
 from emulator import load_profile
-from emulator.compile import compile_policy, link_program
+from emulator.build import built as build_folder
+from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import ENTRY
 from rlcc.verdict import Check, Verdict
 from teachers.save import save
@@ -68,12 +69,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         student.save(work)
     emit(root / "student", root / "firmware", target="generic")
     engine = load_profile("ibex-small")
-    found = certify(root / "firmware", engine).certificate
+    found = certify(build_folder(root / "firmware", profile=engine)).certificate
     assert found is not None
     write_certificate(found, root / "certificate.json", [])
     with tempfile.TemporaryDirectory() as name:
         source = root / "firmware/rlcc_policy.c"
-        made = compile_policy(source, engine, compiler="clang", opt="-O2", folder=Path(name), lines=True)
+        made = compile_policy(source, toolchain(engine), folder=Path(name), lines=True)
         (root / "policy.o").write_bytes(made.path.read_bytes())
         (root / "program.elf").write_bytes(link_program(made, ENTRY, engine, Path(name)).read_bytes())
     (root / "verdict.json").write_text(dump_json(verdict()))

@@ -14,12 +14,12 @@ from codegen.emit import emit
 from codegen.lower import Options
 from decision.forest import oblivious
 from decision.manifest import writing
+from emulator.build import built
 from rlcc import cli
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import measure
 from rlcc.cycles.parts import CONTEXT, OTHER, RATE, STAGES, SUM, parts_of_decide, stage_of
 from rlcc.cycles.parts import FEATURES as FEATURE_PART
-from rlcc.recipe import EmulateOptions
 
 TREES = (
     oblivious(((0, 100), (1, 5000)), (-3000, -100, 40, 2000)),
@@ -68,7 +68,8 @@ def test_every_line_of_the_decision_is_of_a_part(firmware: dict[str, Path], form
 
 @pytest.mark.parametrize("form", FORMS)
 def test_all_cycles_are_told(firmware: dict[str, Path], form: str) -> None:
-    engine, paths = measure(firmware[form], EmulateOptions())
+    build = built(firmware[form], profile="ibex-small")
+    engine, paths = build.engine, measure(build)
     assert engine.name == "ibex-small"
     source = (firmware[form] / "rlcc_policy.c").read_text().splitlines()
     first = next(n for n, line in enumerate(source, 1) if line.startswith("uint32_t rlcc_decide("))
@@ -91,7 +92,7 @@ def test_all_cycles_are_told(firmware: dict[str, Path], form: str) -> None:
 
 
 def test_the_picture_is_as_wide_as_the_cycles(firmware: dict[str, Path]) -> None:
-    _, paths = measure(firmware["branches"], EmulateOptions())
+    paths = measure(built(firmware["branches"], profile="ibex-small"))
     root = ElementTree.fromstring(flame(paths[0], "a & b < c"))
     space = "{http://www.w3.org/2000/svg}"
     boxes = [(g.find(f"{space}title").text, g.find(f"{space}rect").attrib) for g in root.iter(f"{space}g")]

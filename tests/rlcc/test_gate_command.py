@@ -296,7 +296,7 @@ def test_on_github_failures_are_annotated_and_summarised(
 def test_a_folder_made_to_take_forever_ends(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rlcc.gate.differences", lambda _: time.sleep(60))
+    monkeypatch.setattr("rlcc.gate.differences", lambda *_: time.sleep(60))
     assert run(good, "--time-limit", 1, out=tmp_path / "v") == 2
     assert "the gate is not done after 1 s" in capsys.readouterr().err
     assert not (tmp_path / "v").exists()

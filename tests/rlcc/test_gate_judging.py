@@ -15,7 +15,8 @@ from decision.errors import InputError
 from decision.manifest import opened
 from decision.student import load_student
 from emulator import Cycles, EmulationReport, HostReport
-from emulator.firmware import tree_inputs
+from emulator.build import Build
+from emulator.firmware import read_firmware, tree_inputs
 from rlcc import gate
 from rlcc.certified import Certified
 from rlcc.closed_loop import PolicyMetrics
@@ -98,7 +99,7 @@ class Stage:
 
 @pytest.fixture(scope="session")
 def rows(good: Path) -> Any:
-    return tree_inputs(good / "firmware")
+    return tree_inputs(read_firmware(good / "firmware"))
 
 
 @pytest.fixture
@@ -117,7 +118,13 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
         lambda: PolicyMetrics("student", "many-to-one:2", (3,), (made.student,)),
     ]
     answering("differences", lambda: made.differing)
-    answering("emulate", lambda: made.report)
+    answering("run_vectors", lambda: made.report)
+
+    def building(firmware: Any, tools: Any) -> Build:
+        made.asked.setdefault("build_firmware", []).append((firmware.folder, tools))
+        return Build(firmware, tools, (), (), (), None, None)
+
+    monkeypatch.setattr(gate, "build_firmware", building)
     answering("host_compilers", lambda: {"clang": None, "gcc": None})
     answering("run_on_host", lambda: HostReport("gcc", "gcc 12", "-O2", 1000, 0, None, None))
     answering("certified", lambda: made.proof)
@@ -176,14 +183,16 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     stage.judge(engine=EmulateOptions(profile="ibex-maxperf", optimise="-O3"))
     firmware, teacher = stage.folder / "firmware", load(stage.folder / "teacher")
     student = load_student(firmware / "student.json")
-    assert stage.asked["differences"] == [((firmware,), {})]
-    ((given, named),) = stage.asked["emulate"]
-    assert given == (firmware,)
-    assert (named["profile"], named["compiler"], named["opt"]) == ("ibex-maxperf", "clang", "-O3")
+    assert stage.asked["differences"] == [((firmware, opened(firmware, "firmware")), {})]
+    ((folder, tools),) = stage.asked["build_firmware"]
+    assert (folder, tools.profile.name, tools.compiler.name, tools.opt) == (firmware, "ibex-maxperf", "clang", "-O3")
+    ((given, named),) = stage.asked["run_vectors"]
+    build = given[0]
+    assert (build.firmware.folder, build.toolchain) == (firmware, tools)
     ((given, named),) = stage.asked["worst_path"]
-    assert (given[0], given[1].profile, named) == (firmware, "ibex-maxperf", {"proof": None})
+    assert (given[0], given[1], named) == (build, 0, {"proof": None})
     ((given, _),) = stage.asked["certified"]
-    assert given[:2] == (firmware, firmware.resolve().parent / "certificate/certificate.json")
+    assert given[:2] == (build, firmware.resolve().parent / "certificate/certificate.json")
     assert given[2].profile == "ibex-maxperf"
     ((given, _),) = stage.asked["own_rollouts"]
     assert (given[0].hash, given[1], given[2].seed) == (teacher.hash, ["many-to-one:2"], 5)
@@ -207,6 +216,25 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
         "actions beside the teacher's",
     ]
     assert "lines of the worst path" in stage.said
+
+
+def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
+    tools = EmulateOptions().toolchain()
+    build = Build(read_firmware(stage.folder / "firmware"), tools, (), (), (), None, None)
+    assert stage.judge(Evidence(build=build, emulation=REPORT)).passed
+    assert not {"build_firmware", "run_vectors"} & set(stage.asked)
+    assert stage.asked["worst_path"][0][0][0] is build
+    stage.asked.clear()
+    assert stage.judge(Evidence(build=build)).passed
+    assert [given[0] for given, _ in stage.asked["run_vectors"]] == [build]
+
+
+def test_a_build_of_another_folder_is_not_taken_for_this_one(stage: Stage, tmp_path: Path) -> None:
+    tools, elsewhere = EmulateOptions().toolchain(), tmp_path / "firmware"
+    shutil.copytree(stage.folder / "firmware", elsewhere)
+    build = Build(read_firmware(elsewhere), tools, (), (), (), None, None)
+    with pytest.raises(InputError, match="is not the firmware that was built"):
+        stage.judge(Evidence(build=build, emulation=REPORT))
 
 
 def test_a_folder_that_is_not_as_emitted_is_judged_by_that_alone(stage: Stage) -> None:
@@ -362,7 +390,7 @@ def reseal(copied: Stage, resealed: Any, edit: Callable[[Path], None]) -> None:
     resealed(old, folder, edit)
 
 
-@pytest.mark.parametrize("when", ["differences", "emulate", "compare"])
+@pytest.mark.parametrize("when", ["differences", "run_vectors", "compare"])
 def test_a_folder_that_changes_while_it_is_judged_is_refused(
     copied: Stage, resealed: Any, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
@@ -374,7 +402,7 @@ def test_a_folder_that_changes_while_it_is_judged_is_refused(
         return answer(*given, **named)
 
     monkeypatch.setattr(gate, when, meanwhile)
-    with pytest.raises(InputError, match="was changed while it was judged"):
+    with pytest.raises(InputError, match=r"was changed while it was (judged|read)"):
         copied.judge()
 
 
@@ -438,7 +466,7 @@ def test_a_compiler_that_is_not_there_is_said_first(stage: Stage, monkeypatch: p
     def missing(name: str, isa: str) -> None:
         raise InputError(f"there is no {name} for {isa}")
 
-    monkeypatch.setattr(gate, "find_compiler", missing)
+    monkeypatch.setattr("emulator.compile.find_compiler", missing)
     with pytest.raises(InputError, match="there is no clang for rv32im"):
         stage.judge()
     assert stage.asked == {}

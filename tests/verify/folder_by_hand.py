@@ -13,9 +13,11 @@ from decision.interpret import evaluate
 from decision.manifest import writing
 from decision.program import Program
 from decision.signals import EVENT_NAMES, PARAM_NAMES
+from emulator.build import Build
+from emulator.build import built as build_folder
 from emulator.profile import load_profile
 from verify.calibrate import calibrate
-from verify.certificate import ASSUMPTIONS, FORMAT, Built, build
+from verify.certificate import ASSUMPTIONS, FORMAT, subject_of
 from verify.certify import on_core
 from verify.costs import cycle_model
 
@@ -66,7 +68,7 @@ def write_folder(
     return folder
 
 
-def certificate_of(built: Built, witness: Input, stack_bytes: int = 0) -> dict[str, Any]:
+def certificate_of(built: Build, witness: Input, stack_bytes: int = 0) -> dict[str, Any]:
     """A certificate's content without a proof: the witness' cycles on the core are said to be exact."""
     model, run = cycle_model(built.engine), on_core(built, dict(witness))
     assert run.equal
@@ -78,7 +80,7 @@ def certificate_of(built: Built, witness: Input, stack_bytes: int = 0) -> dict[s
     calibration = calibrated(built.engine)
     return {
         "format": FORMAT,
-        "subject": built.subject.model_dump(),
+        "subject": subject_of(built).model_dump(),
         "engine": {
             "profile": built.engine.meaning(),
             "core": calibration.core,
@@ -99,7 +101,7 @@ def certificate_of(built: Built, witness: Input, stack_bytes: int = 0) -> dict[s
     }
 
 
-def forged(folder: Path, witness: Input, opt: str = "-O2") -> tuple[Built, dict[str, Any]]:
+def forged(folder: Path, witness: Input, opt: str = "-O2") -> tuple[Build, dict[str, Any]]:
     """The folder compiled, and a certificate's content for it."""
-    built = build(folder, ENGINE, "clang", opt)
+    built = build_folder(folder, profile=ENGINE, compiler="clang", opt=opt)
     return built, certificate_of(built, witness)

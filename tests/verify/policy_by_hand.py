@@ -7,7 +7,7 @@ import numpy as np
 from decision.forest import Forest, Node, oblivious
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, toolchain
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
 from emulator.vectors import Layout
@@ -99,5 +99,5 @@ def linked(source: str, folder: Path, *, compiler: str = "clang", opt: str = "-O
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "policy.c"
     path.write_text(source)
-    policy = compile_policy(path, PROFILE, compiler=compiler, opt=opt, folder=folder)
+    policy = compile_policy(path, toolchain(PROFILE, compiler, opt), folder=folder)
     return read_image(link_program(policy, "rlcc_decide", PROFILE, folder))

@@ -17,8 +17,9 @@ from decision.actions import Table
 from decision.forest import Node, oblivious
 from decision.manifest import writing
 from decision.student import Student
+from emulator.build import Build
+from emulator.build import built as build_folder
 from emulator.profile import load_profile
-from verify.certificate import Built, build
 
 RANGES = {  # of thresholds: what rollouts show of each feature, and now and then all that the feature can be
     "action": ((-9000, 12_000), (-65_536, 65_536)),
@@ -99,9 +100,11 @@ def _tree(rng: np.random.Generator, names: tuple[str, ...], depth: int, low: int
     return oblivious(tuple(splits), leaves)
 
 
-def built(drawn_: Drawn, folder: Path) -> Built:
+def built(drawn_: Drawn, folder: Path) -> Build:
     """Emitted into ``folder`` and linked for ibex-small."""
     with writing(folder / "student", "student") as work:
         drawn_.student.save(work)
     emit(folder / "student", folder / "firmware", target="generic", options=Options(form=drawn_.form))
-    return build(folder / "firmware", load_profile("ibex-small"), drawn_.compiler, drawn_.opt)
+    return build_folder(
+        folder / "firmware", profile=load_profile("ibex-small"), compiler=drawn_.compiler, opt=drawn_.opt
+    )

@@ -45,7 +45,8 @@ def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Pa
     for path in files:
         code, output = verify(firmware, "--profile", profile, "--out", path)
         assert code == 0
-        assert "equal for all inputs, worst case exactly" in output
+        assert "equal to the program for all inputs, safe, worst case" in output
+        assert "cycles exactly" in output
     assert files[0].read_bytes() == files[1].read_bytes()
     written = json.loads(files[0].read_text())
     worst = written["claims"]["worst_case"]

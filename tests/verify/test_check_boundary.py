@@ -25,11 +25,13 @@ from codegen.emit import emit
 from decision.errors import InputError
 from decision.forest import oblivious
 from decision.manifest import writing
+from emulator.build import Build
+from emulator.build import built as build_folder
 from emulator.profile import load_profile
 from rlcc.certified import certified
 from rlcc.commands.verify import command
 from rlcc.recipe import EmulateOptions
-from verify.certificate import Built, Certificate, content_hash, read_certificate
+from verify.certificate import Certificate, content_hash, read_certificate, subject_of
 from verify.certify import certify
 from verify.check import boundary
 from verify.check.boundary import Limits, checked, judged
@@ -38,23 +40,23 @@ from verify.check.recheck import rebuilt as built_again
 from verify.check.refused import Refused
 
 TREES = (oblivious(((0, 4376), (1, 37_000)), (-1949, 896, 1879, 2476)), oblivious(((1, 900),), (-700, 431)))
-Proved = tuple[Built, dict[str, Any]]
+Proved = tuple[Build, dict[str, Any]]
 DEEP = "(+ " + "1 " * 20_000 + ")"
 NESTED = "(+ 1 " * 2000 + "1" + ")" * 2000
 
 
 @pytest.fixture(scope="module")
-def proved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, dict[str, Any]]:
+def proved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Build, dict[str, Any]]:
     """A firmware of two trees, and its true certificate's content."""
     folder = tmp_path_factory.mktemp("proved")
     with writing(folder / "student", "student") as work:
         make_student([FEATURES["previous_action"], FEATURES["rl_cc_congestion"]], ACTIONS[0], TREES).save(work)
     emit(folder / "student", folder / "firmware", target="generic", seed=0)
-    found = certify(folder / "firmware", load_profile("ibex-small"))
+    found = certify(build_folder(folder / "firmware", profile=load_profile("ibex-small")))
     assert found.certificate is not None
     content = found.certificate.model_dump(mode="json")
     assert len(content["cuts"]) > 1
-    return found.built, content
+    return found.build, content
 
 
 def sealed(path: Path, content: Any) -> Path:
@@ -84,7 +86,7 @@ def test_an_expression_without_measure_is_refused_by_verify_and_by_the_gate(prov
     code, output = verify(built.firmware.folder, "--check", path)
     assert code == 1
     assert "refused: " in output
-    found = certified(built.firmware.folder, path, EmulateOptions())
+    found = certified(built, path, EmulateOptions())
     assert not found.check.passed
     assert found.certificate is None
 
@@ -94,7 +96,7 @@ def judging(monkeypatch: pytest.MonkeyPatch, proved: Proved) -> Callable[[Certif
     built, content = proved
     true = {"profile": content["engine"]["profile"], "compiler": "clang", "opt": "-O2"}
 
-    def rebuilt(certificate: Certificate, folder: Path) -> Built:
+    def rebuilt(certificate: Certificate, folder: Path) -> Build:
         subject = certificate.subject
         same = {"profile": certificate.engine.profile, "compiler": subject.compiler, "opt": subject.flags[-1]} == true
         return built if same else built_again(certificate, folder)
@@ -276,9 +278,9 @@ def test_it_is_printed_what_was_certified(proved: Proved, tmp_path: Path) -> Non
     assert code == 0
     for line in (
         f"engine    ibex-small, profile {built.engine.hash()}, {content['engine']['core']}",
-        f"compiler  clang -O2, {built.subject.compiler_version}",
-        f"image     {built.subject.image}",
-        f"firmware  {built.subject.firmware}",
+        f"compiler  clang -O2, {subject_of(built).compiler_version}",
+        f"image     {subject_of(built).image}",
+        f"firmware  {subject_of(built).firmware}",
     ):
         assert line in output.splitlines()
 

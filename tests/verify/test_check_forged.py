@@ -21,9 +21,11 @@ from decision.interface import Interface, Knob, Signal, Uniform
 from decision.interfaces.grid import grid
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
+from emulator.build import Build
+from emulator.build import built as build_folder
 from emulator.vectors import Layout, read_layouts
 from rlcc.commands.verify import command
-from verify.certificate import Built, build, content_hash, sealed
+from verify.certificate import content_hash, sealed
 from verify.certify import on_core
 from verify.check.layout import fields_of
 from verify.check.recheck import recheck
@@ -51,7 +53,7 @@ def kept(b: ProgramBuilder, result: int) -> Program:
     return b.finish(result)
 
 
-def differ(built: Built, at: dict[str, int]) -> bool:
+def differ(built: Build, at: dict[str, int]) -> bool:
     """Whether the core and the program disagree on an input."""
     return not on_core(built, at).equal
 
@@ -111,7 +113,7 @@ def test_the_prover_says_what_it_cannot_follow(tmp_path: Path) -> None:
     """Right code of a sum beyond a word: not proved, with the reason, and no traceback."""
     program, _ = overflowing()
     source = f"{STATE}{DECIDE}{{ (void)flow; (void)params; return event->response_ns > 1000U; }}"
-    b = build(write_folder(tmp_path / "firmware", program, source, [{"event.response_ns": 5}]), ENGINE, "clang", "-O2")
+    b = build_folder(write_folder(tmp_path / "firmware", program, source, [{"event.response_ns": 5}]), profile=ENGINE)
     proof = prove(b.image, program, b.firmware.layouts, ENGINE)
     assert [failure.kind for failure in proof.failures] == ["not-proved"]
     assert "the sum of the trees can reach" in proof.failures[0].text
@@ -198,7 +200,7 @@ def test_a_table_indexed_by_what_the_program_never_saw_is_refused(
     monkeypatch.setattr("emulator.vectors.check_layouts", lambda *_: None)
     folder, content = indexing_folder(tmp_path, c_type)
     with pytest.raises(Refused, match=f"context.kept is {found} in the layout, uint16 in the program"):
-        recheck(sealed(content), build(folder, ENGINE, "clang", "-O2"))
+        recheck(sealed(content), build_folder(folder, profile=ENGINE, compiler="clang", opt="-O2"))
     monkeypatch.undo()
     with pytest.raises(InputError, match=r"lays out context\.kept"):
         check(folder, content)

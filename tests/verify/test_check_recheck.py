@@ -19,6 +19,8 @@ from codegen.emit import emit
 from decision.errors import InputError
 from decision.forest import oblivious
 from decision.manifest import writing
+from emulator.build import Build
+from emulator.build import built as build_folder
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
@@ -26,11 +28,10 @@ from verify.calibrate import calibrate
 from verify.certificate import (
     ASSUMPTIONS,
     FORMAT,
-    Built,
     Certificate,
-    build,
     content_hash,
     read_certificate,
+    subject_of,
     write_certificate,
 )
 from verify.check.judge import Judge
@@ -48,17 +49,17 @@ TREES = (
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Two trees over the previous action, compiled for the small core."""
     folder = tmp_path_factory.mktemp("small")
     with writing(folder / "student", "student") as work:
         make_student([FEATURES["previous_action"]], ACTIONS[0], TREES).save(work)
     emit(folder / "student", folder / "firmware", target="generic", seed=0)
-    return build(folder / "firmware", load_profile("ibex-small"), "clang", "-O2")
+    return build_folder(folder / "firmware", profile=load_profile("ibex-small"), compiler="clang", opt="-O2")
 
 
 @pytest.fixture(scope="session")
-def content(built: Built) -> dict[str, Any]:
+def content(built: Build) -> dict[str, Any]:
     """A certificate's content, made without the prover: the checker's own figures and the slowest vector."""
     judge = judge_of(built)
     bound, vectors = judge.bound(), built.firmware.vectors
@@ -68,7 +69,7 @@ def content(built: Built) -> dict[str, Any]:
     assert run.cycles[slowest] == bound
     return {
         "format": FORMAT,
-        "subject": built.subject.model_dump(),
+        "subject": subject_of(built).model_dump(),
         "engine": {
             "profile": built.engine.meaning(),
             "core": "pythondata-cpu-ibex 0.0.post2937",
@@ -95,7 +96,7 @@ def content(built: Built) -> dict[str, Any]:
     }
 
 
-def judge_of(built: Built, image: Image | None = None) -> Judge:
+def judge_of(built: Build, image: Image | None = None) -> Judge:
     engine, image = built.engine, image or built.image
     entry, layouts = image.symbols["rlcc_decide"], built.firmware.layouts
     model = cycle_model(engine)
@@ -107,20 +108,20 @@ def certificate(content: dict[str, Any]) -> Certificate:
     return Certificate.model_validate({**content, "hash": content_hash(content)})
 
 
-def test_a_true_certificate_holds(built: Built, content: dict[str, Any]) -> None:
+def test_a_true_certificate_holds(built: Build, content: dict[str, Any]) -> None:
     found = recheck(certificate(content), built)
     worst = content["claims"]["worst_case"]
     assert (found.bound, found.exact, found.stack_bytes) == (worst["exact"], True, content["claims"]["stack_bytes"])
 
 
-def test_it_is_written_read_and_rebuilt_the_same(built: Built, content: dict[str, Any], tmp_path: Path) -> None:
+def test_it_is_written_read_and_rebuilt_the_same(built: Build, content: dict[str, Any], tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_certificate(certificate(content), tmp_path / name / "certificate.json", ["(check-sat)"])
     first, second = ([p.read_bytes() for p in sorted((tmp_path / name).iterdir())] for name in ("a", "b"))
     assert first == second
     again = read_certificate(tmp_path / "a" / "certificate.json")
     assert again == certificate(content)
-    assert rebuilt(again, built.firmware.folder).subject == built.subject
+    assert subject_of(rebuilt(again, built.firmware.folder)) == subject_of(built)
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -167,7 +168,7 @@ FREE = {
 FREE |= {("engine", "profile", "clock", "reason")}
 
 
-def test_a_sealed_lie_is_refused_wherever_it_stands(built: Built, content: dict[str, Any]) -> None:
+def test_a_sealed_lie_is_refused_wherever_it_stands(built: Build, content: dict[str, Any]) -> None:
     """Every value of the certificate in turn, with a hash that fits."""
     tried = 0
     for path in leaves(content):
@@ -265,7 +266,7 @@ LIES: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", LIES)
-def test_a_lie_is_refused_by_its_name(built: Built, content: dict[str, Any], what: str) -> None:
+def test_a_lie_is_refused_by_its_name(built: Build, content: dict[str, Any], what: str) -> None:
     path, change, why = LIES[what]
     with pytest.raises(Refused, match=why):
         recheck(certificate(put(content, path, change)), built)
@@ -273,7 +274,7 @@ def test_a_lie_is_refused_by_its_name(built: Built, content: dict[str, Any], wha
 
 @pytest.mark.parametrize("by", [-1, 1])
 def test_the_witness_is_measured_on_the_core_again(
-    built: Built, content: dict[str, Any], by: int, monkeypatch: pytest.MonkeyPatch
+    built: Build, content: dict[str, Any], by: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the cost model is only a bound, nothing else would look at these cycles."""
     calibration = calibrate(built.engine, programs=2, calls=2)
@@ -297,7 +298,7 @@ MALFORMED: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("what", MALFORMED)
 def test_a_malformed_certificate_is_refused_in_a_sentence(
-    built: Built, content: dict[str, Any], what: str, tmp_path: Path
+    built: Build, content: dict[str, Any], what: str, tmp_path: Path
 ) -> None:
     data = put(content, *MALFORMED[what])
     path = tmp_path / "certificate.json"
@@ -306,7 +307,7 @@ def test_a_malformed_certificate_is_refused_in_a_sentence(
         recheck(read_certificate(path), built)
 
 
-def test_a_bound_below_the_truth_is_refused(built: Built, content: dict[str, Any]) -> None:
+def test_a_bound_below_the_truth_is_refused(built: Build, content: dict[str, Any]) -> None:
     """A faster vector as the witness of a smaller bound: consistent, sealed, and wrong."""
     vectors = built.firmware.vectors
     records = [(block, vectors.records[block.name]) for block in built.blocks]
@@ -322,7 +323,7 @@ def test_a_bound_below_the_truth_is_refused(built: Built, content: dict[str, Any
             recheck(certificate(lie), built)
 
 
-def test_no_flipped_bit_of_the_code_is_accepted_and_behaves_otherwise(built: Built) -> None:
+def test_no_flipped_bit_of_the_code_is_accepted_and_behaves_otherwise(built: Build) -> None:
     rng = np.random.default_rng(5)
     low = built.image.text[0]
     code = next(s for s in built.image.sections if s.address == low).data
@@ -346,7 +347,7 @@ def test_no_flipped_bit_of_the_code_is_accepted_and_behaves_otherwise(built: Bui
     assert accepted < 12
 
 
-def agrees(built: Built, image: Image, limit: int) -> None:
+def agrees(built: Build, image: Image, limit: int) -> None:
     """Every vector's result by the simulator, within the cycles."""
     simulator, vectors = Simulator(image, "rlcc_decide", built.engine, built.blocks), built.firmware.vectors
     for n in range(0, len(vectors), 7):
@@ -359,8 +360,8 @@ def agrees(built: Built, image: Image, limit: int) -> None:
 
 
 @pytest.mark.parametrize("opt", ["-O0", "-Os"])
-def test_other_compilations_are_walked_as_well(built: Built, opt: str) -> None:
-    compiled = build(built.firmware.folder, built.engine, "clang", opt)
+def test_other_compilations_are_walked_as_well(built: Build, opt: str) -> None:
+    compiled = build_folder(built.firmware.folder, profile=built.engine, compiler="clang", opt=opt)
     judge = judge_of(compiled)
     agrees(compiled, compiled.image, judge.bound())
     assert (judge.deepest > 0) == (opt == "-O0")

@@ -15,9 +15,9 @@ from codegen.lower import Options
 from decision.forest import oblivious
 from decision.manifest import writing
 from decision.signals import PARAM_NAMES
+from emulator.build import built as build_folder
 from emulator.compile import find_gcc
 from emulator.profile import load_profile
-from verify.certificate import build
 from verify.prove import Limits, prove
 
 SMALL = oblivious(((0, 300), (1, 3000)), (-9000, 4000, 7000, 15000))
@@ -42,6 +42,6 @@ def test_a_student_is_proved(name: str, tmp_path: Path) -> None:
         student.save(work)
     fix, form = tuple(choices.get("fix", ())), choices.get("form", "auto")
     emit(tmp_path / "student", tmp_path / "firmware", target="generic", options=Options(form=form), fix=fix)
-    built = build(tmp_path / "firmware", load_profile("ibex-small"), compiler, opt)
+    built = build_folder(tmp_path / "firmware", profile=load_profile("ibex-small"), compiler=compiler, opt=opt)
     proof = prove(built.image, built.program, built.firmware.layouts, built.engine, limits=Limits(worst_seconds=2))
     assert proof.proved, proof.failures

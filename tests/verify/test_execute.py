@@ -10,7 +10,7 @@ import unicorn
 from unicorn.riscv_const import UC_RISCV_REG_A0, UC_RISCV_REG_A1, UC_RISCV_REG_A2, UC_RISCV_REG_RA, UC_RISCV_REG_SP
 
 from emulator import memory_map
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, toolchain
 from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection, read_image
 from emulator.profile import load_profile
@@ -115,7 +115,7 @@ def test_a_compiled_decision_runs_as_on_the_core(tmp_path: Path, opt: str, profi
     engine = load_profile(profile)
     source = tmp_path / "decide.c"
     source.write_text(DECIDE)
-    policy = compile_policy(source, engine, compiler="clang", opt=opt, folder=tmp_path)
+    policy = compile_policy(source, toolchain(engine, opt=opt), folder=tmp_path)
     image = read_image(link_program(policy, "decide", engine, tmp_path))
     rng = np.random.default_rng(3)
     records = [

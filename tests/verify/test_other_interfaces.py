@@ -17,9 +17,10 @@ from decision.errors import InputError
 from decision.forest import Forest
 from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.program import Op, Program, ProgramBuilder
+from emulator.build import Build
+from emulator.build import built as build_folder
 from emulator.profile import load_profile
 from emulator.vectors import Layout
-from verify.certificate import Built, build
 from verify.certify import certify
 from verify.check.judge import Judge
 from verify.check.known import Oracle
@@ -34,7 +35,7 @@ ENGINE = load_profile("ibex-small")
 LIMITS = Limits(worst_seconds=1)
 
 
-def proof_of(built: Built, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> Proof:
+def proof_of(built: Build, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> Proof:
     return prove(
         built.image,
         program or built.program,
@@ -44,7 +45,7 @@ def proof_of(built: Built, program: Program | None = None, layouts: dict[str, La
     )
 
 
-def judged(built: Built, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> int:
+def judged(built: Build, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> int:
     """The checker's bound, without a certificate's cuts; Refused where a claim does not hold."""
     model, image = cycle_model(ENGINE), built.image
     structures = built.firmware.layouts if layouts is None else layouts
@@ -54,14 +55,14 @@ def judged(built: Built, program: Program | None = None, layouts: dict[str, Layo
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_certificate_is_proved_and_holds(name: str, tmp_path: Path) -> None:
-    done = certify(emitted(PROGRAMS[name], tmp_path / "firmware"), ENGINE)
+    done = certify(build_folder(emitted(PROGRAMS[name], tmp_path / "firmware"), profile=ENGINE))
     assert done.certificate is not None, done.problem
     assert done.witness is not None
     worst, program = done.certificate.claims.worst_case, PROGRAMS[name]
     knobs = [*program.interface.knob_names, *(f"context.{s.name}" for s in program.state)]
     assert list(worst.outputs) == knobs
     assert worst.exact == worst.rtl_cycles == done.witness.cycles
-    assert recheck(done.certificate, done.built).exact
+    assert recheck(done.certificate, done.build).exact
 
 
 QUEUE = printed(PROGRAMS["queue"])[1]
@@ -101,7 +102,7 @@ def test_a_wrong_action_is_refused_by_prover_and_checker(why: str, tmp_path: Pat
     source = QUEUE.replace(right, wrong)
     if why == "two knobs swapped":
         source = source.replace(KMAX, f"action->kmax_bytes = {value(KMIN)};")
-    built = build(emitted(PROGRAMS["queue"], tmp_path / "firmware", source), ENGINE, "clang", "-O2")
+    built = build_folder(emitted(PROGRAMS["queue"], tmp_path / "firmware", source), profile=ENGINE)
     failures = proof_of(built).failures
     assert failures
     assert failures[0].kind.startswith((kind, "not-proved") if kind == "wrong-result" else kind), failures
@@ -110,7 +111,7 @@ def test_a_wrong_action_is_refused_by_prover_and_checker(why: str, tmp_path: Pat
 
 
 def test_the_right_code_passes_the_same_questions(tmp_path: Path) -> None:
-    built = build(emitted(PROGRAMS["queue"], tmp_path / "firmware"), ENGINE, "clang", "-O2")
+    built = build_folder(emitted(PROGRAMS["queue"], tmp_path / "firmware"), profile=ENGINE)
     assert proof_of(built).proved
     assert judged(built) > 40
 
@@ -118,7 +119,7 @@ def test_the_right_code_passes_the_same_questions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_another_structure_is_refused_by_both(name: str, tmp_path: Path) -> None:
     """Each field wider, narrower, of the other sign, moved, missing; each structure longer, missing, or one more."""
-    built = build(emitted(PROGRAMS[name], tmp_path / "firmware"), ENGINE, "clang", "-O2")
+    built = build_folder(emitted(PROGRAMS[name], tmp_path / "firmware"), profile=ENGINE)
     tried = 0
     for layouts in other_layouts(built.firmware.layouts):
         tried += 1

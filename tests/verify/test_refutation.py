@@ -15,8 +15,8 @@ from drawing import ACTIONS
 from machine_mutants import entries, instructions
 from students_drawn import Drawn, built, grown
 
+from emulator.build import Build
 from emulator.objects import Image
-from verify.certificate import Built
 from verify.concrete import Runner
 from verify.costs import cycle_model
 from verify.explore import Explorer
@@ -29,13 +29,13 @@ SIGNALS = ["rl_cc_congestion", "previous_action"]
 
 
 @pytest.fixture(scope="module")
-def joint(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def joint(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """A student in a joint table, right."""
     student = grown(np.random.default_rng(3), SIGNALS, ACTIONS[0], 5, depths=(3, 3), window=2)
     return built(Drawn(student, "joint", "clang", "-O2"), tmp_path_factory.mktemp("joint"))
 
 
-def _judged(firmware: Built, mutants: list[tuple[str, Image]], *, vectors: bool) -> tuple[int, int]:
+def _judged(firmware: Build, mutants: list[tuple[str, Image]], *, vectors: bool) -> tuple[int, int]:
     """How many mutants are refuted at once, and how many are proved to be the same decision.
 
     One may be left open: a clamp that is off by one changes a rounding of a product at one input of many millions.
@@ -60,7 +60,7 @@ def _judged(firmware: Built, mutants: list[tuple[str, Image]], *, vectors: bool)
     return refuted, proved
 
 
-def test_the_right_code_is_not_refuted_and_every_cell_was_run(joint: Built) -> None:
+def test_the_right_code_is_not_refuted_and_every_cell_was_run(joint: Build) -> None:
     runner = Runner(joint.image, joint.program, joint.firmware.layouts, joint.engine, cycle_model(joint.engine), ENTRY)
     assert refute(runner) is None
     explorer = Explorer(joint.program)
@@ -71,7 +71,7 @@ def test_the_right_code_is_not_refuted_and_every_cell_was_run(joint: Built) -> N
     assert met == np.prod(alone) > 100
 
 
-def test_an_entry_of_a_table_off_by_one_is_refuted_at_once(joint: Built) -> None:
+def test_an_entry_of_a_table_off_by_one_is_refuted_at_once(joint: Build) -> None:
     every = list(entries(joint.image, 2))
     picked = [every[k] for k in np.random.default_rng(0).permutation(len(every))[:16]]
     refuted, proved = _judged(joint, picked, vectors=False)
@@ -79,7 +79,7 @@ def test_an_entry_of_a_table_off_by_one_is_refuted_at_once(joint: Built) -> None
     assert proved <= 3  # entries that no input comes to
 
 
-def test_an_instruction_gone_wrong_is_refuted_at_once(joint: Built) -> None:
+def test_an_instruction_gone_wrong_is_refuted_at_once(joint: Build) -> None:
     every = list(instructions(joint.image))
     picked = [every[k] for k in np.random.default_rng(1).permutation(len(every))[:16]]
     refuted, proved = _judged(joint, picked, vectors=True)

@@ -9,11 +9,13 @@ import numpy as np
 from decision.documents import validate
 from decision.errors import InputError
 from decision.interpret import evaluate
+from emulator.build import Build
+from emulator.build import built as build_folder
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 from emulator.vectors import outputs
 from verify.calibrate import calibrate, core_version
-from verify.certificate import ASSUMPTIONS, Built, Certificate, build
+from verify.certificate import ASSUMPTIONS, Certificate, subject_of, witness_bytes
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
 from verify.check.refused import Refused
@@ -38,7 +40,7 @@ class Recheck:
 
 
 def recheck(
-    certificate: Certificate, built: Built, *, solver: str = "bitwuzla", progress: Progress | None = None
+    certificate: Certificate, built: Build, *, solver: str = "bitwuzla", progress: Progress | None = None
 ) -> Recheck:
     """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to."""
     engine = built.engine
@@ -77,14 +79,14 @@ def recheck(
     )
 
 
-def calibrated_again(certificate: Certificate, built: Built, progress: Progress | None = None) -> None:
+def calibrated_again(certificate: Certificate, built: Build, progress: Progress | None = None) -> None:
     """Measure the cost model, and the witness, on the core once more; ``Refused`` where the certificate says anything
     else."""
     found = calibrate(built.engine, progress=progress)
     if found.to_json() != certificate.engine.calibration:
         raise Refused("the cost model measured on the core is not what the certificate says of it")
     worst = certificate.claims.worst_case
-    inputs = zip(built.blocks, built.inputs(worst.witness), strict=True)
+    inputs = zip(built.blocks, witness_bytes(built, worst.witness), strict=True)
     layouts = built.firmware.layouts
     records = [(block, np.frombuffer(content, dtype=layouts[block.name].dtype)) for block, content in inputs]
     run = run_on_core(built.image, certificate.subject.entry, built.engine, records)
@@ -93,7 +95,7 @@ def calibrated_again(certificate: Certificate, built: Built, progress: Progress 
         raise Refused(f"the witness on the core: {took}; the certificate says {worst.rtl_cycles} cycles")
 
 
-def rebuilt(certificate: Certificate, folder: Path) -> Built:
+def rebuilt(certificate: Certificate, folder: Path) -> Build:
     """The firmware folder compiled as the certificate says."""
     # A certificate holds what a profile means, without its reasons.
     stated = {
@@ -102,12 +104,12 @@ def rebuilt(certificate: Certificate, folder: Path) -> Built:
     }
     engine = validate(Profile, stated, "the certificate's engine profile")
     subject = certificate.subject
-    return build(folder, engine, subject.compiler, subject.flags[-1])
+    return build_folder(folder, profile=engine, compiler=subject.compiler, opt=subject.flags[-1])
 
 
-def _same_subject(certificate: Certificate, built: Built) -> None:
+def _same_subject(certificate: Certificate, built: Build) -> None:
     """The certificate is about this folder, these tools' code and nothing else."""
-    theirs, ours = certificate.subject.model_dump(), built.subject.model_dump()
+    theirs, ours = certificate.subject.model_dump(), subject_of(built).model_dump()
     for key in ours:
         if theirs[key] != ours[key]:
             what = next((f for f in ours[key] if ours[key][f] != theirs[key].get(f)), "") if key == "files" else ""
@@ -128,7 +130,7 @@ def _same_engine(certificate: Certificate, engine: Profile, model: CycleModel) -
         raise Refused("the certificate's calibration found a difference between cost model and core")
 
 
-def _witness(certificate: Certificate, built: Built, model: CycleModel) -> Execution:
+def _witness(certificate: Certificate, built: Build, model: CycleModel) -> Execution:
     """The witness run by the simulator: it computes what the program says."""
     worst = certificate.claims.worst_case
     simulator = Simulator(built.image, certificate.subject.entry, built.engine, built.blocks, model)
@@ -137,7 +139,7 @@ def _witness(certificate: Certificate, built: Built, model: CycleModel) -> Execu
     if set(worst.witness) != fields:
         raise Refused("the witness does not have the fields of the program's structures")
     try:
-        run = simulator.call(built.inputs(worst.witness))
+        run = simulator.call(witness_bytes(built, worst.witness))
     except InputError as error:
         raise Refused(str(error)) from None
     except ExecutionFault as error:

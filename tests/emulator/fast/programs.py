@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from emulator import fast
-from emulator.compile import compile_policy, link_program
+from emulator.compile import compile_policy, link_program, toolchain
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import Image, read_image
@@ -120,7 +120,7 @@ def linked(assembly: str, profile: Profile) -> Image:
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         path = Path(name) / "function.c"
         path.write_text(source)
-        policy = compile_policy(path, profile, compiler="clang", opt="-O2", folder=path.parent)
+        policy = compile_policy(path, toolchain(profile), folder=path.parent)
         return read_image(link_program(policy, "f", profile, path.parent))
 
 

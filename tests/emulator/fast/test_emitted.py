@@ -9,7 +9,7 @@ from target_students import STUDENTS
 from codegen.emit import emit
 from codegen.lower import Options
 from decision.manifest import writing
-from emulator.compile import compile_sources, find_gcc, link_program
+from emulator.compile import compile_sources, find_gcc, link_program, toolchain
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.objects import read_image
 from emulator.profile import Profile
@@ -38,7 +38,7 @@ def emitted(student: str, folder: Path, form: str) -> Firmware:
 
 
 def compare(firmware: Firmware, compiler: str, opt: str, profile: Profile, folder: Path) -> None:
-    policy = compile_sources(firmware.sources, profile, compiler=compiler, opt=opt, folder=folder)
+    policy = compile_sources(firmware.sources, toolchain(profile, compiler, opt), folder=folder)
     image = read_image(link_program(policy, ENTRY, profile, folder))
     vectors = firmware.vectors
     records = blocks(firmware)

@@ -1,0 +1,101 @@
+"""A firmware compiled and linked for an engine: built once, and handed on to whoever runs, times or proves it.
+
+build = built(Path("firmware"), profile="ibex-small")
+report, proof = run_vectors(build), certify(build)
+"""
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from decision.errors import InputError
+from decision.program import Program
+from emulator.compile import Toolchain, compile_sources, link_program, missing_calls, toolchain
+from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
+from emulator.lines import SourceLines
+from emulator.memory_map import Block
+from emulator.objects import CodeFacts, Image, check_code, read_image, undefined_and_static
+from emulator.profile import Profile
+from emulator.vectors import packed
+
+
+@dataclass(frozen=True)
+class Build:
+    """What the compiler made of a firmware. ``linked`` and ``facts`` are None where it calls what nothing defines:
+    ``calls``; ``provided``: calls of what is linked with it; ``static``: writable static data that it has."""
+
+    firmware: Firmware
+    toolchain: Toolchain
+    calls: tuple[str, ...]
+    provided: tuple[str, ...]
+    static: tuple[str, ...]
+    linked: Image | None = field(repr=False)
+    facts: CodeFacts | None = field(repr=False)
+
+    @property
+    def image(self) -> Image:
+        """What is loaded and run; InputError where there is none."""
+        if self.linked is None:
+            raise InputError(f"{self.firmware.source} needs what the engine has not: {', '.join(self.calls)}")
+        return self.linked
+
+    @property
+    def engine(self) -> Profile:
+        return self.toolchain.profile
+
+    @property
+    def program(self) -> Program:
+        """What the machine code is held to."""
+        return self.firmware.program
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The arguments of the decision in their order."""
+        return argument_blocks(self.firmware.layouts)
+
+    def inputs(self, example: dict[str, int]) -> list[bytes]:
+        """The blocks' bytes of one input, given as "event.response_ns": 5 and so on. KeyError and OverflowError where
+        it is none."""
+        columns = {name: np.array([value], dtype=np.int64) for name, value in example.items()}
+        return [record.tobytes() for record in packed(self.firmware.layouts, columns, 1).values()]
+
+    def runnable(self) -> "Build":
+        """Itself; InputError where the engine would not run it: a call of a library, a float."""
+        wrong = [*self.calls, *(self.facts.forbidden if self.facts else ())]
+        if wrong:
+            raise InputError(f"{self.firmware.source} cannot run on {self.engine.name}: {wrong[0]}; see `rlcc emulate`")
+        return self
+
+
+def build(firmware: Firmware, tools: Toolchain) -> Build:
+    """Compile and link. What is wrong with the object code is in the result; C that does not compile raises
+    InputError."""
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        policy = compile_sources(firmware.sources, tools, folder=Path(name))
+        calls, (every, static) = missing_calls(policy), undefined_and_static(policy.path)
+        provided = tuple(call for call in every if call not in calls)
+        if calls:
+            return Build(firmware, tools, tuple(calls), provided, tuple(static), None, None)
+        elf = link_program(policy, ENTRY, tools.profile, Path(name))
+        facts = check_code(elf, ENTRY, loops_allowed=firmware.loops)
+        return Build(firmware, tools, (), provided, tuple(static), read_image(elf), facts)
+
+
+def built(folder: Path | str, *, profile: str | Path | Profile, compiler: str = "clang", opt: str = "-O2") -> Build:
+    """A firmware folder, read and built for the engine that is named."""
+    tools = toolchain(profile, compiler, opt)
+    return build(read_firmware(Path(folder)), tools)
+
+
+def source_lines(made: Build) -> SourceLines:
+    """Which line of the C an instruction of the build is of. InputError where the compiler makes other code when it
+    tells lines."""
+    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
+        policy = compile_sources(made.firmware.sources, made.toolchain, folder=Path(name), lines=True)
+        elf = link_program(policy, ENTRY, made.engine, Path(name))
+        if read_image(elf).sections != made.image.sections:
+            compiler = made.toolchain.compiler.name
+            raise InputError(f"{compiler} makes other code with line information, so no line can be told")
+        return SourceLines(elf, SOURCE)
