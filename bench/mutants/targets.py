@@ -2,7 +2,7 @@
 
 CHECK = "tests/verify/test_check"
 TARGETS: dict[str, tuple[str, ...]] = {
-    "decision/cells.py": ("tests/decision/test_cells_steps.py", "tests/decision/test_cells.py"),
+    "decision/cells.py": ("tests/decision/test_cells_steps.py",),
     "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),
     "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
     "rlcc/checks.py": ("tests/rlcc/test_gate.py",),
