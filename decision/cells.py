@@ -58,7 +58,7 @@ def states(student: Student, seed: int) -> States:
     histories, closed = _histories(student, grid, random)
     chosen = _extremes(histories, grid, random)
     newest = grid.newest(random)
-    corners = max(1, 2 ** len(grid.kept))
+    corners = 2 ** len(grid.kept)
     each = len(newest) * (corners if len(chosen) * len(newest) * corners <= STATES else 1)
     if len(chosen) * each > STATES:
         closed = False

@@ -87,6 +87,13 @@ def test_above_the_last_threshold_there_is_one_value_more(threshold: int, most: 
     assert (listed(grid.low)[0], listed(grid.high)[0]) == ([LEAST], [MOST])
 
 
+def test_of_several_thresholds_the_last_one_counts() -> None:
+    grid = cells._Grid.of(student([([(1, t)], [1, 2]) for t in (5, 2**30)], [ACTION, CONGESTION], 1))
+    assert listed(grid.high)[1] == [5, 2**30, 2**30 + 1]
+    past = cells._Grid.of(student([([(0, t)], [1, 2]) for t in (2**31 - 1, 2**31, 3 * 2**30)], [ACTION], 1))
+    assert (listed(past.low), listed(past.high)) == ([[LEAST, 2**31]], [[2**31 - 1, 2**31]])
+
+
 def test_three_features_over_three_decisions_each_have_their_columns() -> None:
     grid = cells._Grid.of(student([([(0, 5), (4, 6), (8, 7)], range(8))], [INFLATION, ACTION, RATIO], 3))
     assert (grid.signals, grid.kept, grid.actions, grid.width) == ([0, 2], [3, 5, 6, 8], [1, 4, 7], 3)
@@ -189,6 +196,7 @@ SMALL = {
     "three decisions": student([([(5, 3), (2, 20)], [90, -90, 50, 30]), ([(4, 10)], [3, -40])], [ACTION, RATIO], 3),
     "no action": student([([(0, 3), (3, 50)], [900, -900, 500, 300])], [INFLATION, RATIO]),
     "only actions": student([([(0, 3), (1, 50)], [900, -900, 500, 300])], [ACTION]),
+    "three signals": student([([(0, 3), (4, 50), (5, 7)], range(0, 80, 10))], [INFLATION, RATIO, {"kind": "rate"}]),
     "two signals": student([([(1, 3), (2, 50), (3, 7)], range(0, 80, 10))], [ACTION, INFLATION, RATIO]),
 }
 
@@ -405,7 +413,7 @@ def test_states_are_the_corners_of_all_cells(name: str) -> None:
     assert (found.visited, found.missed, found.closed) == (len(set(keys)), 0, True)
 
 
-@pytest.mark.parametrize("name", ["two decisions", "one decision", "no action", "only actions"])
+@pytest.mark.parametrize("name", ["two decisions", "one decision", "no action", "three signals", "only actions"])
 def test_states_are_those_of_the_chosen_histories(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With every history chosen nothing is drawn: just these rows. All corners of the past where that is not too many,
     else one place in each, else of some histories."""
