@@ -126,7 +126,7 @@ class _Grid:
         low, high = [], []
         for column in range(columns):
             node = nodes[column % width]
-            least, most = (observer.nodes[node].low, observer.nodes[node].high) if node >= 0 else (-(2**31), 2**31)
+            least, most = observer.nodes[node].low, observer.nodes[node].high
             cuts = np.unique(np.concatenate(own[column % width :: width]))
             cuts = cuts[(cuts >= least) & (cuts < most)]
             # Above its last threshold a student sees no difference: there one value stands for all.

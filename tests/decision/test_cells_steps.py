@@ -90,8 +90,8 @@ def test_above_the_last_threshold_there_is_one_value_more(threshold: int, most: 
 def test_of_several_thresholds_the_last_one_counts() -> None:
     grid = cells._Grid.of(student([([(1, t)], [1, 2]) for t in (5, 2**30)], [ACTION, CONGESTION], 1))
     assert listed(grid.high)[1] == [5, 2**30, 2**30 + 1]
-    past = cells._Grid.of(student([([(0, t)], [1, 2]) for t in (2**31 - 1, 2**31, 3 * 2**30)], [ACTION], 1))
-    assert (listed(past.low), listed(past.high)) == ([[LEAST, 2**31]], [[2**31 - 1, 2**31]])
+    past = cells._Grid.of(student([([(0, t)], [1, 2]) for t in (2**31 - 2, 2**31 - 1, 3 * 2**30)], [ACTION], 1))
+    assert (listed(past.low), listed(past.high)) == ([[LEAST, 2**31 - 1]], [[2**31 - 2, 2**31 - 1]])
 
 
 def test_three_features_over_three_decisions_each_have_their_columns() -> None:
@@ -120,9 +120,9 @@ def test_a_history_is_placed_by_its_signals_intervals_and_the_actions_own_thresh
 
 
 def test_between_two_edges_is_the_geometric_mean_or_the_middle_below_zero() -> None:
-    low = np.array([0, 0, 5, 99, -10, -7, -3, 8])
-    high = np.array([0, 99, 5, 9999, 20, -2, 4, 9])
-    assert cells._middle(low, high).tolist() == [0, 9, 5, 999, 5, -5, 0, 8]
+    low = np.array([0, 0, 5, 99, -10, -7, -3, 8, -1])
+    high = np.array([0, 99, 5, 9999, 20, -2, 4, 9, 99])
+    assert cells._middle(low, high).tolist() == [0, 9, 5, 999, 5, -5, 0, 8, 49]
 
 
 def test_all_combinations_or_so_many_drawn_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,6 +309,13 @@ def test_beside_the_extremes_one_of_a_cell_is_drawn() -> None:
     assert len(set().union(*drawn)) >= 5
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_extremes_of_the_last_cell_are_there_however_many_there_are(count: int) -> None:
+    every = {(signal, action) for signal in (5, 15, 25)[:count] for action in (0, 5, 10)}
+    kept = cells._extremes(np.array([(0, *row) for row in sorted(every)]), grid_of(1, 1), rng())
+    assert {(0, signal, action) for signal, action in every if action != 5} <= set(tuples(kept))
+
+
 def test_without_actions_one_of_a_cell_is_all() -> None:
     rows = np.array([[0, 0], [0, 3], [0, 10], [0, 12], [0, 20]])
     chosen = cells._extremes(rows, grid_of(0, 1), rng())
@@ -338,6 +345,9 @@ def test_a_history_stands_for_the_corners_of_its_cell(kept: int) -> None:
         for column in range(1, 1 + kept):
             assert set(one[60 * n : 60 * n + 60, column].tolist()) == set(places[row[column]])
     assert set(one[:, -1].tolist()) == {77}
+    often = cells._cornered(np.repeat(rows[:1], 900, axis=0), grid, None, rng())
+    shares = [np.mean(often[:, 1] == place) for place in places[int(rows[0, 1])]]
+    assert shares == pytest.approx([1 / 3] * 3, abs=0.06), "each of the three as often"
     assert cells._cornered(rows, grid_of(1 + kept, 0), 1, rng()) is rows
 
 
