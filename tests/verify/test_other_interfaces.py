@@ -28,7 +28,8 @@ from verify.check.layout import fields_of
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.costs import cycle_model
-from verify.prove import ENTRY, Limits, Proof, prove
+from verify.failures import Failure
+from verify.prove import ENTRY, Limits, Proof, Run, prove
 from verify.worst import turns
 
 ENGINE = load_profile("ibex-small")
@@ -43,6 +44,12 @@ def proof_of(built: Build, program: Program | None = None, layouts: dict[str, La
         ENGINE,
         limits=LIMITS,
     )
+
+
+def walked(built: Build) -> list[Failure]:
+    """What the walk over all paths refuses, without the search for an input that goes before it in a proof."""
+    model = cycle_model(ENGINE)
+    return Run(built.image, built.program, built.firmware.layouts, ENGINE, model, LIMITS, careful=True).execute()
 
 
 def judged(built: Build, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> int:
@@ -106,6 +113,7 @@ def test_a_wrong_action_is_refused_by_prover_and_checker(why: str, tmp_path: Pat
     failures = proof_of(built).failures
     assert failures
     assert failures[0].kind.startswith((kind, "not-proved") if kind == "wrong-result" else kind), failures
+    assert walked(built)
     with pytest.raises(Refused):
         judged(built)
 
@@ -113,6 +121,7 @@ def test_a_wrong_action_is_refused_by_prover_and_checker(why: str, tmp_path: Pat
 def test_the_right_code_passes_the_same_questions(tmp_path: Path) -> None:
     built = build_folder(emitted(PROGRAMS["queue"], tmp_path / "firmware"), profile=ENGINE)
     assert proof_of(built).proved
+    assert walked(built) == []
     assert judged(built) > 40
 
 
