@@ -40,7 +40,7 @@ def write_job(
         f"text {image.text[0]} {image.text[1]}",
         f"constants {image.constants[0]} {image.constants[1]}",
         f"stack {stack_low} {top}",
-        *(f"block {a} {a + b.size} {int(b.writable)}" for a, b in zip(addresses, blocks, strict=True)),
+        *(f"block {b.name} {a} {a + b.size} {int(b.writable)}" for a, b in zip(addresses, blocks, strict=True)),
         f"arguments {memory_map.DATA_BASE}",
         f"mailbox {memory_map.MAILBOX}",
         f"trap {memory_map.TRAP}",

@@ -5,25 +5,50 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from decision.interface import GROUPS
+from decision.program import Program
 from emulator.compile import NO_ASSEMBLY, run_tool, zig_command
-from emulator.firmware import read_firmware
+from emulator.firmware import ENTRY, WRITTEN, read_firmware
 
-EXPORTS = """#include "rlcc_policy.h"
-extern const uint32_t rlcc_flow_bytes;
-const uint32_t rlcc_flow_bytes = (uint32_t)sizeof(rlcc_flow);
-"""
-"""The library also tells how large a flow's context is."""
+EMITTED = f"{ENTRY}_emitted"
+"""What the emitted function is called where it does not take every structure."""
+
+
+def exports(program: Program) -> str:
+    """C beside the policy: how large an agent's context is and, where the function does not take context, event and
+    params, one of its name that does, as the simulator calls it."""
+    agent, structures = program.interface.agent, program.structures
+    size = f"(uint32_t)sizeof(rlcc_{agent})" if "context" in structures else "0"
+    lines = ['#include "rlcc_policy.h"', f"extern const uint32_t rlcc_{agent}_bytes;"]
+    lines.append(f"const uint32_t rlcc_{agent}_bytes = {size};")
+    if not whole(program):
+        returns = "void" if "action" in structures else "uint32_t"
+        taken = [name for name in GROUPS if name != "action" or name in structures]
+        heads = [f"{'' if name in WRITTEN else 'const '}void *{name}" for name in taken]
+        unused = " ".join(f"(void){name};" for name in taken)
+        handed = ", ".join(name for name in structures)
+        called = f"{EMITTED}({handed});" if returns == "void" else f"return (uint32_t){EMITTED}({handed});"
+        head = f"{returns} {ENTRY}({', '.join(heads)})"
+        lines += [f"#undef {ENTRY}", f"{head};", f"{head} {{ {unused} {called} }}"]
+    return "\n".join(lines) + "\n"
+
+
+def whole(program: Program) -> bool:
+    """Whether the function takes what every agent has."""
+    return {"context", "event", "params"} <= program.structures.keys()
 
 
 @contextmanager
 def shared_library(firmware_dir: Path) -> Iterator[Path]:
-    """A shared library of a verified firmware folder, with rlcc_decide and rlcc_flow_bytes, while the context lasts."""
+    """A shared library of a verified firmware folder, with rlcc_decide and rlcc_<agent>_bytes, while the context
+    lasts."""
     firmware = read_firmware(Path(firmware_dir))
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        exports, library = Path(name) / "exports.c", Path(name) / "policy.so"
-        exports.write_text(EXPORTS)
-        flags = ("-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", NO_ASSEMBLY)
+        beside, library = Path(name) / "exports.c", Path(name) / "policy.so"
+        beside.write_text(exports(firmware.program))
+        flags = ["-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", NO_ASSEMBLY]
+        flags += [] if whole(firmware.program) else [f"-D{ENTRY}={EMITTED}"]
         with firmware.sources.copied(Path(name) / "sources") as source:
-            command = [zig_command(), "cc", *flags, "-iquote", str(source.parent), str(source), str(exports)]
+            command = [zig_command(), "cc", *flags, "-iquote", str(source.parent), str(source), str(beside)]
             run_tool([*command, "-o", str(library)], f"{firmware.source} does not compile")
         yield library

@@ -222,8 +222,9 @@ def decider(
     raises InputError with the core's own sentence."""
     if not isinstance(address, int) or not 0 < address < 2**64:
         raise InputError(f"{address!r} is no address of a core that decides")
-    if not isinstance(context_bytes, int) or not 4 <= context_bytes <= 65536:
-        raise InputError(f"a context of {context_bytes!r} bytes is not possible; choose 4 to 65536")
+    least = 4 if interface.context else 0
+    if not isinstance(context_bytes, int) or not least <= context_bytes <= 65536:
+        raise InputError(f"a context of {context_bytes!r} bytes is not possible; choose {least} to 65536")
     if not 0 < clock_mhz <= 10_000:
         raise InputError(f"a clock of {clock_mhz} MHz is not possible; choose up to 10,000")
     device(interface, params)

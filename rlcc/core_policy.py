@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import emulator
 from decision.errors import InputError
+from decision.interface import Interface
+from decision.interfaces import FLOW_RATE
 from decision.manifest import opened
 from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
@@ -54,11 +56,14 @@ class CorePolicy:
     core: CoreName
     params: Mapping[str, int] = field(repr=False)
     needs_int: bool = False
+    interface: Interface = field(default=FLOW_RATE, repr=False)
 
     def build(self, agents: int, where: Paths | Ports | None = None) -> Any:
         """A ``_core.CoreDecider`` with an engine of its own, which ends with it."""
         engine = self._engine()
-        spec = decider(engine.address, engine.context_bytes, engine.clock_mhz, self.params, engine, self.needs_int)
+        spec = decider(
+            engine.address, engine.context_bytes, engine.clock_mhz, self.params, engine, self.needs_int, self.interface
+        )
         return spec.build(agents, where)
 
     def content(self) -> list[Any]:

@@ -54,8 +54,9 @@ def by_path(path: Path) -> Iterator[Named]:
         manifest = opened(path, "firmware")
         source = load_decider(path)
         with shared_library(path) as library:
-            needs_int = reads_queues(source.program())
-            yield Named(source.name, kind, manifest.hash, compiled(library, source.params(), needs_int))
+            made = source.program()
+            policy = compiled(library, source.params(), reads_queues(made), made.interface)
+            yield Named(source.name, kind, manifest.hash, policy)
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
     else:
@@ -69,7 +70,8 @@ def on_core(path: Path, core: CoreName) -> Named:
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
     manifest = opened(path, "firmware")
     source = load_decider(path)
-    policy = CorePolicy(path.resolve(), manifest.hash, core, source.params(), reads_queues(source.program()))
+    made = source.program()
+    policy = CorePolicy(path.resolve(), manifest.hash, core, source.params(), reads_queues(made), made.interface)
     policy.check()
     return Named(source.name, kind, manifest.hash, policy)
 

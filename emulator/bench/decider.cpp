@@ -1,7 +1,7 @@
 // The core in the loop: one Verilated core as an rlcc_decider (decision/include/rlcc_decider.h).
 //
-// The job's blocks are context, event and params, in this order. Every flow's context is brought to the same place;
-// when it is another flow's than before, the data cache no longer holds it.
+// The job's blocks are those of context, event, params and action that the interface has. Every agent's context is
+// brought to the same place; when it is another agent's than before, the data cache no longer holds it.
 #include <cstdio>
 
 #include RLCC_ENGINE
@@ -33,7 +33,12 @@ const char *text_of(const std::string &kind) {
   return "access outside the memory";
 }
 
-uint64_t decide(void *self, void *context, const void *event, const void *params, uint32_t *rate_q20) {
+// What a block is filled with; nothing for the action.
+const void *source(const std::string &name, const void *context, const void *event, const void *params) {
+  return name == "context" ? context : name == "event" ? event : name == "params" ? params : nullptr;
+}
+
+uint64_t decide(void *self, void *context, const void *event, const void *params, uint32_t *knobs) {
   Decider &decider = *static_cast<Decider *>(self);
   Engine &engine = *decider.engine;
   const std::vector<Block> &blocks = decider.job.blocks;
@@ -41,12 +46,14 @@ uint64_t decide(void *self, void *context, const void *event, const void *params
     if (context != decider.last_context)
       engine.forget_writable();
     decider.last_context = context;
-    std::memcpy(engine.block(0), context, blocks[0].size());
-    std::memcpy(engine.block(1), event, blocks[1].size());
-    std::memcpy(engine.block(2), params, blocks[2].size());
+    for (size_t i = 0; i < blocks.size(); ++i)
+      if (const void *from = source(blocks[i].name, context, event, params))
+        std::memcpy(engine.block(i), from, blocks[i].size());
     const Called called = engine.call();
-    std::memcpy(context, engine.block(0), blocks[0].size());
-    *rate_q20 = called.result;
+    knobs[0] = called.result; // where there are several, the action holds them
+    for (size_t i = 0; i < blocks.size(); ++i)
+      if (blocks[i].writable)
+        std::memcpy(blocks[i].name == "context" ? context : knobs, engine.block(i), blocks[i].size());
     return called.cycles;
   } catch (const Fault &fault) {
     char text[128];
@@ -70,10 +77,11 @@ EXPORTED rlcc_decider *rlcc_core_open(const char *job) {
   try {
     auto decider = std::make_unique<Decider>();
     decider->job = read_job(job);
-    if (decider->job.blocks.size() != 3)
-      throw std::runtime_error("a decider has the blocks context, event and params");
+    uint32_t context_bytes = 0;
+    for (const Block &block : decider->job.blocks)
+      context_bytes += block.name == "context" ? block.size() : 0;
     decider->engine = std::make_unique<Engine>(decider->job);
-    decider->face = {RLCC_DECIDER_VERSION, decider->job.blocks[0].size(), decider.get(), decide, fault_of};
+    decider->face = {RLCC_DECIDER_VERSION, context_bytes, decider.get(), decide, fault_of};
     return &decider.release()->face;
   } catch (const std::exception &error) {
     wrong = error.what();

@@ -22,6 +22,7 @@ struct Image { // bytes of a file to put at an address
 };
 
 struct Block { // an argument structure; its bytes come from the input stream
+  std::string name;
   Region region;
   bool writable = false;
   uint32_t size() const { return region.high - region.low; }
@@ -85,7 +86,7 @@ inline Job read_job(const std::string &path) {
     }
     if (key == "block") {
       Block block;
-      in >> block.region.low >> block.region.high >> block.writable;
+      in >> block.name >> block.region.low >> block.region.high >> block.writable;
       job.blocks.push_back(block);
     } else if (key == "instruction")
       region(job.instruction);

@@ -1,9 +1,11 @@
 """Engines for the network simulator: an emitted decision behind the seam of decision/include/rlcc_decider.h."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 from decision.errors import InputError
+from decision.interface import GROUPS
 from emulator import _fast
 from emulator.build import built
 from emulator.fast.machine import machine
@@ -16,9 +18,11 @@ from emulator.profile import Profile
 class FastDecider:
     """One engine with a memory of its own. Used by one thread at a time; any number may exist."""
 
-    def __init__(self, program: _fast.Program, profile: Profile, engine: _fast.Machine | None = None) -> None:
-        self._program, self._engine = program, engine
-        self._native: _fast.Decider | None = _fast.Decider(program, engine)
+    def __init__(
+        self, program: _fast.Program, groups: Sequence[int], profile: Profile, engine: _fast.Machine | None = None
+    ) -> None:
+        self._program, self._groups, self._engine = program, groups, engine
+        self._native: _fast.Decider | None = _fast.Decider(program, groups, engine)
         self._context_bytes = self._native.context_bytes
         self.profile = profile
 
@@ -41,7 +45,7 @@ class FastDecider:
 
     def another(self) -> "FastDecider":
         """One more engine of the same kind, for another thread or simulation; nothing is compiled again."""
-        return FastDecider(self._program, self.profile, self._engine)
+        return FastDecider(self._program, self._groups, self.profile, self._engine)
 
     def __enter__(self) -> "FastDecider":
         return self
@@ -57,4 +61,5 @@ def decider(
     build = built(firmware_dir, profile=profile, compiler=compiler, opt=opt).runnable()
     engine, figures = build.engine, timing(build.engine)
     program = program_of(build.image, ENTRY, engine, build.blocks, figures)
-    return FastDecider(program, engine, machine(build.image, engine, figures, "hot"))
+    groups = [GROUPS.index(block.name) for block in build.blocks]
+    return FastDecider(program, groups, engine, machine(build.image, engine, figures, "hot"))

@@ -1,7 +1,10 @@
 """Interfaces other than a flow's, of one knob and of several: all vectors on the RTL, the fast path and the host."""
 
+import ctypes
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from other_interfaces import PROGRAMS, emitted, printed
 
-from emulator import emulate, fast, run_on_host
+from decision.interface import GROUPS
+from emulator import emulate, fast, rtl_decider, run_on_host
 from emulator.compare import compare
 from emulator.compile import compile_sources, link_program, toolchain
 from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
@@ -18,6 +22,7 @@ from emulator.objects import read_image
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
+from emulator.shared import shared_library
 from emulator.vectors import outputs
 
 SMALL = load_profile("ibex-small")
@@ -63,6 +68,69 @@ def test_emulate_and_the_host_pass(firmware: Firmware) -> None:
     host = run_on_host(firmware.folder)
     assert host.passed, host
     assert host.vectors == report.vectors == len(firmware.vectors)
+
+
+class Seam(ctypes.Structure):
+    """rlcc_decider of decision/include/rlcc_decider.h."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32),
+        ("context_bytes", ctypes.c_uint32),
+        ("self", ctypes.c_void_p),
+        ("decide", ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_void_p] * 4, ctypes.POINTER(ctypes.c_uint32))),
+    )
+
+
+Decide = Callable[[Any, Any, Any, Any], Any]
+
+
+def decided(firmware: Firmware, decide: Decide, index: int) -> dict[str, int]:
+    """The outputs of one vector, called as the simulator calls: every structure, all knobs as words."""
+    records = {name: records[index : index + 1].copy() for name, records in firmware.vectors.records.items()}
+    knobs = (ctypes.c_uint32 * 3)(*[0xA5A5A5A5] * 3)
+    decide(*(records[name].ctypes.data if name in records else None for name in GROUPS[:3]), knobs)
+    if "action" in records:
+        records["action"] = np.frombuffer(bytes(knobs), firmware.layouts["action"].dtype)
+    found = outputs(firmware.program, np.array(knobs[:1], dtype=np.uint32), records)
+    return {name: int(column[0]) for name, column in found.items()}
+
+
+def expected(firmware: Firmware, index: int) -> dict[str, int]:
+    return {name: int(column[index]) for name, column in firmware.vectors.expected.items()}
+
+
+def test_deciders_for_the_network_give_every_knob(firmware: Firmware) -> None:
+    """The fast path and the Verilated core, one decision at a time, with the same cycles."""
+    with fast.decider(firmware.folder, "ibex-small") as ours, rtl_decider(firmware.folder, "ibex-small") as theirs:
+        seams = [Seam.from_address(engine.address) for engine in (ours, theirs)]
+        assert [seam.context_bytes for seam in seams] == [firmware.context_bytes] * 2
+        for index in range(0, len(firmware.vectors), 9):
+            cycles: list[int] = []
+            for seam in seams:
+
+                def decide(*given: Any, seam: Seam = seam, cycles: list[int] = cycles) -> None:
+                    cycles.append(seam.decide(seam.self, *given))
+
+                assert decided(firmware, decide, index) == expected(firmware, index)
+            assert cycles[0] == cycles[1] > 10
+
+
+def test_the_library_for_the_network_takes_every_structure(firmware: Firmware) -> None:
+    several = "action" in firmware.layouts
+    with shared_library(firmware.folder) as path:
+        library = ctypes.CDLL(str(path))
+        size = ctypes.c_uint32.in_dll(library, f"rlcc_{firmware.program.interface.agent}_bytes")
+        assert size.value == firmware.context_bytes
+        function = library.rlcc_decide
+        function.argtypes = [ctypes.c_void_p] * (4 if several else 3)
+        function.restype = None if several else ctypes.c_uint32
+
+        def decide(context: Any, event: Any, params: Any, knobs: Any) -> None:
+            returned = function(context, event, params, *([knobs] if several else []))
+            knobs[0] = knobs[0] if several else returned
+
+        for index in range(len(firmware.vectors)):
+            assert decided(firmware, decide, index) == expected(firmware, index)
 
 
 WRONG = {

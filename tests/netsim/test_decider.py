@@ -129,7 +129,7 @@ def test_the_core_must_be_of_this_version_and_size(core) -> None:
     [
         ({"address": 0}, "0 is no address"),
         ({"address": "x"}, "no address"),
-        ({"context_bytes": 2}, "a context of 2 bytes"),
+        ({"context_bytes": 2}, "a context of 2 bytes is not possible; choose 4"),
         ({"clock_mhz": 0}, "a clock of 0 MHz"),
         ({"clock_mhz": float("nan")}, "a clock of nan MHz"),
         ({"params": {}}, "got none"),

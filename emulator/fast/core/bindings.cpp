@@ -150,15 +150,22 @@ NB_MODULE(_fast, m) {
   nb::class_<Decider>(m, "Decider")
       .def(
           "__init__",
-          [](Decider *self, std::shared_ptr<const Program> program, const std::optional<Settings> &machine) {
-            if (program->image().layout.blocks.size() != 3)
-              throw std::invalid_argument("a decider has the blocks context, event and params");
+          [](Decider *self, std::shared_ptr<const Program> program, const std::vector<unsigned> &groups,
+             const std::optional<Settings> &machine) {
+            std::vector<Group> known;
+            for (const unsigned group : groups) {
+              if (group > unsigned(Group::action))
+                throw std::invalid_argument("a block that is no structure of a decision");
+              known.push_back(Group(group));
+            }
+            if (known.size() != program->image().layout.blocks.size())
+              throw std::invalid_argument("one group a block is needed");
             if (machine)
-              new (self) Decider(std::move(program), *machine);
+              new (self) Decider(std::move(program), std::move(known), *machine);
             else
-              new (self) Decider(std::move(program));
+              new (self) Decider(std::move(program), std::move(known));
           },
-          "program"_a, "machine"_a.none())
+          "program"_a, "groups"_a, "machine"_a.none())
       .def_prop_ro("address", [](const Decider &d) { return reinterpret_cast<std::uintptr_t>(d.seam()); })
       .def_prop_ro("context_bytes", [](const Decider &d) { return d.seam()->context_bytes; });
 }
