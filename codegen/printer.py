@@ -79,6 +79,11 @@ class Printer:
         nodes = (self.program.nodes[number] for number in self._needed())
         return {self.program.interface.event[node.imm].name for node in nodes if node.op is Op.EVENT}
 
+    def tuned(self) -> set[str]:
+        """Parameters that the printed decision reads."""
+        nodes = (self.program.nodes[number] for number in self._needed())
+        return {self.program.interface.params[node.imm].name for node in nodes if node.op is Op.PARAM}
+
     def functions(self) -> list[Function]:
         """Static functions: searches and trees."""
         return self.trees.functions() if self.trees else []

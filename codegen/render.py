@@ -103,11 +103,12 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
     """What every template may name, whatever decides: the structures and where the decider comes from."""
     program, body = source.lowered.program, source.body
     fields, size = context_layout(program)
-    handed, used = structures(program), printer.signals()
+    handed, used, tuned = structures(program), printer.signals(), printer.tuned()
     interface, defaults = program.interface, body.decider.params()
     return {
         "rlcc_version": metadata.version("rlcc"),
         "interface": interface.name,
+        "trigger": interface.trigger,
         "name": body.decider.name,
         "hash": source.hash,
         "context_bytes": size,
@@ -128,6 +129,7 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
                 "high": (s.settable or s.range)[1],
                 "initializer": body.initial(s.name, defaults[s.name]),
                 "fixed": s.name in source.fixed,
+                "used": s.name in tuned,
             }
             for s in interface.params
         ],

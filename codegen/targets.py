@@ -79,14 +79,14 @@ Linux's icsk_ca_priv (104 bytes) and the BPF calling convention (five registers)
 
 
 BARE = Target("bare", 1 << 16, (), (), counts_events=False, adapter_bytes=0)
-"""The C alone, without any device's adapter: of models, which no agent of a network asks."""
+"""The C alone, without any device's adapter: of what decides elsewhere than at flows."""
 
 
 def target_named(name: str) -> Target:
     if name == BARE.name:
         return BARE
     if name not in TARGETS:
-        raise InputError(f"there is no target {name!r}; choose one of {', '.join(TARGETS)}")
+        raise InputError(f"there is no target {name!r}; choose one of {', '.join(TARGETS)}, {BARE.name}")
     return TARGETS[name]
 
 

@@ -13,8 +13,8 @@ from other_interfaces import emitted, printed
 from codegen.lower import Options
 from decision.forest import Branch, Leaf, oblivious
 from decision.model import GridFeature, Model
+from emulator.build import built as build_folder
 from emulator.profile import load_profile
-from verify.certificate import build
 from verify.certify import certify
 from verify.check.judge import Judge
 from verify.check.known import Oracle
@@ -41,10 +41,10 @@ TARGETS = Model(FEATURES, TREES, (3, -2, 1), 0, "regression").program()
 @pytest.mark.parametrize("form", FORMS)
 def test_a_certificate_is_proved_and_holds(form, program, tmp_path):
     folder = emitted(program, tmp_path / "firmware", printed(program, FORMS[form])[1])
-    done = certify(folder, ENGINE)
+    done = certify(build_folder(folder, profile=ENGINE))
     assert done.certificate is not None, done.problem
     assert done.certificate.claims.worst_case.exact
-    assert recheck(done.certificate, done.built).exact
+    assert recheck(done.certificate, done.build).exact
 
 
 @pytest.mark.parametrize("output", [0, 1, 2])
@@ -52,7 +52,7 @@ def test_a_leaf_that_is_wrong_in_one_output_is_refused_by_prover_and_checker(out
     source = printed(TARGETS, FORMS["branches"])[1]
     wrong = re.sub(rf"sum_of_{output} \+= (\(?-?\d+\)?);", rf"sum_of_{output} += (\1 + 1);", source, count=1)
     assert wrong != source
-    built = build(emitted(TARGETS, tmp_path / "firmware", wrong), ENGINE, "clang", "-O2")
+    built = build_folder(emitted(TARGETS, tmp_path / "firmware", wrong), profile=ENGINE)
     proof = prove(built.image, built.program, built.firmware.layouts, ENGINE, limits=Limits(worst_seconds=1))
     assert [failure.kind for failure in proof.failures][:1] == ["wrong-result"]
     entry, stack = built.image.symbols[ENTRY], ENGINE.limits.stack_bytes
