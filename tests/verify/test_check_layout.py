@@ -33,13 +33,17 @@ def words(name: str, fields: tuple[str, ...], **other: str) -> Layout:
 
 
 def flow(types: dict[str, str] = SPELT, offsets: dict[str, int] = OFFSETS, size: int = SIZE) -> Layout:
-    """A context as it is said to be; NumPy itself would refuse some of them."""
+    return said("context", types, offsets, size)
+
+
+def said(name: str, types: dict[str, str], offsets: dict[str, int], size: int) -> Layout:
+    """A structure as it is said to be; NumPy itself would refuse some of them."""
 
     class Said:
         itemsize = size
-        fields = {name: (np.dtype(kind), offsets[name]) for name, kind in types.items()}  # noqa: RUF012
+        fields = {field: (np.dtype(kind), offsets[field]) for field, kind in types.items()}  # noqa: RUF012
 
-    return Layout("context", Said())  # type: ignore[arg-type]
+    return Layout(name, Said())  # type: ignore[arg-type]
 
 
 def tied(**layouts: Layout) -> dict[str, list[Field]]:
@@ -176,3 +180,71 @@ def test_the_structures_are_those_of_the_interface_in_the_order_of_the_arguments
     queue = structures_of(b.finish(b.const(0), b.const(1), b.const(2)))
     assert list(queue) == ["event", "params", "action"]
     assert queue["action"] == [(name, "uint32") for name in ("kmin_bytes", "kmax_bytes", "pmax_q16")]
+
+
+# --- structures of the interface, which lie as a C compiler lays them out ---
+
+
+def mixed() -> Program:
+    """Fields of several widths, in both structures of the interface that are there, and no context."""
+    x, knob = FLOW_RATE.event[0], FLOW_RATE.knobs[0]
+    event = tuple(replace(x, name=name, storage=storage) for name, storage in EVENT.items())
+    knobs = tuple(replace(knob, name=name, storage=storage) for name, storage in ACTION.items())
+    interface = replace(FLOW_RATE, name="mixed", event=event, params=(), knobs=knobs, context=(), mixes=())
+    b = ProgramBuilder(Forest((), (), (0,), 16), interface)
+    return b.finish(b.const(1), b.const(2))
+
+
+EVENT, ACTION = {"x": "uint32", "y": "uint16", "z": "int8"}, {"p": "int8", "q": "uint32"}
+PLACED = {"event": ({"x": 0, "y": 4, "z": 6}, 8), "action": ({"p": 0, "q": 4}, 8)}
+SPELLING = {"uint32": "<u4", "uint16": "<u2", "int8": "|i1"}
+
+
+def mixed_tied(**placed: tuple[dict[str, int], int]) -> dict[str, list[Field]]:
+    fields = {"event": EVENT, "action": ACTION, "more": {"x": "int8"}}
+    layouts = {
+        name: said(name, {f: SPELLING[storage] for f, storage in fields[name].items()}, offsets, size)
+        for name, (offsets, size) in (PLACED | placed).items()
+        if size
+    }
+    return fields_of(mixed(), layouts)
+
+
+def test_what_c_lays_out_is_taken() -> None:
+    found = mixed_tied()
+    assert found == {"event": [("x", 0, 4), ("y", 4, 2), ("z", 6, 1)], "action": [("p", 0, 1), ("q", 4, 4)]}
+
+
+@pytest.mark.parametrize(
+    ("name", "offsets", "size", "why"),
+    [
+        ("event", {"x": 0, "y": 6, "z": 4}, 8, r"event\.y is at byte 6"),
+        ("event", {"x": 4, "y": 0, "z": 2}, 8, r"event\.x is at byte 4"),
+        ("event", {"x": 0, "y": 4, "z": 7}, 8, r"event\.z is at byte 7"),
+        ("action", {"p": 1, "q": 4}, 8, r"action\.p is at byte 1"),
+        ("action", {"p": 0, "q": 8}, 12, r"action\.q is at byte 8"),
+        ("event", {"x": 0, "y": 4, "z": 6}, 7, "event has 7 bytes"),
+        ("event", {"x": 0, "y": 4, "z": 6}, 9, "event has 9 bytes"),
+        ("event", {"x": 0, "y": 4, "z": 6}, 12, "event has 12 bytes"),
+        ("action", {"p": 0, "q": 4}, 12, "action has 12 bytes"),
+        ("more", {"x": 0}, 1, "the layout has event, action, more, the program event, action"),
+        ("event", {}, 0, "the layout has action, the program event, action"),
+        ("action", {}, 0, "the layout has event, the program event, action"),
+    ],
+)
+def test_what_no_c_lays_out_is_refused(name: str, offsets: dict[str, int], size: int, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        mixed_tied(**{name: (offsets, size)})
+
+
+@pytest.mark.parametrize(("storage", "width"), [("int8", 1), ("uint16", 2), ("uint32", 4)])
+def test_a_structure_is_a_multiple_of_its_widest_field(storage: str, width: int) -> None:
+    alone = replace(mixed().interface, event=(replace(FLOW_RATE.event[0], name="x", storage=storage),), params=())
+    whose = replace(mixed(), interface=replace(alone, knobs=FLOW_RATE.knobs[:1]), results=(0,))
+    for size in (width, width + 1, 2 * width):
+        layout = said("event", {"x": SPELLING[storage]}, {"x": 0}, size)
+        if size == width:
+            assert fields_of(whose, {"event": layout}) == {"event": [("x", 0, width)]}
+        else:
+            with pytest.raises(Refused, match=f"event has {size} bytes, which no C gives it"):
+                fields_of(whose, {"event": layout})
