@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from term_values import signed, value_of
 
-from decision.forest import Forest, oblivious
+from decision.forest import Branch, Forest, Leaf, oblivious
 from decision.program import Op, Program, ProgramBuilder
 from verify.check.meaning import Meaning
 from verify.check.notation import MOST_CHARACTERS, evaluate, names_in
@@ -166,3 +167,16 @@ def test_what_the_lane_knows_of_a_product_is_used() -> None:
     known = Meaning(PROGRAM, frozenset(), lambda c: c, multiply)
     evaluate(f"(mulhu {A} {B})", known)
     assert asked == [(var(A), var(B))]
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 3])
+def test_every_tree_of_every_output_has_a_name_and_no_other(outputs: int) -> None:
+    trees = tuple(Branch(0, 5 + k, Leaf((k,) * outputs), Leaf((k + 9,) * outputs)) for k in range(2))
+    forest = Forest(("x",), trees, (0,) * outputs, 16)
+    several = Meaning(replace(PROGRAM, forest=forest), frozenset(), lambda c: c, lambda a, b: make("prod", a, b))
+    for kind in ("tree", "sum"):
+        for k in range(2 * outputs):
+            assert evaluate(f"{kind}.{k}", several).leaves == {var("event.cnp_count")}
+        for k in (2 * outputs, 2 * outputs + 1):
+            with pytest.raises(Refused, match="cannot be read"):
+                evaluate(f"{kind}.{k}", several)
