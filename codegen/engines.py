@@ -1,13 +1,11 @@
 """What instructions cost on an engine, for choosing between forms. A guess at what a compiler makes, in its cycles:
-the proof and the core decide what is true (`rlcc verify`, `rlcc emulate`).
-
-Sources: the tables of instruction timings in the documentation of Ibex, PicoRV32 (README, "Cycles per Instruction
-Performance", dual-port registers) and CV32E40P (user manual, "Pipeline Details"); verify/costs.py holds the model that
-is checked.
+the proof and the core decide what is true (`rlcc verify`, `rlcc emulate`). The cycles are those of decision/cores.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from decision.cores import timing_of
 from decision.errors import InputError
 
 
@@ -17,11 +15,11 @@ class Engine:
     12 bits or the upper 20 cannot hold alone: lui and addi."""
 
     name: str
-    alu: int = 1
-    load: int = 2
-    jump: int = 2
-    taken: int = 3
-    not_taken: int = 1
+    alu: int
+    load: int
+    jump: int
+    taken: int
+    not_taken: int
 
     def constant(self, value: int) -> int:
         """Cycles to have ``value`` in a register."""
@@ -36,12 +34,23 @@ class Engine:
         return 2 * self.alu + self.alu + columns * (self.load + self.alu)
 
 
+def _engine(name: str, core: str, parameters: Mapping[str, object] | None = None, table_wait: int = 0) -> Engine:
+    """A load's value counts as used at once; constant tables may lie behind ``table_wait`` more cycles."""
+    timing = timing_of(core, parameters or {})
+    load = timing.access + timing.load_use + table_wait
+    return Engine(name, timing.alu, load, timing.jump, timing.branch_taken, timing.branch)
+
+
+MAXPERF = {"writeback_stage": True, "branch_target_alu": True}
 ENGINES = {
-    "ibex-small": Engine("ibex-small"),
-    "ibex-maxperf": Engine("ibex-maxperf", load=2, taken=2),
-    "connectx6dx-proxy": Engine("connectx6dx-proxy", load=2 + 54),  # its memory for tables waits
-    "picorv32": Engine("picorv32", alu=3, load=5, jump=3, taken=5, not_taken=3),
-    "cv32e40p": Engine("cv32e40p", load=2, jump=2, taken=3),
+    engine.name: engine
+    for engine in (
+        _engine("ibex-small", "ibex"),
+        _engine("ibex-maxperf", "ibex", MAXPERF),
+        _engine("connectx6dx-proxy", "ibex", table_wait=54),
+        _engine("picorv32", "picorv32"),
+        _engine("cv32e40p", "cv32e40p"),
+    )
 }
 
 

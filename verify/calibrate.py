@@ -19,6 +19,7 @@ from decision.errors import InputError
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.core import Progress
+from emulator.cores import distribution_of
 from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection, read_image
 from emulator.profile import Profile
@@ -59,9 +60,10 @@ class Calibration:
         return asdict(self)
 
 
-def core_version() -> str:
+def core_version(profile: Profile) -> str:
     """The RTL that the emulated core is built of."""
-    return f"pythondata-cpu-ibex {version('pythondata-cpu-ibex')}"
+    package = distribution_of(profile.core)
+    return f"{package} {version(package)}"
 
 
 def calibrate(
@@ -101,7 +103,7 @@ def calibrate(
     return Calibration(
         profile=profile.name,
         profile_hash=profile.hash(),
-        core=core_version(),
+        core=core_version(profile),
         model=model.kind,
         programs=programs,
         calls=programs * calls,

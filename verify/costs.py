@@ -4,27 +4,21 @@ An instruction counts for as long as it stands in ID/EX, with the bubbles behind
 depends on the instruction alone and on whether a branch is taken. With a write-back stage it depends on the
 instruction before as well: a load's value arrives one cycle late, and a slow data memory holds back what follows.
 
-                                two stages          with a write-back stage
-    ALU, lui, auipc             1                   1
-    load, store                 2 + data waits      1, and the next instruction waits: see ``_held_back``
-    branch not taken            1                   1
-    branch taken                3, or 2 with a branch-target ALU
-    jal, jalr                   2                   2
-    mul; mulh, mulhsu, mulhu    fast 3; 4           single-cycle 1; 2
-
-The figures are Ibex' documented ones where there are any, and read from its RTL else. That they hold is not proved but
-tested (``verify.calibrate``): on the profiles that come with rlcc the difference is 0 cycles. A model that is not
-exact is an upper bound of each step.
+The figures are those of the core's file in decision/cores. That they hold is not proved but tested
+(``verify.calibrate``): on the profiles that come with rlcc the difference is 0 cycles. A model that is not exact is an
+upper bound of each step.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
+from decision.cores import timing_of
 from decision.errors import InputError
-from emulator.profile import IbexCore, Profile
+from emulator.profile import Profile
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
 
-MULTIPLIERS = {"slow": (33, 34), "fast": (3, 4), "single-cycle": (1, 2)}  # mul; mulh, mulhsu, mulhu (slow: at most)
+ISA = "rv32im"
+"""What the decoder and the walks know."""
 HIGH_PRODUCTS = ("mulh", "mulhsu", "mulhu")
 JUMPS = ("jal", "jalr")
 
@@ -38,10 +32,16 @@ class CycleModel:
     """
 
     profile: str
+    alu: int
+    jump: int
+    branch: int
     branch_taken: int
+    access: int
+    load_use: int
     product: int
     high_product: int
     writeback_stage: bool
+    early_jump: bool
     instruction_wait: int
     data_wait: int
     exact: bool
@@ -62,14 +62,14 @@ class CycleModel:
     def _alone(self, instruction: Instruction, taken: bool) -> int:
         name = instruction.name
         if name in LOADS or name in STORES:
-            return 1 if self.writeback_stage else 2 + self.data_wait
+            return self.access if self.writeback_stage else self.access + self.data_wait
         if name in BRANCHES:
-            return self.branch_taken if taken else 1
+            return self.branch_taken if taken else self.branch
         if name in JUMPS:
-            return 2
+            return self.jump
         if name in HIGH_PRODUCTS:
             return self.high_product
-        return self.product if name == "mul" else 1
+        return self.product if name == "mul" else self.alu
 
     def _held_back(self, instruction: Instruction, taken: bool, before: Instruction, cycles: int) -> int:
         """With a write-back stage nothing follows an access before its answer; a loaded value comes a cycle later."""
@@ -77,8 +77,8 @@ class CycleModel:
             return cycles
         loaded = before.rd if before.name in LOADS else 0
         if loaded and loaded in (instruction.rs1, instruction.rs2):
-            return cycles + self.data_wait + 1
-        if self._jumps(instruction, taken) and self.branch_taken == 2:  # a waiting jump already fetches its target
+            return cycles + self.data_wait + self.load_use
+        if self._jumps(instruction, taken) and self.early_jump:  # a waiting jump already fetches its target
             return max(cycles, 1 + self.data_wait)
         return cycles + self.data_wait
 
@@ -95,10 +95,16 @@ class CycleModel:
 def cycle_model(profile: Profile) -> CycleModel:
     """The model of an engine; one for which there is none (compressed instructions) raises InputError."""
     core = profile.core
-    if not isinstance(core, IbexCore) or core.isa != "rv32im":
+    if core.isa != ISA:
         raise InputError(
             f"profile {profile.name} is a {core.kind} of {core.isa}, for which there is no model of its cycles; "
-            'the proofs know kind = "ibex" with isa = "rv32im"'
+            f'the proofs know isa = "{ISA}"'
+        )
+    figures = timing_of(core.kind, core.model_dump())
+    if figures.product is None or figures.high_product is None:
+        raise InputError(
+            f"profile {profile.name} is a {core.kind}, for which there is no model of its cycles: not all that "
+            f"decision/cores/{core.kind}.toml says was held to its RTL"
         )
     caches = [m.cache for m in (profile.instruction_memory, profile.data_memory) if m.cache is not None]
     if caches:
@@ -106,22 +112,27 @@ def cycle_model(profile: Profile) -> CycleModel:
             f"profile {profile.name} has a cache, which the proofs' model of cycles has not; "
             "prove on a profile of the same core without one"
         )
-    product, high_product = MULTIPLIERS[core.multiplier]
     fetch, data = profile.instruction_memory.wait_states, profile.data_memory.wait_states
     tables = data if profile.table_memory is None else profile.table_memory.wait_states
-    if tables != data and core.writeback_stage:
+    if tables != data and figures.writeback_stage:
         raise InputError(
             f"profile {profile.name} has a memory for tables behind a write-back stage, for which there is no model "
             "of its cycles; prove on a profile without that memory"
         )
     return CycleModel(
         profile=profile.name,
-        branch_taken=2 if core.branch_target_alu else 3,
-        product=product,
-        high_product=high_product,
-        writeback_stage=core.writeback_stage,
+        alu=figures.alu,
+        jump=figures.jump,
+        branch=figures.branch,
+        branch_taken=figures.branch_taken,
+        access=figures.access,
+        load_use=figures.load_use,
+        product=figures.product,
+        high_product=figures.high_product,
+        writeback_stage=figures.writeback_stage,
+        early_jump=figures.early_jump,
         instruction_wait=fetch,
         data_wait=data,
         table_wait=tables - data,
-        exact=core.multiplier != "slow" and fetch == 0,
+        exact=figures.exact and fetch == 0,
     )

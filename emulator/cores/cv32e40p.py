@@ -9,6 +9,8 @@ from emulator.profile import Cv32e40pCore
 
 PACKAGES = ("cv32e40p_apu_core_pkg", "cv32e40p_fpu_pkg", "cv32e40p_pkg")
 
+DISTRIBUTION = "pythondata-cpu-cv32e40p"
+
 
 def rtl(core: Cv32e40pCore) -> Rtl:
     """The wheel's cv32e40p_core (its cv32e40p_top adds only the FPU).
@@ -23,7 +25,7 @@ def rtl(core: Cv32e40pCore) -> Rtl:
         name="CV32E40P",
         top="rlcc_cv32e40p",
         ours=("rlcc_cv32e40p.sv", "rlcc_memory_port.sv"),
-        sources=complete("CV32E40P", "pythondata-cpu-cv32e40p", (*packages, register_file)),
+        sources=complete("CV32E40P", DISTRIBUTION, (*packages, register_file)),
         libraries=(folder,),
         includes=(folder / "include",),
     )

@@ -7,6 +7,8 @@ the instruction after the call begins.
 from emulator.cores.rtl import Rtl, complete, core_folder
 from emulator.profile import PicoRv32Core
 
+DISTRIBUTION = "pythondata-cpu-picorv32"
+
 
 def rtl(core: PicoRv32Core) -> Rtl:
     """The wheel's picorv32, without interrupts and counters; with M it has its divider too."""
@@ -15,7 +17,7 @@ def rtl(core: PicoRv32Core) -> Rtl:
         name="PicoRV32",
         top="rlcc_picorv32",
         ours=("rlcc_picorv32.sv", "rlcc_memory_port.sv"),
-        sources=complete("PicoRV32", "pythondata-cpu-picorv32", (source,)),
+        sources=complete("PicoRV32", DISTRIBUTION, (source,)),
         parameters=(
             f"-GCompressed={int('c' in core.isa)}",
             f"-GSlowMul={int(core.multiplier == 'slow')}",

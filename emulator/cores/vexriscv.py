@@ -7,6 +7,8 @@ which the instruction after the call stands there; what a jump has cancelled doe
 from emulator.cores.rtl import Rtl, complete, core_folder
 from emulator.profile import VexRiscvCore
 
+DISTRIBUTION = "pythondata-cpu-vexriscv"
+
 
 def rtl(core: VexRiscvCore) -> Rtl:
     """The wheel's VexRiscv_<variant>.v."""
@@ -15,6 +17,6 @@ def rtl(core: VexRiscvCore) -> Rtl:
         name=f"VexRiscv {core.variant}",
         top="rlcc_vexriscv",
         ours=("rlcc_vexriscv.sv", "rlcc_memory_port.sv"),
-        sources=complete("VexRiscv", "pythondata-cpu-vexriscv", (source,)),
+        sources=complete("VexRiscv", DISTRIBUTION, (source,)),
         own_cache=core.variant == "Lite",
     )

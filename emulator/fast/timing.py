@@ -1,29 +1,17 @@
 """Cycles of each instruction on an engine: the figures of emulator/fast/core/timing.hpp, for a profile.
 
 An instruction counts for as long as it stands in ID/EX, with the bubbles behind it, as the core's test bench counts.
-
-                                two stages          with a write-back stage
-    ALU, lui, auipc             1                   1
-    load, store                 2 + data waits      1, and the next instruction waits for the answer
-    a loaded value used next    0 more              1 more
-    branch not taken, taken     1, 3 (2 with a branch-target ALU)
-    jal, jalr                   2
-    mul; mulh, mulhsu, mulhu    fast 3; 4           single-cycle 1; 2 (either stage count)
-    rol, ror, rori              2
-    jump to 32 bits at 4n + 2   1 more: two words hold the instruction
-
-The figures are Ibex' documented ones where there are any, and read from its RTL else. Instruction memories that wait
-and caches need more than these: emulator/fast/machine.py. What cannot be told exactly is refused: other cores, and a
-multiplier of varying duration.
+They are those of decision/cores/, with the waits of the profile's memories. Instruction memories that wait and caches
+need more than these: emulator/fast/machine.py. What cannot be told exactly is refused: other cores, and a multiplier of
+varying duration.
 """
 
 from dataclasses import asdict, dataclass
 
+from decision.cores import timing_of
 from decision.errors import InputError
 from emulator import _fast
 from emulator.profile import IbexCore, Profile
-
-PRODUCTS = {"none": (1, 1), "fast": (3, 4), "single-cycle": (1, 2)}  # mul; mulh, mulhsu, mulhu
 
 
 @dataclass(frozen=True)
@@ -59,21 +47,24 @@ def timing(profile: Profile) -> Timing:
     core = profile.core
     if not isinstance(core, IbexCore):
         raise _refusal(profile, f"the cycles of a {core.kind} are not modelled")
-    if core.multiplier not in PRODUCTS:
+    figures = timing_of(core.kind, core.model_dump())
+    if not figures.exact:
         raise _refusal(profile, f"a {core.multiplier} multiplier takes as long as its operands ask for")
-    memory = profile.data_memory
-    product, high_product = PRODUCTS[core.multiplier]
+    memory, held_back = profile.data_memory, figures.writeback_stage
     waits = memory.wait_states
     tables = (profile.table_memory or memory).wait_states
     return Timing(
-        branch_taken=2 if core.branch_target_alu else 3,
-        product=product,
-        high_product=high_product,
-        access=1 if core.writeback_stage else 2 + waits,
-        data_wait=waits if core.writeback_stage else 0,
-        load_use=1 if core.writeback_stage else 0,
-        early_jump=core.branch_target_alu,
-        table_load=0 if core.writeback_stage else tables - waits,
+        branch_taken=figures.branch_taken,
+        product=figures.product or 1,
+        high_product=figures.high_product or 1,
+        access=figures.access if held_back else figures.access + waits,
+        data_wait=waits if held_back else 0,
+        load_use=figures.load_use,
+        early_jump=figures.early_jump,
+        table_load=0 if held_back else tables - waits,
+        jump=figures.jump,
+        rotation=figures.rotation or 1,
+        split_target=figures.split_target or 0,
     )
 
 

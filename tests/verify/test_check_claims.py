@@ -181,7 +181,7 @@ def test_other_assumptions_are_refused(change: Any) -> None:
 
 
 def engine(model: str = "exact", core: str | None = None, **calibration: Any) -> Any:
-    core = core or module.core_version()
+    core = core or module.core_version(ENGINE)
     content = {"core": core, "profile_hash": ENGINE.hash(), "above": 0, "below": 0, "wrong": 0, **calibration}
     return SimpleNamespace(engine=SimpleNamespace(core=core, model=model, calibration=content))
 
@@ -190,7 +190,9 @@ BOUNDED = CycleModel(**{**vars(MODEL), "exact": False})
 OTHER_ENGINES: dict[str, tuple[Any, CycleModel, str]] = {
     "another core": (engine(core="ibex 0"), MODEL, "for the core ibex 0"),
     "a calibration on another core": (
-        SimpleNamespace(engine=SimpleNamespace(core=module.core_version(), model="exact", calibration={"core": "x"})),
+        SimpleNamespace(
+            engine=SimpleNamespace(core=module.core_version(ENGINE), model="exact", calibration={"core": "x"})
+        ),
         MODEL,
         "for the core",
     ),

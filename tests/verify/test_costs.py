@@ -1,14 +1,21 @@
 """The cycle model's figures, which engines it refuses, and that a wrong figure is found by the calibration."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "emulator"))  # other_interfaces.py
+
+from other_interfaces import PROGRAMS, emitted
+
 from decision.errors import InputError
+from emulator.build import built
 from emulator.profile import PROFILE_FOLDER, Profile, load_profile
 from verify.calibrate import calibrate
 from verify.calibrate_programs import encode
+from verify.certify import certify
 from verify.costs import CycleModel, cycle_model
 from verify.machine import Instruction, decode
 
@@ -115,6 +122,40 @@ def test_wait_states_are_exact_or_bounded(tmp_path: Path, name: str, fetch: int,
 def test_a_wrong_figure_is_found(name: str, figure: dict[str, int]) -> None:
     model: CycleModel = replace(cycle_model(load_profile(name)), **figure)  # type: ignore[arg-type]
     assert not calibrate(load_profile(name), programs=3, calls=4, model=model).holds
+
+
+OWN = """
+alu = 1
+jump = 2
+branch = 1
+branch_taken = {branch_taken}
+access = 2
+product = 1
+high_product = 2
+"""
+
+
+@pytest.mark.parametrize(("branch_taken", "holds"), [(2, True), (3, False)])
+def test_another_pipeline_is_provable_by_its_figures_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, branch_taken: int, holds: bool
+) -> None:
+    """A core as if nobody had known it: two stages, a branch-target ALU, a multiplier of one cycle; a file of data."""
+    other = profile_with(tmp_path, "ibex-small", branch_target_alu="true", multiplier='"single-cycle"')
+    (tmp_path / "ibex.toml").write_text(OWN.format(branch_taken=branch_taken))
+    monkeypatch.setattr("decision.cores.FOLDER", tmp_path)
+    model = cycle_model(other)
+    assert (model.branch_taken, model.product, model.exact) == (branch_taken, 1, True)
+    assert calibrate(other, programs=6, calls=8).holds is holds
+    if holds:
+        done = certify(built(emitted(PROGRAMS["queue without memory"], tmp_path / "firmware"), profile=other))
+        assert done.certificate is not None, done.problem
+        worst = done.certificate.claims.worst_case
+        assert worst.exact == worst.rtl_cycles == worst.bound
+
+
+def test_a_core_whose_figures_nobody_has_held_to_its_rtl_is_refused() -> None:
+    with pytest.raises(InputError, match=r"not all that decision/cores/picorv32\.toml says was held to its RTL"):
+        cycle_model(load_profile("picorv32"))
 
 
 def test_tables_behind_a_write_back_stage_have_no_model(tmp_path: Path) -> None:

@@ -121,8 +121,9 @@ def _same_subject(certificate: Certificate, built: Build) -> None:
 def _same_engine(certificate: Certificate, engine: Profile, model: CycleModel) -> None:
     """The engine is the one that was calibrated, and the calibration is good."""
     stated, calibration = certificate.engine, certificate.engine.calibration
-    if stated.core != core_version() or calibration.get("core") != stated.core:
-        raise Refused(f"the certificate is for the core {stated.core}, here is {core_version()}")
+    here = core_version(engine)
+    if stated.core != here or calibration.get("core") != stated.core:
+        raise Refused(f"the certificate is for the core {stated.core}, here is {here}")
     if calibration.get("profile_hash") != engine.hash() or stated.model != model.kind:
         raise Refused("the certificate's calibration is of another engine")
     good = calibration.get("above") == 0 and calibration.get("wrong") == 0
