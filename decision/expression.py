@@ -430,6 +430,7 @@ class Per(Expression):
     x: Expression
     unit: int
     fraction_bits: int
+    name: str
 
     @property
     def bits(self) -> int:
@@ -451,7 +452,8 @@ class Per(Expression):
             return n.b.add(Op.SHR if shift > 0 else Op.SHL, (x,), abs(shift))
         # Of a wide factor 31 bits: the product of two uint32 is one high word.
         shift = 31 + self.unit.bit_length() - 1 - self.fraction_bits
-        return n.b.add(Op.MUL_SHR, (x, n.b.const(-(-(1 << (shift + self.fraction_bits)) // self.unit))), shift)
+        factor = n.b.const(-(-(1 << (shift + self.fraction_bits)) // self.unit))
+        return n.b.add(Op.MUL_SHR, (x, factor), shift, self.name, f"1 / {self.unit}")
 
 
 @dataclass(frozen=True)

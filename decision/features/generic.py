@@ -61,7 +61,7 @@ class _Scaled(Feature):
         return 0.0, 2.0**-self.fraction_bits
 
     def coded(self, x: Expression, name: str, note: str) -> Coded:
-        return Coded(Per(x, self.unit, self.fraction_bits), self.fraction_bits, 0.0, name, note)
+        return Coded(Per(x, self.unit, self.fraction_bits, f"{name}_raw"), self.fraction_bits, 0.0, name, note)
 
     def meaning(self) -> str:
         return f"{self.name}: {self.words}, in units of {self.unit}, Q{self.fraction_bits}"

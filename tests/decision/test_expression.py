@@ -76,6 +76,7 @@ def test_a_level_is_the_floor_of_its_float(value, unit, bits):
 @example(U32_MAX, U32_MAX, 0, 1, False)
 @example(0, 0, 0, 8, False)
 @example(255, 256, 0, 8, True)
+@example(U32_MAX - 256, U32_MAX, 8, 8, False)
 @example(U32_MAX, 1, 0, 12, True)
 def test_a_ratio_is_the_exact_floor_of_its_float(of, over, of_bits, bits, parameter):
     unit = 1 << bits

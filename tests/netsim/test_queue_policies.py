@@ -174,6 +174,7 @@ def test_a_student_at_queues_decides_by_the_rows_of_its_records(action: dict[str
     policy = policy_of(action, 3)
     forest = forest_of(policy, 7)
     program = build(policy.observation, policy.action, forest)
+    assert forest.features[6:9] == ("kmin_bytes_set_1", "pmax_q16_set_q12_1", "queue_bytes_level_q2_1")
     assert program.interface is QUEUE_MARKING
     assert len(program.results) == 3
     _, records, _ = run(policies.program(program, policy.params()))
