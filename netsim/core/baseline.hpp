@@ -57,7 +57,7 @@ public:
   virtual Pace on_cnp(std::uint32_t flow, Ps now) = 0;
   virtual Pace on_loss(std::uint32_t flow, Ps now) = 0; // a NACK or a timeout
 
-  // `bytes` of it (on the wire) begin to leave the NIC.
+  // `bytes` of it (on the wire) begin to leave the NIC. Only told where `timed()`.
   virtual void on_sent(std::uint32_t /*flow*/, Ps /*now*/, std::uint32_t /*bytes*/) {}
 
   // When the next burst may leave if one of `burst` (its duration at line rate) began at `begin` and nothing is heard

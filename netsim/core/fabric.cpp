@@ -73,9 +73,8 @@ bool Fabric::begin(Port &port, Ps now) {
   if (stamp_late_)
     mark(port, queue.red, queue.waiting, packet);
   if (packet.telemetry != 0) {
-    telemetry_.stamp(packet.telemetry,
-                     Hop{now, port.begun_bytes, static_cast<std::uint32_t>(queue.waiting / port.ps_per_byte),
-                         static_cast<std::uint32_t>(port.ps_per_byte)});
+    telemetry_.stamp(packet.telemetry, Hop{now, port.begun_bytes, bytes_in(queue.waiting, port.ps_per_byte),
+                                           static_cast<std::uint32_t>(port.ps_per_byte)});
   }
   port.begun_bytes += packet.wire_bytes;
   queue.begun.all += packet.wire_bytes;
@@ -108,9 +107,8 @@ void Fabric::stamp_departed(Port &port, Packet &packet) {
     mark(port, port.red, queue, packet);
   if (packet.telemetry != 0) {
     const Ps begin = packet.due - port.delay - packet.wire_bytes * port.ps_per_byte;
-    telemetry_.stamp(packet.telemetry,
-                     Hop{begin, port.received_bytes, static_cast<std::uint32_t>(queue / port.ps_per_byte),
-                         static_cast<std::uint32_t>(port.ps_per_byte)});
+    telemetry_.stamp(packet.telemetry, Hop{begin, port.received_bytes, bytes_in(queue, port.ps_per_byte),
+                                           static_cast<std::uint32_t>(port.ps_per_byte)});
   }
 }
 

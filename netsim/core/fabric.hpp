@@ -38,11 +38,21 @@ public:
       return false;
     if (!stamp_late_)
       mark(port, port.red, queue, packet);
-    packet.wait = queue;
     port.free_at = now + queue + duration;
-    packet.due = port.free_at + port.delay;
     port.longest = std::max(port.longest, queue + duration);
-    port.link.push(packet);
+    Packet &held = port.link.add(); // field by field: what was written just before would be waited for by a copy
+    held.due = port.free_at + port.delay;
+    held.sent_at = packet.sent_at;
+    held.wait = queue;
+    held.flow = packet.flow;
+    held.psn = packet.psn;
+    held.telemetry = packet.telemetry;
+    held.wire_bytes = packet.wire_bytes;
+    held.hop = packet.hop;
+    held.kind = packet.kind;
+    held.ack = packet.ack;
+    held.marked = packet.marked;
+    held.marked_here = packet.marked_here;
     return true;
   }
 

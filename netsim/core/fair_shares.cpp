@@ -26,6 +26,7 @@ void FairShares::share_soon(Ps now) {
 
 void FairShares::share(Ps now) {
   planned_ = false;
+  sending_.turns(now);
   n_.loop.clear(Streams::due(0));
   const std::uint32_t hosts = n_.scenario.hosts;
   std::vector<double> capacity(hosts, 1.0);

@@ -64,7 +64,10 @@ void FlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
   knobs[0] = static_cast<std::uint32_t>(n_.senders[flow].rate * 0x1p30 + 0.5);
 }
 
-void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) { set_rate(now, flow, rate_of_knob(knobs[0])); }
+void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
+  sending_.turns_of(n_.senders[flow].host, now);
+  set_rate(now, flow, rate_of_knob(knobs[0]));
+}
 
 void FlowSite::set_rate(Ps now, std::uint32_t flow, double rate) {
   Sender &s = n_.senders[flow];
@@ -121,9 +124,9 @@ void FlowSite::on_loss(Ps now, std::uint32_t flow, bool was_blocked) {
   steer(now, flow, baseline_->on_loss(flow, now), was_blocked);
 }
 
-void FlowSite::on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
+void FlowSite::tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
   baseline_->on_sent(flow, now, bytes);
-  if (timed_ && recovery_.watches(flow))
+  if (recovery_.watches(flow))
     recovery_.rate(now, rate_of(flow));
 }
 

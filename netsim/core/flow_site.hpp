@@ -59,7 +59,10 @@ public:
   void on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked);
   void on_cnp(Ps now, std::uint32_t flow);
   void on_loss(Ps now, std::uint32_t flow, bool was_blocked);
-  void on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
+  void on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
+    if (timed_)
+      tell_sent(now, flow, bytes);
+  }
 
   // When the burst after the one that began at `begin` may leave.
   Ps next_send(std::uint32_t flow, const Sender &s, Ps begin) {
@@ -69,6 +72,7 @@ public:
   double rate_of(std::uint32_t flow) const; // in force now, 0 for a flow that is not there
 
 private:
+  void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
   void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
   std::uint32_t window_packets(double window) const;
   std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }

@@ -21,17 +21,11 @@ Forwarding::Forwarding(Network &network, Receiving &receivers, Pausing &pausing)
     : n_(network), receivers_(receivers), pausing_(pausing), lookahead_(shortest_way_back(network)),
       events_(1 + 2 * network.fabric.ports().size()), arrivals_(network.scenario.receivers) {}
 
-void Forwarding::advance(Ps until) {
-  const Ps first = key_time(std::min({n_.uplinks.first(), events_.first(), arrivals_.first()}));
-  if (first >= until)
-    done_ = until;
-  else
-    catch_up(std::min(until, first + lookahead_));
-}
-
 void Forwarding::catch_up(Ps until) {
   if (until <= done_)
     return;
+  n_.uplinks.enter();
+  check(first() >= done_, "time went back at the switches");
   done_ = until;
   const Streams &streams = n_.loop.streams;
   const std::uint64_t end = event_key(until, 0);
@@ -55,7 +49,7 @@ void Forwarding::catch_up(Ps until) {
       pausing_.on_port_frame(now);
   }
   for (std::uint64_t key = arrivals_.first(); key < end; key = arrivals_.first()) {
-    last_ = std::max(last_, key_time(key));
+    arrived_ = key_time(key);
     on_arrival(key_time(key), key_stream(key) - streams.links);
   }
 }
@@ -95,7 +89,7 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
   Port &port = n_.fabric.port(p);
   if (packet.kind == PacketKind::probe && n_.net.queue_in_probes) {
     // The queue it meets, as bytes of the NIC's line time; that of the most congested port counts.
-    const auto queue = static_cast<std::uint32_t>(port.backlog(now) / n_.net.ps_per_byte);
+    const auto queue = bytes_in(port.backlog(now), n_.net.ps_per_byte);
     std::uint32_t &most = n_.senders[packet.flow].probe_queue_bytes;
     most = std::max(most, queue);
   }

@@ -20,11 +20,12 @@ public:
 
   // Senders' events before this time are known.
   Ps horizon() const { return done_ + lookahead_; }
-  // Go on, so that senders' events up to `until` become known, or some of them.
-  void advance(Ps until);
-  // Everything before `until`, which no sender that has not had its turn can reach any more.
+  // Everything before `until`; all NICs have had their turns up to then.
   void catch_up(Ps until);
-  Ps last() const { return last_; } // when the last thing happened here
+  // Nothing happens before `until`, at the senders neither.
+  void skip(Ps until) { done_ = std::max(done_, until); }
+  Ps first() const { return key_time(std::min({n_.uplinks.first(), events_.first(), arrivals_.first()})); }
+  Ps last() const { return std::max(last_, arrived_); } // when the last thing happened here
 
   void resume(Ps now, std::uint32_t port) { // a pause is over: it may send again
     if (!n_.fabric.port(port).busy)
@@ -47,10 +48,10 @@ private:
   Receiving &receivers_;
   Pausing &pausing_;
   Ps lookahead_;
-  Ps done_ = 0; // what comes before it has been dealt with
-  Ps last_ = 0;
-  EventTree events_;   // pauses for ports, each port's transmission that ends, its link to another port
-  EventTree arrivals_; // of each link to a receiver: nothing at the switches depends on them
+  Ps done_ = 0;               // what comes before it has been dealt with
+  Ps last_ = 0, arrived_ = 0; // the last of `events_` and uplinks, and of `arrivals_`
+  EventTree events_;          // pauses for ports, each port's transmission that ends, its link to another port
+  EventTree arrivals_;        // of each link to a receiver: nothing at the switches depends on them
 };
 
 } // namespace netsim

@@ -1,11 +1,11 @@
 // The clock and the event list of the senders' side. Whoever has events to come holds a stream in it, with the first of
-// them. What is on its way through the switches has a list of its own, which runs behind this one (forwarding.hpp).
+// them. NICs take their turns by themselves (sending.hpp), and what is on its way through the switches has a list of
+// its own, which runs behind this one (forwarding.hpp).
 //
 // Streams, in the order that breaks ties: of each cohort the decisions that take effect and the ticks of its period,
-// the ways back (one a delay), flows that start, pauses; transmissions that end, links, uplinks; NICs.
+// the ways back (one a delay), flows that start, pauses; transmissions that end, links, uplinks. NICs come last.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "event_tree.hpp"
@@ -15,24 +15,21 @@
 namespace netsim {
 
 struct Streams {
-  Streams(std::size_t cohorts, std::size_t ways, std::size_t ports, std::size_t hosts)
+  Streams(std::size_t cohorts, std::size_t ways, std::size_t ports)
       : control(static_cast<std::uint32_t>(2 * cohorts)), starts(control + static_cast<std::uint32_t>(ways)),
         pauses(starts + 1), transmitters(pauses + 1), links(transmitters + static_cast<std::uint32_t>(ports)),
-        uplinks(links + static_cast<std::uint32_t>(ports)), nics(uplinks + static_cast<std::uint32_t>(hosts)),
-        end(nics + static_cast<std::uint32_t>(hosts)) {}
+        uplinks(links + static_cast<std::uint32_t>(ports)) {}
 
   static std::uint32_t due(std::uint32_t cohort) { return 2 * cohort; }
   static std::uint32_t tick(std::uint32_t cohort) { return 2 * cohort + 1; }
 
-  std::uint32_t control, starts, pauses, transmitters, links, uplinks, nics, end; // the first of each kind
+  std::uint32_t control, starts, pauses, transmitters, links, uplinks; // the first of each kind
 };
 
 struct Loop {
-  explicit Loop(const Streams &s) : streams(s), events(s.transmitters), nics(s.end - s.nics) {}
+  explicit Loop(const Streams &s) : streams(s), events(s.transmitters) {}
 
-  std::uint64_t first() const { return std::min(events.first(), nics.first()); }
-
-  // The first event of a stream (not a NIC's): at `time`, or none.
+  // The first event of a stream: at `time`, or none.
   void set(std::uint32_t stream, Ps time) { events.set(stream, event_key(time, stream)); }
   void clear(std::uint32_t stream) { events.set(stream, kNever); }
   // .. that of a queue of them, each with its `time`.
@@ -41,8 +38,7 @@ struct Loop {
   }
 
   Streams streams;
-  EventTree events; // of all streams but
-  EventTree nics;   // .. the NICs'
+  EventTree events;
   Ps now = 0;
   Ps limit = 0; // the run stops before events from here on
 };

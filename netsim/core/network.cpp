@@ -8,9 +8,9 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
                  const ScenarioConfig &scenario_config, std::size_t cohorts, std::uint64_t seed)
     : net(net_config), scenario(scenario_config), uplink_delay(fabric_config.uplink_delay),
       data_ps(net.data_wire_bytes * net.ps_per_byte), probe_ps(net.probe_wire_bytes * net.ps_per_byte),
-      loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size(), scenario.hosts)),
+      loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size())),
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
-      uplinks(loop.streams.uplinks), fabric(net, fabric_config, scenario.hosts, seed),
+      turns(scenario.hosts), uplinks(loop.streams.uplinks), fabric(net, fabric_config, scenario.hosts, seed),
       control(scenario.control_delays.size(), Ring<Control>{256}) {
   std::vector<std::uint32_t> queue_pairs(scenario.hosts, 0);
   for (const FlowConfig &flow : scenario.flows)

@@ -11,6 +11,7 @@
 #include "nic.hpp"
 #include "packet.hpp"
 #include "ring.hpp"
+#include "turns.hpp"
 #include "uplinks.hpp"
 #include "window.hpp"
 
@@ -35,6 +36,7 @@ struct Network {
   std::vector<Receiver> receivers;
   std::vector<Route> routes;
   std::vector<Nic> nics;
+  Turns turns;
   Uplinks uplinks;
   Fabric fabric;
   std::vector<Ring<Control>> control; // of each way back

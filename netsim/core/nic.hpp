@@ -28,6 +28,8 @@ struct Nic {
 
   // The queue pair to be served next, by its key.
   std::uint64_t first() const {
+    if (paused == 0 && others.empty())
+      return due.first();
     std::uint64_t key = (paused & 1) == 0 ? due.first() : kNever;
     for (std::size_t c = 0; c < others.size(); ++c) {
       if ((paused >> (c + 1) & 1) == 0)
@@ -36,14 +38,8 @@ struct Nic {
     return key;
   }
 
-  // When the uplink is free and a queue pair is due.
-  Ps next() const {
-    const std::uint64_t key = first();
-    if (key == kNever)
-      return kLatest;
-    const Ps time = key_time(key);
-    return time > free_at ? time : free_at;
-  }
+  // When the uplink is free and a queue pair is due; not before kLatest where none is.
+  Ps next() const { return std::max(key_time(first()), free_at); }
 };
 
 } // namespace netsim

@@ -29,6 +29,7 @@ void Pausing::on_nic_frame(Ps now) {
   const Pause pause = to_nics_.top();
   to_nics_.pop();
   n_.loop.events.set(n_.loop.streams.pauses, first(to_nics_));
+  sending_.turns_of(pause.link, now);
   note(now, pause, n_.nics[pause.link].paused);
   sending_.schedule_nic(pause.link);
 }

@@ -7,6 +7,11 @@
 
 namespace netsim {
 
+// Not in the past, where a higher rate may put a flow's turn, or a pause that has ended.
+inline void Sending::set_turn(const Nic &nic, std::uint32_t host) {
+  n_.turns.set(host, std::min(std::max(nic.next(), n_.loop.now), kLatest));
+}
+
 void Sending::schedule(const Sender &s) {
   std::uint64_t key = kNever;
   if (s.active) {
@@ -16,17 +21,29 @@ void Sending::schedule(const Sender &s) {
       key = event_key(s.timed_at + n_.net.retransmit_timeout, s.qp);
     }
   }
-  n_.nics[s.host].set(s.klass, s.qp, key);
-  schedule_nic(s.host);
+  Nic &nic = n_.nics[s.host];
+  nic.set(s.klass, s.qp, key);
+  set_turn(nic, s.host);
 }
 
-// Not in the past, where a higher rate may put a flow's turn, or a pause that has ended.
-void Sending::schedule_nic(std::uint32_t host) {
-  const Ps next = std::max(n_.nics[host].next(), n_.loop.now);
-  n_.loop.nics.set(host, next >= kLatest ? kNever : event_key(next, n_.loop.streams.nics + host));
+void Sending::schedule_nic(std::uint32_t host) { set_turn(n_.nics[host], host); }
+
+void Sending::take_turns(std::uint32_t host, Ps until) {
+  const Ps now = n_.loop.now;
+  while (n_.turns.of(host) < until)
+    turn(n_.turns.of(host), host);
+  n_.loop.now = now;
+}
+
+void Sending::turns(Ps until) {
+  const Ps now = n_.loop.now;
+  n_.turns.take(until, [this](std::uint32_t host) { turn(n_.turns.of(host), host); });
+  n_.loop.now = now;
 }
 
 void Sending::turn(Ps now, std::uint32_t host) {
+  n_.loop.now = now;
+  last_ = std::max(last_, now);
   Nic &nic = n_.nics[host];
   const std::uint32_t flow = nic.first_flow + key_stream(nic.first());
   Sender &s = n_.senders[flow];
@@ -69,8 +86,11 @@ void Sending::turn(Ps now, std::uint32_t host) {
   nic.free_at = now + duration;
   if (flows_.probes() &&
       (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout : nic.free_at >= s.probe_at)) {
-    if (s.probe_outstanding || s.probe_astray)
-      forwarding_.catch_up(now + 1); // what the older one meets up to now is forgotten
+    if (s.probe_outstanding || s.probe_astray) { // what an older one meets up to now is forgotten
+      turns(now);
+      n_.loop.now = now;
+      forwarding_.catch_up(now + 1);
+    }
     s.probe_outstanding = true;
     s.probe_sent_at = nic.free_at;
     s.probe_queue_bytes = 0;
@@ -87,7 +107,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   s.pace_base = std::max(s.pace_at, now - gap);
   s.pace_at = s.pace_base + gap;
 
-  n_.uplinks.push(Uplinks::bursts, burst);
+  n_.uplinks.leave(burst);
   schedule(s);
 }
 

@@ -15,15 +15,26 @@ public:
   Sending(Network &network, FlowSite &flows, Forwarding &forwarding)
       : n_(network), flows_(flows), forwarding_(forwarding) {}
 
-  void turn(Ps now, std::uint32_t host);
+  // Turns before `until`: of one host's NIC, before something happens to one of its flows then, or of all.
+  void turns_of(std::uint32_t host, Ps until) {
+    if (n_.turns.of(host) < until)
+      take_turns(host, until);
+  }
+  void turns(Ps until);
+  Ps last() const { return last_; } // when the last turn was
   // When a queue pair may send next: by its pace; never while blocked, unless an ACK can time out.
   void schedule(const Sender &sender);
   void schedule_nic(std::uint32_t host);
 
 private:
+  void take_turns(std::uint32_t host, Ps until);
+  void turn(Ps now, std::uint32_t host);
+  void set_turn(const Nic &nic, std::uint32_t host);
+
   Network &n_;
   FlowSite &flows_;
   Forwarding &forwarding_;
+  Ps last_ = 0;
 };
 
 } // namespace netsim

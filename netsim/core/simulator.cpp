@@ -56,6 +56,11 @@ bool Simulator::waits_for_answer() const {
   return std::any_of(cohorts_.begin(), cohorts_.end(), [](const auto &cohort) { return cohort->waits_for_answer(); });
 }
 
+void Simulator::settle(Ps until) {
+  sending_.turns(until);
+  forwarding_.catch_up(until);
+}
+
 Stop Simulator::run(Ps until, std::uint64_t events) {
   if (waits_for_answer())
     return Stop::batch;
@@ -63,23 +68,23 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
   const Streams &streams = loop.streams;
   loop.limit = until;
   for (std::uint64_t n = 0;; ++n) {
-    const std::uint64_t key = loop.first();
+    const std::uint64_t key = loop.events.first();
     const Ps now = key_time(key); // where there is no event, beyond any limit
     if (n == events)
       return Stop::slice;
-    const Ps next = std::min(now, loop.limit);
-    if (next >= forwarding_.horizon()) {
-      forwarding_.advance(next);
+    const Ps end = std::min(forwarding_.horizon(), loop.limit);
+    if (now >= end) {
+      settle(end);
+      if (end == loop.limit)
+        break;
+      const Ps next = key_time(loop.events.first()); // the switches may have told the senders something
+      forwarding_.skip(std::min({next, loop.limit, network_.turns.none_before(), forwarding_.first()}));
       continue;
     }
-    if (now >= loop.limit)
-      break;
     check(now >= loop.now, "time went back");
     loop.now = now;
     const std::uint32_t stream = key_stream(key);
-    if (stream >= streams.nics) {
-      sending_.turn(now, stream - streams.nics);
-    } else if (stream == streams.pauses) {
+    if (stream == streams.pauses) {
       pausing_.on_nic_frame(now);
     } else if (stream == streams.starts) {
       workload_.on_start(now);
@@ -89,17 +94,17 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
       ideal_->share(now);
     } else {
       if (stream > Streams::tick(0))
-        forwarding_.catch_up(now); // agents at the switches see what has come before them
+        settle(now); // agents at the switches see what has come before them
       Cohort &cohort = *cohorts_[stream / 2];
       stream == Streams::due(stream / 2) ? cohort.due(now) : cohort.tick(now);
     }
   }
-  forwarding_.catch_up(std::max(loop.limit, loop.now));
+  settle(std::max(loop.limit, loop.now));
   check(!kChecked || conservation().holds(), "a packet was lost sight of");
   for (const auto &cohort : cohorts_)
     check(!kChecked || cohort->engines() == nullptr || cohort->engines()->holds(), "an event was lost sight of");
   if (waits_for_answer()) {
-    loop.now = std::max(loop.now, forwarding_.last());
+    loop.now = std::max({loop.now, sending_.last(), forwarding_.last()});
     return Stop::batch;
   }
   loop.now = until;

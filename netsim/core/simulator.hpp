@@ -73,6 +73,7 @@ public:
 private:
   void connect(const WireSpec &wire, bool same_site);
   bool waits_for_answer() const;
+  void settle(Ps until); // NICs and switches have done all that happens before
 
   Network network_;
   Recovery recovery_;

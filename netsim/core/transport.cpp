@@ -9,6 +9,7 @@ void Transport::on_control(Ps now, std::uint32_t way) {
   const Control control = controls.front();
   controls.pop();
   n_.loop.follow(n_.loop.streams.control + way, controls, &Control::arrival);
+  sending_.turns_of(n_.senders[control.flow].host, now);
   switch (control.kind) {
   case ControlKind::ack:
     ++n_.counters.acks;

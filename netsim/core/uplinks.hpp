@@ -1,12 +1,14 @@
 // Bursts on the hosts' uplinks, in the order in which their next packets reach the switches.
 //
-// An uplink's delay is the same for all, so what is put on a line is mostly in order already: one line for bursts as
-// they leave the NICs, one for the next data packets of bursts, one for the probes behind them. What is not, a short
-// packet's burst, goes to a heap.
+// An uplink's delay is the same for all, so what is put on a line is mostly in order already: one line for bursts that
+// left the NICs within some time, sorted, one for the next data packets of bursts, one for the probes behind them. What
+// is not, a short packet's burst, goes to a heap.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <queue>
@@ -39,6 +41,16 @@ public:
     ring.push(burst);
     first_ = std::min(first_, key);
   }
+  // A burst leaves its NIC. NICs do so in any order; the lines know of it after `enter()`.
+  void leave(const Burst &burst) { left_.push_back(burst); }
+  void enter() {
+    if (left_.empty())
+      return;
+    sort();
+    for (const Place &place : places_)
+      push(bursts, left_[place.index]);
+    left_.clear();
+  }
   // The burst whose packet is next, off its line.
   Burst take() {
     std::size_t line = 0;
@@ -68,6 +80,8 @@ public:
     }
     for (auto odd = odd_; !odd.empty(); odd.pop())
       packets += odd.top().burst.packets;
+    for (const Burst &burst : left_)
+      packets += burst.packets;
     return packets;
   }
 
@@ -78,6 +92,36 @@ private:
     Burst burst;
     bool operator>(const Odd &other) const { return key > other.key; }
   };
+  struct Place {
+    std::uint64_t key;
+    std::size_t index; // in `left_`
+  };
+
+  // Bursts that left, by their keys: into as many buckets of time as there are of them, then within each.
+  void sort() {
+    const auto [first, last] = std::minmax_element(
+        left_.begin(), left_.end(), [](const Burst &a, const Burst &b) { return a.arrival < b.arrival; });
+    const Ps begin = first->arrival;
+    const auto length = static_cast<std::uint64_t>(last->arrival - begin);
+    const std::size_t buckets = std::bit_ceil(left_.size());
+    const int shift = std::max(0, static_cast<int>(std::bit_width(length)) - std::countr_zero(buckets));
+    const auto bucket = [&](const Burst &burst) { return static_cast<std::size_t>(burst.arrival - begin) >> shift; };
+    ends_.assign(buckets + 1, 0);
+    for (const Burst &burst : left_)
+      ++ends_[bucket(burst) + 1];
+    for (std::size_t b = 1; b <= buckets; ++b)
+      ends_[b] += ends_[b - 1];
+    places_.resize(left_.size());
+    for (std::size_t i = 0; i < left_.size(); ++i)
+      places_[ends_[bucket(left_[i])]++] = Place{key_of(left_[i]), i};
+    std::size_t start = 0;
+    for (std::size_t b = 0; b < buckets; start = ends_[b++]) {
+      if (ends_[b] - start > 1)
+        std::sort(places_.begin() + start, places_.begin() + ends_[b],
+                  [](const Place &a, const Place &b) { return a.key < b.key; });
+    }
+  }
+
   std::uint64_t key_of(const Burst &burst) const { return event_key(burst.arrival, stream_ + burst.host); }
 
   std::uint32_t stream_; // of the first host
@@ -85,6 +129,9 @@ private:
   std::array<std::uint64_t, 4> keys_; // of the first of each line, then of the heap
   std::array<Ring<Burst>, 3> lines_{Ring<Burst>{64}, Ring<Burst>{64}, Ring<Burst>{64}};
   std::priority_queue<Odd, std::vector<Odd>, std::greater<Odd>> odd_;
+  std::vector<Burst> left_;         // and are on no line yet
+  std::vector<Place> places_;       // of these, in order
+  std::vector<std::uint32_t> ends_; // of the buckets
 };
 
 } // namespace netsim

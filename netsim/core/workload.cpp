@@ -31,6 +31,8 @@ void Workload::on_start(Ps now) {
 
 void Workload::begin(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
+  sending_.turns_of(s.host, now);
+  turns_of_long_flow(now);
   const std::uint32_t packets = n_.scenario.flows[flow].packets;
   s.active = true;
   ++s.generation;
@@ -49,6 +51,7 @@ void Workload::begin(Ps now, std::uint32_t flow) {
 
 void Workload::end(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
+  turns_of_long_flow(now);
   s.active = false;
   s.probe_astray |= s.probe_outstanding;
   s.probe_outstanding = false;
@@ -62,6 +65,12 @@ void Workload::end(Ps now, std::uint32_t flow) {
   sending_.schedule(s);
   if (recovery_.ended(now))
     recovery_.rate(now, flows_.rate_of(static_cast<std::uint32_t>(recovery_.long_flow())));
+}
+
+// Its rate is measured in the order of what happens.
+void Workload::turns_of_long_flow(Ps now) {
+  if (recovery_.long_flow() >= 0)
+    sending_.turns_of(n_.senders[static_cast<std::uint32_t>(recovery_.long_flow())].host, now);
 }
 
 // From a flow's start to its last ACK in an empty network. At each port the last packet, which may be short, comes when

@@ -31,6 +31,7 @@ public:
 
 private:
   void begin(Ps now, std::uint32_t flow);
+  void turns_of_long_flow(Ps now);
   Ps alone(std::uint32_t flow) const;
 
   Network &n_;
