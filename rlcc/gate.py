@@ -16,6 +16,8 @@ from codegen.emit import emission_of, program_of
 from decision.documents import load_json
 from decision.errors import InputError
 from decision.manifest import Manifest, opened
+from decision.model import NAME as MODEL_NAME
+from decision.model import Model, load_model
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
 from decision.student import Student, load_student
@@ -76,13 +78,21 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class _Pupil:
+    """A student, and the teacher that it was distilled from."""
+
+    student: Student
+    teacher: Teacher
+
+
+@dataclass(frozen=True)
 class _Job:
-    """A firmware folder that is as rlcc emits it, and what it is judged by."""
+    """A firmware folder that is as rlcc emits it, and what it is judged by. ``pupil``: None for a model made elsewhere,
+    which no network asks."""
 
     build: Build
-    student: Student
+    pupil: _Pupil | None
     program: Program
-    teacher: Teacher
     engine: EmulateOptions
     options: GateOptions
     evidence: Evidence
@@ -91,7 +101,7 @@ class _Job:
 
 def judge(
     firmware: Path,
-    teacher: Path,
+    teacher: Path | None,
     engine: EmulateOptions,
     options: GateOptions,
     progress: Progress | None = None,
@@ -108,16 +118,16 @@ def judge(
     if asked.build is not None and asked.build.firmware.folder != firmware:
         raise InputError(f"{firmware} is not the firmware that was built, {asked.build.firmware.folder}; build it anew")
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
-    student, program = _checked_program(firmware, manifest)
+    decider, program = _checked_program(firmware, manifest)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
-    master = _teacher(teacher, firmware, manifest.parents.get("teacher"))
+    pupil = _pupil(decider, teacher, firmware, manifest.parents.get("teacher"))
 
     def verdict(checks: list[Check], measured: dict[str, Any], path: WorstPath | None = None) -> Verdict:
         return Verdict(
-            policy=student.name,
+            policy=decider.name,
             firmware=manifest.hash,
             student=manifest.parents.get("student", ""),
-            teacher=master.hash,
+            teacher=pupil.teacher.hash if pupil else "",
             profile=tools.profile.label(),
             checks=checks,
             worst_path=path,
@@ -128,12 +138,12 @@ def judge(
     if not all(check.passed for check in emitted):
         return verdict(emitted, {})
     build = asked.build or build_firmware(read_firmware(firmware, manifest), tools)
-    job = _Job(build, student, program, master, engine, options, asked, say)
+    job = _Job(build, pupil, program, engine, options, asked, say)
     core = _on_the_core(job, emitted)
     checks, measured = core.checks, core.measured
-    if all(check.passed for check in checks if check.group == "equality"):
-        errors, outcomes = _beside_the_teacher(job, decision_latency_ps(core.report))
-        around, outside = _around_the_states(job)
+    if pupil is not None and all(check.passed for check in checks if check.group == "equality"):
+        errors, outcomes = _beside_the_teacher(job, pupil, decision_latency_ps(core.report))
+        around, outside = _around_the_states(job, pupil)
         checks += [*teacher_checks(errors, options.match), *around, *network(outcomes, options)]
         measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
         measured["neighbourhood"] = outside.to_json() if outside else None
@@ -199,21 +209,21 @@ def _proof(job: _Job) -> Certified | None:
     return certified(job.build, path, job.engine, job.say, job.evidence.remembered)
 
 
-def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
+def _beside_the_teacher(job: _Job, pupil: _Pupil, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
     """Actions on held-out rollouts, then both in the same networks."""
-    options, params, match = job.options, job.student.params(), job.options.match
+    options, params, match = job.options, pupil.student.params(), job.options.match
     where = job.evidence.deployment
     job.say("actions beside the teacher's")
     if job.evidence.rollouts is not None:
-        runs = given_rollouts(job.evidence.rollouts, job.teacher, where)
+        runs = given_rollouts(job.evidence.rollouts, pupil.teacher, where)
         named = f"rollouts {job.evidence.rollouts.name}"
     else:
-        runs = iter(own_rollouts(job.teacher, options.scenarios, match, where))
+        runs = iter(own_rollouts(pupil.teacher, options.scenarios, match, where))
         named = f"rollouts of seed {match.seed}"
-    errors = compare(job.program, job.student.observation, params, job.teacher, runs, named)
+    errors = compare(job.program, pupil.student.observation, params, pupil.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     entries = [
-        Entry("teacher", native(job.teacher.policy, job.teacher.weights), latency_ps),
+        Entry("teacher", native(pupil.teacher.policy, pupil.teacher.weights), latency_ps),
         Entry("student", interpreted(job.program, params), latency_ps),
     ]
     outcomes = closed_loop.run(
@@ -228,14 +238,24 @@ def _beside_the_teacher(job: _Job, latency_ps: int) -> tuple[Errors, list[Policy
     return errors, outcomes
 
 
-def _around_the_states(job: _Job) -> tuple[list[Check], Outside | None]:
+def _around_the_states(job: _Job, pupil: _Pupil) -> tuple[list[Check], Outside | None]:
     """Actions in every cell of the forest, also in states that no network here has met."""
-    eyes = same_eyes(job.student, job.teacher.policy)
+    eyes = same_eyes(pupil.student, pupil.teacher.policy)
     if not eyes.passed:
         return [eyes], None
     job.say("actions in the cells of the forest")
-    outside = furthest(job.student, job.teacher, job.options.neighbourhood)
+    outside = furthest(pupil.student, pupil.teacher, job.options.neighbourhood)
     return [eyes, neighbourhood(outside, job.options.neighbourhood)], outside
+
+
+def _pupil(decider: Student | Model, teacher: Path | None, firmware: Path, expected: str | None) -> _Pupil | None:
+    if isinstance(decider, Model):
+        if teacher is not None:
+            raise InputError(f"{firmware} is of a model made elsewhere, which has no teacher; judge it without one")
+        return None
+    if teacher is None:
+        raise InputError("rlcc gate needs --teacher or a --recipe that names one")
+    return _Pupil(decider, _teacher(teacher, firmware, expected))
 
 
 def _teacher(path: Path, firmware: Path, expected: str | None) -> Teacher:
@@ -249,19 +269,19 @@ def _teacher(path: Path, firmware: Path, expected: str | None) -> Teacher:
     return teacher
 
 
-def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Student, Program]:
-    """The student, and the program that the vectors are held to, which must be the student's whole decision."""
-    if not (firmware / STUDENT_NAME).is_file():
+def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Student | Model, Program]:
+    """What decides, and the program that the vectors are held to, which must be its whole decision."""
+    decider: Student | Model
+    name = MODEL_NAME if (firmware / MODEL_NAME).is_file() else STUDENT_NAME
+    if not (firmware / name).is_file():
         raise InputError(
             f"{firmware} holds no {STUDENT_NAME}; rlcc gate judges trees, rlcc evaluate sets others beside"
         )
-    student = load_student(firmware / STUDENT_NAME)
+    decider = load_model(firmware / name) if name == MODEL_NAME else load_student(firmware / name)
     program = Program.from_json(load_json(firmware / PROGRAM))
-    if program != program_of(student, emission_of(manifest).fix):
-        raise InputError(
-            f"{firmware / PROGRAM} is not the program of {STUDENT_NAME} beside it; emit the firmware again"
-        )
-    return student, program
+    if program != program_of(decider, emission_of(manifest).fix):
+        raise InputError(f"{firmware / PROGRAM} is not the program of {name} beside it; emit the firmware again")
+    return decider, program
 
 
 def decision_latency_ps(report: EmulationReport) -> int:

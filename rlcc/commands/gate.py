@@ -97,7 +97,8 @@ def _limits(command: Command) -> Command:
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
 def command(firmware: Path, out: Path | None, **given: Any) -> int:
     """Judge FIRMWARE: equality with the model, proof, worst case against the budget, sizes, regression against a
-    baseline, actions and closed loop against its teacher.
+    baseline, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter
+    are left out.
 
     Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
@@ -138,8 +139,6 @@ def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> Verdict:
         engine, options = recipe.emulate, recipe.gate
         deployment = deployment_of(recipe, given["recipe_file"])
         teacher = teacher or teacher_path(recipe, given["recipe_file"])
-    if teacher is None:
-        raise InputError("rlcc gate needs --teacher or a --recipe that names one")
     chosen = {name: given[name] for name in ("profile", "compiler", "optimise") if given[name] is not None}
     engine = validate(EmulateOptions, engine.model_dump() | chosen, WHERE)
     options = _options(options, given)
