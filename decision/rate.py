@@ -1,6 +1,6 @@
 """The knob that a flow keeps in force, its rate, and what a multiplier makes of it."""
 
-from decision.program import Op, ProgramBuilder
+from decision.program import Op, Program, ProgramBuilder
 from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS
 
 
@@ -23,6 +23,19 @@ def new_rate(b: ProgramBuilder, rate: int, decided: int) -> int:
     new = b.add(Op.MIN, (raised, b.param("rate_max_q30")), name="rate_new_q30", note="clamped to the limits")
     b.state_out("rate_q30", new)
     return new
+
+
+def multiplier_of(program: Program) -> int | None:
+    """The node by which the program multiplies the rate in force: the factor of the product that, clamped, is written
+    back. None where it sets its knobs otherwise."""
+    waiting = [field.node for field in program.state if field.name == "rate_q30"]
+    while waiting:
+        node = program.nodes[waiting.pop()]
+        if node.op is Op.MUL_SHR and node.imm == ACTION_BITS:
+            return node.args[1]
+        if node.op in (Op.MIN, Op.MAX):
+            waiting += node.args
+    return None
 
 
 def knob(b: ProgramBuilder, rate: int) -> int:

@@ -16,12 +16,10 @@ from decision.interfaces.flow_rate import (
 __all__ = [
     "ACTION_BITS",
     "CONTEXT_RATE_BITS",
-    "EVENT",
     "EVENT_NAMES",
     "FEATURE_LIMIT",
     "INFLATION_BITS",
     "LINE_RATE_Q30",
-    "PARAMS",
     "PARAM_NAMES",
     "RATE_FRACTION_BITS",
     "RTT_BITS",
@@ -44,5 +42,4 @@ FEATURE_LIMIT = 2**24
 """Integer features stay below 2^24 in magnitude: CatBoost keeps features as float32, which holds them exactly."""
 
 
-EVENT, PARAMS = FLOW_RATE.event, FLOW_RATE.params
 EVENT_NAMES, PARAM_NAMES = FLOW_RATE.event_names, FLOW_RATE.param_names

@@ -26,6 +26,7 @@ from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Policy
 from decision.program import Op, Program
+from decision.rate import multiplier_of
 from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes
 from netsim import _core
@@ -321,8 +322,8 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
     core.bias = flat["bias"]
     core.state_nodes = flat["state_nodes"]
     core.results = flat["results"]
-    named = [i for i, node in enumerate(program.nodes) if node.name == "multiplier_q16"]
-    core.multiplier_node = named[0] if named else -1
+    multiplier = multiplier_of(program)
+    core.multiplier_node = -1 if multiplier is None else multiplier
     return core
 
 

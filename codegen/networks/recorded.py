@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from decision.actions import scale_of
 from decision.errors import InputError
+from decision.interfaces import FLOW_RATE
 from decision.interpret import trace
 from decision.network_decision import Input, build_inputs
 from decision.policy import Policy
 from decision.records import Trajectories
-from decision.signals import EVENT_NAMES
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -85,7 +85,7 @@ def _integer_rows(policy: Policy, inputs: tuple[Input, ...], part: Trajectories)
     state = {"rate_q30": part.columns["rate_q30"].astype(np.int64)}
     if len(program.state) > 1:
         state["action_1"] = _lagged(applied, part, 1)
-    event = {name: part.columns[name].astype(np.int64) for name in EVENT_NAMES}
+    event = {name: part.columns[name].astype(np.int64) for name in FLOW_RATE.event_names}
     values = trace(program, event, policy.params(), state)
     columns = [_lagged(values[node], part, lag) for lag in range(observation.window) for node in nodes]
     return np.stack(columns, axis=1)

@@ -1,5 +1,7 @@
 """The whole decision against RL-CC's decision written down again in plain Python integers, line by line."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, drawn_students, make_student, random_inputs
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from decision.errors import InputError
 from decision.forest import Forest, branches, oblivious, unrolled
 from decision.interpret import evaluate
-from decision.program import STORAGE_RANGE, Op
+from decision.program import STORAGE_RANGE, Op, ProgramBuilder
+from decision.rate import multiplier_of
 from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 from decision.tree_decision import build, build_observer, feature_names
 
@@ -238,3 +241,13 @@ def test_an_ensemble_without_features_can_be_evaluated():
     student = make_student(RL_CC, ACTIONS[0], (oblivious((), (655,)),))
     (rate,), _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": [2**20, 2**21]})
     assert rate.tolist() == [1035, 2069]
+
+
+def test_the_multiplier_is_known_by_what_it_does_not_by_its_name():
+    made = make_student(RL_CC, ACTIONS[0], (oblivious((), (655,)),)).program()
+    (named,) = (n for n, node in enumerate(made.nodes) if node.name == "multiplier_q16")
+    assert multiplier_of(made) == named
+    assert multiplier_of(replace(made, nodes=tuple(replace(node, name="") for node in made.nodes))) == named
+    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b.state_out("rate_q30", b.state_in("rate_q30", "uint32"))
+    assert multiplier_of(b.finish(b.const(1))) is None

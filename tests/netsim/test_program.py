@@ -12,6 +12,7 @@ from decision.errors import InputError
 from decision.forest import Forest, Node, oblivious
 from decision.interpret import evaluate, trace
 from decision.program import STORAGE_RANGE, Program
+from decision.rate import multiplier_of
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from decision.tree_decision import build, feature_names
 from netsim import Network, Simulation, policies
@@ -94,7 +95,7 @@ def test_a_simulation_follows_the_specification(cases, number: int) -> None:
     run = Simulation("many-to-one:8", case.policy, seed=3, decision_latency_ps=0, record=True, network=lossy)
     run.run(MS)
     records = run.drain_records()
-    multiplier = next(n for n, node in enumerate(case.program.nodes) if node.name == "multiplier_q16")
+    multiplier = multiplier_of(case.program)
     context = {f: {s.name: 0 for s in case.program.state} for f in range(8)}
     rates = np.zeros(8)
     for row in range(records["flow"].size):
