@@ -6,7 +6,7 @@ the very decision program that becomes firmware.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,14 +41,16 @@ def record_columns(interface: Interface) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Trajectories:
-    """Records sorted by agent and time, with each row's place in its unbroken run of decisions."""
+    """Records sorted by agent and time, with each row's place in its unbroken run of decisions. ``places``: what was
+    known of the agents' places where it is not the same for all."""
 
     columns: Mapping[str, NDArray[np.generic]]
     position: NDArray[np.int64]
     interface: Interface = FLOW_RATE
+    places: Places = field(default_factory=dict)
 
     @staticmethod
-    def of(records: Columns, interface: Interface = FLOW_RATE) -> "Trajectories":
+    def of(records: Columns, interface: Interface = FLOW_RATE, places: Places | None = None) -> "Trajectories":
         """Sort records. InputError where a column is missing."""
         names = record_columns(interface)
         for name in names:
@@ -61,7 +63,7 @@ class Trajectories:
         starts = np.ones(agent.size, dtype=bool)
         starts[1:] = (agent[1:] != agent[:-1]) | (step[1:] != step[:-1] + 1)
         position = index - np.maximum.accumulate(np.where(starts, index, 0)) if agent.size else index
-        return Trajectories(columns, position, interface)
+        return Trajectories(columns, position, interface, places or {})
 
     def __len__(self) -> int:
         return int(self.position.size)
@@ -76,21 +78,18 @@ class Trajectories:
             return {"action": self._int(ACTION)}
         return {name: self._int(name) for name in self.interface.knob_names}
 
-    def reading(self, observation: Observation, places: Places | None = None) -> Reading:
-        """What the float side reads in each row. ``places``: of values known of an agent's place those that are not the
-        same for all, by agent."""
+    def reading(self, observation: Observation) -> Reading:
+        """What the float side reads in each row."""
         event = {name: self._int(name).astype(np.float64) for name in self.interface.event_names}
         before = {name: self._lagged(column, 1, 0).astype(np.float64) for name, column in self.decided().items()}
         in_force = self._in_force().astype(np.float64)
         known: dict[str, NDArray[np.float64] | float] = dict(observation.known)
-        known |= {name: self._of_agent(values).astype(np.float64) for name, values in (places or {}).items()}
+        known |= {name: self._of_agent(values).astype(np.float64) for name, values in self.places.items()}
         return Reading(event, known, in_force, before)
 
-    def float_rows(
-        self, observation: Observation, places: Places | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def float_rows(self, observation: Observation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """What a teacher sees [N, window * features], newest first, and which rows have their whole history."""
-        read = self.reading(observation, places)
+        read = self.reading(observation)
         names = Names(tuple(read.event), tuple(read.known), tuple(read.decided))
         now = [(self._values(f.tape(names, observation.place), read), f) for f in observation.features]
         rows, valid = [], np.ones(len(self), dtype=bool)
@@ -101,16 +100,16 @@ class Trajectories:
         return np.stack(rows, axis=1).astype(np.float64), valid
 
     def integer_rows(
-        self, observation: Observation, params: Mapping[str, int], places: Places | None = None
+        self, observation: Observation, params: Mapping[str, int]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """What the firmware computes, below FEATURE_LIMIT, [N, window * features], newest first, and which rows have
-        their whole history. ``places``: the operator's parameters that are not the same for all agents, by agent."""
+        their whole history."""
         observer = build_observer(observation)
         event = {name: self._int(name) for name in self.interface.event_names}
         each: dict[str, ArrayLike] = dict(params)
-        each |= {name: self._of_agent(values) for name, values in (places or {}).items()}
+        each |= {name: self._of_agent(values) for name, values in self.places.items()}
         context = {name: self._lagged(column, 1, 0).astype(np.int64) for name, column in self.decided().items()}
-        context |= {field.name: self._in_force() for field in self.interface.context}
+        context |= {kept.name: self._in_force() for kept in self.interface.context}
         context |= dict.fromkeys(observer.past, np.zeros(len(self), dtype=np.int64))
         values = trace(observer.program, event, each, context)
         if observer.past:

@@ -4,10 +4,9 @@ and the metrics of both, to be compared."""
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from decision.records import Trajectories
 from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
-from distill.rollout import Run
+from distill.rollout import Run, made
 from netsim.deployment import Deployment
 from netsim.kept import Outcome
 from netsim.policies import PolicySpec
@@ -85,12 +84,12 @@ def _trial(
 
 
 def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome], deployed: Deployment) -> Driven:
-    each = [(str(trial.scenario), trial.seed, outcome) for trial, outcome in zip(trials, outcomes, strict=True)]
+    each = [(str(t.scenario), t.seed, t.duration_ps, outcome) for t, outcome in zip(trials, outcomes, strict=True)]
     return Driven(
         [
-            Run(name, seed, Trajectories.of(outcome.records[deployed.cohort], deployed.interface))
-            for name, seed, outcome in each
+            made(name, seed, duration_ps, outcome.records[deployed.cohort], deployed)
+            for name, seed, duration_ps, outcome in each
             if outcome.records
         ],
-        {(name, seed): outcome.metrics for name, seed, outcome in each if outcome.metrics},
+        {(name, seed): outcome.metrics for name, seed, _, outcome in each if outcome.metrics},
     )

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from decision.actions import Scale
 from decision.documents import dump_json
 from decision.errors import InputError
-from decision.manifest import opened, sha256, writing
-from decision.records import Trajectories, record_columns
+from decision.manifest import Manifest, opened, sha256, writing
+from decision.quantity import parse_duration_ps
+from decision.records import Columns, Trajectories, record_columns
 from decision.signals import ACTION_BITS
 from decision.tree_decision import feature_names
 from distill.options import RolloutOptions
@@ -64,9 +65,15 @@ def collect(
     ]
     outcomes = run_trials(trials, progress=progress)
     return [
-        Run(*place, Trajectories.of(outcome.records[deployed.cohort], deployed.interface))
+        made(*place, options.duration, outcome.records[deployed.cohort], deployed)
         for place, outcome in zip(places, outcomes, strict=True)
     ]
+
+
+def made(scenario: str, seed: int, duration_ps: int, records: Columns, deployment: Deployment) -> Run:
+    """Of the recorded decisions at a deployment's agents in question."""
+    places = deployment.places(scenario, seed, duration_ps)
+    return Run(scenario, seed, Trajectories.of(records, deployment.interface, places))
 
 
 def teacher_policy(teacher: Teacher) -> PolicySpec:
@@ -102,6 +109,8 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
         )
     if manifest.parents.get("teacher") != teacher.hash:
         raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
+    deployed = deployment or Deployment()
+    duration_ps = 0 if deployed.flows is None else _duration_ps(manifest, folder)
     interface = teacher.policy.observation.agents
     names_read = list(record_columns(interface))
     columns_read = ["scenario", "seed", *names_read]
@@ -117,7 +126,15 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
     starts = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]) | (seeds[1:] != seeds[:-1])])
     for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}
-        yield Run(str(names[begin]), int(seeds[begin]), Trajectories.of(part, interface))
+        yield made(str(names[begin]), int(seeds[begin]), duration_ps, part, deployed)
+
+
+def _duration_ps(manifest: Manifest, folder: Path) -> int:
+    """How long each network ran."""
+    try:
+        return parse_duration_ps(manifest.details["options"]["duration"])
+    except (KeyError, TypeError):
+        raise InputError(f"{folder} does not say how long its networks ran; make it again with rlcc rollout") from None
 
 
 def _deployed(deployment: Deployment | None) -> Any:

@@ -62,9 +62,8 @@ class Cohort:
 
     def build(self, fabric: Topology, classes: int) -> tuple["_core.CohortSpec", Any]:
         """The cohort for the core, and its decider."""
-        port_ps = np.array([8000 // port.gbps for port in fabric.ports], np.int64)
-        capacity = np.minimum(self.period_ps // port_ps, U32_MAX).astype(np.uint32).repeat(classes)
-        decider = self.decider.build(capacity.size, Ports(capacity))
+        ports = ports_of(fabric, classes, self.period_ps)
+        decider = self.decider.build(ports.capacity_bytes.size, ports)
         core = _core.CohortSpec(site_of(self.interface).kind, decider, self.latency_ps, self.period_ps)
         if self.engines is not None:
             self.engines.set(core)
@@ -132,6 +131,12 @@ class Wire:
 
     def __str__(self) -> str:
         return f"the wire from {self.knob} of cohort {self.source} to {self.param} of cohort {self.target}"
+
+
+def ports_of(fabric: Topology, classes: int, period_ps: int) -> Ports:
+    """What the queues of a fabric's ports are told."""
+    port_ps = np.array([8000 // port.gbps for port in fabric.ports], np.int64)
+    return Ports(np.minimum(period_ps // port_ps, U32_MAX).astype(np.uint32).repeat(classes))
 
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:

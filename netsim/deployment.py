@@ -7,13 +7,18 @@ Deployment(flows=by_name("dcqcn"), interface=QUEUE_MARKING, period_ps=100 * US)
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
+from netsim.assembly import place
 from netsim.baselines import BaselineSpec
-from netsim.cohorts import Cohort
+from netsim.cohorts import Cohort, ports_of
 from netsim.network import Network
 from netsim.policies import PolicySpec
+from netsim.scenarios import instantiate
 from netsim.trials import Trial
 
 
@@ -40,6 +45,13 @@ class Deployment:
     def cohort(self) -> int:
         """Where their decisions are among an outcome's records."""
         return 0 if self.flows is None else 1
+
+    def places(self, scenario: str, seed: int, duration_ps: int) -> dict[str, NDArray[np.uint32]]:
+        """What is known of each agent in question, by name, where it is not what its policy assumes [agents]."""
+        if self.flows is None:
+            return {}
+        fabric, network = place(instantiate(scenario, seed, duration_ps, self.network), self.network)
+        return ports_of(fabric, len(network.class_weights), self.period_ps).known()
 
     def trial(
         self,

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from decision.errors import InputError
+from decision.features import AnyFeature
 from decision.interfaces import QUEUE_MARKING
 from decision.policy import Policy
 from decision.student import load_student
@@ -16,7 +18,7 @@ from distill.distil import distil, save
 from distill.options import DistillOptions, RolloutOptions
 from netsim.baselines import by_name
 from netsim.deployment import Deployment
-from netsim.network import US
+from netsim.network import MS, US
 from teachers.inference import decide
 from teachers.teacher import Teacher, make_teacher
 
@@ -109,3 +111,20 @@ def test_states_from_anywhere_are_those_of_flows() -> None:
     options = DistillOptions.model_validate(OPTIONS | {"anywhere": 0.1})
     with pytest.raises(InputError, match=r"distill\.anywhere needs an action map that multiplies the rate"):
         distil(teacher, [], options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
+
+
+def test_what_each_port_was_told_is_known_of_its_records() -> None:
+    """On ports of 25 and 100 Gb/s the share of what a port can send is its own: of no row above 1."""
+    teacher = teacher_of(CHOICE)
+    observation = {"kind": "ratio", "of": "sent_bytes", "over": "capacity_bytes"}
+    observed = teacher.policy.observation.model_copy(
+        update={"features": [TypeAdapter(AnyFeature).validate_python(observation)], "window": 1}
+    )
+    network = ROLLOUTS.model_copy(update={"scenarios": ["many-to-one:3@leaf-spine:2x2x1:25/100"], "duration": 2 * MS})
+    (run,) = rollout.collect(rollout.teacher_policy(teacher), network, DEPLOYMENT)
+    capacity = run.trajectories.places["capacity_bytes"]
+    assert len(set(capacity.tolist())) == 2
+    columns = run.trajectories.columns
+    share = columns["sent_bytes"] // 256 / (capacity[columns["queue"]] // 256)
+    np.testing.assert_array_equal(run.trajectories.float_rows(observed)[0][:, 0], np.minimum(share, 1.0))
+    assert (share > 0.5).any()

@@ -142,14 +142,14 @@ def test_each_port_is_told_its_own_capacity() -> None:
     native = teacher(policy, 1)
     _, records, _ = run(Watched(native.policy, native.weights), scenario)
     capacity = np.array([PERIOD // (8000 // port.gbps) for port in fabric.ports], np.int64)
-    trajectories = Trajectories.of(records, QUEUE_MARKING)
-    rows, _ = trajectories.float_rows(policy.observation, {"capacity_bytes": capacity})
+    trajectories = Trajectories.of(records, QUEUE_MARKING, {"capacity_bytes": capacity})
+    rows, _ = trajectories.float_rows(policy.observation)
     last = np.append(trajectories.starts()[1:] - 1, len(trajectories) - 1)
     seen = decider[0].observations(len(fabric.ports)).reshape(len(fabric.ports), -1)
     np.testing.assert_array_equal(seen, rows[last].astype(np.float32))
     assert len(set(capacity)) == 2
     assert (seen > 0.5).sum() >= 2  # 25 Gb/s ports are full and say so
-    integers, _ = trajectories.integer_rows(policy.observation, {}, {"capacity_bytes": capacity})
+    integers, _ = trajectories.integer_rows(policy.observation, {})
     assert np.abs(integers[last] / 256 - rows[last]).max() < 1 / 256
 
 
