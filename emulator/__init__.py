@@ -1,10 +1,11 @@
 """The emitted C on cycle-accurate RISC-V cores: engine profiles, Verilated cores, cycle accounting, object-code checks.
 
 report = emulate(Path("firmware"), profile="ibex-small")
-timing = time_function(Path("trees.c"), "trees", rows, profile="ibex-small")
+timing = time_function(Path("trees.c"), "trees", rows, toolchain("ibex-small"))
 host = run_on_host(Path("firmware"), compiler="gcc")
 """
 
+from emulator.compile import toolchain
 from emulator.decider import RtlDecider, rtl_decider
 from emulator.facts import tool_versions
 from emulator.host import HostReport, host_compilers, run_on_host
@@ -30,4 +31,5 @@ __all__ = [
     "run_on_host",
     "time_function",
     "tool_versions",
+    "toolchain",
 ]

@@ -241,8 +241,8 @@ def _beside_the_teacher(job: _Job, pupil: _Pupil, latency_ps: int) -> tuple[Erro
 def _around_the_states(job: _Job, pupil: _Pupil) -> tuple[list[Check], Outside | None]:
     """Actions in every cell of the forest, also in states that no network here has met."""
     eyes = same_eyes(pupil.student, pupil.teacher.policy)
-    if not eyes.passed:
-        return [eyes], None
+    if not eyes.passed or not pupil.student.observation.agents.context:
+        return [eyes], None  # cells are those of flows' students: of knobs that are set anew nothing is looked into
     job.say("actions in the cells of the forest")
     outside = furthest(pupil.student, pupil.teacher, job.options.neighbourhood)
     return [eyes, neighbourhood(outside, job.options.neighbourhood)], outside

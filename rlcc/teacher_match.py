@@ -1,10 +1,10 @@
 """How far the integer program's actions are off its teacher's, on rollouts that no training saw.
 
 Both look at the same recorded states: the teacher at the real-valued features, the program at the raw integers and at
-the context that the decisions before have left. Compared is the action, the multiplier of the rate - 1.
+the context that the decisions before have left. Compared is the action, the multiplier of the rate - 1, or each knob.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from decision.actions import Action, Choice, Level
 from decision.errors import InputError
 from decision.interpret import trace
 from decision.policy import Observation
-from decision.program import Program
+from decision.program import Op, Program
 from decision.records import Trajectories
 from decision.signals import ACTION_BITS, EVENT_NAMES
 from decision.tree_decision import feature_names
@@ -34,8 +35,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Errors:
-    """Of the actions, in multipliers of the rate: of the network in which each is largest, so that an easy one hides
-    nothing. ``rollouts`` says which decisions were compared, ``decisions`` how many."""
+    """Of the actions, in multipliers of the rate (of knobs in parts of the range over which they are set): of the
+    network in which each is largest, so that an easy one hides nothing. ``rollouts`` says which decisions were
+    compared, ``decisions`` how many."""
 
     rollouts: str
     decisions: int
@@ -81,16 +83,39 @@ def given_rollouts(path: Path, teacher: Teacher, deployment: Deployment | None =
 
 
 def actions(program: Program, observation: Observation, params: dict[str, int], states: Trajectories) -> Floats:
-    """The program's action in each recorded state [N]. Its history is what the recorded decisions would have left."""
+    """The program's action in each recorded state [N, 1], or its knobs [N, knobs]. Its history is what the recorded
+    decisions would have left."""
     rows, _ = states.integer_rows(observation, params)
     columns = {name: rows[:, n] for n, name in enumerate(feature_names(observation))}
+    if not program.interface.context:
+        return _knobs(program, columns, params)
     context = {f.name: columns[f.name] for f in program.state if f.name != "rate_q30"}
     context["rate_q30"] = states.columns["rate_q30"].astype(np.int64)
     event = {name: states.columns[name].astype(np.int64) for name in EVENT_NAMES}
     values = trace(program, event, params, context)
     node = next(n for n, node in enumerate(program.nodes) if node.name == "multiplier_q16")
     multiplier: Floats = np.asarray(values[node], dtype=np.float64) / 2**ACTION_BITS
-    return multiplier - 1.0
+    return multiplier[:, None] - 1.0
+
+
+def _knobs(program: Program, columns: Mapping[str, NDArray[np.int64]], params: dict[str, int]) -> Floats:
+    """The knobs [N, knobs] that the program sets where its trees see these features [N]."""
+    sums = program.forest.evaluate(np.stack([columns[name] for name in program.forest.features], axis=1))
+    zeros = np.zeros(len(sums), dtype=np.int64)
+    event = dict.fromkeys(program.interface.event_names, zeros)
+    context = dict.fromkeys([field.name for field in program.state], zeros)
+    forced = {n: sums[:, node.imm] for n, node in enumerate(program.nodes) if node.op is Op.TREES}
+    values = trace(program, event, params, context, forced=forced)
+    return np.stack([np.broadcast_to(values[n], zeros.shape) for n in program.results], axis=1).astype(np.float64)
+
+
+def spans(action: Action) -> Floats:
+    """What is one unit of an error [values]: of a multiplier 1, of a knob the range over which the map sets it."""
+    if isinstance(action, Level):
+        return np.array([ends.high - ends.low for ends in action.knobs.values()], dtype=np.float64)
+    if isinstance(action, Choice):
+        return np.asarray(np.maximum(np.ptp(action.table(), axis=0), 1.0), dtype=np.float64)
+    return np.ones(1)
 
 
 def compare(
@@ -106,6 +131,7 @@ def compare(
     for states in runs:
         wanted, known = decide(teacher, states)
         _, seen = states.integer_rows(observation, params)
-        off = actions(program, observation, params, states) - (wanted[:, 0] - 1.0)
-        found.append(off[known & seen])
+        told = wanted - 1.0 if observation.agents.context else wanted
+        off = np.abs(actions(program, observation, params, states) - told) / spans(teacher.policy.action)
+        found.append(off.max(axis=1)[known & seen])
     return Errors.of(found, rollouts)

@@ -11,12 +11,16 @@ import pytest
 
 from decision.errors import InputError
 from decision.forest import Forest
+from decision.interfaces import FLOW_RATE
 from decision.program import Op, ProgramBuilder
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from distill import rollout
 from rlcc import teacher_match
 from rlcc.recipe import Match
 from rlcc.teacher_match import Errors, actions, compare, given_rollouts, own_rollouts
+
+OF_FLOWS: Any = SimpleNamespace(agents=FLOW_RATE)
+TEACHER: Any = SimpleNamespace(policy=SimpleNamespace(action=None))
 
 
 def states(seen: list[bool]) -> Any:
@@ -27,12 +31,12 @@ def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest
     """Known to the teacher, seen by the program: either may lack what the other has (windows differ)."""
     runs = [states([True, True, False, False]), states([True, True, True, True])]
     known = [np.array([True, False, True, False]), np.array([True, True, False, True])]
-    knobs = np.tile([1.5, 9.0], (4, 1))  # the rate is the first
+    knobs = np.full((4, 1), 1.5)
     wanted = iter(zip([knobs] * 2, known, strict=True))
     monkeypatch.setattr(teacher_match, "decide", lambda teacher, run: next(wanted))
-    own = iter([np.array([0.25, 7.0, 8.0, 9.0]), np.array([0.5, 0.75, 7.0, 0.5])])
+    own = iter([np.array([[0.25], [7.0], [8.0], [9.0]]), np.array([[0.5], [0.75], [7.0], [0.5]])])
     monkeypatch.setattr(teacher_match, "actions", lambda *_: next(own))
-    found = compare(None, None, {}, None, runs, "rollouts of the test")  # type: ignore[arg-type]
+    found = compare(None, OF_FLOWS, {}, TEACHER, runs, "rollouts of the test")  # type: ignore[arg-type]
     assert found == Errors(
         "rollouts of the test",
         decisions=4,
@@ -48,8 +52,8 @@ def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         teacher_match, "decide", lambda *given: asked.append(given) or (np.ones((1, 1)), np.ones(1, bool))
     )
-    monkeypatch.setattr(teacher_match, "actions", lambda *given: asked.append(given) or np.zeros(1))
-    program, observation, teacher = object(), object(), object()
+    monkeypatch.setattr(teacher_match, "actions", lambda *given: asked.append(given) or np.zeros((1, 1)))
+    program, observation, teacher = object(), OF_FLOWS, TEACHER
     found = compare(program, observation, {"a": 1}, teacher, [run], "it")  # type: ignore[arg-type]
     assert asked == [(teacher, run), (program, observation, {"a": 1}, run)]
     assert found.maximum == 0
@@ -73,7 +77,7 @@ def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch)
     run: Any = SimpleNamespace(columns=columns, integer_rows=lambda observation, params: (rows, np.ones(2, bool)))
     full = {**dict.fromkeys(PARAM_NAMES, 0), "rate_max_q30": 65536}
     found = actions(program, None, full, run)  # type: ignore[arg-type]
-    assert found.tolist() == [(16 - 5 + 1) / 65536, (32 + 7 + 3) / 65536]
+    assert found.tolist() == [[(16 - 5 + 1) / 65536], [(32 + 7 + 3) / 65536]]
 
 
 def test_the_gates_own_rollouts_are_the_teachers_with_the_seed_of_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
