@@ -1,6 +1,7 @@
 """A firmware folder as it is read: its structures, its program beside its vectors, what the trees see."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,19 @@ def written(place: Path, program: Program, change: Callable[[dict[str, list[int]
 def test_the_function_is_called_with_its_structures_and_writes_the_context(firmware_folder: Maker) -> None:
     read = read_firmware(firmware_folder())
     assert read.context_bytes == 8
-    assert not read.loops
+    assert read.loops is False
+    assert read.hash == opened(read.folder, "firmware").hash
+    without = {name: layout for name, layout in read.layouts.items() if name != "context"}
+    assert replace(read, layouts=without).context_bytes == 0
     blocks = argument_blocks(read.layouts)
     assert blocks == [Block("context", 8, True), Block("event", 8, False), Block("params", 4, False)]
+
+
+def test_a_manifest_that_was_opened_before_is_the_one_that_counts(firmware_folder: Maker) -> None:
+    """Else a folder could change between two looks at it."""
+    folder = firmware_folder()
+    manifest = opened(folder, "firmware")
+    assert read_firmware(folder, manifest).manifest is manifest
 
 
 def test_vectors_that_the_program_computes_are_right(tmp_path: Path) -> None:

@@ -306,6 +306,13 @@ WIDE = wide()
 BOTH = next(n for n, node in enumerate(WIDE.nodes) if node.name == "both")
 
 
+def test_what_the_function_writes_is_read_from_the_lane_and_nowhere_else() -> None:
+    """The bytes that the context had at the call would be there after a store, too."""
+    code = judge()._code
+    assert set(code.structures) == {"event", "params"}
+    assert set(code.fields) == {"context"}
+
+
 def test_ranges_are_known_of_the_inputs_and_of_what_fits_a_word() -> None:
     found = judge(program=WIDE)
     inputs = {var("context.a"), var("context.unread"), var("event.response_ns")}
