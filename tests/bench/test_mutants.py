@@ -162,6 +162,7 @@ def test_an_entry_of_the_list_that_is_no_more_is_reported(tmp_path: Path) -> Non
     listed = {equivalent.key(mutant): "a reason", ("x.py", "gone", "1 -> 2"): "another"}
     assert equivalent.rotten(listed, [Fate(mutant, "survived")], set()) == []
     assert len(equivalent.rotten(listed, [Fate(mutant, "killed", "t")], set())) == 1
+    assert equivalent.rotten(listed, [Fate(mutant, "killed", "t"), Fate(mutant, "survived")], set()) == []
     assert "there is no such mutant of 'gone'" in equivalent.rotten(listed, [Fate(mutant, "survived")], {"x.py"})[0]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # decision_by_hand.py, shared by the tests of the checker
@@ -27,11 +28,13 @@ from decision_by_hand import (
 )
 
 from decision.forest import Forest
+from decision.interfaces import QUEUE_MARKING
 from decision.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
+from emulator.vectors import Layout
 from verify.calibrate_programs import encode
 from verify.check.judge import START, Cut, Judge, _location, place
-from verify.check.known import Bounds, Known, bounded
+from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.terms import NARROW, Term, const, extract, make, var
 from verify.check.walk import Lane, at_call
@@ -311,6 +314,36 @@ def test_what_the_function_writes_is_read_from_the_lane_and_nowhere_else() -> No
     code = judge()._code
     assert set(code.structures) == {"event", "params"}
     assert set(code.fields) == {"context"}
+
+
+def several_knobs() -> Judge:
+    """Of a program that sets three knobs to 1, 2 and 3, whatever comes."""
+    b = ProgramBuilder(Forest((), (), (0,), 16), QUEUE_MARKING)
+    made = b.finish(*(b.const(n) for n in (1, 2, 3)))
+    names = {
+        "event": QUEUE_MARKING.event_names,
+        "params": QUEUE_MARKING.param_names,
+        "action": QUEUE_MARKING.knob_names,
+    }
+    layouts = {group: Layout(group, np.dtype([(name, "<u4") for name in fields])) for group, fields in names.items()}
+    like = judge()
+    return Judge(like.image, BASE, made, layouts, (), like.model, 64, Oracle())
+
+
+KNOBS = {4 * n + k: const(value if k == 0 else 0, 8) for n, value in enumerate((1, 2, 3)) for k in range(4)}
+
+
+def test_knobs_are_what_was_written_to_each_and_nothing_is_returned() -> None:
+    found = several_knobs()
+    unknown = (*(at_call(r) if r else const(0) for r in range(A0)), None, *(at_call(r) for r in range(A0 + 1, 32)))
+    found._returned(lane(registers=unknown, action=KNOBS), frozenset())
+    for byte in KNOBS:
+        name = QUEUE_MARKING.knob_names[byte // 4]
+        less = {at: value for at, value in KNOBS.items() if at != byte}
+        with pytest.raises(Refused, match=rf"does not write action\.{name} on every path"):
+            found._returned(lane(action=less), frozenset())
+        with pytest.raises(Refused, match=rf"leaves another value in action\.{name}"):
+            found._returned(lane(action={**KNOBS, byte: const(9, 8)}), frozenset())
 
 
 def test_ranges_are_known_of_the_inputs_and_of_what_fits_a_word() -> None:
