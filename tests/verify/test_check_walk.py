@@ -246,6 +246,25 @@ def test_a_store_anywhere_else_is_refused(base: int) -> None:
         after(encode("sw", rs1=base, rs2=5), lane(r5=X, r6=const(TABLE), r7=Y))
 
 
+def test_an_action_holds_what_was_written_to_it_and_nothing_else() -> None:
+    start = lane(r5=X, r6=Y, r8=pointer("action"))
+    instructions = [encode("sw", rs1=8, rs2=5), encode("sh", rs1=8, rs2=6, imm=4), encode("lw", 9, 8)]
+    program = replace(code(*instructions, encode("lbu", 9, 8, imm=6)), fields={"action": frozenset(range(8))})
+    found = start
+    for _ in instructions:
+        (found,) = step(program, found)
+    env = {X: 0x1234_89AB, Y: 0x5678}
+    wanted = [0xAB, 0x89, 0x34, 0x12, 0x78, 0x56]
+    assert [value(found.action[k], env) for k in sorted(found.action)] == wanted
+    assert found.registers[9] is X
+    assert (found.context, found.frame, found.written, found.deepest) == (start.context, {}, frozenset(), 0)
+    with pytest.raises(Refused, match="where nothing is"):
+        list(step(program, found))
+    beyond = replace(code(encode("sw", rs1=8, rs2=5, imm=8)), fields=program.fields)
+    with pytest.raises(Refused, match="goes outside"):
+        list(step(beyond, start))
+
+
 def test_what_was_stored_is_loaded_by_any_size() -> None:
     start = lane(r5=X)
     program = code(
