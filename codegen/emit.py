@@ -20,7 +20,6 @@ from codegen.targets import ALL, BARE, Target, target_named, targets_named
 from codegen.tree_body import StudentBody
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
 from decision.manifest import Manifest, check_place, opened, writing
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
@@ -162,8 +161,9 @@ def _fitting(body: Body, lowered: LoweredProgram, emission: Emission) -> tuple[t
     size = context_layout(lowered.program)[1]
 
     def reason(target: Target) -> str | None:
-        if target is not BARE and lowered.program.interface is not FLOW_RATE:
-            return f"the target {target.name} serves flows; give --target {BARE.name}, the C without an adapter"
+        if target.serves not in (None, lowered.program.interface.agent):
+            without = f"give --target {BARE.name}, the C without an adapter"
+            return f"the target {target.name} serves {target.serves}s; {without}"
         printer = body.printer(_lowered_for(target, body, lowered, emission))
         return body.misfit(target, printer, size, _limit(target, emission))
 

@@ -7,6 +7,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from decision.errors import InputError
+from decision.interface import AgentKind
 
 COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
 """Raw signals that count what happened between two decisions."""
@@ -34,6 +35,8 @@ class Target:
     form: str | None = None
     """The one form of the trees that the machine takes (codegen.choose); None: any. The BPF verifier cannot bound the
     index of a table that is the sum of several searches."""
+    serves: AgentKind | None = "flow"
+    """Whose events the device hands over; None: anybody's."""
 
 
 TARGETS = {
@@ -78,7 +81,7 @@ TARGETS = {
 Linux's icsk_ca_priv (104 bytes) and the BPF calling convention (five registers)."""
 
 
-BARE = Target("bare", 1 << 16, (), (), counts_events=False, adapter_bytes=0)
+BARE = Target("bare", 1 << 16, (), (), counts_events=False, adapter_bytes=0, serves=None)
 """The C alone, without any device's adapter: of what decides elsewhere than at flows."""
 
 

@@ -43,13 +43,13 @@ def forest_of(estimator: Any) -> Forest:
 
 def _boosting(estimator: Any) -> Forest:
     rounds, outputs = estimator.estimators_.shape
-    rate = Fraction(float(estimator.learning_rate))
+    shrinkage = Fraction(float(estimator.learning_rate))
     trees = []
     for number in range(rounds):
         for output in range(outputs):
             tree = estimator.estimators_[number, output].tree_
             leaves = (
-                Value(tuple(rate * Fraction(float(v)) if k == output else Fraction(0) for k in range(outputs)))
+                Value(tuple(shrinkage * Fraction(float(v)) if k == output else Fraction(0) for k in range(outputs)))
                 for v in tree.value[:, 0, 0]
             )
             trees.append(_tree(tree, f"tree {number * outputs + output}", leaves))

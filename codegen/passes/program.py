@@ -104,6 +104,6 @@ def text_of(program: Program) -> str:
         operands = ", ".join([*(str(a) for a in node.args), *([f"#{node.imm}"] if node.imm else [])])
         text = f"{node.op.name.lower()}({operands})"
         lines.append(f"{number:3d} {node.name or '-':28s} {text:28s} [{node.low}, {node.high}]")
-    lines += [f"flow->{s.name} = {s.node}" for s in program.state]
+    lines += [f"context->{s.name} = {s.node}" for s in program.state]
     lines += [f"{knob.name} = {n}" for knob, n in zip(program.interface.knobs, program.results, strict=True)]
     return "\n".join(lines) + "\n"

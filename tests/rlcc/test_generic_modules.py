@@ -1,0 +1,76 @@
+"""No generic module names a flow, a field of an event, or a rate: interfaces say them, as data."""
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from decision.interfaces import INTERFACES
+
+ROOT = Path(__file__).resolve().parents[2]
+FIELDS = {
+    signal.name
+    for interface in INTERFACES.values()
+    for signals in (interface.event, interface.params, interface.knobs, interface.context)
+    for signal in signals
+}
+NAMES = {interface.name for interface in INTERFACES.values()} | {name.upper() for name in INTERFACES}
+WORDS = FIELDS | NAMES | {"flow", "rate"}
+
+CORE = ("site", "cohort", "decider", "decider_program", "decider_core", "decider_compiled", "decider_fixed", "engine")
+GENERIC = sorted(
+    path
+    for path in [
+        *(p for package in ("codegen", "emulator", "verify") for p in (ROOT / package).rglob("*.[cphS]*")),
+        *(ROOT / "netsim" / "core" / f"{name}.{end}" for name in CORE for end in ("cpp", "hpp")),
+    ]
+    if path.suffix in (".py", ".cpp", ".hpp", ".S", ".c") and path.is_file()
+)
+EXCEPT = {
+    "codegen/targets.py": "adapters of devices, each of which hands over the events of one interface",
+    "codegen/tree_body.py": "a parameter whose default is told as the base RTT that it is the reciprocal of",
+    "codegen/networks/body.py": "the same parameter; and int8 networks decide for flows only",
+    "codegen/networks/recorded.py": "int8 networks decide for flows only: their recorded decisions",
+    "codegen/networks/quantise.py": "int8 networks decide for flows only: the steps of their features",
+    "codegen/networks/vectors.py": "int8 networks decide for flows only: walks near their point of rest",
+    "emulator/bench/job.hpp": "the state of caches that is called other-flow",
+    "emulator/fast/machine.py": "the state of caches that is called other-flow",
+    "emulator/job.py": "the state of caches that is called other-flow",
+    "emulator/states.py": "the state of caches that is called other-flow",
+}
+
+
+def words_of(path: Path) -> set[str]:
+    """Identifiers, and the words of texts, without comments and docstrings."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        bare = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+        return set(re.findall(r"\w+", bare))
+    found: set[str] = set()
+    previous = tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        docstring = token.type == tokenize.STRING and previous in (tokenize.NEWLINE, tokenize.INDENT, tokenize.ENCODING)
+        if token.type in (tokenize.NAME, tokenize.STRING) and not docstring:
+            found |= set(re.findall(r"\w+", token.string))
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            previous = token.type
+    return found
+
+
+@pytest.mark.parametrize("path", GENERIC, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_generic_module_names_no_tenant(path: Path) -> None:
+    named = words_of(path) & WORDS
+    if str(path.relative_to(ROOT)) in EXCEPT:
+        assert named, "needs no exception any more"
+    else:
+        assert not named, f"{path.relative_to(ROOT)} names {', '.join(sorted(named))}"
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    """In the sites, which do know their tenants."""
+    assert len(GENERIC) > 100
+    assert {"flow"} <= words_of(ROOT / "netsim" / "core" / "flow_site.cpp")
+    assert {"rate_q30", "response_ns"} <= words_of(ROOT / "decision" / "interfaces" / "flow_rate.py")
+    assert "docstring" not in words_of(Path(__file__)) - {"docstring"}
