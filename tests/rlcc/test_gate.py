@@ -408,6 +408,8 @@ def test_a_metric_that_no_scenario_has_fails_and_one_that_another_has_is_left_ou
     assert [check.name for check in found if "recovery" in check.name] == ["long recovery us"]
     one_sided = gate.network([*pair(GOOD, GOOD), *pair(there, GOOD)], options)
     assert [check.passed for check in one_sided if "recovery" in check.name] == [False]
+    beside = gate.network([*pair(there, GOOD), *long], options)
+    assert [check.passed for check in beside if "recovery" in check.name] == [False, True]
 
 
 def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:
