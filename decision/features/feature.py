@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from decision.errors import InputError
 from decision.expression import Expression, InForce, Parameter, Signal
 from decision.interface import Interface
 from decision.tape import Floats, Names, Reading, Tape, TapeBuilder, evaluate
@@ -103,8 +104,12 @@ class Feature(BaseModel):
         return t.finish(self.expression(place).floats(t))
 
     def float_value(self, read: Reading, place: Place) -> Floats:
-        """What a teacher sees, [N], of a kind that keeps nothing of earlier decisions."""
+        """What a teacher sees, [N]. InputError of a kind that looks at earlier decisions' signals."""
         tape = self.tape(Names(tuple(read.event), tuple(read.known), tuple(read.decided)), place)
+        if tape.kept:
+            raise InputError(
+                f"the feature {self.kind} needs the decisions before, which are not kept here; leave it out"
+            )
         return evaluate(tape, read)[tape.results[0]]
 
     def float_of(self, integer: Floats) -> Floats:

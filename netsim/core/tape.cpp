@@ -56,6 +56,84 @@ template <FloatOp op, class Registers> double value_of(const Step &s, const Read
 
 using enum FloatOp;
 
+// --- what a simulation spends its time on: these very steps, compiled as they stand -----------------------------------
+
+template <std::size_t N, std::size_t R> struct Shape {
+  std::uint32_t constants;
+  std::array<Step, N> steps;
+  std::array<std::uint32_t, R> results;
+};
+
+using Run = void (*)(const double *, const Reading &, double *);
+
+template <const auto &kShape> void straight(const double *constants, const Reading &read, double *results) {
+  std::array<double, kShape.steps.size()> value;
+  const auto r = [&](std::uint32_t number) {
+    return number < kShape.constants ? constants[number] : value[number - kShape.constants];
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((value[I] = value_of<kShape.steps[I].op>(kShape.steps[I], read, r)), ...);
+  }(std::make_index_sequence<kShape.steps.size()>());
+  for (std::size_t k = 0; k < kShape.results.size(); ++k)
+    results[k] = r(kShape.results[k]);
+}
+
+// c1 + c0 * what was decided: a multiplier applied before
+constexpr Shape<3, 1> kMultiplier{2, {{{decided, 0}, {mul, 2, 0}, {add, 1, 3}}}, {4}};
+
+// c6 * (c0 - min(max(min(elapsed, c1) / known - c2, c3), c4) * sqrt(c5 * in force)): RL-CC's and PCC-RL's congestion
+constexpr Shape<13, 1> kCongestion{7,
+                                   {{{elapsed, 1, 0},
+                                     {min, 7, 1},
+                                     {known, 0},
+                                     {div, 8, 9},
+                                     {sub, 10, 2},
+                                     {max, 11, 3},
+                                     {min, 12, 4},
+                                     {in_force},
+                                     {mul, 14, 5},
+                                     {sqrt, 15},
+                                     {mul, 13, 16},
+                                     {sub, 0, 17},
+                                     {mul, 6, 18}}},
+                                   {19}};
+
+// An output below 0 divides by 1 - c0 x, another multiplies by 1 + c0 x; as a whole number: RL-CC's action map
+constexpr Shape<12, 2> kTanhMap{8,
+                                {{{output, 0},
+                                  {min, 8, 1},
+                                  {mul, 0, 9},
+                                  {sub, 3, 10},
+                                  {div, 2, 11},
+                                  {mul, 0, 8},
+                                  {add, 4, 13},
+                                  {below, 8, 5},
+                                  {select, 15, 12, 14},
+                                  {sub, 16, 6},
+                                  {mul, 17, 7},
+                                  {round, 18}}},
+                                {8, 19}};
+
+// min(max(in force * (c1 + c0 * what is decided) + c2, c3), c4): a knob in force times a multiplier
+constexpr Shape<8, 1> kScaled{
+    5,
+    {{{decided, 0}, {mul, 5, 0}, {in_force}, {add, 1, 6}, {mul, 7, 8}, {add, 9, 2}, {max, 10, 3}, {min, 11, 4}}},
+    {12}};
+
+template <const auto &kShape> Run fits(const TapeConfig &t) {
+  const bool same = t.constants.size() == kShape.constants && std::ranges::equal(t.steps, kShape.steps) &&
+                    std::ranges::equal(t.results, kShape.results) && t.kept.empty();
+  return same ? &straight<kShape> : nullptr;
+}
+
+Run straight_of(const TapeConfig &t) {
+  for (const Run run : {fits<kMultiplier>(t), fits<kCongestion>(t), fits<kTanhMap>(t), fits<kScaled>(t)}) {
+    if (run != nullptr)
+      return run;
+  }
+  return nullptr;
+}
+
 void require(bool holds) {
   if (!holds)
     throw std::invalid_argument("a tape reads what is not there");
@@ -110,9 +188,10 @@ Tape::Tape(TapeConfig config, const Readable &there) : config_(std::move(config)
     require(result < registers_.size());
   for (const Kept &kept : config_.kept)
     require(kept.value < registers_.size() && kept.back >= 1);
+  straight_ = straight_of(config_);
 }
 
-void Tape::run(const Reading &read, double *results) {
+void Tape::interpret(const Reading &read, double *results) {
   const Registers r{registers_.data()};
   double *next = registers_.data() + config_.constants.size();
   for (const Resolved &each : steps_)

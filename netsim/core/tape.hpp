@@ -35,6 +35,7 @@ enum class FloatOp : std::uint8_t { // the numbers of decision.tape.FloatOp
 struct Step {
   FloatOp op = FloatOp::signal;
   std::uint32_t a = 0, b = 0, c = 0;
+  constexpr bool operator==(const Step &) const = default;
 };
 
 // A register whose value `back` decisions ago is read; `initial` before there were so many.
@@ -69,7 +70,12 @@ public:
   // Throws std::invalid_argument where a step reads what is not there.
   Tape(TapeConfig config, const Readable &there);
 
-  void run(const Reading &read, double *results);
+  void run(const Reading &read, double *results) {
+    if (straight_ != nullptr)
+      straight_(config_.constants.data(), read, results);
+    else
+      interpret(read, results);
+  }
   std::size_t results() const { return config_.results.size(); }
   const std::vector<Kept> &kept() const { return config_.kept; }
   double value(std::uint32_t number) const { return registers_[number]; } // of a register, in the last run
@@ -85,7 +91,10 @@ private:
   };
   template <std::size_t... Op> static auto functions(std::index_sequence<Op...>);
 
+  void interpret(const Reading &read, double *results);
+
   TapeConfig config_;
+  void (*straight_)(const double *constants, const Reading &read, double *results) = nullptr;
   std::vector<Resolved> steps_;
   std::vector<double> registers_;
 };

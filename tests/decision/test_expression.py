@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from decision.errors import InputError
 from decision.features import Bucket, Change, Level, Place, PreviousKnob, Ratio
 from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.interpret import trace
@@ -154,6 +155,13 @@ def test_a_feature_of_what_is_not_there_is_refused(feature, says):
     base = {"interface": "queue_marking", "window": 1, "params": {"capacity_bytes": 1}}
     with pytest.raises(ValueError, match=says):
         Observation.model_validate(base | {"features": [feature]})
+
+
+def test_a_difference_of_one_decision_alone_is_refused():
+    feature = Change(kind="difference", signal="queue_bytes")
+    read = Reading({"queue_bytes": np.zeros(1)})
+    with pytest.raises(InputError, match="the feature difference needs the decisions before"):
+        feature.float_value(read, Place(QUEUE_MARKING))
 
 
 def test_two_features_of_a_name_are_refused():
