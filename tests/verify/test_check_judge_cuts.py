@@ -122,6 +122,7 @@ def test_a_range_of_one_number_is_one() -> None:
         ("frame-16:4", ("frame", -16, 4)),
         ("frame+8:2", ("frame", 8, 2)),
         ("context+4:1", ("context", 4, 1)),
+        ("action+8:4", ("action", 8, 4)),
         ("context-999999:4", ("context", -999999, 4)),
     ],
 )
