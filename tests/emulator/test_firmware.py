@@ -55,6 +55,8 @@ def test_the_function_is_called_with_its_structures_and_writes_the_context(firmw
     assert replace(read, layouts=without).context_bytes == 0
     blocks = argument_blocks(read.layouts)
     assert blocks == [Block("context", 8, True), Block("event", 8, False), Block("params", 4, False)]
+    several = argument_blocks({**read.layouts, "action": read.layouts["params"]})
+    assert several == [*blocks, Block("action", 4, True)]
 
 
 def test_a_manifest_that_was_opened_before_is_the_one_that_counts(firmware_folder: Maker) -> None:

@@ -397,6 +397,15 @@ def test_any_metric_may_be_judged_either_way_or_one_absolute_or_relative() -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("tolerance", "shown"), [("+5 %", "+5.0%"), ("+12.5 %", "+12.5%"), ("+1.25 %", "+1.25 %"), ("+0.125 %", "+0.125 %")]
+)
+def test_a_limit_is_shown_as_exactly_as_it_was_given(tolerance: str, shown: str) -> None:
+    same = {"latency_p99_us": 20.0}
+    (check,) = judged({"latency_p99_us": tolerance}, same, same)
+    assert check.limit == shown
+
+
 def test_a_metric_that_no_scenario_has_fails_and_one_that_another_has_is_left_out() -> None:
     (check,) = judged({"recovery_us": "+1"}, GOOD, GOOD)
     assert (check.name, check.value, check.passed) == ("recovery_us", "in no scenario", False)

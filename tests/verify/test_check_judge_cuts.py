@@ -334,6 +334,15 @@ def several_knobs() -> Judge:
 KNOBS = {4 * n + k: const(value if k == 0 else 0, 8) for n, value in enumerate((1, 2, 3)) for k in range(4)}
 
 
+def test_context_and_action_are_written_what_else_is_handed_over_is_read() -> None:
+    both = several_knobs()._code
+    assert set(both.structures) == {"event", "params"}
+    assert both.fields == {"action": frozenset(range(12))}
+    one = judge()._code
+    assert set(one.fields) == {"context"}
+    assert "context" not in one.structures
+
+
 def test_knobs_are_what_was_written_to_each_and_nothing_is_returned() -> None:
     found = several_knobs()
     unknown = (*(at_call(r) if r else const(0) for r in range(A0)), None, *(at_call(r) for r in range(A0 + 1, 32)))
