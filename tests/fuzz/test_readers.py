@@ -24,7 +24,7 @@ from emulator.firmware import ENTRY, check_against_program
 from emulator.lines import SourceLines
 from emulator.objects import check_code, read_image, undefined_and_static
 from emulator.sources import checked
-from emulator.vectors import read_layouts, read_vectors
+from emulator.vectors import Layout, read_layouts, read_vectors
 from rlcc.baseline import read_baseline
 from rlcc.recipe import load_recipe
 from rlcc.teacher_match import compare, given_rollouts
@@ -36,14 +36,19 @@ ROOT = Path(__file__).resolve().parents[2]
 QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
+def layouts_of(program: Path, corpus: Path) -> tuple[Program, dict[str, Layout]]:
+    read, details = Program.from_json(load_json(program)), load_json(corpus / "firmware/manifest.json")["details"]
+    return read, read_layouts(details, read, "the manifest")
+
+
 def program_and_vectors(path: Path, corpus: Path) -> None:
-    layouts = read_layouts(load_json(corpus / "firmware/manifest.json")["details"], "the manifest")
-    program = Program.from_json(load_json(path))
-    check_against_program(read_vectors(corpus / "firmware/vectors.csv", layouts), program, path.parent)
+    program, layouts = layouts_of(path, corpus)
+    check_against_program(read_vectors(corpus / "firmware/vectors.csv", layouts, program), program, path.parent)
 
 
 def vectors(path: Path, corpus: Path) -> None:
-    read_vectors(path, read_layouts(load_json(corpus / "firmware/manifest.json")["details"], "the manifest"))
+    program, layouts = layouts_of(corpus / "firmware/program.json", corpus)
+    read_vectors(path, layouts, program)
 
 
 def rollouts(path: Path, corpus: Path) -> None:
@@ -158,7 +163,8 @@ def test_twisted_manifests(corpus: Path, tmp_path: Path, data: st.DataObject) ->
     (folder / "manifest.json").write_text(text, errors="replace")
 
     def read() -> None:
-        read_layouts(opened(folder, "firmware").details, "the manifest")
+        program = Program.from_json(load_json(folder / "program.json"))
+        read_layouts(opened(folder, "firmware").details, program, "the manifest")
 
     refused_or_read(read)
 
