@@ -1,6 +1,6 @@
 """scale: the knob in force times a multiplier that one output decides (RL-CC, PCC-RL: the rate).
 
-    tanh_map     1 / (1 - step x) for x < 0, else 1 + step x       RL-CC's published code
+    tanh_map     1 / (1 - down x) for x < 0, else 1 + step x       RL-CC's published code, where down is step
     multiplier   low + (high - low) (x + 1) / 2                    PCC-RL
     table        one of a few multipliers, the greatest logit's
 
@@ -88,17 +88,21 @@ def scale_of(action: Action, who: str) -> Scale:
 
 
 class TanhMap(Scale):
-    """x < 0: 1 / (1 - step x); otherwise 1 + step x (RL-CC's published code, step 0.2)."""
+    """x < 0: 1 / (1 - down x); otherwise 1 + step x. RL-CC's published code has 0.2 for both, and ``down`` is ``step``
+    where it is left out; 1 halves the rate at the most."""
 
     kind: Literal["tanh_map"]
     step: float = Field(gt=0, lt=0.5)
+    down: float | None = Field(default=None, gt=0, le=7, exclude_if=lambda down: down is None)
 
     def limits_q16(self) -> tuple[int, int]:
-        return round((1 / (1 + self.step) - 1) * ONE), round(self.step * ONE)
+        down = self.step if self.down is None else self.down
+        return round((1 / (1 + down) - 1) * ONE), round(self.step * ONE)
 
     def floats(self, t: TapeBuilder) -> tuple[int, ...]:
         x, step = t.step(FloatOp.OUTPUT, 0), t.const(self.step)
-        least = t.step(FloatOp.MUL, step, t.step(FloatOp.MIN, x, t.const(0.0)))
+        steepest = step if self.down is None else t.const(self.down)
+        least = t.step(FloatOp.MUL, steepest, t.step(FloatOp.MIN, x, t.const(0.0)))
         down = t.step(FloatOp.DIV, t.const(1.0), t.step(FloatOp.SUB, t.const(1.0), least))
         up = t.step(FloatOp.ADD, t.const(1.0), t.step(FloatOp.MUL, step, x))
         return (t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, x, t.const(0.0)), down, up),)

@@ -44,6 +44,30 @@ def test_the_tanh_map_undoes_a_step_up_by_the_same_step_down(step, x):
     assert round((max(up, down) - 1) * ONE) <= high
 
 
+def test_a_step_down_of_its_own_changes_the_way_down_alone():
+    action = TanhMap(kind="tanh_map", step=0.2, down=1.0)
+    x = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    assert np.allclose(action.multiplier(x), [1 / 2, 1 / 1.5, 1.0, 1.1, 1.2])
+    assert action.limits_q16() == (-(2**15), 13107)
+    assert integer_map(action, [-(2**16), 2**16]).tolist() == [-(2**15), 13107]
+    assert action.label(np.array([[0.5]])).tolist() == [[-0.5]]
+
+
+@given(st.floats(0.001, 0.499), st.floats(0.001, 7), st.floats(-1, 1))
+def test_the_tanh_map_stays_within_its_range_in_whole_numbers(step, down, x):
+    action = TanhMap(kind="tanh_map", step=step, down=down)
+    low, high = action.limits_q16()
+    assert low <= round((action.multiplier(np.array([x])).item() - 1) * ONE) <= high
+
+
+def test_without_a_step_down_of_its_own_the_map_is_the_one_of_before():
+    plain, same = TanhMap(kind="tanh_map", step=0.2), TanhMap(kind="tanh_map", step=0.2, down=0.2)
+    x = np.linspace(-1, 1, 1001)
+    assert np.array_equal(plain.multiplier(x), same.multiplier(x))
+    assert len(plain.tape().constants) == len(same.tape().constants) - 1
+    assert plain.model_dump() == {"kind": "tanh_map", "step": 0.2}
+
+
 def test_the_multiplier_spans_its_range_and_clips():
     action = Multiplier(kind="multiplier", low=0.5, high=2.0)
     assert action.multiplier(np.array([-3.0, -1.0, 0.0, 1.0, 3.0])).tolist() == [0.5, 0.5, 1.25, 2.0, 2.0]
@@ -81,6 +105,8 @@ def test_other_maps_clamp_to_the_teachers_range(value):
     [
         ({"kind": "tanh_map", "step": 0.2}, "int16"),
         ({"kind": "tanh_map", "step": 0.4999999}, "int32"),  # rounds to 32768
+        ({"kind": "tanh_map", "step": 0.2, "down": 1.0}, "int16"),
+        ({"kind": "tanh_map", "step": 0.2, "down": 1.001}, "int32"),
         ({"kind": "multiplier", "low": 0.75, "high": 1.4999}, "int16"),
         ({"kind": "multiplier", "low": 0.75, "high": 1.5}, "int32"),
         ({"kind": "multiplier", "low": 0.4999, "high": 1.25}, "int32"),
@@ -97,6 +123,8 @@ def test_a_past_action_is_stored_in_the_narrowest_type_that_holds_it(action, sto
     [
         {"kind": "tanh_map", "step": float("nan")},
         {"kind": "tanh_map", "step": 0.0},
+        {"kind": "tanh_map", "step": 0.2, "down": 0.0},
+        {"kind": "tanh_map", "step": 0.2, "down": 7.5},
         {"kind": "multiplier", "low": 1.1, "high": 1.2},
         {"kind": "multiplier", "low": 0.5, "high": float("inf")},
         {"kind": "table", "multipliers": [1.0]},
