@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.interfaces.flow_rate import FLOW_RATE
@@ -16,7 +17,7 @@ from netsim.baselines import BaselineSpec
 from netsim.cohorts import MOST, Cohort, End, Wire, whole_ps
 from netsim.engines import Engines
 from netsim.network import MS, Network
-from netsim.policies import PolicySpec, interface_of
+from netsim.policies import DeciderPolicy, NativePolicy, PolicySpec, interface_of
 from netsim.scenarios import Scenario
 from netsim.sites import Paths
 from netsim.splitmix import keys
@@ -47,6 +48,7 @@ def build(
     engines: Engines | None = None,
     cohorts: Sequence[Cohort] = (),
     wires: Sequence[Wire] = (),
+    starts_q30: NDArray[np.uint32] | None = None,
 ) -> tuple["_core.Simulator", Any]:
     """A simulator and what decides at its flows: a ``_core.Decider``, a ``_core.Baseline``, or None for decisions from
     outside and for the ideal allocator."""
@@ -57,7 +59,11 @@ def build(
         raise InputError("engines run policies; baselines and decisions from outside wait for none, leave engines out")
     if len(cohorts) > MOST:
         raise InputError(f"{len(cohorts)} cohorts are too many; {MOST} are possible beside the flows")
+    if network.decision_late > 0 and (engines is not None or isinstance(spec, DeciderPolicy)):
+        raise InputError("decisions that wait for an engine are late by themselves; leave decision_late out")
     check(scenario, network, spec)
+    if starts_q30 is not None:
+        check_starts(starts_q30, scenario, spec)
     fabric, net = place(scenario, network)
     net = fitted(net, spec)
     decider: Any = None
@@ -67,7 +73,8 @@ def build(
         baseline = spec.build(agents, net.link_gbps)
     elif spec is not None:
         decider = spec.build(agents, None if scenario.topology is None else _paths(scenario, fabric, net))
-        initial_rate = decider.initial / 2**CONTEXT_RATE_BITS
+        if starts_q30 is not None:
+            decider.set_initial(starts_q30)
     flows = _core.CohortSpec(_core.SiteKind.flows, decider, latency_ps)
     flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate)
     if engines is not None:
@@ -94,6 +101,15 @@ def build(
             marking = (round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability)
             simulator.set_red(number, *marking)
     return simulator, decider if baseline is None else baseline
+
+
+def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: PolicySpec | BaselineSpec | None) -> None:
+    """InputError where these are not the first rates of the scenario's flows, or nobody goes on from them."""
+    if not isinstance(spec, NativePolicy):
+        raise InputError("first rates of their own are for native policies; others start as their parameters say")
+    fits = starts_q30.dtype == np.uint32 and starts_q30.shape == (len(scenario.flows),)
+    if not fits or not 1 <= starts_q30.min() <= starts_q30.max() <= 1 << CONTEXT_RATE_BITS:
+        raise InputError(f"first rates are {len(scenario.flows)} uint32, one a flow, from 1 to 2^{CONTEXT_RATE_BITS}")
 
 
 def _paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
@@ -166,6 +182,10 @@ def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSp
     core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
     core.start_jitter_ps = net.start_jitter_ps
+    core.decision_loss = net.decision_loss
+    core.decision_late = net.decision_late
+    core.decision_late_by_ps = net.decision_late_by_ps
+    core.rtt_noise_ps = net.rtt_noise_ps
     if isinstance(spec, BaselineSpec):
         core.ack_each_packet = spec.acknowledge == "packet"
         core.telemetry = spec.needs_int

@@ -58,6 +58,11 @@ class Network:
     retransmit_timeout_ps: int | None = None  # None: the longest RTT there can be and a message at line rate
     start_jitter_ps: int = 10 * US  # flows start at random within it, so that they are not in step
 
+    decision_loss: float = 0.0  # of a flow's responses, the share that no decision follows: another probe is sent
+    decision_late: float = 0.0  # of its decisions, the share that takes effect later than it should ..
+    decision_late_by_ps: int = 10 * US  # .. by so much at the most (evenly), and holds up those made after it
+    rtt_noise_ps: int = 0  # a response is stamped so much later at the most (evenly)
+
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
@@ -98,8 +103,12 @@ class Network:
         whole = isinstance(weights, tuple) and all(type(w) is int and 0 <= w <= 1000 for w in weights)
         if not whole or not 1 <= len(weights) <= MAX_CLASSES:
             raise InputError(f"network: class_weights is {weights!r}; give 1 to {MAX_CLASSES} weights from 0 to 1000")
-        if self.start_jitter_ps > LATEST_PS or self.probe_gap_ps > LATEST_PS:
-            raise InputError("network: start_jitter_ps and probe_gap_ps are at most 100 s")
+        if max(self.start_jitter_ps, self.probe_gap_ps, self.decision_late_by_ps, self.rtt_noise_ps) > LATEST_PS:
+            raise InputError(
+                "network: start_jitter_ps, probe_gap_ps, decision_late_by_ps and rtt_noise_ps are at most 100 s"
+            )
+        if not self.decision_loss < 1 or not self.decision_late <= 1:
+            raise InputError("network: decision_loss is a share below 1, decision_late one up to 1")
         for name in ("probe_timeout_ps", "retransmit_timeout_ps"):
             value = getattr(self, name)
             if value is not None and not self.longest_rtt_ps <= value <= LATEST_PS:

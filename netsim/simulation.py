@@ -92,6 +92,10 @@ class Measured:
         """Rate of each flow, a fraction of line rate; 0 for one that is not there now."""
         return np.asarray(self._core.rates())
 
+    def started_ps(self) -> NDArray[np.int64]:
+        """When each flow began, or began anew, the last time; -1 for one that has not come yet."""
+        return np.asarray(self._core.started_ps())
+
     def set_red(self, port: int, min_bytes: int, max_bytes: int, max_probability: float) -> None:
         """Other marking thresholds of one port from now on."""
         if not 0 <= port < self.ports()["marked"].size:
@@ -126,11 +130,13 @@ class Simulation(Measured):
         engines: Engines | None = None,
         cohorts: Sequence[Cohort] = (),
         wires: Sequence[Wire] = (),
+        starts_q30: NDArray[np.uint32] | None = None,
     ) -> None:
         """``duration_ps`` says for how long a scenario by its name has flows that arrive at random.
 
         Without ``engines`` every flow has an engine of its own, and no decision waits. ``cohorts``: who decides beside
-        the flows. ``wires``: knobs of one cohort that are parameters of another.
+        the flows. ``wires``: knobs of one cohort that are parameters of another. ``starts_q30``: the first rate of
+        each flow under a native policy [flows], Q0.30 of line rate, in place of what its limits say.
         """
         asked = network or Network()
         self.scenario = at_random(scenario, seed, duration_ps, asked)
@@ -146,6 +152,7 @@ class Simulation(Measured):
             engines=engines,
             cohorts=cohorts,
             wires=wires,
+            starts_q30=starts_q30,
         )
         self.interfaces = (FLOW_RATE, *(cohort.interface for cohort in cohorts))
         self.start_recording(record)

@@ -135,6 +135,11 @@ Named ports(const Simulator &sim) {
   return d;
 }
 
+// When each flow began the last time, -1: never.
+Column<std::int64_t> started(const Simulator &sim) {
+  return column(sim.network().senders.size(), [&](std::size_t f) { return sim.workload().started_at(f); });
+}
+
 // Packets of each flow that reached its receiver in order, since the start.
 Column<std::uint32_t> delivered(const Simulator &sim) {
   const std::vector<Receiver> &receivers = sim.network().receivers;
@@ -216,6 +221,7 @@ NB_MODULE(_core, m) {
           "cohort"_a = 0)
       .def("rates", &rates)
       .def("delivered", &delivered)
+      .def("started_ps", &started)
       .def("ports", &ports)
       .def("set_red",
            [](Simulator &sim, std::uint32_t port, std::int64_t min, std::int64_t max, double probability) {

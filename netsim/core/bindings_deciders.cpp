@@ -110,7 +110,7 @@ void bind_deciders(nb::module_ &m) {
           "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "squashed"_a, "action"_a,
           "decides"_a, "knob"_a, nb::arg("in_force").none());
 
-  nb::class_<Decider>(m, "Decider").def_prop_ro("initial", &Decider::initial);
+  nb::class_<Decider>(m, "Decider");
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")
       .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "agents"_a)
       .def("set_weights", &NativeDecider::set_weights, "weights"_a)
@@ -120,6 +120,9 @@ void bind_deciders(nb::module_ &m) {
             p.set_known(number, copy_of(values));
           },
           "number"_a, "values"_a)
+      .def(
+          "set_initial",
+          [](NativeDecider &p, const ReadOnly<std::uint32_t> &values) { p.set_initial(copy_of(values)); }, "values"_a)
       .def(
           "decide",
           [](NativeDecider &p, std::uint32_t agent, const std::vector<std::uint32_t> &event) {

@@ -9,7 +9,8 @@ namespace netsim {
 
 Cohort::Cohort(Loop &loop, std::uint32_t number, const Site &site, Decider *decider, const CohortConfig &config)
     : loop_(loop), number_(number), decider_(decider), config_(config), event_(config.shape.signals),
-      knobs_(config.shape.knobs), asked_records_(config.shape), records_(config.shape) {
+      knobs_(config.shape.knobs), asked_records_(config.shape), records_(config.shape),
+      random_(config.seed, (std::uint64_t{1} << 32) + number) {
   if (decider_ != nullptr && (config.engines.of_device > 0 || decider_->timed()))
     engines_ = std::make_unique<Engines>(config.engines, config.shape, site);
   if (config.trigger.period > 0) {
@@ -35,6 +36,8 @@ template <class AtSite> bool CohortAt<AtSite>::crossed(std::uint32_t agent, Ps n
 }
 
 template <class AtSite> void CohortAt<AtSite>::ask(Ps now, std::uint32_t agent) {
+  if (config_.disturbance.loss > 0 && random_.unit() < config_.disturbance.loss)
+    return site_.refused(agent, now);
   site_.observe(agent, now, event_);
   if (engines_ != nullptr)
     return ask_engine(now, agent);
@@ -42,9 +45,7 @@ template <class AtSite> void CohortAt<AtSite>::ask(Ps now, std::uint32_t agent) 
   if (decider_ == nullptr)
     return ask_outside(now, agent);
   decide(now, agent, event_, knobs_);
-  if (config_.latency == 0)
-    return apply(now, agent, knobs_);
-  put_off(now + config_.latency, agent, site_.life(agent), knobs_);
+  carry_out(now, agent, site_.life(agent), knobs_);
 }
 
 template <class AtSite> Decision CohortAt<AtSite>::decide(Ps now, std::uint32_t agent, Words event, Knobs knobs) {
@@ -58,7 +59,24 @@ template <class AtSite> Decision CohortAt<AtSite>::decide(Ps now, std::uint32_t 
   return decision;
 }
 
-// --- a constant latency ----------------------------------------------------------------------------------------------
+// --- a latency, and what disturbs it ---------------------------------------------------------------------------------
+
+Ps Cohort::effect(Ps now) {
+  const Disturbance &d = config_.disturbance;
+  if (d.late == 0)
+    return now + config_.latency;
+  const Ps late = random_.unit() < d.late ? random_.below(d.late_by + 1) : 0;
+  return latest_ = std::max(latest_, now + config_.latency + late);
+}
+
+// A decision that was made now: it holds at once, or when its time has come.
+template <class AtSite> void CohortAt<AtSite>::carry_out(Ps now, std::uint32_t agent, std::uint32_t life, Words knobs) {
+  const Ps then = effect(now);
+  if (then == now)
+    apply(now, agent, knobs);
+  else
+    put_off(then, agent, life, knobs);
+}
 
 void Cohort::put_off(Ps due, std::uint32_t agent, std::uint32_t life, Words knobs) {
   if (pending_.empty())
@@ -122,10 +140,7 @@ template <class AtSite> void CohortAt<AtSite>::answer(const std::uint32_t *knobs
       decision.action = action[i];
       records_.add_decision(decision, set);
     }
-    if (config_.latency == 0)
-      apply(asked.time, asked.agent, set);
-    else
-      put_off(asked.time + config_.latency, asked.agent, asked.life, set);
+    carry_out(asked.time, asked.agent, asked.life, set);
   }
   asked_.clear();
   asked_records_ = Records(config_.shape);

@@ -14,6 +14,7 @@
 #include "decider.hpp"
 #include "engine.hpp"
 #include "loop.hpp"
+#include "random.hpp"
 #include "records.hpp"
 #include "ring.hpp"
 #include "site.hpp"
@@ -27,11 +28,20 @@ struct Trigger {
   std::uint32_t level = 0;
 };
 
+// Events that no decision follows, and decisions that take effect later than their latency says, each with a
+// probability. A late one holds up those behind it.
+struct Disturbance {
+  double loss = 0, late = 0;
+  Ps late_by = 0; // at the most
+};
+
 struct CohortConfig {
   Shape shape;
   Trigger trigger;
   Ps latency = 0; // of a decision that does not say itself what it takes
   EngineConfig engines;
+  Disturbance disturbance; // `late` where decisions wait for no engine
+  std::uint64_t seed = 0;
 };
 
 // A knob of one cohort that is a parameter of another: of the agent with the same number, or where the cohort has one
@@ -93,12 +103,15 @@ protected:
   Cohort(Loop &loop, std::uint32_t number, const Site &site, Decider *decider, const CohortConfig &config);
   void put_off(Ps due, std::uint32_t agent, std::uint32_t life, Words knobs);
   void set_served();
+  Ps effect(Ps now); // when what is decided now holds
 
   Loop &loop_;
   std::uint32_t number_; // names its streams in the loop
   Decider *decider_;     // none: decisions are made outside, in batches
   CohortConfig config_;
   std::unique_ptr<Engines> engines_;
+  Pcg32 random_;
+  Ps latest_ = 0;                            // effect of a decision
   std::vector<std::uint32_t> event_, knobs_; // scratch: of the decision being made
   Ring<Pending> pending_{64};
   Ring<std::uint32_t> pending_knobs_{64}; // of each in turn
@@ -128,6 +141,7 @@ private:
   void serve(Ps now, std::uint32_t agent);
   void served(Ps now);
   bool crossed(std::uint32_t agent, Ps now);
+  void carry_out(Ps now, std::uint32_t agent, std::uint32_t life, Words knobs);
   void apply(Ps now, std::uint32_t agent, Words knobs);
 
   AtSite &site_;

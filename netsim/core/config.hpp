@@ -49,6 +49,11 @@ struct NetworkConfig {
   Ps retransmit_timeout = 0;
   Ps start_jitter = 0;
 
+  // What goes wrong between a response and the rate that follows from it: see Disturbance.
+  double decision_loss = 0, decision_late = 0;
+  Ps decision_late_by = 0;
+  Ps rtt_noise = 0; // a response is stamped so much later at the most
+
   // Switches.
   std::int64_t buffer_bytes = 0;
   double dynamic_threshold = 0; // a queue holds at most this times what is free of the buffer; 0: no such limit

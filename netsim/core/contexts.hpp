@@ -78,7 +78,7 @@ public:
   void reset(std::uint32_t agent) { std::memset(of(agent), 0, stride_); }
   void *of(std::uint32_t agent) { return &contexts_[agent * (stride_ / 8)]; }
 
-  std::uint32_t initial() const { return config_.initial < 0 ? 0 : config_.params[config_.initial]; }
+  std::uint32_t initial(std::uint32_t agent) { return config_.initial < 0 ? 0 : params.of(agent)[config_.initial]; }
   // The knob in force, where contexts keep one.
   std::uint32_t in_force(std::uint32_t agent) {
     if (config_.initial < 0)

@@ -34,7 +34,8 @@ void Layer::accumulate(const float *x, float *__restrict y) const {
 NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t agents)
     : config_(std::move(config)), observation_(static_cast<std::uint32_t>(config_.features.size()) * config_.window),
       action_(config_.action, readable(config_, weights.output.outputs)), knob_(config_.knob, readable(config_, 0)),
-      in_force_(agents), decided_(static_cast<std::size_t>(agents) * config_.decides),
+      initial_(agents, config_.initial_knob), in_force_(agents),
+      decided_(static_cast<std::size_t>(agents) * config_.decides),
       window_(static_cast<std::size_t>(agents) * observation_), results_(config_.decides + 1) {
   const auto require = [](bool holds) {
     if (!holds)
@@ -67,6 +68,12 @@ void NativeDecider::set_known(std::uint32_t number, const std::vector<double> &v
     known_[agent * width + number] = values[agent];
 }
 
+void NativeDecider::set_initial(std::vector<std::uint32_t> knobs) {
+  if (!config_.keeps_knob || knobs.size() != in_force_.size())
+    throw std::invalid_argument("one knob in force, for each agent, is needed");
+  initial_ = std::move(knobs);
+}
+
 void NativeDecider::set_weights(NetworkWeights weights) {
   weights_ = std::move(weights);
   std::size_t widest = std::max<std::size_t>(observation_, weights_.output.outputs);
@@ -78,7 +85,7 @@ void NativeDecider::set_weights(NetworkWeights weights) {
 }
 
 void NativeDecider::reset(std::uint32_t agent) {
-  in_force_[agent] = config_.initial_knob;
+  in_force_[agent] = initial_[agent];
   std::fill_n(&decided_[agent * config_.decides], config_.decides, 0.0);
   float *window = &window_[agent * observation_];
   for (std::uint32_t w = 0; w < config_.window; ++w) {

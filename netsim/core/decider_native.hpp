@@ -46,12 +46,13 @@ public:
   // Throws std::invalid_argument where a tape reads what is not there.
   NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t agents);
 
-  std::uint32_t initial() const override { return config_.initial_knob; }
+  std::uint32_t initial(std::uint32_t agent) override { return initial_[agent]; }
   void reset(std::uint32_t agent) override;
   Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
 
   void set_weights(NetworkWeights weights);
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
+  void set_initial(std::vector<std::uint32_t> knobs); // in force in new agents, one an agent; before the simulation
   std::uint32_t signals() const { return config_.signals; }
   std::uint32_t knobs() const { return config_.knobs; }
   std::uint32_t lstm_units() const { return weights_.lstm_units; }
@@ -73,6 +74,7 @@ private:
 
   // One entry, or row, an agent.
   std::vector<double> known_;
+  std::vector<std::uint32_t> initial_;
   std::vector<std::uint32_t> in_force_;
   std::vector<double> decided_;
   std::vector<double> past_;  // of each feature and what it keeps the newest first

@@ -64,7 +64,9 @@ public:
   // Throws std::invalid_argument where the program is not well formed.
   ProgramDecider(ProgramConfig program, const DeviceConfig &config, std::uint32_t agents);
 
-  std::uint32_t initial() const override { return config_.initial < 0 ? 0 : config_.params[config_.initial]; }
+  std::uint32_t initial(std::uint32_t agent) override {
+    return config_.initial < 0 ? 0 : params_.of(agent)[config_.initial];
+  }
   void reset(std::uint32_t agent) override;
   Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
   void set_param(std::uint32_t param, std::uint32_t agent, std::uint32_t value) override {

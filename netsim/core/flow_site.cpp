@@ -36,8 +36,9 @@ void FlowSite::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
 
 void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
   const Sender &s = n_.senders[flow];
+  const Ps noise = n_.net.rtt_noise > 0 ? noise_.below(n_.net.rtt_noise + 1) : 0;
   event[request_sent_ns] = device_ns(s.probe_sent_at);
-  event[response_ns] = device_ns(now);
+  event[response_ns] = device_ns(now + noise);
   event[cnp_count] = s.cnp_count;
   event[nack_count] = s.nack_count;
   event[sent_bytes] = s.sent_bytes;
@@ -90,8 +91,11 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
   s.probe_outstanding = false;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
   s.step = 0;
-  if (cohort_ != nullptr)
+  if (cohort_ != nullptr) {
     cohort_->begin(flow);
+    if (cohort_->decider() != nullptr)
+      s.rate = cohort_->decider()->initial(flow) * 0x1p-30;
+  }
   if (baseline_ != nullptr) {
     const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
     const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};

@@ -18,7 +18,8 @@
 
 namespace netsim {
 
-// Who sets the rates: a baseline, the ideal, or where it is neither, a cohort whose new flows start at `initial_rate`.
+// Who sets the rates: a baseline, the ideal, or where it is neither, a cohort. Where it has no decider, which would say
+// so, new flows start at `initial_rate`.
 struct Steering {
   Baseline *baseline = nullptr;
   bool ideal = false;
@@ -29,11 +30,12 @@ class FlowSite final : public Site {
 public:
   enum Signal : std::size_t { request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes };
   static constexpr Shape kShape{6, 1}; // the knob: the rate, Q0.30 of line rate
+  static constexpr std::uint64_t kNoiseStream = std::uint64_t{1} << 33;
 
-  FlowSite(Network &network, Sending &sending, Recovery &recovery, const Steering &steering)
+  FlowSite(Network &network, Sending &sending, Recovery &recovery, const Steering &steering, std::uint64_t seed)
       : n_(network), sending_(sending), recovery_(recovery), baseline_(steering.baseline),
         timed_(baseline_ != nullptr && baseline_->timed()), probes_(baseline_ == nullptr && !steering.ideal),
-        initial_rate_(steering.initial_rate) {}
+        initial_rate_(steering.initial_rate), noise_(seed, kNoiseStream) {}
 
   void ask_from(CohortAt<FlowSite> *cohort) { cohort_ = cohort; }
   void start_clock(Pcg32 &random);
@@ -86,6 +88,7 @@ private:
   bool probes_; // nobody else sets the rates
   double initial_rate_;
   std::uint32_t clock_offset_ = 0;
+  Pcg32 noise_;
 };
 
 } // namespace netsim

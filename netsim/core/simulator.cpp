@@ -11,7 +11,7 @@ namespace netsim {
 Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
                      const std::vector<CohortSpec> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed)
     : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_),
-      sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, cohorts.front().steering),
+      sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, cohorts.front().steering, seed),
       ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
       workload_(network_, sending_, flows_, recovery_, ideal_.get()), receivers_(network_),
       pausing_(network_, sending_, forwarding_, fabric), forwarding_(network_, receivers_, pausing_),
@@ -19,8 +19,10 @@ Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const
   Pcg32 random(seed, 1);
   flows_.start_clock(random);
   workload_.plan(random);
-  auto flows =
-      std::make_unique<CohortAt<FlowSite>>(network_.loop, 0, flows_, cohorts.front().decider, cohorts.front().config);
+  CohortConfig steered = cohorts.front().config;
+  steered.disturbance = Disturbance{net.decision_loss, net.decision_late, net.decision_late_by};
+  steered.seed = seed;
+  auto flows = std::make_unique<CohortAt<FlowSite>>(network_.loop, 0, flows_, cohorts.front().decider, steered);
   flows_.ask_from(flows.get());
   cohorts_.push_back(std::move(flows));
   for (std::uint32_t number = 1; number < cohorts.size(); ++number) {

@@ -67,6 +67,7 @@ public:
   Ps now() const { return network_.loop.now; }
   const Network &network() const { return network_; }
   const std::vector<std::unique_ptr<Cohort>> &cohorts() const { return cohorts_; }
+  const Workload &workload() const { return workload_; }
   double rate_of(std::uint32_t flow) const { return flows_.rate_of(flow); }
   std::size_t bytes_per_flow() const; // of the simulator's own state, the deciders' apart
 

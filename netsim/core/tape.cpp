@@ -56,7 +56,8 @@ template <FloatOp op, class Registers> double value_of(const Step &s, const Read
 
 using enum FloatOp;
 
-// --- what a simulation spends its time on: these very steps, compiled as they stand -----------------------------------
+// --- what a simulation spends its time on: these very steps, compiled as they stand
+// -----------------------------------
 
 template <std::size_t N, std::size_t R> struct Shape {
   std::uint32_t constants;

@@ -29,6 +29,8 @@ public:
   void on_start(Ps now);                // the first flow that is planned comes
   void end(Ps now, std::uint32_t flow); // its last ACK has come
 
+  Ps started_at(std::size_t flow) const { return started_at_[flow]; }
+
 private:
   void begin(Ps now, std::uint32_t flow);
   void turns_of_long_flow(Ps now);

@@ -67,6 +67,9 @@ def test_the_longest_rtt_fits_the_timeouts() -> None:
         {"payload_bytes": 1.5},
         {"inflight_messages": 0},
         {"start_jitter_ps": 10**18},
+        {"decision_loss": 1.0},
+        {"decision_late": 1.1},
+        {"rtt_noise_ps": 10**18},
     ],
 )
 def test_a_network_that_cannot_be_is_refused(change: dict[str, float]) -> None:
