@@ -56,9 +56,10 @@ public:
     return true;
   }
 
-  // A FIFO's first packet has reached the other end: what it was stamped with as it left.
+  // A port's first packet has reached the other end. A FIFO says only now what it was stamped with as it left; a
+  // scheduled port has done so in `begin`.
   void left(Port &port, Packet &packet) {
-    if (stamp_late_ || packet.telemetry != 0)
+    if (!scheduled_ && (stamp_late_ || packet.telemetry != 0))
       stamp_departed(port, packet);
     port.received_bytes += packet.wire_bytes;
     port.marked_bytes += packet.marked_here ? packet.wire_bytes : 0;

@@ -13,7 +13,7 @@ from netsim import Network, Scenario, Simulation, assembly, simulate
 from netsim.baselines import by_name
 from netsim.network import MS, US
 from netsim.scenarios import Flow
-from netsim.topology import leaf_spine
+from netsim.topology import fat_tree, leaf_spine
 
 networks = st.builds(
     Network,
@@ -26,7 +26,13 @@ networks = st.builds(
     burst_packets=st.integers(1, 6),
 )
 fabrics = st.sampled_from(
-    [None, leaf_spine(2, 3, 2), leaf_spine(2, 3, 1, host_gbps=25), leaf_spine(3, 2, 2, links=2, link_delay_ps=50_000)]
+    [
+        None,
+        leaf_spine(2, 3, 2),
+        leaf_spine(2, 3, 1, host_gbps=25),
+        leaf_spine(3, 2, 2, links=2, link_delay_ps=50_000),
+        fat_tree(4),
+    ]
 )
 
 
@@ -73,6 +79,22 @@ def test_a_port_that_picks_is_a_fifo_where_it_has_no_choice(steering, network, s
     assert fifo == picked
     a, b = (run.drain_records() for run in runs)
     assert all(np.array_equal(a[name], b[name], equal_nan=name == "output") for name in a)
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+def test_hpcc_sees_the_last_of_five_hops(scheduled: bool) -> None:
+    """Each port on the way stamps once: the queue of an incast across a fat tree is at the fifth."""
+    fabric = fat_tree(4)
+    assert fabric.hops == 5
+    scenario = Scenario("far", 16, 16, tuple(Flow(host, 0) for host in range(4, 16)), topology=fabric)
+    run = Simulation(scenario, by_name("hpcc"), seed=1, network=Network(scheduled_ports=scheduled))
+    run.run(2 * MS)
+    run.reset_window()
+    run.run(4 * MS)
+    metrics = run.metrics()
+    assert metrics["queue_mean_us"] < 2
+    assert metrics["loss"] == 0
+    assert 0.85 < metrics["goodput"] < 0.926
 
 
 @pytest.mark.parametrize(("weights", "share"), [((1, 1), 0.5), ((3, 1), 0.75), ((1, 9), 0.1)])
