@@ -286,6 +286,48 @@ class DctcpSpec(_Windowed):
         return _core.Dctcp(c, flows)
 
 
+class NsccSpec(BaselineSpec):
+    """NSCC of Ultra Ethernet, [UEC]. ``target`` and ``drained_delay`` are in base RTTs, ``quick_delay``
+    in targets, ``window_max`` in BDPs; the other windows and steps in packets."""
+
+    kind: Literal["nscc"]
+    acknowledge: Literal["packet"]  # each one's delay and mark
+    target: Annotated[float, Field(strict=True, gt=0, le=100)]
+    reference_bdp: Annotated[SizeBytes, _within(1, 10**9, "B", 1)]
+    reference_rtt: Period
+    proportional_step: Packets
+    fair_step: Packets
+    steady_step: Packets
+    fast_share: Share
+    fast_delay: Period
+    decrease: Share
+    decrease_max: Share
+    delay_gain: Share
+    drained_delay: Floor
+    adjust_packets: Count
+    quick_delay: Annotated[float, Field(strict=True, ge=1, le=1000)]
+    quick_share: Floor
+    window_min: Packets
+    window_max: Annotated[float, Field(strict=True, gt=0, le=1000)]
+
+    @model_validator(mode="after")
+    def _hears(self) -> "NsccSpec":
+        if self.ecn is None:
+            raise ValueError("NSCC hears of congestion by ECN marks as well: give the table ecn")
+        return self
+
+    def build(self, flows: int, link_gbps: int) -> "_core.Nscc":
+        c = _core.NsccConfig()
+        c.target, c.reference_bdp_bytes, c.reference_rtt_ps = self.target, self.reference_bdp, self.reference_rtt
+        c.proportional_step, c.fair_step, c.steady_step = self.proportional_step, self.fair_step, self.steady_step
+        c.fast_share, c.fast_delay_ps = self.fast_share, self.fast_delay
+        c.decrease, c.decrease_max = self.decrease, self.decrease_max
+        c.delay_gain, c.drained_delay, c.adjust_packets = self.delay_gain, self.drained_delay, self.adjust_packets
+        c.quick_delay, c.quick_share = self.quick_delay, self.quick_share
+        c.window_min, c.window_max = self.window_min, self.window_max
+        return _core.Nscc(c, flows)
+
+
 class MaxMinSpec(BaselineSpec):
     """The ideal allocation. No algorithm runs at the senders: the simulator hands out the rates."""
 
@@ -296,9 +338,9 @@ class MaxMinSpec(BaselineSpec):
 
 
 _AnyBaseline = Annotated[
-    DcqcnSpec | HpccSpec | SwiftSpec | TimelySpec | DctcpSpec | MaxMinSpec, Field(discriminator="kind")
+    DcqcnSpec | HpccSpec | SwiftSpec | TimelySpec | DctcpSpec | NsccSpec | MaxMinSpec, Field(discriminator="kind")
 ]
-_KINDS = "dcqcn, hpcc, swift, timely, dctcp, max-min"
+_KINDS = "dcqcn, hpcc, swift, timely, dctcp, nscc, max-min"
 
 
 class _Document(RootModel[_AnyBaseline]):

@@ -12,6 +12,7 @@
 #include "baseline_dcqcn.hpp"
 #include "baseline_dctcp.hpp"
 #include "baseline_hpcc.hpp"
+#include "baseline_nscc.hpp"
 #include "baseline_swift.hpp"
 #include "baseline_timely.hpp"
 #include "bindings.hpp"
@@ -168,6 +169,27 @@ void bind_baselines(nb::module_ &m) {
       .def_rw("window_max", &DctcpConfig::window_max)
       .def_rw("initial_window", &DctcpConfig::initial_window);
   bind_machine<Dctcp, DctcpConfig>(m, "Dctcp").def("alpha", &Dctcp::alpha, "flow"_a);
+
+  nb::class_<NsccConfig>(m, "NsccConfig")
+      .def(nb::init<>())
+      .def_rw("target", &NsccConfig::target)
+      .def_rw("reference_bdp_bytes", &NsccConfig::reference_bdp_bytes)
+      .def_rw("reference_rtt_ps", &NsccConfig::reference_rtt)
+      .def_rw("proportional_step", &NsccConfig::proportional_step)
+      .def_rw("fair_step", &NsccConfig::fair_step)
+      .def_rw("steady_step", &NsccConfig::steady_step)
+      .def_rw("fast_share", &NsccConfig::fast_share)
+      .def_rw("fast_delay_ps", &NsccConfig::fast_delay)
+      .def_rw("decrease", &NsccConfig::decrease)
+      .def_rw("decrease_max", &NsccConfig::decrease_max)
+      .def_rw("delay_gain", &NsccConfig::delay_gain)
+      .def_rw("drained_delay", &NsccConfig::drained_delay)
+      .def_rw("adjust_packets", &NsccConfig::adjust_packets)
+      .def_rw("quick_delay", &NsccConfig::quick_delay)
+      .def_rw("quick_share", &NsccConfig::quick_share)
+      .def_rw("window_min", &NsccConfig::window_min)
+      .def_rw("window_max", &NsccConfig::window_max);
+  bind_machine<Nscc, NsccConfig>(m, "Nscc").def("mean_delay_ps", &Nscc::mean_delay, "flow"_a);
 
   m.def("max_min", &fair_rates, "capacity"_a, "offsets"_a, "links"_a, "active"_a);
 }

@@ -9,7 +9,8 @@ import pytest
 from decision.errors import InputError
 from netsim import _core, baselines
 
-NAMES = ["dcqcn", "dcqcn-hpcc", "dcqcn-original", "dctcp", "hpcc", "hpcc-artefact", "max-min", "swift", "timely"]
+NAMES = ["dcqcn", "dcqcn-hpcc", "dcqcn-original", "dctcp", "hpcc", "hpcc-artefact"]
+NAMES += ["max-min", "nscc", "swift", "timely"]
 
 
 def test_names() -> None:
@@ -22,7 +23,7 @@ def test_presets(name: str) -> None:
     assert spec.name == name
     assert spec.needs_int == name.startswith("hpcc")
     assert (spec.cnp_interval_ps is not None) == name.startswith("dcqcn")
-    assert (spec.ecn is not None) == name.startswith("dc")
+    assert (spec.ecn is not None) == name.startswith(("dc", "nscc"))
     built = spec.build(3, 100)
     assert built is None if name == "max-min" else isinstance(built, _core.Baseline)
     assert pickle.loads(pickle.dumps(spec)) == spec
@@ -102,6 +103,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("swift", "window_min = 0.001", "window_min = 2000", r"window_min must not be more than window_max"),
         ("swift", "scaling_window_max = 100", "scaling_window_max = 0.1", r"scaling_window_min must be less"),
         ("timely", '"500 us"', '"5 us"', r"low must not be more than high"),
+        ("nscc", 'acknowledge = "packet"', 'acknowledge = "message"', r"acknowledge: "),
+        ("nscc", "quick_share = 0.125", "quick_share = 1", r"quick_share: .*less than 1"),
+        ("nscc", '"150 KB"', '"0 B"', r"reference_bdp: must lie between 1"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, name: str, old: str, new: str, sentence: str) -> None:
@@ -112,10 +116,11 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path, name: str, old: str, new:
     assert "\n" not in str(error.value)
 
 
-def test_dctcp_needs_marks(tmp_path: Path) -> None:
-    text = (baselines.PARAMETERS / "dctcp.toml").read_text()
+@pytest.mark.parametrize("name", ["dctcp", "nscc"])
+def test_who_hears_of_marks_needs_them(tmp_path: Path, name: str) -> None:
+    text = (baselines.PARAMETERS / f"{name}.toml").read_text()
     (tmp_path / "x.toml").write_text(text.split("[ecn]")[0])
-    with pytest.raises(InputError, match="DCTCP hears of congestion by ECN marks"):
+    with pytest.raises(InputError, match=f"{name.upper()} hears of congestion by ECN marks"):
         baselines.load(tmp_path / "x.toml")
 
 
