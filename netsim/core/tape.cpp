@@ -56,13 +56,12 @@ template <FloatOp op, class Registers> double value_of(const Step &s, const Read
 
 using enum FloatOp;
 
-// --- what a simulation spends its time on: these very steps, compiled as they stand
-// -----------------------------------
+// --- what a simulation spends its time on: these very steps, compiled as they stand ---------------------------------
 
 template <std::size_t N, std::size_t R> struct Shape {
-  std::uint32_t constants;
-  std::array<Step, N> steps;
-  std::array<std::uint32_t, R> results;
+  std::uint32_t constants = 0;
+  std::array<Step, N> steps{};
+  std::array<std::uint32_t, R> results{};
 };
 
 using Run = void (*)(const double *, const Reading &, double *);

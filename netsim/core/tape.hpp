@@ -86,8 +86,8 @@ private:
     double operator()(std::size_t number) const { return first[number]; }
   };
   struct Resolved { // a step, and the function of its operator
-    double (*value)(const Step &, const Reading &, const Registers &);
-    Step step;
+    double (*value)(const Step &, const Reading &, const Registers &) = nullptr;
+    Step step{};
   };
   template <std::size_t... Op> static auto functions(std::index_sequence<Op...>);
 
