@@ -241,8 +241,11 @@ def test_a_forest_of_many_histories_is_followed_in_part(monkeypatch: pytest.Monk
     histories, closed = cells._histories(made, grid, rng())
     assert (set(tuples(histories)), closed) == (every, True), "just as many are all followed"
     monkeypatch.setattr(cells, "EXACT", 0)
-    monkeypatch.setattr(cells, "FOLLOWED", max(fronts) * 1000)
-    assert cells._histories(made, grid, rng())[1], "a generation that is small enough is followed as a whole"
+    largest = max(fronts)
+    for followed_rows, whole in ((largest, True), (largest - 1, False)):
+        monkeypatch.setattr(cells, "FOLLOWED", followed_rows)
+        closed = cells._histories(made, grid, rng())[1]
+        assert closed is whole, "a generation that is small enough is followed as a whole"
 
 
 def test_a_part_of_the_histories_is_drawn_by_the_seed_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
