@@ -16,7 +16,7 @@ from netsim import _core, topology
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import MOST, Cohort, End, Wire, whole_ps
 from netsim.engines import Engines
-from netsim.network import MS, Network
+from netsim.network import LATEST_PS, MS, Network
 from netsim.policies import DeciderPolicy, NativePolicy, PolicySpec, interface_of
 from netsim.scenarios import Scenario
 from netsim.sites import Paths
@@ -179,6 +179,8 @@ def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSp
     core.message_packets = net.message_packets
     core.inflight_packets = net.inflight_packets(fabric.base_rtt_ps)
     core.probe_gap_ps = net.probe_gap_ps
+    core.probe_after_bytes = net.probe_after_bytes
+    core.probe_latest_ps = LATEST_PS if net.probe_latest_ps is None else net.probe_latest_ps
     core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
     core.start_jitter_ps = net.start_jitter_ps

@@ -54,6 +54,8 @@ class Network:
     # None: 1.6 BDP, which at 100 Gb/s is the smallest of the 40, 30 and 10 of RL-CC's published code
 
     probe_gap_ps: int = 4 * US  # a decision every RTT + 4 us: RL-CC, published code
+    probe_after_bytes: int = 0  # payload that a flow sends at least between its last decision's response and a probe ..
+    probe_latest_ps: int | None = None  # .. unless it has sent none for so long; None: however long
     probe_timeout_ps: int | None = None  # None: the longest RTT there can be
     retransmit_timeout_ps: int | None = None  # None: the longest RTT there can be and a message at line rate
     start_jitter_ps: int = 10 * US  # flows start at random within it, so that they are not in step
@@ -109,6 +111,8 @@ class Network:
             )
         if not self.decision_loss < 1 or not self.decision_late <= 1:
             raise InputError("network: decision_loss is a share below 1, decision_late one up to 1")
+        if self.probe_after_bytes > 2**30 or (self.probe_latest_ps or 0) > LATEST_PS:
+            raise InputError("network: probe_after_bytes is at most 1 GiB, probe_latest_ps at most 100 s")
         for name in ("probe_timeout_ps", "retransmit_timeout_ps"):
             value = getattr(self, name)
             if value is not None and not self.longest_rtt_ps <= value <= LATEST_PS:

@@ -75,6 +75,8 @@ void bind_configs(nb::module_ &m) {
       .def_rw("ack_each_packet", &NetworkConfig::ack_each_packet)
       .def_rw("send_cnps", &NetworkConfig::send_cnps)
       .def_rw("probe_gap_ps", &NetworkConfig::probe_gap)
+      .def_rw("probe_after_bytes", &NetworkConfig::probe_after)
+      .def_rw("probe_latest_ps", &NetworkConfig::probe_latest)
       .def_rw("probe_timeout_ps", &NetworkConfig::probe_timeout)
       .def_rw("retransmit_timeout_ps", &NetworkConfig::retransmit_timeout)
       .def_rw("start_jitter_ps", &NetworkConfig::start_jitter)

@@ -44,7 +44,9 @@ struct NetworkConfig {
   std::uint32_t inflight_packets = 640;
   bool ack_each_packet = false;
   bool send_cnps = true;
-  Ps probe_gap = 0;
+  Ps probe_gap = 0;              // after a decision took effect
+  std::uint32_t probe_after = 0; // payload that has left since the flow's last event ..
+  Ps probe_latest = kLatest;     // .. unless its last probe left so long ago
   Ps probe_timeout = 0;
   Ps retransmit_timeout = 0;
   Ps start_jitter = 0;

@@ -84,8 +84,8 @@ void Sending::turn(Ps now, std::uint32_t host) {
   n_.counters.data_sent += packets;
 
   nic.free_at = now + duration;
-  if (flows_.probes() &&
-      (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout : nic.free_at >= s.probe_at)) {
+  if (flows_.probes() && (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
+                                              : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at))) {
     if (s.probe_outstanding || s.probe_astray) { // what an older one meets up to now is forgotten
       turns(now);
       n_.loop.now = now;

@@ -350,7 +350,7 @@ def test_dctcp_halves_on_loss_once_a_window() -> None:
     assert machine.on_loss(0, 5)[1] == pytest.approx((100.01 / 2 + 2 / 100.01) / 2)
 
 
-@pytest.mark.parametrize("name", ["hpcc", "swift", "timely", "dctcp"])
+@pytest.mark.parametrize("name", ["hpcc", "swift", "timely", "dctcp", "nscc"])
 def test_a_flow_that_comes_back_is_new(name: str) -> None:
     built = baselines.by_name(name).build(2, 100)
     traces = []
@@ -363,7 +363,7 @@ def test_a_flow_that_comes_back_is_new(name: str) -> None:
 
 def test_sequence_numbers_wrap() -> None:
     """What counts is the order of sequence numbers, and they wrap at 2^32."""
-    for name in ("hpcc", "timely", "dctcp"):
+    for name in ("hpcc", "timely", "dctcp", "nscc"):
         runs = []
         for shift in (0, (1 << 32) - 300):
             built = baselines.by_name(name).build(1, 100)

@@ -19,6 +19,8 @@ networks = st.builds(
     message_packets=st.integers(6, 20),
     inflight_messages=st.integers(1, 40),
     probe_gap_ps=st.sampled_from([0, 4_000_000]),
+    probe_after_bytes=st.sampled_from([0, 5000, 100_000]),
+    probe_latest_ps=st.sampled_from([None, 0, 20_000_000]),
     start_jitter_ps=st.sampled_from([0, 10_000_000]),
 )
 

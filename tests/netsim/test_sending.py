@@ -124,6 +124,53 @@ def test_red_marks_the_right_share(constant) -> None:
     assert counts["marked"] / counts["data_arrived"] == pytest.approx(0.2 * (queue_mb - 0.4) / 1.2, rel=0.02)
 
 
+def probed(constant, **schedule: int) -> tuple[np.ndarray, np.ndarray]:
+    """When one flow's probes left at a hundredth of line rate [ns from the first], and the payload told with each."""
+    scenario = Scenario("alone", 1, 1, (Flow(0, 0),))
+    network = Network(start_jitter_ps=0, **schedule)
+    records = simulate(
+        scenario, constant("1 %"), seed=1, duration_ps=2 * MS, window_ps=(0, MS), record=True, network=network
+    ).records
+    sent = records["request_sent_ns"].astype(np.int64)
+    return sent - sent[0], records["sent_bytes"].astype(np.int64)
+
+
+BURST_NS, BURST_BYTES = 4 * 8848, 4 * 1024
+"""At a hundredth of line rate a burst of four begins every 35.4 us, long after the answer to its probe."""
+
+
+def test_each_burst_of_a_slow_flow_carries_a_probe(constant) -> None:
+    sent, told = probed(constant)
+    np.testing.assert_allclose(np.diff(sent), BURST_NS, atol=1)
+    assert set(told) == {BURST_BYTES}
+
+
+@pytest.mark.parametrize(("after", "bursts"), [(4096, 1), (4097, 2), (16_384, 4), (16_385, 5)])
+def test_a_probe_waits_for_the_bytes_that_it_is_to_follow(constant, after: int, bursts: int) -> None:
+    """But for a new flow's first, which goes at once."""
+    sent, told = probed(constant, probe_after_bytes=after)
+    assert told[0] == BURST_BYTES
+    np.testing.assert_allclose(np.diff(sent), bursts * BURST_NS, atol=1)
+    assert set(told[1:]) == {bursts * BURST_BYTES}
+
+
+def test_a_probe_goes_after_some_time_whatever_was_sent(constant) -> None:
+    sent, _ = probed(constant, probe_after_bytes=10**6, probe_latest_ps=100_000_000)
+    np.testing.assert_allclose(np.diff(sent), 3 * BURST_NS, atol=1)  # the first burst 100 us later
+    sent, _ = probed(constant, probe_after_bytes=3 * 4096, probe_latest_ps=200_000_000)
+    np.testing.assert_allclose(np.diff(sent), 3 * BURST_NS, atol=1)  # the bytes come first
+    assert probed(constant, probe_after_bytes=10**6)[0].size == 1
+
+
+def test_rarer_probes_leave_their_room_to_data(constant) -> None:
+    """64 queue pairs of one NIC in turn: a probe a burst leaves 4 x 1024 of 4 x 1106 + 84 bytes to them."""
+    for after, bursts in ((0, 1), (16_384, 4)):
+        network = Network(probe_after_bytes=after)
+        goodput = simulate("many-to-one:1x64", constant(), seed=1, duration_ps=10 * MS, window_ps=(MS, 10 * MS),
+                           network=network).metrics["goodput"]  # fmt: skip
+        assert goodput == pytest.approx(bursts * 4096 / (bursts * 4 * 1106 + 84), rel=1e-3)
+
+
 def test_the_probe_reports_the_queue_it_met(constant) -> None:
     records = simulate("many-to-one:2", constant(), seed=1, record=True).records
     rtt = (records["response_ns"] - records["request_sent_ns"]).astype(np.int64)
