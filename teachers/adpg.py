@@ -9,14 +9,16 @@ where delta = target - max(inflation - beta, 0) * sqrt(rate): raise the action w
 follows, lower it where more does. No critic, no exploration noise, no replay. Answering for the NEXT deltas, not for
 the one observed, is what teaches damping: at the fixed point what follows is uncorrelated with what was seen.
 
-An episode starts in an empty network and has ``segments`` updates; between two of them the flows just go on. An LSTM
-is trained by truncated back-propagation: every segment starts from the hidden state that the simulator had there.
+An episode starts in an empty network and has ``segments`` updates; between two of them the flows just go on. Where
+flows end, so does what their decisions answer for, and what others caused can be weighed apart (teachers/credit.py). An
+LSTM is trained by truncated back-propagation: every segment starts from the hidden state that the simulator had there.
 Checkpoints are taken between episodes, so that a resumed run repeats an uninterrupted one bit for bit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +26,22 @@ from numpy.typing import NDArray
 from decision import manifest
 from decision.errors import InputError
 from decision.policy import Policy
-from decision.records import Trajectories
+from decision.records import ACTION, Trajectories
+from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS
 from netsim import Simulation
 from netsim.network import Network
-from netsim.policies import native
-from netsim.simulation import Records, merge
+from netsim.policies import NativePolicy, native
+from netsim.simulation import Records, at_random, merge
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
-from teachers.curriculum import TrainConfig, Training, congestion_feature
+from teachers.credit import Credit, Presence, answered, counted, to_go
+from teachers.curriculum import TrainConfig, Training, Validation, congestion_feature
+from teachers.lives import Lives
 from teachers.load import load
 from teachers.networks import PolicyNetwork, seeded, torch
+from teachers.randomisation import draw, first_rates
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
-from teachers.validation import Measured, interval_ps, measure
+from teachers.validation import Changing, Measured, interval_ps, measure, measure_changing
 
 Floats = NDArray[np.float32]
 PATIENCE = 16
@@ -51,7 +57,7 @@ class Step:
     mean_square_delta: float
     cost: float | None
     best_cost: float
-    measured: tuple[Measured, ...]
+    measured: tuple[Measured | Changing, ...]
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class TrainReport:
     episodes: int
     best_episode: int
     cost: float
-    measured: tuple[Measured, ...]
+    measured: tuple[Measured | Changing, ...]
     stopped_early: bool
 
 
@@ -103,10 +109,10 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
         square = run_episode(config.policy, t, network, optimizer, kept.episode)
         episode = kept.episode + 1
         cost: float | None = None
-        measured: tuple[Measured, ...] = ()
+        measured: tuple[Measured | Changing, ...] = ()
         if episode % v.every == 0 or episode == t.episodes:
             measured = validate(config, network.weights())
-            cost = float(np.mean([m.cost for m in measured]))
+            cost = cost_of(v, measured)
         kept = kept.after(episode, cost, network.weights())
         write_checkpoint(checkpoint_path(out), config, network, optimizer, kept)
         if progress is not None:
@@ -126,16 +132,13 @@ def run_episode(
 ) -> float:
     """All scenarios of the curriculum side by side, one update a segment. Mean squared delta over the episode."""
     actor = native(policy, network.weights())
-    runs = [
-        _Run(Simulation(name, actor, seed=_seed(t.seed, episode, index), record=True), policy, t)
-        for index, name in enumerate(t.scenarios)
-    ]
+    runs = [Run(_begin(actor, t, episode, index), policy, t) for index in range(len(t.scenarios))]
     target = congestion_feature(policy).target
     squares = []
     for _ in range(t.segments):
         weights = network.weights()
         segments = [run.advance(weights) for run in runs]
-        losses = [loss(network, s, t, target) for s in segments if s.length.max(initial=0) > t.horizon]
+        losses = [loss(network, s, t, target) for s in segments if s.counted(t, target).any()]
         if losses:
             optimizer.zero_grad()
             torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
@@ -145,18 +148,44 @@ def run_episode(
     return float(np.mean(squares))
 
 
+def _begin(actor: NativePolicy, t: Training, episode: int, index: int) -> Simulation:
+    """One scenario of an episode, with all that is drawn for it."""
+    seed = _seed(t.seed, episode, index)
+    random = np.random.default_rng([t.seed, episode, index, 1])
+    duration_ps = t.segments * t.segment_time
+    around = draw(t.scenarios[index], t.randomise, random, seed, duration_ps)
+    scenario = at_random(around.scenario, seed, duration_ps, around.network)
+    return Simulation(
+        scenario,
+        actor,
+        seed=seed,
+        decision_latency_ps=around.decision_latency_ps,
+        record=True,
+        network=around.network,
+        starts_q30=None if t.starts is None else first_rates(t.starts, len(scenario.flows), random),
+    )
+
+
 @dataclass(frozen=True)
 class Segment:
-    """Some decisions of every flow: observations [T, B, features], deltas [T, B], how many are real [B], and the
-    LSTM's memory before the first [B, 2 H]."""
+    """Some decisions of every flow, or of every life of one: observations [T, B, features], deltas [T, B], how many are
+    real [B], the LSTM's memory before the first [B, 2 H]; which lives are ``done`` [B], and who was there."""
 
     rows: Floats
     delta: Floats
     length: NDArray[np.int64]
     memory: Floats
+    done: NDArray[np.bool_] | None = None
+    presence: Presence | None = None
 
     def mask(self) -> NDArray[np.bool_]:
         return np.arange(len(self.rows))[:, None] < self.length[None, :]
+
+    def counted(self, t: Training, target: float) -> NDArray[np.bool_]:
+        """Decisions [T, B] that teach something: it is known what followed, and they are not left out."""
+        done = np.zeros(self.length.shape, dtype=bool) if self.done is None else self.done
+        known = answered(self.length, done, len(self.rows), t.horizon)
+        return known & counted(self.delta / target, self.presence, t.credit, t.horizon)
 
 
 def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -> torch.Tensor:
@@ -169,23 +198,19 @@ def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -
     logits = network.logits(torch.from_numpy(segment.rows), state)
     outputs = torch.tanh(logits)
 
-    steps = len(segment.rows)
     delta = np.clip(segment.delta / target, -t.delta_limit, t.delta_limit)
-    to_go = np.zeros((steps, delta.shape[1]), dtype=np.float32)
-    for ahead in range(1, t.horizon + 1):
-        to_go[: steps - ahead] += np.float32(t.gamma ** (ahead - 1)) * delta[ahead:]
-    answered = torch.from_numpy(np.arange(steps)[:, None] + t.horizon < segment.length[None, :])
+    answers = torch.from_numpy(to_go(delta, segment.presence, t.credit, horizon=t.horizon, gamma=t.gamma))
     # A saturated tanh has no gradient: where the sign is wrong, a softsign beside it leads back.
-    wrong = torch.from_numpy(to_go) * logits.detach() < 0
+    wrong = answers * logits.detach() < 0
     pushed = outputs + t.leak * wrong * torch.nn.functional.softsign(logits)
-    gained = (torch.from_numpy(to_go) * pushed)[answered].mean()
+    gained = (answers * pushed)[torch.from_numpy(segment.counted(t, target))].mean()
 
-    both = torch.from_numpy(segment.mask()[1:])
+    both = torch.from_numpy(segment.mask()[1:])  # some, as a decision is answered only by a later one
     changes = (outputs[1:] - outputs[:-1])[both]
     return t.action_difference * changes.square().mean() - gained
 
 
-class _Run:
+class Run:
     """One simulation of an episode, advanced segment by segment."""
 
     def __init__(self, simulation: Simulation, policy: Policy, t: Training) -> None:
@@ -193,8 +218,10 @@ class _Run:
         self.policy = policy
         self.feature = congestion_feature(policy)
         scenario = simulation.scenario
+        self.lives = Lives(scenario) if scenario.finite or t.credit != Credit() else None
+        self.segment_ps = t.segment_time if scenario.finite else None
         flows_a_port = len(scenario.flows) // scenario.receivers
-        self.step_ps = interval_ps(flows_a_port, Network())
+        self.step_ps = interval_ps(flows_a_port, simulation.network)
         self.usual_ps = (t.rollout + t.horizon) * self.step_ps
         self.wanted = (t.rollout + t.horizon) * len(scenario.flows)
         self.before: list[Records] = []
@@ -204,36 +231,68 @@ class _Run:
         simulation.set_weights(weights)
         memory = simulation.hidden_state()
         begin = simulation.now_ps
+        if self.segment_ps is not None:
+            simulation.run(begin + self.segment_ps)
+            return self._segment(self._with_history(simulation.drain_records()), begin, memory)
         parts, decisions = [], 0
         while decisions < self.wanted and simulation.now_ps < begin + PATIENCE * self.usual_ps:
             simulation.run(simulation.now_ps + self.step_ps)
             parts.append(simulation.drain_records())
             decisions += parts[-1]["flow"].size
-        now = merge(parts)
-        # The segment before gives the first rows their history; what is older than that is not needed.
+        return self._segment(self._with_history(merge(parts)), begin, memory)
+
+    def _with_history(self, now: Records) -> Trajectories:
+        """The segment before gives the first rows their history; what is older than that is not needed."""
         trajectories = Trajectories.of(merge([*self.before, now]))
         self.before = [now]
-        return self._segment(trajectories, begin, memory)
+        return trajectories
 
     def _segment(self, trajectories: Trajectories, begin_ps: int, memory: Floats) -> Segment:
         rows, _ = trajectories.float_rows(self.policy.observation)
         observation = self.policy.observation
         delta = self.feature.float_value(trajectories.reading(observation), observation.place) / self.feature.factor
-        fresh = np.flatnonzero(trajectories.columns["t_ps"].astype(np.int64) >= begin_ps)
-        flow = trajectories.columns["flow"][fresh].astype(np.int64)
-        length = np.bincount(flow, minlength=len(memory)).astype(np.int64)
+        columns = trajectories.columns
+        fresh = np.flatnonzero(columns["t_ps"].astype(np.int64) >= begin_ps)
+        flow, step = (columns[name][fresh].astype(np.int64) for name in ("flow", "step"))
+        life, lives = flow, len(memory)
+        if self.lives is not None:  # each life is a column of its own
+            new = np.ones(fresh.size, dtype=bool)
+            new[1:] = (flow[1:] != flow[:-1]) | (step[1:] == 0)
+            life, lives = np.cumsum(new) - 1, int(new.sum())
+            memory = np.where((step[new] > 0)[:, None], memory[flow[new]], np.float32(0))
+        length = np.bincount(life, minlength=lives).astype(np.int64)
         place = np.arange(fresh.size) - np.repeat(np.cumsum(length) - length, length)
-        padded = np.zeros((int(length.max(initial=0)), len(memory), rows.shape[1]), dtype=np.float32)
-        padded[place, flow] = rows[fresh]
-        deltas = np.zeros(padded.shape[:2], dtype=np.float32)
-        deltas[place, flow] = delta[fresh]
-        return Segment(padded, deltas, length, memory)
+
+        def padded(values: NDArray[np.generic], kind: type) -> NDArray[Any]:
+            table = np.zeros((int(length.max(initial=0)), lives, *values.shape[1:]), dtype=kind)
+            table[place, life] = values
+            return table
+
+        table, deltas = padded(rows[fresh], np.float32), padded(delta[fresh], np.float32)
+        if self.lives is None:
+            return Segment(table, deltas, length, memory)
+        last = np.cumsum(length) - 1
+        t_ps = columns["t_ps"][fresh].astype(np.int64)
+        done = self.lives.done(self.simulation, flow[last], t_ps[last])
+        begun, ended = self.lives.until(self.simulation, flow, t_ps)
+        rate = columns["rate_q30"][fresh].astype(np.float64)
+        asked = rate * (1 + columns[ACTION][fresh].astype(np.float64) / 2**ACTION_BITS)
+        limits = self.policy.limits
+        assert limits is not None
+        presence = Presence(
+            padded(step, np.int64),
+            padded(rate / 2.0**CONTEXT_RATE_BITS, np.float32),
+            padded((asked < limits.rate_min) | (asked > limits.rate_max), np.bool_),
+            padded(begun, np.int64),
+            padded(ended, np.int64),
+        )
+        return Segment(table, deltas, length, memory, done, presence)
 
 
-def validate(config: TrainConfig, weights: Weights) -> tuple[Measured, ...]:
-    """Closed-loop runs of the weights with every number of flows of the recipe."""
+def validate(config: TrainConfig, weights: Weights) -> tuple[Measured | Changing, ...]:
+    """Closed-loop runs of the weights with every number of flows of the recipe, and in its changing traffic."""
     v = config.validation
-    found = []
+    found: list[Measured | Changing] = []
     for flows in v.flows:
         interval = interval_ps(flows, Network())
         found.append(
@@ -246,7 +305,17 @@ def validate(config: TrainConfig, weights: Weights) -> tuple[Measured, ...]:
                 seed=v.seed,
             )
         )
+    found += [
+        measure_changing(config.policy, weights, name, time_ps=v.changing_time, seed=v.seed) for name in v.changing
+    ]
     return tuple(found)
+
+
+def cost_of(v: Validation, measured: Sequence[Measured | Changing]) -> float:
+    """The mean of many-to-one's costs, and the weighed one of changing traffic's."""
+    steady = float(np.mean([m.cost for m in measured if isinstance(m, Measured)]))
+    changing = [m.cost for m in measured if isinstance(m, Changing)]
+    return steady + v.changing_weight * float(np.mean(changing)) if changing else steady
 
 
 def _finished(config: TrainConfig, kept: Checkpoint) -> Teacher:

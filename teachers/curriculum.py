@@ -5,7 +5,8 @@
     [training]          # seed, scenarios, optimiser
     [validation]        # numbers of flows, how often, when to stop
 
-PCC-RL trains on many-to-one with 2, 4 and 8 flows alone; RL-CC on many-to-one and all-to-all.
+PCC-RL trains on many-to-one with 2, 4 and 8 flows alone; RL-CC on many-to-one and all-to-all. Flows that come and go,
+first rates drawn at random, and networks drawn at random are options; without them training is what it was.
 """
 
 from pathlib import Path
@@ -20,10 +21,20 @@ from decision.policy import Policy
 from decision.quantity import DurationPs
 from netsim import scenarios
 from netsim.network import MS
+from teachers.credit import Credit
+from teachers.randomisation import AS_EVER, Randomisation, Starts
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def check_name(name: str) -> None:
+    """ValueError where this is no scenario's name."""
+    try:
+        scenarios.parse(name)
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 class Training(_Strict):
@@ -44,22 +55,21 @@ class Training(_Strict):
     adam_eps: float = Field(default=1e-5, gt=0)  # [code]
     gradient_limit: float = Field(default=0.5, gt=0)  # norm [code]
     start: str | None = None  # a teacher of the same architecture to go on from
+    starts: Starts | None = None  # the first rate of each flow, drawn; None: the policy's
+    randomise: Randomisation = AS_EVER
+    segment_time: DurationPs = MS  # of a segment where flows come and go: a round is 10 ms
+    credit: Credit = Credit()
 
     @field_validator("scenarios")
     @classmethod
     def _known(cls, names: list[str]) -> list[str]:
         for name in names:
-            try:
-                scenario = scenarios.parse(name)
-            except InputError as error:
-                raise ValueError(str(error)) from None
-            if scenario.finite:
-                raise ValueError(f"{name}: flows that come and go are for evaluation, not for training")
+            check_name(name)
         return names
 
 
 class Validation(_Strict):
-    """Closed-loop runs of many-to-one that decide which weights are kept."""
+    """Closed-loop runs of many-to-one that decide which weights are kept, and of changing traffic beside them."""
 
     flows: list[int] = Field(default=[2, 8, 64, 512, 2048], min_length=1, max_length=16)
     every: int = Field(default=5, ge=1)  # episodes
@@ -68,6 +78,16 @@ class Validation(_Strict):
     measure: DurationPs = 10 * MS
     intervals: int = Field(default=40, ge=1)  # decisions a flow, at least, in either
     seed: int = Field(default=1, ge=0)
+    changing: list[str] = Field(default_factory=list, max_length=16)  # scenarios whose flows come and go
+    changing_time: DurationPs = 50 * MS  # measured from the start
+    changing_weight: float = Field(default=1.0, ge=0)  # of their mean cost beside that of many-to-one
+
+    @field_validator("changing")
+    @classmethod
+    def _known(cls, names: list[str]) -> list[str]:
+        for name in names:
+            check_name(name)
+        return names
 
     @field_validator("flows")
     @classmethod

@@ -1,16 +1,20 @@
-"""How good a policy is in the network: closed-loop runs of many-to-one, one cost.
+"""How good a policy is in the network: closed-loop runs of many-to-one, one cost; if asked, of changing traffic too.
 
 At the reward's fixed point the link is full, nothing is lost and the mean RTT inflation is target * sqrt(N) + beta
-([RLCC] eq. 2). The cost is what is missing from that, and how far the latency swings about it.
+([RLCC] eq. 2). The cost is what is missing from that, and how far the latency swings about it. Where flows come and go
+there is no fixed point: the cost is what goodput and completion times lack of the ideal max-min allocation's with the
+same flows, and the loss.
 """
 
 from dataclasses import dataclass
+from functools import cache
+from math import log
 
 import numpy as np
 
 from decision.features import PccRlCongestion, RlCcCongestion
 from decision.policy import Policy
-from netsim import simulate
+from netsim import baselines, simulate
 from netsim.network import US, Network
 from netsim.policies import native
 from teachers.teacher import Weights
@@ -40,6 +44,35 @@ class Measured:
         off = abs(self.inflation / self.ideal_inflation - 1.0)
         swing = self.latency_p99_us / self.latency_us - 1.0
         return 20.0 * missing + 20.0 * self.loss + off + 0.5 * swing + 0.5 * (1.0 - self.jain)
+
+    def __str__(self) -> str:
+        inflation = f"inflation {self.inflation:.3f} (ideal {self.ideal_inflation:.3f})"
+        return f"{self.flows:>5} flows: goodput {self.goodput:.4f}, {inflation}, loss {self.loss:.6f}"
+
+
+@dataclass(frozen=True)
+class Changing:
+    """One run of flows that come and go, from its start; ``ideal_``: the same under the max-min allocation."""
+
+    scenario: str
+    goodput: float
+    loss: float
+    slowdown: float
+    ideal_goodput: float
+    ideal_slowdown: float
+
+    @property
+    def cost(self) -> float:
+        """0 is perfect. Flows that take e times as long cost as much as a loss of 5 %, or 20 % of goodput missing.
+        Where no flow ends, none has ended a thousand times too late."""
+        missing = max(1.0 - self.goodput / self.ideal_goodput, 0.0)
+        slower = log(self.slowdown / self.ideal_slowdown) if self.slowdown > 0 else log(1000.0)
+        return 20.0 * self.loss + 5.0 * missing + max(slower, 0.0)
+
+    def __str__(self) -> str:
+        goodput = f"goodput {self.goodput:.4f} (ideal {self.ideal_goodput:.4f})"
+        slowdown = f"slowdown {self.slowdown:.2f} (ideal {self.ideal_slowdown:.2f})"
+        return f"{self.scenario}: {goodput}, {slowdown}, loss {self.loss:.6f}"
 
 
 def interval_ps(flows: int, network: Network) -> int:
@@ -77,3 +110,19 @@ def measure(policy: Policy, weights: Weights, flows: int, *, settle_ps: int, mea
         ideal_inflation=ideal_inflation(policy, flows),
         jain=found["jain"],
     )
+
+
+def measure_changing(policy: Policy, weights: Weights, scenario: str, *, time_ps: int, seed: int) -> Changing:
+    """Run flows that come and go, and measure from the start on."""
+    found = simulate(scenario, native(policy, weights), seed=seed, duration_ps=time_ps, window_ps=(0, time_ps)).metrics
+    goodput, slowdown = _ideal(scenario, time_ps, seed)
+    return Changing(scenario, found["goodput"], found["loss"], found["slowdown_mean"], goodput, slowdown)
+
+
+@cache
+def _ideal(scenario: str, time_ps: int, seed: int) -> tuple[float, float]:
+    """Goodput and mean slowdown of the max-min allocation."""
+    found = simulate(
+        scenario, baselines.by_name("max-min"), seed=seed, duration_ps=time_ps, window_ps=(0, time_ps)
+    ).metrics
+    return found["goodput"], found["slowdown_mean"]

@@ -34,5 +34,4 @@ def command(recipe_file: Path, resume: bool, out: Path) -> None:
             f"best {report.best_episode} with cost {report.cost:.3f}",
         ]
     for m in report.measured:
-        inflation = f"inflation {m.inflation:.3f} (ideal {m.ideal_inflation:.3f})"
-        click.echo(f"  {m.flows:>5} flows: goodput {m.goodput:.4f}, {inflation}, loss {m.loss:.6f}")
+        click.echo(f"  {m}")

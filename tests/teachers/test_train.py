@@ -9,10 +9,12 @@ import torch
 
 import teachers
 from decision.errors import InputError
-from teachers.adpg import Segment, Step, loss, train, validate
+from netsim.network import MS
+from teachers.adpg import Segment, Step, cost_of, loss, train, validate
 from teachers.checkpoint import checkpoint_path
 from teachers.curriculum import TrainConfig, load_recipe
 from teachers.networks import seeded
+from teachers.validation import Changing, Measured
 
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 
@@ -105,9 +107,18 @@ class Interruption(Exception):
     """Stands for Ctrl-C or a power cut."""
 
 
-@pytest.mark.parametrize("lstm", [None, 4])
-def test_resumed_run_is_bit_equal(tmp_path: Path, make_config: Any, lstm: int | None) -> None:
-    config = make_config(lstm=lstm)
+CHANGING: dict[str, Any] = {
+    "scenarios": ["many-to-one:2", "long-short:3", "incast:2x50KB"],
+    "segments": 13,
+    "starts": ["100 ppm", "100 %"],
+    "randomise": {"link_gbps": [25, 100], "base_rtt": ["6 us", "20 us"], "decision_loss": [0.05, 0.3]},
+    "credit": {"others": "shared", "newcomer": 2, "by_rate": True},
+}
+
+
+@pytest.mark.parametrize(("lstm", "options"), [(None, {}), (4, {}), (None, CHANGING), (4, CHANGING)])
+def test_resumed_run_is_bit_equal(tmp_path: Path, make_config: Any, lstm: int | None, options: dict[str, Any]) -> None:
+    config = make_config(lstm=lstm, **options)
     whole = train(config, tmp_path / "whole")
 
     def interrupt(step: Step) -> None:
@@ -121,6 +132,16 @@ def test_resumed_run_is_bit_equal(tmp_path: Path, make_config: Any, lstm: int | 
     assert resumed.teacher.hash == whole.teacher.hash
     for name in ("policy.safetensors", "policy.toml", "manifest.json"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
+
+
+def test_a_recipe_is_judged_in_changing_traffic_too(make_config: Any) -> None:
+    config = make_config()
+    changing = {"changing": ["incast:2x50KB"], "changing_time": 12 * MS, "changing_weight": 0.5}
+    v = config.validation.model_copy(update=changing)
+    measured = validate(config.model_copy(update={"validation": v}), seeded(config.policy, 1).weights())
+    assert [type(m) for m in measured] == [Measured, Measured, Changing]
+    assert cost_of(v, measured) == pytest.approx((measured[0].cost + measured[1].cost) / 2 + 0.5 * measured[2].cost)
+    assert cost_of(v, measured[:2]) == pytest.approx((measured[0].cost + measured[1].cost) / 2)
 
 
 def test_another_seed_is_another_teacher(tmp_path: Path, make_config: Any) -> None:
@@ -184,8 +205,9 @@ def test_recipes_are_valid(recipe: Path) -> None:
     [
         ("seed = 2", "seed = 2\nsead = 2", "sead"),
         ('"many-to-one:8"', '"many-to-none:8"', "many-to-none"),
-        ('"many-to-one:8"', '"long-short:8"', "come and go"),
-        ('"many-to-one:8"', '"websearch:40%"', "come and go"),
+        ("every = 5", 'every = 5\nchanging = ["websearch:0%"]', "a load of 0 %"),
+        ("seed = 2", 'seed = 2\nstarts = ["100 %", "1 ppm"]', "must ascend"),
+        ("seed = 2", 'seed = 2\ncredit = { others = "blamed" }', "training.credit.others"),
         ("learning_rate = 0.003", "learning_rate = -1", "learning_rate"),
         ('kind = "rl_cc_congestion"\ntarget = 0.064\nbeta = 1.5\nscale = -12.5', 'kind = "rate"', "congestion feature"),
     ],

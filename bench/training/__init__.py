@@ -1,0 +1,1 @@
+"""Variants of a training recipe beside each other."""

@@ -1,0 +1,118 @@
+"""Another network every episode: what a policy must not rely on is drawn anew for each simulation of its training.
+
+    [training.randomise]
+    link_gbps = [25, 100, 400]          # one of these
+    base_rtt = ["4 us", "50 us"]        # between these, evenly on a logarithmic scale
+    decision_loss = [0.05, 0.35]        # between these, evenly
+
+What is left out stays as it is by default. A fabric has link rates and delays of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, exp, log
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from decision.quantity import DurationPs, LineFractionQ30, SizeBytes
+from netsim import scenarios
+from netsim.network import Network
+from netsim.scenarios import Scenario
+from netsim.simulation import DECISION_LATENCY_PS
+from netsim.topology import star
+
+DEFAULT = Network()
+
+
+def _ascending(ends: Any) -> Any:
+    if not 0 < ends[0] <= ends[1]:
+        raise ValueError("the ends of a range must ascend and lie above 0")
+    return ends
+
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+Durations = Annotated[tuple[DurationPs, DurationPs], AfterValidator(_ascending)]
+Sizes = Annotated[tuple[SizeBytes, SizeBytes], AfterValidator(_ascending)]
+Starts = Annotated[tuple[LineFractionQ30, LineFractionQ30], AfterValidator(_ascending)]
+"""Between which the first rate of each flow is drawn, evenly on a logarithmic scale."""
+
+
+class Randomisation(BaseModel):
+    """Ranges and choices; None: not drawn."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    link_gbps: list[Annotated[int, Field(ge=1, le=8000)]] | None = Field(default=None, min_length=1)
+    base_rtt: Durations | None = None
+    buffer: Sizes | None = None
+    payload_bytes: list[Annotated[int, Field(ge=1, le=9000)]] | None = Field(default=None, min_length=1)
+    burst_packets: list[Annotated[int, Field(ge=1, le=16)]] | None = Field(default=None, min_length=1)
+    decision_latency: Durations | None = None
+    decision_loss: tuple[Share, Share] | None = None
+    decision_late: tuple[Share, Share] | None = None
+    decision_late_by: DurationPs = DEFAULT.decision_late_by_ps
+    rtt_noise: Durations | None = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where one simulation of an episode happens."""
+
+    scenario: Scenario | str
+    network: Network
+    decision_latency_ps: int
+
+
+AS_EVER = Randomisation()
+
+
+def draw(name: str, what: Randomisation, random: Generator, seed: int, duration_ps: int) -> Surroundings:
+    """The scenario ``name`` in a network of its own; where nothing is drawn, as it is by default."""
+    if what == AS_EVER:
+        return Surroundings(name, DEFAULT, DECISION_LATENCY_PS)
+    changes: dict[str, Any] = {"decision_late_by_ps": what.decision_late_by}
+    for field, choices in (
+        ("link_gbps", what.link_gbps),
+        ("payload_bytes", what.payload_bytes),
+        ("burst_packets", what.burst_packets),
+    ):
+        if choices is not None:
+            changes[field] = int(choices[random.integers(len(choices))])
+    for field, ends in (("buffer_bytes", what.buffer), ("rtt_noise_ps", what.rtt_noise)):
+        if ends is not None:
+            changes[field] = _between(ends, random)
+    for field, shares in (("decision_loss", what.decision_loss), ("decision_late", what.decision_late)):
+        if shares is not None:
+            changes[field] = float(random.uniform(*shares))
+    network = replace(DEFAULT, **changes)
+    if what.base_rtt is not None:
+        network = with_base_rtt(network, _between(what.base_rtt, random))
+    latency = DECISION_LATENCY_PS if what.decision_latency is None else _between(what.decision_latency, random)
+    scenario = scenarios.instantiate(name, seed, duration_ps, network)
+    if scenario.topology is None:  # so that flows are told of their base RTT and line rate
+        scenario = replace(scenario, topology=star(scenario.hosts, scenario.receivers, network))
+    return Surroundings(scenario, network, latency)
+
+
+def with_base_rtt(network: Network, base_rtt_ps: int) -> Network:
+    """The network with other delays: as much of the base RTT one way as by default, and no less than the packets'
+    times on the wire ask for."""
+    share = DEFAULT.one_way_ps / DEFAULT.base_rtt_ps
+    least = ceil(2.5 * network.data_wire_bytes * network.ps_per_byte / share)
+    base_rtt_ps = max(base_rtt_ps, least)
+    return replace(network, base_rtt_ps=base_rtt_ps, one_way_ps=round(base_rtt_ps * share))
+
+
+def first_rates(starts: tuple[int, int], flows: int, random: Generator) -> NDArray[np.uint32]:
+    """Q0.30 of line rate, one a flow [flows]."""
+    low, high = np.log(starts)
+    rates = np.rint(np.exp(random.uniform(low, high, flows)))
+    return np.clip(rates, *starts).astype(np.uint32)
+
+
+def _between(ends: Sequence[int], random: Generator) -> int:
+    return round(exp(random.uniform(log(ends[0]), log(ends[1]))))

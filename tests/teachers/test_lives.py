@@ -1,0 +1,68 @@
+"""Flows that come back are others, and who is there when is what the simulation says."""
+
+from typing import Any
+
+import numpy as np
+
+from netsim import Network, Scenario, Simulation
+from netsim.network import MS, US
+from netsim.policies import native
+from netsim.scenarios import Flow
+from teachers.adpg import Run
+from teachers.credit import Credit
+from teachers.curriculum import Training
+from teachers.lives import Lives
+
+
+def simulation(make_policy: Any, *flows: Flow, hosts: int = 1, receivers: int = 1) -> Simulation:
+    policy = make_policy(hidden=[2])
+    weights = {"fc0.weight": np.zeros((2, 4), np.float32), "out.weight": np.zeros((1, 2), np.float32)}
+    scenario = Scenario("by hand", hosts, receivers, flows)
+    return Simulation(
+        scenario, native(policy, weights), seed=1, record=True, network=Network(start_jitter_ps=0, message_packets=4)
+    )
+
+
+def test_counts_of_those_who_came_and_left(make_policy: Any) -> None:
+    long, short = Flow(0, 0), Flow(0, 0, packets=200, start_ps=500 * US, period_ps=MS)
+    elsewhere = Flow(1, 1, packets=20, start_ps=0)
+    run = simulation(make_policy, long, short, elsewhere, hosts=2, receivers=2)
+    run.run(2 * MS)
+    lives = Lives(run.scenario)
+    at = np.array([100, 510, 900, 1400, 1510, 1900]) * US
+    begun, ended = lives.until(run, np.zeros(6, np.int64), at)
+    assert begun.tolist() == [1, 2, 2, 2, 3, 3]
+    assert ended.tolist() == [0, 0, 1, 1, 1, 2]
+    there, gone = lives.until(run, np.array([2, 2]), np.array([1, 100]) * US)
+    assert (there.tolist(), gone.tolist()) == ([1, 1], [0, 1])
+    assert lives.done(run, np.array([0, 1, 1, 2]), np.array([1900, 600, 1600, 1]) * US).tolist() == [
+        False, True, True, True,
+    ]  # fmt: skip
+
+
+def test_every_life_is_a_column_that_ends_where_its_flow_does(make_policy: Any) -> None:
+    run = simulation(make_policy, Flow(0, 0), Flow(0, 0, packets=400, start_ps=0, period_ps=MS))
+    training = Training(
+        seed=1, scenarios=["long-short:2"], episodes=1, horizon=10, segment_time="1500 us", credit=Credit()
+    )
+    segments = Run(run, make_policy(hidden=[2]), training)
+    weights = native(make_policy(hidden=[2]), run.policy.weights).weights  # type: ignore[union-attr]
+    first, second = segments.advance(weights), segments.advance(weights)
+    assert first.done is not None
+    assert second.done is not None
+    assert first.presence is not None
+    assert first.length.size == 3  # the long flow, two rounds of the short one
+    assert first.done.tolist() == [False, True, True]
+    assert first.presence.step[0].tolist() == [0, 0, 0]
+    assert second.length.size == 2  # the long flow goes on, the short one's third round
+    assert second.presence is not None
+    assert second.presence.step[0].tolist() == [first.length[0], 0]
+    counted = first.counted(training, 0.064).sum(axis=0)
+    assert counted.tolist() == [first.length[0] - 10, first.length[1] - 1, first.length[2] - 1]
+
+
+def test_without_ends_and_weights_there_are_no_lives(make_policy: Any) -> None:
+    run = simulation(make_policy, Flow(0, 0), Flow(0, 0))
+    training = Training(seed=1, scenarios=["many-to-one:2"], episodes=1)
+    segment = Run(run, make_policy(hidden=[2]), training).advance(run.policy.weights)  # type: ignore[union-attr]
+    assert (segment.done, segment.presence) == (None, None)
