@@ -1,4 +1,4 @@
-"""`[network]` and `[agents.NAME]` of a recipe: which network, who decides in it, and which agents are to be taught.
+"""`[agents.NAME]` of a recipe: who decides in the network, and which agents are to be taught.
 
 [agents.senders]                        [agents.queues]
 interface = "flow_rate"                 interface = "queue_marking"
@@ -6,22 +6,17 @@ baseline = "dcqcn"                      teacher = "my-teacher"
                                         period = "100 us"
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
-from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES
 from decision.quantity import DurationPs
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort
-from netsim.deployment import Deployment
-from netsim.network_file import from_table
-from netsim.network_file import load as load_network
 from netsim.policies import PolicySpec, fixed
 from netsim.sites import SITES
 
@@ -64,53 +59,16 @@ class AgentOptions(BaseModel):
     def of(self) -> Interface:
         return INTERFACES[self.interface]
 
+    def decider(self, folder: Path) -> PolicySpec | BaselineSpec:
+        """Who decides, unless it is to be distilled; a TOML file lies in the recipe's ``folder``."""
+        if self.fixed is not None:
+            return fixed(self.of, self.fixed)
+        assert self.baseline is not None
+        path = folder / self.baseline
+        return baselines.load(path) if path.suffix == ".toml" else baselines.by_name(self.baseline)
 
-Agents = Mapping[str, AgentOptions]
-
-
-def taught(teacher: str | None, agents: Agents) -> AgentOptions:
-    """The agents whose teacher is distilled; ``teacher`` alone stands for flows. ValueError unless there is one, and
-    unless each place has one who decides."""
-    everyone = {**({} if teacher is None else {"teacher": AgentOptions(interface=FLOW_RATE.name, teacher=teacher)})}
-    everyone |= agents
-    pupils = [name for name, agent in everyone.items() if agent.teacher is not None]
-    if len(pupils) != 1:
-        said = f"{' and '.join(pupils)} have one each" if pupils else "none is named"
-        raise ValueError(f"a recipe has one teacher, and {said}; give `teacher`, or one [agents.NAME] with a teacher")
-    for interface in {agent.interface for agent in everyone.values()}:
-        same = [name for name, agent in everyone.items() if agent.interface == interface]
-        if len(same) > 1:
-            raise ValueError(f"{' and '.join(same)} both decide at the agents of {interface}; leave one out")
-    if all(agent.interface != FLOW_RATE.name for agent in everyone.values()):
-        raise ValueError(
-            f'nobody steers the flows; add [agents.NAME] with interface = "{FLOW_RATE.name}" and a baseline'
-        )
-    return everyone[pupils[0]]
-
-
-def deployment(network: str | dict[str, Any], pupil: AgentOptions, agents: Agents, path: Path) -> Deployment:
-    """Where the recipe in ``path`` has its agents taught and judged. InputError names what is wrong."""
-    try:
-        net = load_network(path.parent / network) if isinstance(network, str) else from_table(network, "network")
-        others = [agent for agent in agents.values() if agent is not pupil]
-        flows = [_decider(agent, path.parent) for agent in others if agent.of == FLOW_RATE]
-        cohorts = [_cohort(agent, path.parent) for agent in others if agent.of != FLOW_RATE]
-        if pupil.level is not None:
-            Cohort(fixed(pupil.of, {k.name: k.low for k in pupil.of.knobs}), pupil.period or 0, level=pupil.level)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    return Deployment(net, pupil.of, flows[0] if flows else None, tuple(cohorts), pupil.period or 0, pupil.level)
-
-
-def _cohort(agent: AgentOptions, folder: Path) -> Cohort:
-    decider = _decider(agent, folder)
-    assert not isinstance(decider, BaselineSpec)
-    return Cohort(decider, agent.period or 0, level=agent.level)
-
-
-def _decider(agent: AgentOptions, folder: Path) -> PolicySpec | BaselineSpec:
-    if agent.fixed is not None:
-        return fixed(agent.of, agent.fixed)
-    assert agent.baseline is not None
-    path = folder / agent.baseline
-    return baselines.load(path) if path.suffix == ".toml" else baselines.by_name(agent.baseline)
+    def cohort(self, folder: Path) -> Cohort:
+        """Of agents that are no flows'."""
+        decider = self.decider(folder)
+        assert not isinstance(decider, BaselineSpec)
+        return Cohort(decider, self.period or 0, level=self.level)

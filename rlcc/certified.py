@@ -1,6 +1,7 @@
 """The gate's look at a certificate: is it of this firmware on this engine, and does it hold when checked again?"""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from decision.documents import read_bytes
@@ -18,9 +19,15 @@ from verify.check.recheck import Progress
 from verify.check.refused import Refused
 from verify.costs import cycle_model
 
-NAME = "certificate.json"
-FOLDER = "certificate"
-"""Where `rlcc run` writes it, and `rlcc gate` looks for it: beside the firmware folder."""
+PLACE = Path("certificate", "certificate.json")
+"""Beside the firmware folder: where `rlcc run` writes it, and `rlcc gate` looks for it."""
+CHECK = partial(
+    Check,
+    group="proof",
+    name="certificate, checked again",
+    limit="equal to the program for all inputs, safe",
+    file=SOURCE,
+)
 
 
 @dataclass(frozen=True)
@@ -29,15 +36,6 @@ class Certified:
 
     check: Check
     certificate: Certificate | None
-
-    @property
-    def worst_cycles(self) -> int | None:
-        """What no input exceeds: proved."""
-        return self.certificate.claims.worst_case.cycles if self.certificate else None
-
-
-def beside(firmware: Path) -> Path:
-    return firmware.resolve().parent / FOLDER / NAME
 
 
 def discard(path: Path) -> None:
@@ -67,33 +65,28 @@ def certified(
     ``remembered``: where the very same was checked before, it is not checked once more."""
     before, firmware = remembered or Remembered(use=False), build.firmware.folder
     made = f"--profile {engine.profile} --compiler {engine.compiler} --optimise {engine.optimise}"
-    how = f"rlcc verify {firmware} {made} --out {path}"
+    command = f"rlcc verify {firmware} {made} --out {path}"
     if not path.is_file():
-        return Certified(_check("there is none", passed=False, detail=f"prove the firmware: {how}"), None)
+        return Certified(CHECK(value="there is none", passed=False, detail=f"prove the firmware: {command}"), None)
     try:
         certificate = read_certificate(path)
         wrong = of_another(certificate, build.engine, engine.compiler, engine.optimise)
         if wrong:
-            return Certified(_check(wrong, passed=False, detail=f"prove the firmware again: {how}"), None)
-        parts = _deciding(build, path, certificate, engine)
+            return Certified(CHECK(value=wrong, passed=False, detail=f"prove the firmware again: {command}"), None)
+        parts = {
+            # What was read, whatever the file has become since; and the file, byte for byte.
+            "certificate": [certificate.hash, sha256(read_bytes(path))],
+            "firmware": build.firmware.hash,
+            "profile": build.engine.model_dump(mode="json"),
+            "compiler": build.toolchain.compiler.version,
+            "engine": engine.model_dump(mode="json"),
+        }  # all that decides whether it holds; the checker and its tools come to it
         if not before.holds("certificate", parts):
             checked(certificate, firmware, progress=progress)
             before.keep("certificate", parts)
     except (Refused, InputError) as error:
-        return Certified(_check(str(error), passed=False, detail=f"prove the firmware again: {how}"), None)
-    return Certified(_check(f"{certificate.hash[:12]} holds", passed=True), certificate)
-
-
-def _deciding(build: Build, path: Path, certificate: Certificate, engine: EmulateOptions) -> dict[str, object]:
-    """Everything of a job that decides whether its certificate holds; the checker and its tools come to it."""
-    return {
-        # What was read, whatever the file has become since; and the file, byte for byte.
-        "certificate": [certificate.hash, sha256(read_bytes(path))],
-        "firmware": build.firmware.hash,
-        "profile": build.engine.model_dump(mode="json"),
-        "compiler": build.toolchain.compiler.version,
-        "engine": engine.model_dump(mode="json"),
-    }
+        return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command}"), None)
+    return Certified(CHECK(value=f"{certificate.hash[:12]} holds", passed=True), certificate)
 
 
 def of_another(certificate: Certificate, profile: Profile | None, compiler: str | None, optimise: str | None) -> str:
@@ -106,16 +99,3 @@ def of_another(certificate: Certificate, profile: Profile | None, compiler: str 
         asked = " ".join(part for part in (compiler, optimise) if part)
         return f"it is of {subject.compiler[:80]!r} {level[:80]!r}, not of {asked}"
     return ""
-
-
-def _check(value: str, *, passed: bool, detail: str = "") -> Check:
-    limit = "equal to the program for all inputs, safe"
-    return Check(
-        group="proof",
-        name="certificate, checked again",
-        value=value,
-        limit=limit,
-        passed=passed,
-        detail=detail,
-        file=SOURCE,
-    )

@@ -1,7 +1,9 @@
 """The gate's checks: what was measured, beside what is allowed. Each is a pure function of reports and metrics."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf, isnan, nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,15 +75,15 @@ def as_emitted(differing: list[str]) -> list[Check]:
 def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
     """Equality says nothing of what no vector visits: there must be vectors on both sides of every threshold, right
     beside it. ``rows`` [N, features] are the tree inputs of the vectors."""
-    wanted = [(f, t + step) for f, ts in program.forest.thresholds().items() for t in ts for step in (0, 1)]
+    places = [(f, t + step) for f, ts in program.forest.thresholds().items() for t in ts for step in (0, 1)]
     seen = [set(column.tolist()) for column in rows.T]
-    missed = [(program.forest.features[f], value) for f, value in wanted if value not in seen[f]]
+    missed = [(program.forest.features[f], value) for f, value in places if value not in seen[f]]
     detail = f"no vector has {missed[0][0]} = {missed[0][1]}; emit the firmware again" if missed else ""
     return [
         Check(
             group="equality",
             name="vectors on both sides of every threshold",
-            value=f"{len(wanted) - len(missed)} of {len(wanted)}",
+            value=f"{len(places) - len(missed)} of {len(places)}",
             limit="all",
             passed=not missed,
             detail=detail,
@@ -92,9 +94,16 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
 
 def object_code(report: EmulationReport) -> list[Check]:
     """No float, division, library call, static data; context and stack within the engine's limits."""
-    found = "; ".join(report.forbidden) or "none"
-    name = "nothing forbidden in the object code"
-    return [Check(group="object code", name=name, value=found, limit="none", passed=not report.forbidden, file=SOURCE)]
+    return [
+        Check(
+            group="object code",
+            name="nothing forbidden in the object code",
+            value="; ".join(report.forbidden) or "none",
+            limit="none",
+            passed=not report.forbidden,
+            file=SOURCE,
+        )
+    ]
 
 
 def sizes(report: EmulationReport, engine: Limits, asked: Sizes) -> list[Check]:
@@ -110,12 +119,12 @@ def sizes(report: EmulationReport, engine: Limits, asked: Sizes) -> list[Check]:
         Check(
             group="size",
             name=name,
-            value="not known" if found is None else f"{found} B",
+            value="not known" if size is None else f"{size} B",
             limit=f"{most if own is None else min(most, own)} B",
-            passed=found is not None and found <= (most if own is None else min(most, own)),
+            passed=size is not None and size <= (most if own is None else min(most, own)),
             file=SOURCE,
         )
-        for name, found, most, own in rows
+        for name, size, most, own in rows
     ]
 
 
@@ -125,14 +134,10 @@ def budget(
     """The worst case against the budget at the profile's clock: proved for all inputs where there is a certificate, and
     the slowest vector on the core, which must not be slower than what was proved. Without: that vector and a margin.
     ``line``: of the C, where most of it is spent."""
-
-    def check(name: str, value: str, limit: str, passed: bool, detail: str = "") -> Check:
-        return Check(
-            group="budget", name=name, value=value, limit=limit, passed=passed, detail=detail, file=SOURCE, line=line
-        )
-
+    check = partial(Check, group="budget", file=SOURCE, line=line)
+    limit = _us(budget_ps)
     if report.cycles is None:
-        return [check("decision time", "did not run", _us(budget_ps), False)]
+        return [check(name="decision time", value="did not run", limit=limit, passed=False)]
     slowest = f"slowest: vector {report.slowest.index} ({report.slowest.kind})" if report.slowest else ""
     if proved is None:
         most, state = _most_cycles(report)
@@ -140,17 +145,24 @@ def budget(
         added = f" + {margin:.4%}".replace(".0000%", "%") if margin else ""
         name = f"decision time, measured maximum over {report.vectors} vectors{added and ' and a margin'}, not proved"
         value = f"{most} cycles{added} at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
+        name += f", {state}" if state != "hot" else ""
         seen = slowest if state == "hot" else f"in the state {state}; hot {report.cycles.max}"
-        return [
-            check(name + (f", {state}" if state != "hot" else ""), value, _us(budget_ps), worst_ps <= budget_ps, seen)
-        ]
+        return [check(name=name, value=value, limit=limit, passed=worst_ps <= budget_ps, detail=seen)]
     worst_ps = proved * US_PS / report.clock_mhz
-    value = f"{proved} cycles at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
-    name = f"slowest of {report.vectors} vectors on the core"
-    kept = report.cycles.max <= proved
     return [
-        check("decision time, worst case of all inputs, proved", value, _us(budget_ps), worst_ps <= budget_ps),
-        check(name, f"{report.cycles.max} cycles", f"{proved} cycles, as proved", kept, slowest),
+        check(
+            name="decision time, worst case of all inputs, proved",
+            value=f"{proved} cycles at {report.clock_mhz:g} MHz = {_us(worst_ps)}",
+            limit=limit,
+            passed=worst_ps <= budget_ps,
+        ),
+        check(
+            name=f"slowest of {report.vectors} vectors on the core",
+            value=f"{report.cycles.max} cycles",
+            limit=f"{proved} cycles, as proved",
+            passed=report.cycles.max <= proved,
+            detail=slowest,
+        ),
     ]
 
 
@@ -158,10 +170,10 @@ def _most_cycles(report: EmulationReport) -> tuple[int, str]:
     """The slowest decision of an engine that is at work, and what its caches held: another flow's context is what a NIC
     with many flows has there at each decision. ``cold``, the first decision ever, is reported and not judged."""
     assert report.cycles is not None
-    found = {"hot": report.cycles.max}
-    found |= {name: cost.cycles.max for name, cost in report.states.items() if name == "other-flow"}
-    state = max(found, key=lambda name: found[name])
-    return found[state], state
+    most = {"hot": report.cycles.max}
+    most |= {name: cost.cycles.max for name, cost in report.states.items() if name == "other-flow"}
+    state = max(most, key=lambda name: most[name])
+    return most[state], state
 
 
 def teacher(errors: Errors, allowed: Match) -> list[Check]:
@@ -173,9 +185,9 @@ def teacher(errors: Errors, allowed: Match) -> list[Check]:
     ]
     return [
         Check(
-            group="teacher", name=name, value=f"{found:.5f}", limit=f"{most:g}", passed=found <= most, file=STUDENT_NAME
+            group="teacher", name=name, value=f"{error:.5f}", limit=f"{most:g}", passed=error <= most, file=STUDENT_NAME
         )
-        for name, found, most in rows
+        for name, error, most in rows
     ]
 
 
@@ -188,7 +200,7 @@ def same_eyes(student: Student, policy: Policy) -> Check:
         "limits": policy.limits,
     }
     ours = {"observation": student.observation, "action map": student.action, "limits": student.limits}
-    other = [name for name, wanted in theirs.items() if ours[name] != wanted]
+    other = [name for name in ours if ours[name] != theirs[name]]
     return Check(
         group="teacher",
         name="observation, action map and limits",
@@ -224,12 +236,9 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
 def network(outcomes: list[PolicyMetrics], options: GateOptions) -> list[Check]:
     """The student beside its teacher, scenario by scenario, each seed for itself. NaN never passes, nor does a metric
     that no scenario has."""
-
-    def check(name: str, value: str, limit: str, passed: bool) -> Check:
-        return Check(group="network", name=name, value=value, limit=limit, passed=passed, file=STUDENT_NAME)
-
+    check = partial(Check, group="network", file=STUDENT_NAME)
     if not outcomes or any(not outcome.metrics for outcome in outcomes):
-        return [check("closed loop", "nothing ran", "a scenario", False)]
+        return [check(name="closed loop", value="nothing ran", limit="a scenario", passed=False)]
     checks: list[Check] = []
     missing = dict(options.tolerance)
     for teacher, student in zip(outcomes[::2], outcomes[1::2], strict=True):
@@ -238,8 +247,11 @@ def network(outcomes: list[PolicyMetrics], options: GateOptions) -> list[Check]:
             if not any(allowed.metric in metrics for pair in seeds for metrics in pair):
                 continue  # it is of other traffic: nothing ends here, say
             missing.pop(name, None)
-            checks.append(check(*_furthest(student.scenario, seeds, allowed)))
-    return checks + [check(name, "in no scenario", _limit(allowed), False) for name, allowed in missing.items()]
+            checks.append(check(**_furthest(student.scenario, seeds, allowed)))
+    return checks + [
+        check(name=name, value="in no scenario", limit=_limit(allowed), passed=False)
+        for name, allowed in missing.items()
+    ]
 
 
 SHOWN = {"latency_mean_us": ("mean latency", 2, " us"), "jain": ("Jain fairness", 4, ""), "loss": ("loss", 4, "")}
@@ -248,7 +260,7 @@ SHOWN = {"latency_mean_us": ("mean latency", 2, " us"), "jain": ("Jain fairness"
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
 
 
-def _furthest(scenario: str, seeds: Sequence[Pair], allowed: Allowance) -> tuple[str, str, str, bool]:
+def _furthest(scenario: str, seeds: Sequence[Pair], allowed: Allowance) -> dict[str, Any]:
     """Of a metric the seed that is furthest off: a mean would hide it. One that was not measured comes before all
     others. ``seeds``: metrics of student and teacher."""
     apart = [allowed.difference(student, teacher) for student, teacher in seeds]
@@ -257,7 +269,8 @@ def _furthest(scenario: str, seeds: Sequence[Pair], allowed: Allowance) -> tuple
     name, decimals, unit = SHOWN.get(allowed.metric, (column.heading, column.decimals, ""))
     more = f"{apart[worst]:+.2%}" if allowed.relative else f"{apart[worst]:+.{decimals}f}"
     value = f"{seeds[worst][0].get(allowed.metric, nan):.{decimals}f}{unit} ({more})"
-    return f"{scenario} {name}", value, _limit(allowed), allowed.holds(apart[worst])
+    passed = allowed.holds(apart[worst])
+    return {"name": f"{scenario} {name}", "value": value, "limit": _limit(allowed), "passed": passed}
 
 
 def _limit(allowed: Allowance) -> str:

@@ -15,11 +15,8 @@ from rlcc.remembered import Remembered
 from verify.certificate import image_hash
 
 KIND = "emulation"
+"""And the folder's name, beside the firmware."""
 FILE = "report.json"
-
-
-def beside(firmware: Path) -> Path:
-    return firmware.resolve().parent / KIND
 
 
 def keep(report: EmulationReport, build: Build, folder: Path, remembered: Remembered) -> None:

@@ -31,7 +31,7 @@ from netsim.policies import native
 from netsim.policies import program as interpreted
 from rlcc import closed_loop
 from rlcc.baseline import Baseline, check_same_engine, regression
-from rlcc.certified import Certified, beside, certified, unprovable
+from rlcc.certified import PLACE, Certified, certified, unprovable
 from rlcc.checks import (
     US_PS,
     as_emitted,
@@ -46,7 +46,7 @@ from rlcc.checks import (
 )
 from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, PolicyMetrics
-from rlcc.emulated import beside as emulation_of
+from rlcc.emulated import KIND as EMULATION
 from rlcc.emulated import kept
 from rlcc.neighbourhood import Outside, furthest
 from rlcc.policies import kind_of
@@ -54,7 +54,7 @@ from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors, compare, given_rollouts, own_rollouts
 from rlcc.verdict import Check, Verdict, WorstPath
-from rlcc.worst_path import costliest_line, worst_path
+from rlcc.worst_path import worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
 
@@ -87,11 +87,9 @@ class _Pupil:
 
 @dataclass(frozen=True)
 class _Job:
-    """A firmware folder that is as rlcc emits it, and what it is judged by. ``pupil``: None for a model made elsewhere,
-    which no network asks."""
+    """A firmware folder that is as rlcc emits it, and what it is judged by."""
 
     build: Build
-    pupil: _Pupil | None
     program: Program
     engine: EmulateOptions
     options: GateOptions
@@ -121,35 +119,32 @@ def judge(
     decider, program = _checked_program(firmware, manifest)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
     pupil = _pupil(decider, teacher, firmware, manifest.parents.get("teacher"))
-
-    def verdict(checks: list[Check], measured: dict[str, Any], path: WorstPath | None = None) -> Verdict:
-        return Verdict(
-            policy=decider.name,
-            firmware=manifest.hash,
-            student=manifest.parents.get("student", ""),
-            teacher=pupil.teacher.hash if pupil else "",
-            profile=tools.profile.label(),
-            checks=checks,
-            worst_path=path,
-            measured=measured,
-        )
-
-    emitted = as_emitted(differences(firmware, manifest))
-    if not all(check.passed for check in emitted):
-        return verdict(emitted, {})
-    build = asked.build or build_firmware(read_firmware(firmware, manifest), tools)
-    job = _Job(build, pupil, program, engine, options, asked, say)
-    core = _on_the_core(job, emitted)
-    checks, measured = core.checks, core.measured
-    if pupil is not None and all(check.passed for check in checks if check.group == "equality"):
-        errors, outcomes = _beside_the_teacher(job, pupil, decision_latency_ps(core.report))
-        around, outside = _around_the_states(job, pupil)
-        checks += [*teacher_checks(errors, options.match), *around, *network(outcomes, options)]
-        measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
-        measured["neighbourhood"] = outside.to_json() if outside else None
-    if opened(firmware, "firmware").hash != manifest.hash:
-        raise InputError(f"{firmware} was changed while it was judged; judge it again")
-    return verdict(checks, measured, core.path)
+    checks = as_emitted(differences(firmware, manifest))
+    measured: dict[str, Any] = {}
+    path: WorstPath | None = None
+    if all(check.passed for check in checks):
+        build = asked.build or build_firmware(read_firmware(firmware, manifest), tools)
+        job = _Job(build, program, engine, options, asked, say)
+        core = _on_the_core(job, checks)
+        checks, measured, path = core.checks, core.measured, core.path
+        if pupil is not None and all(check.passed for check in checks if check.group == "equality"):
+            errors, outcomes = _beside_the_teacher(job, pupil, decision_latency_ps(core.report))
+            around, outside = _around_the_states(job, pupil)
+            checks += [*teacher_checks(errors, options.match), *around, *network(outcomes, options)]
+            measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
+            measured["neighbourhood"] = vars(outside) if outside else None
+        if opened(firmware, "firmware").hash != manifest.hash:
+            raise InputError(f"{firmware} was changed while it was judged; judge it again")
+    return Verdict(
+        policy=decider.name,
+        firmware=manifest.hash,
+        student=manifest.parents.get("student", ""),
+        teacher=pupil.teacher.hash if pupil else "",
+        profile=tools.profile.label(),
+        checks=checks,
+        worst_path=path,
+        measured=measured,
+    )
 
 
 @dataclass(frozen=True)
@@ -171,7 +166,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
             hosts.append(run_on_host(job.build.firmware.folder, compiler=name))
     report = job.evidence.emulation
     if report is None:
-        report = kept(job.build, emulation_of(job.build.firmware.folder), job.evidence.remembered)
+        report = kept(job.build, job.build.firmware.folder.resolve().parent / EMULATION, job.evidence.remembered)
     if report is None:
         job.say("vectors on the core")
         report = run_vectors(job.build, job.say)
@@ -180,12 +175,13 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
         check_same_engine(baseline, report)
     job.say("certificate")
     proof = _proof(job)
-    proved = proof.worst_cycles if proof else None
+    certificate = proof.certificate if proof else None
+    proved = certificate.claims.worst_case.cycles if certificate else None
     job.say("lines of the worst path")
     ran = report.cycles is not None and not report.fault
     slowest = report.slowest.index if report.slowest else 0
     path = worst_path(job.build, slowest, job.say, proof=job.evidence.certificate) if ran else None
-    line = costliest_line(path)
+    line = path.placed[0].line if path and path.placed else 0
     checks = [*equality(hosts, report), *emitted, *coverage(job.program, tree_inputs(job.build.firmware))]
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
     checks += [proof.check] if proof else []
@@ -194,7 +190,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
         checks += regression(baseline, report, proved, job.options.max_regression, line)
     measured: dict[str, Any] = {
         "emulation": report.to_json(),
-        "certificate": proof.certificate.hash if proof and proof.certificate else None,
+        "certificate": certificate.hash if certificate else None,
         "worst_case_cycles": proved,
     }
     return _OnTheCore(report, checks, measured, path)
@@ -202,10 +198,10 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
 
 def _proof(job: _Job) -> Certified | None:
     """The certificate, checked; None where none is asked for or none can be, and the budget is measured."""
-    given = job.evidence.certificate
-    if not job.options.proof or (given is None and unprovable(job.build.engine)):
+    path = job.evidence.certificate
+    if not job.options.proof or (path is None and unprovable(job.build.engine)):
         return None
-    path = given or beside(job.build.firmware.folder)
+    path = path or job.build.firmware.folder.resolve().parent / PLACE
     return certified(job.build, path, job.engine, job.say, job.evidence.remembered)
 
 
@@ -248,25 +244,22 @@ def _around_the_states(job: _Job, pupil: _Pupil) -> tuple[list[Check], Outside |
     return [eyes, neighbourhood(outside, job.options.neighbourhood)], outside
 
 
-def _pupil(decider: Student | Model, teacher: Path | None, firmware: Path, expected: str | None) -> _Pupil | None:
+def _pupil(decider: Student | Model, path: Path | None, firmware: Path, expected: str | None) -> _Pupil | None:
+    """A student with the teacher in ``path`` that it was distilled from; None for a model made elsewhere, which no
+    network asks."""
     if isinstance(decider, Model):
-        if teacher is not None:
+        if path is not None:
             raise InputError(f"{firmware} is of a model made elsewhere, which has no teacher; judge it without one")
         return None
-    if teacher is None:
+    if path is None:
         raise InputError("rlcc gate needs --teacher or a --recipe that names one")
-    return _Pupil(decider, _teacher(teacher, firmware, expected))
-
-
-def _teacher(path: Path, firmware: Path, expected: str | None) -> Teacher:
-    """The teacher that the firmware was distilled from."""
     kind = kind_of(path)
     if kind != "teacher":
         raise InputError(f"{path} is a {kind}, not the teacher that {firmware} is to be compared with")
     teacher = load(path)
     if teacher.hash != expected:
         raise InputError(f"{firmware} was distilled from another teacher than {path}; give the one it came from")
-    return teacher
+    return _Pupil(decider, teacher)
 
 
 def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Student | Model, Program]:

@@ -14,7 +14,6 @@ found. The range is found by coordinate search; what it misses of the range make
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,22 +56,19 @@ class Outside:
     missed: int
     closed: bool
 
-    def to_json(self) -> dict[str, Any]:
-        return vars(self) | {"teacher": list(self.teacher)}
-
 
 def furthest(student: Student, teacher: Teacher, options: Neighbourhood) -> Outside:
     """The state of all cells where the student is furthest outside its teacher's neighbourhood. Both have the same
     features, over windows of their own."""
-    found = states(student, options.seed)
+    cells = states(student, options.seed)
     observation = student.observation
-    actions, rows = found.actions, found.rows.astype(np.float64)
+    actions, rows = cells.actions, cells.rows.astype(np.float64)
     direct = actions - teacher_actions(teacher, observation, rows, options.warm_up)
     order = np.argsort(-np.abs(direct), kind="stable")
     distance, at, compared = -1.0, int(order[0]), 0
     unknown = np.flatnonzero(~np.isfinite(direct))
     if len(unknown):  # a teacher that says nothing there is no reason to pass
-        return _told(found, observation, teacher, options, int(unknown[0]), float("nan"), float("nan"), compared)
+        return _told(cells, observation, teacher, options, int(unknown[0]), float("nan"), float("nan"), compared)
     for i in range(0, len(order), BATCH):
         batch = order[i : i + BATCH]
         batch = batch[np.abs(direct[batch]) > distance]
@@ -84,10 +80,10 @@ def furthest(student: Student, teacher: Teacher, options: Neighbourhood) -> Outs
         off = np.maximum(np.where(above, actions[batch] - end, end - actions[batch]), 0.0)
         if not np.isfinite(off).all():
             worst = int(batch[np.flatnonzero(~np.isfinite(off))[0]])
-            return _told(found, observation, teacher, options, worst, float("nan"), float("nan"), compared)
+            return _told(cells, observation, teacher, options, worst, float("nan"), float("nan"), compared)
         if off.max() > distance:
             distance, at = float(off.max()), int(batch[off.argmax()])
-    return _told(found, observation, teacher, options, at, distance, float(np.abs(direct).max()), compared)
+    return _told(cells, observation, teacher, options, at, distance, float(np.abs(direct).max()), compared)
 
 
 def teacher_actions(teacher: Teacher, observation: Observation, rows: Floats, warm_up: int) -> Floats:
@@ -141,7 +137,7 @@ def extreme(
 
 
 def _told(
-    found: States,
+    cells: States,
     observation: Observation,
     teacher: Teacher,
     options: Neighbourhood,
@@ -150,23 +146,23 @@ def _told(
     direct: float,
     compared: int,
 ) -> Outside:
-    row = found.rows[at : at + 1].astype(np.float64)
+    row = cells.rows[at : at + 1].astype(np.float64)
     both = extreme(teacher, observation, np.repeat(row, 2, axis=0), np.array([-1, 1]), options)
     width = len(observation.features)
     said = []
-    for column, integer in enumerate(found.rows[at].tolist()):
+    for column, integer in enumerate(cells.rows[at].tolist()):
         feature, lag = observation.features[column % width], column // width
         said.append(f"{feature_name(feature, lag)} = {integer} ({feature.value(integer)})")
     return Outside(
         distance=distance,
-        action=float(found.actions[at]),
+        action=float(cells.actions[at]),
         teacher=(float(both[0]), float(both[1])),
         state=", ".join(said),
         direct=direct,
-        states=len(found.rows),
+        states=len(cells.rows),
         compared=compared,
-        cells=found.cells,
-        visited=found.visited,
-        missed=found.missed,
-        closed=found.closed,
+        cells=cells.cells,
+        visited=cells.visited,
+        missed=cells.missed,
+        closed=cells.closed,
     )

@@ -9,13 +9,17 @@ from codegen.choose import Limits
 from codegen.lower import Options, check
 from decision.documents import load_toml
 from decision.errors import InputError
+from decision.interfaces import FLOW_RATE
 from decision.quantity import DurationPs, parse_duration_ps
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from emulator.compile import Toolchain, toolchain
+from netsim.cohorts import Cohort
 from netsim.deployment import Deployment
+from netsim.network_file import from_table
+from netsim.network_file import load as load_network
+from netsim.policies import fixed
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.tolerance import DEFAULT, Allowance, tolerance
-from rlcc import agents as agents_of
 from rlcc.agents import AgentOptions
 
 
@@ -190,13 +194,31 @@ class Recipe(_Strict):
 
     @model_validator(mode="after")
     def _one_teacher(self) -> "Recipe":
-        agents_of.taught(self.teacher, self.agents)
+        assert self.pupil
         return self
 
     @property
     def pupil(self) -> AgentOptions:
-        """The agents whose teacher is distilled."""
-        return agents_of.taught(self.teacher, self.agents)
+        """The agents whose teacher is distilled. ValueError unless there is one such, and one who decides at each
+        place."""
+        everyone = self.agents
+        if self.teacher is not None:
+            everyone = {"teacher": AgentOptions(interface=FLOW_RATE.name, teacher=self.teacher)} | everyone
+        pupils = [name for name, agent in everyone.items() if agent.teacher is not None]
+        if len(pupils) != 1:
+            said = f"{' and '.join(pupils)} have one each" if pupils else "none is named"
+            raise ValueError(
+                f"a recipe has one teacher, and {said}; give `teacher`, or one [agents.NAME] with a teacher"
+            )
+        for interface in {agent.interface for agent in everyone.values()}:
+            same = [name for name, agent in everyone.items() if agent.interface == interface]
+            if len(same) > 1:
+                raise ValueError(f"{' and '.join(same)} both decide at the agents of {interface}; leave one out")
+        if all(agent.interface != FLOW_RATE.name for agent in everyone.values()):
+            raise ValueError(
+                f'nobody steers the flows; add [agents.NAME] with interface = "{FLOW_RATE.name}" and a baseline'
+            )
+        return everyone[pupils[0]]
 
 
 def load_recipe(path: Path) -> Recipe:
@@ -213,5 +235,16 @@ def teacher_path(recipe: Recipe, path: Path) -> Path:
 
 
 def deployment_of(recipe: Recipe, path: Path) -> Deployment:
-    """The network of the recipe in ``path``, and who decides there beside those that are taught."""
-    return agents_of.deployment(recipe.network, recipe.pupil, recipe.agents, path)
+    """Where the recipe in ``path`` has its agents taught and judged: its network, and who decides there beside them.
+    InputError names what is wrong."""
+    network, pupil, folder = recipe.network, recipe.pupil, path.parent
+    try:
+        net = load_network(folder / network) if isinstance(network, str) else from_table(network, "network")
+        others = [agent for agent in recipe.agents.values() if agent is not pupil]
+        flows = [agent.decider(folder) for agent in others if agent.of == FLOW_RATE]
+        cohorts = [agent.cohort(folder) for agent in others if agent.of != FLOW_RATE]
+        if pupil.level is not None:
+            Cohort(fixed(pupil.of, {k.name: k.low for k in pupil.of.knobs}), pupil.period or 0, level=pupil.level)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return Deployment(net, pupil.of, flows[0] if flows else None, tuple(cohorts), pupil.period or 0, pupil.level)

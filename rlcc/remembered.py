@@ -8,6 +8,7 @@ Whoever can write that folder can also change rlcc: a file there is believed.
 import hashlib
 import json
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -44,35 +45,27 @@ class Remembered:
         """Whether ``parts`` were found to hold before."""
         if not self.use:
             return False
+        file, content = _entry(name, parts)
         try:
-            found = load_json(_file(parts))
+            held = bool(load_json(file) == content)
         except InputError:
             return False
-        if found != _content(name, parts):
-            return False
-        self.hits.append(name)
-        return True
+        self.hits += [name] if held else []
+        return held
 
     def keep(self, name: str, parts: object) -> None:
         """Remember that they hold. A cache that cannot be written costs time, no more."""
         if self.use:
-            try:
-                write_atomically(_file(parts), dump_json(_content(name, parts)))
-            except OSError:
-                return
+            file, content = _entry(name, parts)
+            with suppress(OSError):
+                write_atomically(file, dump_json(content))
 
 
-def _file(parts: object) -> Path:
-    return cache_folder() / "checked" / f"{_key(parts)}.json"
-
-
-def _content(name: str, parts: object) -> dict[str, object]:
-    return {"holds": name, "key": _key(parts)}
-
-
-def _key(parts: object) -> str:
-    whole = {"of": parts, "checker": checker_hash(), "tools": tools()}
-    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+def _entry(name: str, parts: object) -> tuple[Path, dict[str, str]]:
+    """The file that says that ``parts`` hold, and what stands in it."""
+    deciding = {"of": parts, "checker": checker_hash(), "tools": tools()}
+    key = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
+    return cache_folder() / "checked" / f"{key}.json", {"holds": name, "key": key}
 
 
 @cache
@@ -89,10 +82,10 @@ def checker_hash() -> str:
 
 def tools() -> dict[str, str]:
     """Versions of what the checker uses."""
-    found = {"python": sys.version}
+    versions = {"python": sys.version}
     for name in TOOLS:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "none"
-    return found
+            versions[name] = "none"
+    return versions

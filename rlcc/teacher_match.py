@@ -18,6 +18,7 @@ from decision.errors import InputError
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.program import Op, Program
+from decision.rate import multiplier_of
 from decision.records import Trajectories
 from decision.signals import ACTION_BITS, EVENT_NAMES
 from decision.tree_decision import feature_names
@@ -48,15 +49,15 @@ class Errors:
     @staticmethod
     def of(networks: Sequence[Floats], rollouts: str) -> "Errors":
         """From the errors in each network. InputError where nothing can be compared."""
-        found = [np.abs(errors) for errors in networks if errors.size]
-        if not found:
+        distances = [np.abs(errors) for errors in networks if errors.size]
+        if not distances:
             raise InputError(f"no decision of the {rollouts} has its whole history; give longer rollouts")
         return Errors(
             rollouts,
-            sum(off.size for off in found),
-            max(float(np.sqrt(np.mean(off**2))) for off in found),
-            max(float(np.percentile(off, 99, method="inverted_cdf")) for off in found),
-            max(float(off.max()) for off in found),
+            sum(off.size for off in distances),
+            max(float(np.sqrt(np.mean(off**2))) for off in distances),
+            max(float(np.percentile(off, 99, method="inverted_cdf")) for off in distances),
+            max(float(off.max()) for off in distances),
         )
 
 
@@ -93,7 +94,8 @@ def actions(program: Program, observation: Observation, params: dict[str, int], 
     context["rate_q30"] = states.columns["rate_q30"].astype(np.int64)
     event = {name: states.columns[name].astype(np.int64) for name in EVENT_NAMES}
     values = trace(program, event, params, context)
-    node = next(n for n, node in enumerate(program.nodes) if node.name == "multiplier_q16")
+    node = multiplier_of(program)
+    assert node is not None
     multiplier: Floats = np.asarray(values[node], dtype=np.float64) / 2**ACTION_BITS
     return multiplier[:, None] - 1.0
 
@@ -127,11 +129,11 @@ def compare(
     rollouts: str,
 ) -> Errors:
     """The errors of the decisions whose whole history is on record, for both; ``runs``: one a network."""
-    found = []
+    errors = []
     for states in runs:
-        wanted, known = decide(teacher, states)
+        decided, known = decide(teacher, states)
         _, seen = states.integer_rows(observation, params)
-        told = wanted - 1.0 if observation.agents.context else wanted
+        told = decided - 1.0 if observation.agents.context else decided
         off = np.abs(actions(program, observation, params, states) - told) / spans(teacher.policy.action)
-        found.append(off.max(axis=1)[known & seen])
-    return Errors.of(found, rollouts)
+        errors.append(off.max(axis=1)[known & seen])
+    return Errors.of(errors, rollouts)

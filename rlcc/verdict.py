@@ -40,6 +40,11 @@ class WorstPath(BaseModel):
     cycles: float
     lines: list[CostlyLine]
 
+    @property
+    def placed(self) -> list[CostlyLine]:
+        """The costs that a line of the C can be named for."""
+        return [cost for cost in self.lines if cost.line]
+
 
 class Verdict(BaseModel):
     """PASS or FAIL, and why. ``measured`` holds the figures as numbers: of the core (``emulation``), of actions beside
@@ -68,7 +73,7 @@ class Verdict(BaseModel):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of verdict.json."""
-    found = Verdict.model_json_schema()
-    found["properties"] = {"verdict": {"enum": ["PASS", "FAIL"]}, **found["properties"]}
-    found["required"] = ["verdict", *found["required"]]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+    verdict = Verdict.model_json_schema()
+    verdict["properties"] = {"verdict": {"enum": ["PASS", "FAIL"]}, **verdict["properties"]}
+    verdict["required"] = ["verdict", *verdict["required"]]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **verdict}

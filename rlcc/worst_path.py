@@ -27,8 +27,3 @@ def worst_path(
     dearest = sorted(worst.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]
     lines = [CostlyLine(function=c.function, line=c.line, text=c.text[:160], cycles=c.cycles) for c in dearest]
     return WorstPath(input=worst.of, cycles=worst.cycles, lines=lines)
-
-
-def costliest_line(path: WorstPath | None) -> int:
-    """Its number; 0 where no line can be named."""
-    return next((cost.line for cost in path.lines if cost.line), 0) if path is not None else 0

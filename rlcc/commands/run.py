@@ -15,7 +15,7 @@ from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware
 from rlcc import gate as gate_stage
 from rlcc import stages
-from rlcc.certified import beside
+from rlcc.certified import PLACE as CERTIFICATE
 from rlcc.certified import discard as discard_certificate
 from rlcc.console import print_verdict, stage
 from rlcc.emulated import KIND as EMULATION
@@ -31,21 +31,21 @@ RUNS = Path("runs")
 def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmware: Path) -> None:
     """The artefact that a run starts from must be of this recipe: InputError where it was made with other options."""
     made: object = None
-    wanted: object = None
+    asked: object = None
     place = rollouts
     if first == "distill":
-        made, wanted = opened(rollouts, "rollouts").details.get("options"), recipe.rollout.model_dump(mode="json")
+        made, asked = opened(rollouts, "rollouts").details.get("options"), recipe.rollout.model_dump(mode="json")
     elif first == "emit":
         place = student
         opened(student, "student")
         made = load_student(student / STUDENT_NAME).report.get("options")
-        wanted = recipe.distill.model_dump(mode="json")
+        asked = recipe.distill.model_dump(mode="json")
     elif first in ("emulate", "verify", "gate"):
         place = firmware
         emission = emission_of(opened(firmware, "firmware"))
         made = (emission.target, emission.options, list(emission.fix))
-        wanted = (recipe.emit.target, options_for(recipe.emit.target, recipe.emit.compiler()), recipe.emit.fix)
-    if made != wanted:
+        asked = (recipe.emit.target, options_for(recipe.emit.target, recipe.emit.compiler()), recipe.emit.fix)
+    if made != asked:
         raise InputError(f"{place} was made with other options than the recipe's; start at an earlier stage")
 
 
@@ -71,16 +71,16 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     targets_named(recipe.emit.target)
     recipe.emit.compiler()
     tools = recipe.emulate.toolchain()
-    wanted = STAGES[STAGES.index(first) :]
+    to_run = STAGES[STAGES.index(first) :]
     rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"
     for kind in ("rollouts", "student", "firmware", EMULATION):
         check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
 
-    if "rollout" in wanted:
+    if "rollout" in to_run:
         with stage("rollout") as (figures, progress):
             stages.rollout(teacher, recipe.rollout, rollouts, figures, progress, deployment)
-    if "distill" in wanted:
+    if "distill" in to_run:
         with stage("distill") as (figures, progress):
             stages.distill(
                 teacher,
@@ -94,27 +94,27 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
                 deployment,
                 recipe.gate.tolerance,
             )
-    if "emit" in wanted:
+    if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
     evidence = gate_stage.Evidence(deployment=deployment)
-    if "emulate" in wanted:
+    if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)
             report = stages.emulate(build, figures, progress)
             keep(report, build, folder / EMULATION, evidence.remembered)
             evidence = replace(evidence, build=build, emulation=report)
-    if "verify" in wanted:
-        certificate = beside(firmware)
+    if "verify" in to_run:
+        certificate = firmware.resolve().parent / CERTIFICATE
         discard_certificate(certificate)
         with stage("verify") as (figures, progress):
             build = evidence.build or build_firmware(read_firmware(firmware), tools)
             stages.verify(build, certificate, figures, progress)
             evidence = replace(evidence, build=build)
     with stage("gate") as (figures, progress):
-        found = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
-        reports.write(found, folder / "verdict")
-        failed = len(found.failures())
-        figures += [f"{len(found.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]
-    print_verdict(found)
-    return 0 if found.passed else 1
+        verdict = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
+        reports.write(verdict, folder / "verdict")
+        failed = len(verdict.failures())
+        figures += [f"{len(verdict.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]
+    print_verdict(verdict)
+    return 0 if verdict.passed else 1

@@ -14,7 +14,7 @@ from emulator.firmware import ENTRY, Firmware
 from emulator.lines import Frame, SourceLines
 from emulator.rtl_run import run_on_core
 from emulator.vectors import packed
-from rlcc.certified import beside
+from rlcc.certified import PLACE
 from rlcc.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
 from verify.certificate import Certificate, read_certificate
@@ -42,10 +42,10 @@ class PathCosts:
 
     def by_part(self) -> dict[str, float]:
         """Cycles of each part, stage by stage."""
-        found: dict[str, float] = {}
+        parts: dict[str, float] = {}
         for cost in self.lines:
-            found[cost.part] = found.get(cost.part, 0.0) + cost.cycles
-        return found
+            parts[cost.part] = parts.get(cost.part, 0.0) + cost.cycles
+        return parts
 
 
 def measure(build: Build, progress: Progress | None = None, *, proof: Path | None = None) -> list[PathCosts]:
@@ -69,9 +69,14 @@ def worst_costs(
 ) -> PathCosts:
     """Of the certificate's witness, or where there is none of the vector ``slowest``."""
     firmware = build.firmware
-    certificate = _certificate(proof or beside(firmware.folder), build)
+    certificate = _certificate(proof or firmware.folder.resolve().parent / PLACE, build)
     if certificate is not None:
-        records, of = _witness(certificate, firmware), _said(certificate)
+        worst = certificate.claims.worst_case
+        of = "the certificate's witness: no input takes longer"
+        if worst.exact is None:
+            of = f"the slowest input that the proof found; no input takes more than {worst.bound} cycles"
+        columns = {name: np.array([value], dtype=np.int64) for name, value in worst.witness.items()}
+        records: Mapping[str, NDArray[np.void]] = packed(firmware.layouts, columns, 1)
     else:
         records = {name: every[slowest : slowest + 1] for name, every in firmware.vectors.records.items()}
         of = f"the slowest vector, {slowest} ({firmware.vectors.kinds[slowest]})"
@@ -108,24 +113,10 @@ def _lines(spent: Mapping[int, int], calls: int, places: SourceLines, firmware: 
 
 def _certificate(path: Path, build: Build) -> Certificate | None:
     """The certificate, where there is one of this firmware on this engine. It is not checked again here."""
-    certificate = read_certificate(path) if path.is_file() else None
-    return certificate if certificate is not None and _is_of(certificate, build) else None
-
-
-def _said(certificate: Certificate) -> str:
-    worst = certificate.claims.worst_case
-    if worst.exact is not None:
-        return "the certificate's witness: no input takes longer"
-    return f"the slowest input that the proof found; no input takes more than {worst.bound} cycles"
-
-
-def _witness(certificate: Certificate, firmware: Firmware) -> dict[str, NDArray[np.void]]:
-    columns = {n: np.array([value], dtype=np.int64) for n, value in certificate.claims.worst_case.witness.items()}
-    return packed(firmware.layouts, columns, 1)
-
-
-def _is_of(certificate: Certificate, build: Build) -> bool:
-    subject, tools = certificate.subject, build.toolchain
+    if not path.is_file():
+        return None
+    certificate, tools = read_certificate(path), build.toolchain
+    subject = certificate.subject
     same_engine = certificate.engine.profile == build.engine.meaning()
     same_build = (subject.compiler, subject.flags[-1:]) == (tools.compiler.name, [tools.opt])
-    return subject.firmware == build.firmware.hash and same_engine and same_build
+    return certificate if subject.firmware == build.firmware.hash and same_engine and same_build else None

@@ -12,7 +12,6 @@ DECIDE, NETWORK = "rlcc_decide", "rlcc_network"
 FEATURES, SUM, RATE, CONTEXT, OTHER = "features", "sum of the trees", "rate", "context", "call and return"
 STAGES = ("features", "trees", "rate", "context", "call and return")
 TREE = re.compile(r"\b(?:tree|index|leaves|rank|word)_(\d+)\b")
-IF_ELSE = re.compile(r"(?:\} else )?if \(|\} else \{|\}")
 
 
 def stage_of(part: str) -> str:
@@ -34,12 +33,12 @@ def parts_of_decide(lines: Sequence[str]) -> dict[int, str]:
     if begin is None:
         return {}
     end = next((n for n in range(begin, len(lines)) if lines[n].startswith("}")), len(lines))
-    found, part, block = {begin + 1: OTHER}, FEATURES, -1
+    parts, part, block = {begin + 1: OTHER}, FEATURES, -1
     for n in range(begin + 1, end + 1):
         line = lines[n] if n < len(lines) else ""
         text = line.strip()
         if line.startswith("    static const"):
-            found[n + 1] = SUM
+            parts[n + 1] = SUM
             continue
         if re.match(r"    \S", line) and not text.startswith("}"):  # a statement of the function's own level
             if f" = {NETWORK}(" in text:
@@ -54,12 +53,8 @@ def parts_of_decide(lines: Sequence[str]) -> dict[int, str]:
                 block += 1
                 part = f"if-else {block}"
             else:
-                part = _of_trees(text)
-        found[n + 1] = part
-    found[end + 1] = OTHER
-    return found
-
-
-def _of_trees(text: str) -> str:
-    tree = TREE.search(text)
-    return f"tree {int(tree[1])}" if tree else SUM
+                tree = TREE.search(text)
+                part = f"tree {int(tree[1])}" if tree else SUM
+        parts[n + 1] = part
+    parts[end + 1] = OTHER
+    return parts

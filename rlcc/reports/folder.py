@@ -25,8 +25,8 @@ def discard(folder: Path) -> None:
         raise InputError(f"{folder} is a link; give the folder of the verdict itself")
     if not (folder / NAME).is_file():
         return
-    found = load_json(folder / NAME)
-    if isinstance(found, dict) and found.get("kind") == KIND:
+    manifest = load_json(folder / NAME)
+    if isinstance(manifest, dict) and manifest.get("kind") == KIND:
         for name in (NAME, JSON, JUNIT, MARKDOWN):
             (folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # not empty

@@ -35,7 +35,7 @@ def sarif(verdict: Verdict, firmware: Path) -> dict[str, Any]:
     """The document. ``firmware``: the folder; outside the job's folder only its name is told."""
     base = where(firmware)
     results = [_failure(check, base, verdict.worst_path) for check in verdict.failures()]
-    if verdict.worst_path is not None and _placed(verdict.worst_path):
+    if verdict.worst_path is not None and verdict.worst_path.placed:
         results.append(_worst(verdict.worst_path, base))
     driver = {
         "name": NAME,
@@ -52,10 +52,10 @@ def discard(file: Path, firmware: Path) -> None:
     if not file.exists():
         return
     try:
-        found = load_json(file)["runs"][0]["tool"]["driver"]["name"]
+        made_by = load_json(file)["runs"][0]["tool"]["driver"]["name"]
     except (InputError, LookupError, TypeError):
-        found = None
-    if found != NAME:
+        made_by = None
+    if made_by != NAME:
         raise InputError(f"{file} is not a SARIF file of {NAME}; choose another place")
     file.unlink()
 
@@ -82,7 +82,7 @@ def _failure(check: Check, base: str, path: WorstPath | None) -> dict[str, Any]:
 
 
 def _worst(path: WorstPath, base: str) -> dict[str, Any]:
-    first = _placed(path)[0]
+    first = path.placed[0]
     text = f"{first.cycles:g} of {path.cycles:g} cycles of the worst path ({path.input}) are of this line"
     return {
         "ruleId": _id(WORST),
@@ -98,13 +98,8 @@ def _worst(path: WorstPath, base: str) -> dict[str, Any]:
 def _related(path: WorstPath, base: str) -> list[dict[str, Any]]:
     return [
         {"id": n, "message": {"text": f"{cost.cycles:g} cycles"}, **_location(base, SOURCE, cost.line)}
-        for n, cost in enumerate(_placed(path), start=1)
+        for n, cost in enumerate(path.placed, start=1)
     ]
-
-
-def _placed(path: WorstPath) -> list[Any]:
-    """The costs that a line of the C can be named for."""
-    return [cost for cost in path.lines if cost.line]
 
 
 def _location(base: str, file: str, line: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rlcc import cli
+from rlcc import cli, core_policy
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "emulate": ("emulate", "FIRMWARE"),
@@ -37,6 +37,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def apart(*given: Any, **options: Any) -> Any:
         raise CompilerStarted("in the checker's own process")
 
+    core_policy._fast.cache_clear()  # what an earlier test of this process compiled
     monkeypatch.setattr("subprocess.run", run)
     monkeypatch.setattr("verify.check.boundary.get_context", apart)  # of the process in which it compiles
 

@@ -175,7 +175,7 @@ def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> Non
         "network": [
             PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ("teacher", "student")
         ],
-        "neighbourhood": OUTSIDE.to_json(),
+        "neighbourhood": vars(OUTSIDE),
     }
 
 
