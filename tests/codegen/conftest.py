@@ -21,6 +21,7 @@ from codegen.targets import BARE
 from decision.model import Model
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by both folders
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # drawn_walks.py
 
 from codegen.emit import emit
 from decision.manifest import writing
