@@ -26,6 +26,9 @@ GROUPS = ("context", "event", "params", "action")
 """The structures of a decision in the order of its arguments: the agent's memory, what happened, what the operator may
 tune, and the knobs where there are several. The first half of the keys of vectors, manifests and certificates."""
 
+PHASE_SHIFT = 30
+"""Bits of a context's first field below the phase, where it holds one."""
+
 AgentKind = Literal["flow", "queue", "host", "network", "none"]
 TriggerKind = Literal["response", "period", "level", "call"]
 
@@ -119,7 +122,9 @@ class Knob:
 class Interface:
     """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own
     (a knob in force); a context that is all zero is a new agent's. ``mixes``: groups of signals that are independent of
-    each other; vectors that are exact in one feature meet those of another by shuffling the groups."""
+    each other; vectors that are exact in one feature meet those of another by shuffling the groups. ``new_phase``: of a
+    new agent, where the first field of the context holds a phase above the ``PHASE_SHIFT`` bits of its knob in force;
+    None where it holds the knob alone."""
 
     name: str
     agent: AgentKind
@@ -129,6 +134,7 @@ class Interface:
     knobs: tuple[Knob, ...]
     context: tuple[Signal, ...] = ()
     mixes: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    new_phase: int | None = None
 
     @property
     def event_names(self) -> tuple[str, ...]:

@@ -43,11 +43,13 @@ from decision.documents import load_toml
 from decision.errors import InputError
 from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
 from decision.interface import Interface
-from decision.interfaces import FLOW_RATE, INTERFACES
+from decision.interfaces import FLOW_RATE, FLOW_START, INTERFACES
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.signals import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
+from decision.start import Start, check_start, implied
 
 MAX_WINDOW = 16
+FLOWS = (FLOW_RATE.name, FLOW_START.name)
 POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 
 
@@ -80,7 +82,7 @@ class Observation(_Strict):
     """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
     the values of the operator's parameters."""
 
-    interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name == FLOW_RATE.name)
+    interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOWS)
     window: int = Field(ge=1, le=MAX_WINDOW)
     base_rtt: DurationNs | None = Field(default=None, exclude_if=_is_none)
     line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
@@ -92,7 +94,7 @@ class Observation(_Strict):
     def _ranges(self) -> "Observation":
         if self.interface not in INTERFACES:
             raise ValueError(f"there is no interface {self.interface!r}; there are {', '.join(INTERFACES)}")
-        if self.interface == FLOW_RATE.name:
+        if self.interface in FLOWS:
             self._check_path()
         elif any(value is not None for value in (self.base_rtt, self.line_rate, self.rtt_max)):
             raise ValueError(f"base_rtt, line_rate and rtt_max are of flows; {self.interface} has params")
@@ -111,7 +113,7 @@ class Observation(_Strict):
             raise ValueError(f"line_rate is {self.line_rate} b/s; it must lie between 100 Mb/s and 100 Tb/s")
 
     def _check_params(self) -> None:
-        names = () if self.interface == FLOW_RATE.name else self.agents.param_names
+        names = () if self.interface in FLOWS else self.agents.param_names
         if tuple(sorted(self.params)) != tuple(sorted(names)):
             raise ValueError(
                 f"params are {', '.join(self.params) or 'none'}; they must be {', '.join(names) or 'none'}"
@@ -182,7 +184,7 @@ class Limits(_Strict):
 
 
 class Policy(_Strict):
-    """A teacher's policy.toml, checked."""
+    """A teacher's policy.toml, checked. ``start``: how flows start, brake once and recover, where they do."""
 
     format: Literal[1]
     name: str = Field(pattern=POLICY_NAME)
@@ -190,22 +192,30 @@ class Policy(_Strict):
     observation: Observation
     action: AnyAction
     limits: Limits | None = Field(default=None, exclude_if=_is_none)
+    start: Start | None = Field(default=None, exclude_if=_is_none)
     provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _interface(cls, data: Any) -> Any:
+        return implied(data)
 
     @model_validator(mode="after")
     def _fits(self) -> "Policy":
-        check_fit(self.observation, self.action, self.limits)
+        check_fit(self.observation, self.action, self.limits, self.start)
         if self.architecture.kind == "lstm" and self.observation.window != 1:
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
         return self
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the policy was trained for."""
-        return default_params(self.observation, self.limits)
+        return default_params(self.observation, self.limits, self.start)
 
 
-def check_fit(observation: Observation, action: Action, limits: Limits | None) -> None:
-    """ValueError where the action map is none for agents that observe so, or limits are missing or none's."""
+def check_fit(observation: Observation, action: Action, limits: Limits | None, start: Start | None = None) -> None:
+    """ValueError where the action map is none for agents that observe so, or limits or a start are missing or
+    nobody's."""
+    check_start(observation.interface, start)
     action.check(observation.agents)
     if (limits is None) != (not observation.agents.context):
         raise ValueError(
@@ -215,7 +225,7 @@ def check_fit(observation: Observation, action: Action, limits: Limits | None) -
         )
 
 
-def default_params(observation: Observation, limits: Limits | None) -> dict[str, int]:
+def default_params(observation: Observation, limits: Limits | None, start: Start | None = None) -> dict[str, int]:
     """The operator's parameters, in the device's integers, for what a policy assumes of its network."""
     if observation.base_rtt is None or limits is None:
         return dict(observation.params)
@@ -224,6 +234,7 @@ def default_params(observation: Observation, limits: Limits | None) -> dict[str,
         "rate_min_q30": limits.rate_min,
         "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
         "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
+        **({} if start is None else start.params()),
     }
 
 

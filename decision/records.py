@@ -26,17 +26,21 @@ Places = Mapping[str, NDArray[np.generic]]
 """What is known of agents' places, by name: a value an agent [agents]."""
 
 ACTION = "action_q16"
+MAKER = "maker"
+"""Who made a step, where contexts keep a phase: 0 the policy, 1 the phase (then the action is 0), 2 not known."""
 
 
 def record_columns(interface: Interface) -> dict[str, str]:
     """Columns of an interface's records and their types. ``step`` counts an agent's decisions from 0 (a new agent).
     Where contexts keep a knob in force: that knob before the decision, what was decided (multiplier - 1) and the
-    network's ``output``, NaN for other policies; else the knobs that were set."""
+    network's ``output``, NaN for other policies; where also a phase, that before it and who made the step; else the
+    knobs that were set."""
     columns = {"t_ps": "int64", interface.agent: "uint32", "step": "uint32"}
     columns |= {signal.name: signal.storage for signal in interface.event}
     if not interface.context:
         return columns | {knob.name: knob.storage for knob in interface.knobs}
-    return columns | {interface.context[0].name: "uint32", ACTION: "int32", "output": "float32"}
+    phases = {} if interface.new_phase is None else dict.fromkeys(("phase", MAKER), "uint8")
+    return columns | {interface.context[0].name: "uint32", ACTION: "int32", "output": "float32"} | phases
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,16 @@ class Trajectories:
         if self.interface.context:
             return {"action": self._int(ACTION)}
         return {name: self._int(name) for name in self.interface.knob_names}
+
+    def of_policy(self) -> NDArray[np.bool_]:
+        """Rows [N] whose step the policy made; the others' the phase made, whatever the policy would have decided.
+        InputError where the records do not know."""
+        if self.interface.new_phase is None:
+            return np.ones(len(self), dtype=bool)
+        maker = self._int(MAKER)
+        if (maker > 1).any():
+            raise InputError("firmware does not say which steps its policy made; record the program or the teacher")
+        return np.asarray(maker == 0)
 
     def reading(self, observation: Observation) -> Reading:
         """What the float side reads in each row."""

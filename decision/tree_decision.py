@@ -57,6 +57,8 @@ def build(observation: Observation, action: Action, forest: Forest) -> Program:
 
 def in_force(b: ProgramBuilder) -> int:
     """The node of the knob that contexts of the interface keep in force; -1 where they keep none."""
+    if b.interface.new_phase is not None:
+        raise InputError("a policy with a table start runs in netsim only as yet; leave the table out to make firmware")
     return rate_in_force(b) if b.interface.context else -1
 
 
@@ -116,6 +118,8 @@ def build_observer(observation: Observation) -> Observer:
     """Of the features in their order."""
     b = ProgramBuilder(Forest((), (), (0,), 0), observation.agents)
     force = -1
+    if b.interface.new_phase is not None:
+        in_force(b)
     if b.interface.context:
         force = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
     past: dict[str, tuple[int, int]] = {}

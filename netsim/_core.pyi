@@ -6,7 +6,9 @@ import numpy
 from numpy.typing import NDArray
 
 class DeviceConfig:
-    def __init__(self, signals: int, params: Sequence[int], knob_shift: Sequence[int], initial: int) -> None: ...
+    def __init__(
+        self, signals: int, params: Sequence[int], knob_shift: Sequence[int], initial: int, new_phase: int
+    ) -> None: ...
 
 class TapeConfig:
     def __init__(
@@ -46,70 +48,6 @@ class NetworkWeights:
     def output(self) -> Layer: ...
     @output.setter
     def output(self, arg: Layer, /) -> None: ...
-
-class NativeConfig:
-    def __init__(
-        self,
-        signals: int,
-        knobs: int,
-        features: Sequence[TapeConfig],
-        initial: Sequence[float],
-        window: int,
-        known: Sequence[float],
-        squashed: bool,
-        action: TapeConfig,
-        decides: int,
-        knob: TapeConfig,
-        in_force: int | None,
-    ) -> None: ...
-
-class Decider:
-    pass
-
-class NativeDecider(Decider):
-    def __init__(self, config: NativeConfig, weights: NetworkWeights, agents: int) -> None: ...
-    def set_weights(self, weights: NetworkWeights) -> None: ...
-    def set_known(
-        self,
-        number: int,
-        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def set_initial(
-        self, values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
-    def decide(self, agent: int, event: Sequence[int]) -> list[int]: ...
-    def memory(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
-    def observations(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
-
-class FixedDecider(Decider):
-    def __init__(self, knobs: Sequence[int]) -> None: ...
-
-class CompiledDecider(Decider):
-    def __init__(self, path: str, bytes_symbol: str, config: DeviceConfig, agents: int) -> None: ...
-    def set_param(
-        self,
-        param: int,
-        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @property
-    def context_bytes(self) -> int: ...
-
-class DeciderFault(Exception):
-    pass
-
-class CoreDecider(Decider):
-    def __init__(
-        self, address: int, context_bytes: int, clock_mhz: float, config: DeviceConfig, agents: int, keep: object | None
-    ) -> None: ...
-    def set_param(
-        self,
-        param: int,
-        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @property
-    def cycles(self) -> int: ...
-    @property
-    def cycles_max(self) -> int: ...
 
 class ProgramNode:
     def __init__(self, arg0: int, arg1: int, arg2: int, arg3: int, arg4: int, /) -> None: ...
@@ -151,6 +89,85 @@ class ProgramConfig:
     def multiplier_node(self) -> int: ...
     @multiplier_node.setter
     def multiplier_node(self, arg: int, /) -> None: ...
+    @property
+    def made_node(self) -> int: ...
+    @made_node.setter
+    def made_node(self, arg: int, /) -> None: ...
+
+class StartConfig:
+    def __init__(
+        self, program: ProgramConfig, device: DeviceConfig, in_force: int, made: int, knob_made: int, phase_after: int
+    ) -> None: ...
+
+class NativeConfig:
+    def __init__(
+        self,
+        signals: int,
+        knobs: int,
+        features: Sequence[TapeConfig],
+        initial: Sequence[float],
+        window: int,
+        known: Sequence[float],
+        squashed: bool,
+        action: TapeConfig,
+        decides: int,
+        knob: TapeConfig,
+        in_force: int | None,
+        start: StartConfig | None = None,
+    ) -> None: ...
+
+class Decider:
+    pass
+
+class NativeDecider(Decider):
+    def __init__(self, config: NativeConfig, weights: NetworkWeights, agents: int) -> None: ...
+    def set_weights(self, weights: NetworkWeights) -> None: ...
+    def set_start_param(
+        self,
+        param: int,
+        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def set_known(
+        self,
+        number: int,
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def set_initial(
+        self, values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None: ...
+    def decide(self, agent: int, event: Sequence[int]) -> list[int]: ...
+    def memory(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
+    def observations(self, arg: int, /) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
+
+class FixedDecider(Decider):
+    def __init__(self, knobs: Sequence[int]) -> None: ...
+
+class CompiledDecider(Decider):
+    def __init__(self, path: str, bytes_symbol: str, config: DeviceConfig, agents: int) -> None: ...
+    def set_param(
+        self,
+        param: int,
+        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    @property
+    def context_bytes(self) -> int: ...
+
+class DeciderFault(Exception):
+    pass
+
+class CoreDecider(Decider):
+    def __init__(
+        self, address: int, context_bytes: int, clock_mhz: float, config: DeviceConfig, agents: int, keep: object | None
+    ) -> None: ...
+    def set_param(
+        self,
+        param: int,
+        values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    @property
+    def cycles(self) -> int: ...
+    @property
+    def cycles_max(self) -> int: ...
 
 class ProgramDecider(Decider):
     def __init__(self, program: ProgramConfig, config: DeviceConfig, agents: int) -> None: ...

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.signals import CONTEXT_RATE_BITS
 from netsim import _core, topology
@@ -85,7 +86,7 @@ def build(
     built = [cohort.build(fabric, len(net.class_weights)) for cohort in cohorts]
     specs = [flows, *(spec for spec, _ in built)]
     queues = len(fabric.ports) * len(net.class_weights)
-    ends = [End(FLOW_RATE, decider, agents)]
+    ends = [End(flows_interface(spec), decider, agents)]
     ends += [End(cohort.interface, other, queues) for cohort, (_, other) in zip(cohorts, built, strict=True)]
     simulator = _core.Simulator(
         core,
@@ -112,6 +113,11 @@ def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: Polic
         raise InputError(f"first rates are {len(scenario.flows)} uint32, one a flow, from 1 to 2^{CONTEXT_RATE_BITS}")
 
 
+def flows_interface(spec: PolicySpec | BaselineSpec | None) -> Interface:
+    """Of what steers the flows; a baseline's decisions would be those of the usual one."""
+    return FLOW_RATE if spec is None or isinstance(spec, BaselineSpec) else interface_of(spec)
+
+
 def _paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
     rtts_ps = fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver"))
     return Paths(np.rint(rtts_ps / 1000).astype(np.uint32), net.link_gbps)
@@ -119,7 +125,7 @@ def _paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
 
 def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec | None) -> None:
     """InputError where these do not go together."""
-    if spec is not None and not isinstance(spec, BaselineSpec) and interface_of(spec).name != FLOW_RATE.name:
+    if spec is not None and not isinstance(spec, BaselineSpec) and interface_of(spec).agent != FLOW_RATE.agent:
         raise InputError(f"agents of {interface_of(spec).name} are no flows; give their decider in a cohort")
     if spec is not None and spec.needs_int and not network.telemetry:
         who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"

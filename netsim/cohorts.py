@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from decision.interface import Interface
+from decision.interface import PHASE_SHIFT, Interface
+from decision.records import ACTION, MAKER
 from decision.signals import U32_MAX
 from netsim import _core
 from netsim.engines import Engines
@@ -141,13 +142,18 @@ def ports_of(fabric: Topology, classes: int, period_ps: int) -> Ports:
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:
     """Records as the core has them, by the names of their interface: an agent whose context keeps the knob in force has
-    that and the action (columns: decision.records), any other the knobs that were set."""
+    that and the action (columns: decision.records), any other the knobs that were set. Where it keeps a phase too, its
+    phase before the decision, and who made the step."""
     event = dict(zip(interface.event_names, columns["event"], strict=True))
     records = {"t_ps": columns["t_ps"], interface.agent: columns["agent"], "step": columns["step"], **event}
     if not interface.context:
         return records | dict(zip(interface.knob_names, columns["knobs"], strict=True))
-    before = {interface.context[0].name: columns["before"]}
-    return records | before | {"action_q16": columns["action"], "output": columns["output"]}
+    kept, action = interface.context[0].name, columns["action"]
+    if interface.new_phase is None:
+        return records | {kept: columns["before"], ACTION: action, "output": columns["output"]}
+    before = columns["before"]
+    records |= {kept: before & np.uint32((1 << PHASE_SHIFT) - 1), ACTION: action, "output": columns["output"]}
+    return records | {"phase": (before >> PHASE_SHIFT).astype(np.uint8), MAKER: columns["maker"]}
 
 
 def whole_ps(name: str, value: object, least: int = 0) -> int:

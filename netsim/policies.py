@@ -27,6 +27,8 @@ from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Policy
 from decision.program import Op, Program
 from decision.rate import multiplier_of
+from decision.signals import LINE_RATE_Q30
+from decision.start import Start, start_program
 from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes
 from netsim import _core
@@ -79,6 +81,9 @@ class NativePolicy:
         )
         for name, values in (where.known() if where is not None else {}).items():
             core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
+        if self.policy.start is not None:
+            for name, values in (where.params() if where is not None else {}).items():
+                core.set_start_param(self.interface.param_names.index(name), values)
         return core
 
     def with_weights(self, weights: Weights) -> "NativePolicy":
@@ -282,7 +287,11 @@ def _network_weights(policy: Policy, weights: Weights) -> "_core.NetworkWeights"
 
 
 def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
-    observation, action, limits = policy.observation, policy.action, policy.limits
+    observation, action, limits, start = policy.observation, policy.action, policy.limits, policy.start
+    bounds = None if limits is None else (limits.rate_min, limits.rate_max)
+    if start is not None and bounds is not None:
+        bounds = min(bounds[0], LINE_RATE_Q30), min(bounds[1], LINE_RATE_Q30)  # below the bits of a phase
+    first = None if limits is None else min(limits.rate_initial, LINE_RATE_Q30 if start else limits.rate_initial)
     names = Names(observation.agents.event_names, tuple(observation.known), action.values)
     return _core.NativeConfig(
         signals=len(names.event),
@@ -294,8 +303,18 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         squashed=action.squashed,
         action=_tape(action.tape()),
         decides=len(action.values),
-        knob=_tape(action.knob_tape(None if limits is None else (limits.rate_min, limits.rate_max))),
-        in_force=None if limits is None else limits.rate_initial,
+        knob=_tape(action.knob_tape(bounds)),
+        in_force=first,
+        start=None if start is None else _start_config(policy, start, place),
+    )
+
+
+def _start_config(policy: Policy, start: Start, place: Place) -> "_core.StartConfig":
+    """The start as its integer program, with the operator's parameters."""
+    program, nodes = start_program(start, place)
+    config = device(policy.observation.agents, policy.params())
+    return _core.StartConfig(
+        _program_config(program), config, nodes.rate, nodes.made, nodes.rate_made, nodes.phase_after
     )
 
 
@@ -329,7 +348,6 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
 
 def reads_queues(program: Program) -> bool:
     """The program uses the queue length that a flow's probe brings back."""
-    flows = program.interface.name == FLOW_RATE.name
-    return flows and any(
+    return program.interface.agent == FLOW_RATE.agent and any(
         node.op == Op.EVENT and FLOW_RATE.event_names[node.imm] == "queue_bytes" for node in program.nodes
     )

@@ -154,7 +154,7 @@ class Simulation(Measured):
             wires=wires,
             starts_q30=starts_q30,
         )
-        self.interfaces = (FLOW_RATE, *(cohort.interface for cohort in cohorts))
+        self.interfaces = (assembly.flows_interface(policy), *(cohort.interface for cohort in cohorts))
         self.start_recording(record)
         self._failed = ""  # why it cannot go on
 

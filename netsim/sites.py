@@ -1,6 +1,6 @@
 """Where the agents of an interface live in a network, and how the network's numbers stand to theirs.
 
-flow_rate       a flow at its NIC, asked when the response to its RTT probe comes
+flow_rate       a flow at its NIC, asked when the response to its RTT probe comes; flow_start the same
 queue_marking   a queue of a switch port (port x traffic class), asked every period
 """
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.interface import Interface
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.interfaces.flow_rate import FLOW_RATE, FLOW_START
 from decision.interfaces.queue_marking import QUEUE_MARKING
-from decision.signals import CONTEXT_RATE_BITS, RATE_FRACTION_BITS, U32_MAX, base_rtt_recip_q32
+from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS, U32_MAX, base_rtt_recip_q32
 from netsim import _core
 
 
@@ -28,8 +28,10 @@ class Site:
     initial: str | None = None
 
 
+_FLOWS = Site(_core.SiteKind.flows, (CONTEXT_RATE_BITS - RATE_FRACTION_BITS,), "rate_initial_q30")
 SITES: dict[str, Site] = {
-    FLOW_RATE.name: Site(_core.SiteKind.flows, (CONTEXT_RATE_BITS - RATE_FRACTION_BITS,), "rate_initial_q30"),
+    FLOW_RATE.name: _FLOWS,
+    FLOW_START.name: _FLOWS,
     QUEUE_MARKING.name: Site(_core.SiteKind.queues, (0, 0, 0)),
 }
 
@@ -87,5 +89,8 @@ def device(interface: Interface, params: Mapping[str, int]) -> "_core.DeviceConf
     initial = -1 if site.initial is None else interface.param_names.index(site.initial)
     if site.initial is not None and not 1 <= params[site.initial] <= 1 << CONTEXT_RATE_BITS:
         raise InputError(f"parameter {site.initial} must be 1 to 2^{CONTEXT_RATE_BITS}")
+    if interface.new_phase is not None and site.initial is not None and params[site.initial] > LINE_RATE_Q30:
+        raise InputError(f"parameter {site.initial} must be 1 to {LINE_RATE_Q30}, below the bits of a flow's phase")
     values = [int(params[name]) for name in interface.param_names]
-    return _core.DeviceConfig(len(interface.event), values, list(site.knob_shift), initial)
+    phase = -1 if interface.new_phase is None else interface.new_phase
+    return _core.DeviceConfig(len(interface.event), values, list(site.knob_shift), initial, phase)

@@ -2,7 +2,13 @@
 
 Sources: [RLCC] sections 2.5 and 3; the programmable congestion-control interfaces of ConnectX and BlueField (timestamps
 are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of line rate).
+
+``FLOW_START`` is the same flow under a decision that starts and brakes by itself (decision/start.py): the operator
+tunes when, and the context holds the flow's phase above its rate.
 """
+
+from dataclasses import replace
+from enum import IntEnum
 
 from decision.interface import After, Geometric, Interface, Knob, LogUniform, Signal, Uniform
 
@@ -105,4 +111,34 @@ FLOW_RATE = Interface(
         (("event.nack_count",), ("event.queue_bytes",)),
         (("context.rate_q30",),),
     ),
+)
+
+
+class Phase(IntEnum):
+    """What a flow's start has come to. Bit 1: the rate grows by itself; bit 0: the brake is still to come. A settled
+    flow's word is its rate alone, which no other phase's is; 0 is a new flow, which starts."""
+
+    SETTLED = 0
+    ARMED = 1
+    RECOVERING = 2
+    STARTING = 3
+
+
+INFLATIONS = (0, 1 << 24)
+"""Of an RTT over the base RTT, Q10: what firmware's can be (4 ms over 256 ns)."""
+
+FLOW_START = replace(
+    FLOW_RATE,
+    name="flow_start",
+    params=(
+        *FLOW_RATE.params,
+        Signal("slow_start_until_q10", "base RTTs / 2^10", "RTT that ends slow start", settable=INFLATIONS),
+        Signal("brake_above_q10", "base RTTs / 2^10", "RTT above which a flow brakes", settable=INFLATIONS),
+        Signal("brake_rate_q30", "line rate / 2^30", "highest rate of a flow that has just braked", settable=RATES),
+        Signal("recover_until_q10", "base RTTs / 2^10", "RTT that ends the recovery", settable=INFLATIONS),
+    ),
+    context=(
+        replace(FLOW_RATE.context[0], meaning="phase (2 bits), rate, fraction of line rate (30 bits); 0 = new flow"),
+    ),
+    new_phase=Phase.STARTING,
 )

@@ -39,6 +39,7 @@ Named columns(Records &&r) {
   d["step"] = take(std::move(r.step));
   d["event"] = take_all(std::move(r.event));
   d["before"] = take(std::move(r.before));
+  d["maker"] = take(std::move(r.maker));
   d["knobs"] = take_all(std::move(r.knobs));
   d["action"] = take(std::move(r.action));
   d["output"] = take(std::move(r.output));

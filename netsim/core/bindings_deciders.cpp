@@ -57,8 +57,9 @@ Column<float> rows(const NativeDecider &p, std::uint32_t flows, bool memory) {
 
 void bind_deciders(nb::module_ &m) {
   nb::class_<DeviceConfig>(m, "DeviceConfig")
-      .def(nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t>(), "signals"_a,
-           "params"_a, "knob_shift"_a, "initial"_a);
+      .def(
+          nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t, std::int32_t>(),
+          "signals"_a, "params"_a, "knob_shift"_a, "initial"_a, "new_phase"_a);
 
   nb::class_<TapeConfig>(m, "TapeConfig")
       .def(
@@ -86,12 +87,54 @@ void bind_deciders(nb::module_ &m) {
       .def_rw("lstm_input", &NetworkWeights::lstm_input)
       .def_rw("lstm_state", &NetworkWeights::lstm_state)
       .def_rw("output", &NetworkWeights::output);
+  nb::class_<ProgramNode>(m, "ProgramNode")
+      .def("__init__",
+           [](ProgramNode *self, int op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::int64_t imm) {
+             if (op < 0 || op > static_cast<int>(Op::trees))
+               throw std::invalid_argument("unknown operator");
+             new (self) ProgramNode{static_cast<Op>(op), a, b, c, imm};
+           });
+  nb::class_<ProgramTree>(m, "ProgramTree")
+      .def(
+          "__init__",
+          [](ProgramTree *self, const std::vector<std::array<std::int64_t, 4>> &branches,
+             const std::vector<std::vector<std::int64_t>> &leaves) {
+            ProgramTree tree;
+            for (const auto &[feature, threshold, below, above] : branches)
+              tree.branches.push_back({static_cast<std::uint32_t>(feature),
+                                       threshold,
+                                       {static_cast<std::int32_t>(below), static_cast<std::int32_t>(above)}});
+            for (const std::vector<std::int64_t> &row : leaves)
+              tree.leaves.insert(tree.leaves.end(), row.begin(), row.end());
+            new (self) ProgramTree(std::move(tree));
+          },
+          "branches"_a, "leaves"_a);
+  nb::class_<ProgramConfig>(m, "ProgramConfig")
+      .def(nb::init<>())
+      .def_rw("nodes", &ProgramConfig::nodes)
+      .def_rw("tree_args", &ProgramConfig::tree_args)
+      .def_rw("trees", &ProgramConfig::trees)
+      .def_rw("tables", &ProgramConfig::tables)
+      .def_rw("bias", &ProgramConfig::bias)
+      .def_rw("state_nodes", &ProgramConfig::state_nodes)
+      .def_rw("results", &ProgramConfig::results)
+      .def_rw("multiplier_node", &ProgramConfig::multiplier_node)
+      .def_rw("made_node", &ProgramConfig::made_node);
+  nb::class_<StartConfig>(m, "StartConfig")
+      .def(
+          "__init__",
+          [](StartConfig *self, ProgramConfig program, DeviceConfig device, std::int32_t in_force, std::int32_t made,
+             std::int32_t knob_made, std::int32_t phase_after) {
+            new (self) StartConfig{std::move(program), std::move(device), in_force, made, knob_made, phase_after};
+          },
+          "program"_a, "device"_a, "in_force"_a, "made"_a, "knob_made"_a, "phase_after"_a);
   nb::class_<NativeConfig>(m, "NativeConfig")
       .def(
           "__init__",
           [](NativeConfig *self, std::uint32_t signals, std::uint32_t knobs, std::vector<TapeConfig> features,
              std::vector<double> initial, std::uint32_t window, std::vector<double> known, bool squashed,
-             TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force) {
+             TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
+             std::optional<StartConfig> start) {
             new (self) NativeConfig{
                 .signals = signals,
                 .knobs = knobs,
@@ -105,15 +148,17 @@ void bind_deciders(nb::module_ &m) {
                 .knob = std::move(knob),
                 .keeps_knob = in_force.has_value(),
                 .initial_knob = in_force.value_or(0),
+                .start = std::move(start),
             };
           },
           "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "squashed"_a, "action"_a,
-          "decides"_a, "knob"_a, nb::arg("in_force").none());
+          "decides"_a, "knob"_a, nb::arg("in_force").none(), nb::arg("start") = nb::none());
 
   nb::class_<Decider>(m, "Decider");
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")
       .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "agents"_a)
       .def("set_weights", &NativeDecider::set_weights, "weights"_a)
+      .def("set_start_param", &set_param<NativeDecider>, "param"_a, "values"_a)
       .def(
           "set_known",
           [](NativeDecider &p, std::uint32_t number, const ReadOnly<double> &values) {
@@ -156,38 +201,6 @@ void bind_deciders(nb::module_ &m) {
       .def_prop_ro("cycles", &CoreDecider::cycles)
       .def_prop_ro("cycles_max", &CoreDecider::cycles_max);
 
-  nb::class_<ProgramNode>(m, "ProgramNode")
-      .def("__init__",
-           [](ProgramNode *self, int op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::int64_t imm) {
-             if (op < 0 || op > static_cast<int>(Op::trees))
-               throw std::invalid_argument("unknown operator");
-             new (self) ProgramNode{static_cast<Op>(op), a, b, c, imm};
-           });
-  nb::class_<ProgramTree>(m, "ProgramTree")
-      .def(
-          "__init__",
-          [](ProgramTree *self, const std::vector<std::array<std::int64_t, 4>> &branches,
-             const std::vector<std::vector<std::int64_t>> &leaves) {
-            ProgramTree tree;
-            for (const auto &[feature, threshold, below, above] : branches)
-              tree.branches.push_back({static_cast<std::uint32_t>(feature),
-                                       threshold,
-                                       {static_cast<std::int32_t>(below), static_cast<std::int32_t>(above)}});
-            for (const std::vector<std::int64_t> &row : leaves)
-              tree.leaves.insert(tree.leaves.end(), row.begin(), row.end());
-            new (self) ProgramTree(std::move(tree));
-          },
-          "branches"_a, "leaves"_a);
-  nb::class_<ProgramConfig>(m, "ProgramConfig")
-      .def(nb::init<>())
-      .def_rw("nodes", &ProgramConfig::nodes)
-      .def_rw("tree_args", &ProgramConfig::tree_args)
-      .def_rw("trees", &ProgramConfig::trees)
-      .def_rw("tables", &ProgramConfig::tables)
-      .def_rw("bias", &ProgramConfig::bias)
-      .def_rw("state_nodes", &ProgramConfig::state_nodes)
-      .def_rw("results", &ProgramConfig::results)
-      .def_rw("multiplier_node", &ProgramConfig::multiplier_node);
   nb::class_<ProgramDecider, Decider>(m, "ProgramDecider")
       .def(nb::init<ProgramConfig, const DeviceConfig &, std::uint32_t>(), "program"_a, "config"_a, "agents"_a)
       .def("set_param", &set_param<ProgramDecider>, "param"_a, "values"_a)

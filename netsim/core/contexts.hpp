@@ -18,8 +18,21 @@ struct DeviceConfig {
   std::uint32_t signals = 0;
   std::vector<std::uint32_t> params;     // in the order of the interface
   std::vector<std::uint32_t> knob_shift; // of each knob: bits by which the site's unit is finer
-  std::int32_t initial = -1; // the parameter that a new agent's first word of context stands for: a knob in force;
-                             // -1: contexts keep no knob
+  std::int32_t initial = -1;   // the parameter that a new agent's first word of context stands for: a knob in force;
+                               // -1: contexts keep no knob
+  std::int32_t new_phase = -1; // of a new agent, above the knob in that word; -1: the word is the knob alone
+
+  static constexpr std::uint32_t kPhaseShift = 30; // decision.interface.PHASE_SHIFT
+  static constexpr std::uint32_t kBelow = (std::uint32_t{1} << kPhaseShift) - 1;
+
+  // What a first word of context stands for: a new agent's is 0.
+  std::uint32_t known(std::uint32_t word, const std::uint32_t *values) const {
+    return word != 0 ? word : first(values[initial]);
+  }
+  std::uint32_t first(std::uint32_t knob) const {
+    return new_phase < 0 ? knob : std::min(knob, kBelow) | static_cast<std::uint32_t>(new_phase) << kPhaseShift;
+  }
+  std::uint32_t knob(std::uint32_t word) const { return new_phase < 0 ? word : word & kBelow; }
 };
 
 // Parameters that are the same for all agents, but for those that have been set.
@@ -79,13 +92,13 @@ public:
   void *of(std::uint32_t agent) { return &contexts_[agent * (stride_ / 8)]; }
 
   std::uint32_t initial(std::uint32_t agent) { return config_.initial < 0 ? 0 : params.of(agent)[config_.initial]; }
-  // The knob in force, where contexts keep one.
+  // The first word, where contexts keep a knob in force there.
   std::uint32_t in_force(std::uint32_t agent) {
     if (config_.initial < 0)
       return 0;
     std::uint32_t word;
     std::memcpy(&word, of(agent), sizeof word);
-    return word != 0 ? word : params.of(agent)[config_.initial];
+    return config_.known(word, params.of(agent));
   }
 
   // What was decided: the context has changed, `before` was in force, and `knobs` are still the device's.
@@ -94,8 +107,11 @@ public:
       knobs[k] = to_site(knobs[k], config_.knob_shift[k]);
     Decision decision;
     decision.before = before;
-    if (config_.initial >= 0)
-      decision.action = action_of(in_force(agent), before);
+    if (config_.initial >= 0) {
+      decision.action = action_of(config_.knob(in_force(agent)), config_.knob(before));
+      if (config_.new_phase >= 0)
+        decision.maker = Maker::unknown;
+    }
     return decision;
   }
 

@@ -19,11 +19,15 @@ struct Shape {
   std::uint32_t knobs = 0;
 };
 
+// Who made a step: where agents have a start (decision/start.py), their phase may; firmware does not say.
+enum class Maker : std::uint8_t { policy, phase, unknown };
+
 // What a decider says of a decision that it has made.
 struct Decision {
   Ps takes = 0;             // of an engine's time; 0: it does not say
   std::uint32_t before = 0; // the first word of the agent's context before it: a knob in force, as finely as it is kept
-  std::int32_t action = 0;  // what its action map gave, Q16
+  Maker maker = Maker::policy;
+  std::int32_t action = 0;                                // what its action map gave, Q16
   float output = std::numeric_limits<float>::quiet_NaN(); // of its network, where it is one
 };
 

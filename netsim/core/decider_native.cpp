@@ -51,6 +51,13 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
     then_.resize(std::max(then_.size(), feature.kept.size()));
   }
   results_.resize(std::max<std::size_t>(results_.size(), config_.knobs));
+  if (const std::optional<StartConfig> &start = config_.start) {
+    start_.emplace(start->program, config_.signals, start->device.params.size());
+    params_.emplace(start->device.params, agents);
+    require(config_.keeps_knob && start->device.new_phase >= 0 && start_->fields() == 1);
+    for (const std::int32_t node : {start->in_force, start->made, start->knob_made, start->phase_after})
+      require(node >= 0 && start_->has(node));
+  }
   past_.resize(static_cast<std::size_t>(agents) * past_size_);
   for (std::uint32_t agent = 0; agent < agents; ++agent)
     known_.insert(known_.end(), config_.known.begin(), config_.known.end());
@@ -84,8 +91,14 @@ void NativeDecider::set_weights(NetworkWeights weights) {
   gates_.assign(4 * static_cast<std::size_t>(weights_.lstm_units), 0.0f);
 }
 
+Params &NativeDecider::params() {
+  if (!params_.has_value())
+    throw std::invalid_argument("a teacher without a start has no parameters");
+  return *params_;
+}
+
 void NativeDecider::reset(std::uint32_t agent) {
-  in_force_[agent] = initial_[agent];
+  in_force_[agent] = config_.start ? config_.start->device.first(initial_[agent]) : initial_[agent];
   std::fill_n(&decided_[agent * config_.decides], config_.decides, 0.0);
   float *window = &window_[agent * observation_];
   for (std::uint32_t w = 0; w < config_.window; ++w) {
@@ -171,12 +184,20 @@ void NativeDecider::evaluate(std::uint32_t agent) {
   weights_.output.apply(input, y_.data());
 }
 
+// Asks the start of an event: whether the agent's phase makes the step.
+bool NativeDecider::step(std::uint32_t agent, Words event) {
+  const std::int64_t word = in_force_[agent];
+  start_->run(event, params_->of(agent), &word);
+  return start_->value(config_.start->made) != 0;
+}
+
 Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   double *decided = &decided_[static_cast<std::size_t>(agent) * config_.decides];
+  const bool made = start_.has_value() && step(agent, event);
   Reading read;
   read.event = event.data();
   read.known = known_.data() + static_cast<std::size_t>(agent) * config_.known.size();
-  read.in_force = in_force_[agent];
+  read.in_force = start_.has_value() ? static_cast<double>(start_->value(config_.start->in_force)) : in_force_[agent];
   read.decided = decided;
   observe(agent, read);
   evaluate(agent);
@@ -196,10 +217,18 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   knob_.run(read, results_.data());
   for (std::size_t k = 0; k < knobs.size(); ++k)
     knobs[k] = static_cast<std::uint32_t>(results_[k]);
+  if (made) { // no action of the network's
+    decision.maker = Maker::phase;
+    decided[0] = 0.0;
+    knobs[0] = static_cast<std::uint32_t>(start_->value(config_.start->knob_made));
+  }
   if (config_.keeps_knob) {
     decision.action = static_cast<std::int32_t>(decided[0]);
     in_force_[agent] = knobs[0];
   }
+  if (start_.has_value())
+    in_force_[agent] |= static_cast<std::uint32_t>(start_->value(config_.start->phase_after))
+                        << DeviceConfig::kPhaseShift;
   return decision;
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "contexts.hpp"
 #include "decider.hpp"
+#include "program.hpp"
 #include "tape.hpp"
 
 namespace netsim {
@@ -26,6 +29,14 @@ struct NetworkWeights {
   Layer output;
 };
 
+// How an agent's phase makes some of its steps: an integer program (decision/start.py), and the nodes of it that say
+// what is in force before a step, whether the phase makes it, and what holds after it.
+struct StartConfig {
+  ProgramConfig program;
+  DeviceConfig device;
+  std::int32_t in_force = -1, made = -1, knob_made = -1, phase_after = -1;
+};
+
 // Floats are whole expressions that Python hands over as tapes; nothing here knows what they mean.
 struct NativeConfig {
   std::uint32_t signals = 0, knobs = 0;
@@ -39,6 +50,7 @@ struct NativeConfig {
   TapeConfig knob;           // from what is in force and what is decided to the knobs
   bool keeps_knob = false;   // the first knob is in force at the next decision, and what is decided is its action
   std::uint32_t initial_knob = 0;
+  std::optional<StartConfig> start;
 };
 
 class NativeDecider final : public Decider {
@@ -53,6 +65,7 @@ public:
   void set_weights(NetworkWeights weights);
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
   void set_initial(std::vector<std::uint32_t> knobs); // in force in new agents, one an agent; before the simulation
+  Params &params();                                   // the operator's, where agents have a start
   std::uint32_t signals() const { return config_.signals; }
   std::uint32_t knobs() const { return config_.knobs; }
   std::uint32_t lstm_units() const { return weights_.lstm_units; }
@@ -64,18 +77,21 @@ private:
   void observe(std::uint32_t agent, Reading &read);
   float look_back(Tape &tape, Reading &read, double *past);
   void evaluate(std::uint32_t agent);
+  bool step(std::uint32_t agent, Words event);
 
   NativeConfig config_;
   NetworkWeights weights_;
   std::uint32_t observation_;
   std::vector<Tape> features_;
   Tape action_, knob_;
+  std::optional<Program> start_;
+  std::optional<Params> params_;
   std::uint32_t past_size_ = 0; // what the features keep of earlier decisions, an agent
 
   // One entry, or row, an agent.
   std::vector<double> known_;
   std::vector<std::uint32_t> initial_;
-  std::vector<std::uint32_t> in_force_;
+  std::vector<std::uint32_t> in_force_; // the knob; with a start, the phase above it
   std::vector<double> decided_;
   std::vector<double> past_;  // of each feature and what it keeps the newest first
   std::vector<float> window_; // newest decision first

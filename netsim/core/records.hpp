@@ -17,6 +17,7 @@ struct Records {
   std::vector<std::uint32_t> step;
   std::vector<std::vector<std::uint32_t>> event; // a column a signal
   std::vector<std::uint32_t> before;
+  std::vector<std::uint8_t> maker;
   std::vector<std::vector<std::uint32_t>> knobs; // that were set
   std::vector<std::int32_t> action;
   std::vector<float> output;
@@ -30,6 +31,7 @@ struct Records {
   }
   void add_decision(const Decision &decision, Words set) {
     before.push_back(decision.before);
+    maker.push_back(static_cast<std::uint8_t>(decision.maker));
     for (std::size_t i = 0; i < knobs.size(); ++i)
       knobs[i].push_back(set[i]);
     action.push_back(decision.action);

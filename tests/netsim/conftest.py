@@ -30,7 +30,7 @@ def policy_of(**changes: Any) -> Policy:
         "limits": {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"},
     }
     for name, change in changes.items():
-        data[name] = data[name] | change if isinstance(change, dict) and name != "action" else change
+        data[name] = data.get(name, {}) | change if isinstance(change, dict) and name != "action" else change
     return Policy.model_validate(data)
 
 

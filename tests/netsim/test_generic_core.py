@@ -12,8 +12,8 @@ CORE = Path(__file__).parents[2] / "netsim/core"
 GENERIC = (
     "cohort.cpp", "cohort.hpp", "contexts.hpp", "decider.hpp", "decider_compiled.cpp", "decider_compiled.hpp",
     "decider_core.cpp", "decider_core.hpp", "decider_fixed.hpp", "decider_native.cpp", "decider_native.hpp",
-    "decider_program.cpp", "decider_program.hpp", "engine.cpp", "engine.hpp", "loop.hpp", "records.hpp", "site.hpp",
-    "tape.cpp", "tape.hpp",
+    "decider_program.cpp", "decider_program.hpp", "engine.cpp", "engine.hpp", "loop.hpp", "program.cpp", "program.hpp",
+    "records.hpp", "site.hpp", "tape.cpp", "tape.hpp",
 )  # fmt: skip
 FIELDS = {
     name

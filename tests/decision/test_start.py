@@ -1,0 +1,198 @@
+"""The start of a flow: every phase at every threshold, against the table in the documentation written down again."""
+
+import pathlib
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from decision.features import Path, Place
+from decision.interfaces.flow_rate import FLOW_START, Phase
+from decision.interpret import trace
+from decision.policy import Policy, load_policy
+from decision.signals import LINE_RATE_Q30, base_rtt_recip_q32
+from decision.start import Start, start_program
+
+PLACE = Place(FLOW_START, Path(8192, 1e11, 4_000_000))
+START = Start()
+PARAMS = {
+    "base_rtt_recip_q32": base_rtt_recip_q32(8192),
+    "rate_min_q30": 1074,
+    "rate_max_q30": LINE_RATE_Q30,
+    "rate_initial_q30": 1 << 28,
+    **START.params(),
+}
+HERE = pathlib.Path(__file__).parent
+BASE_RTT = 8192
+BRAKE = 1 << 21
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """Who made it, the rate where the phase did, and the phase after it."""
+
+    made: int
+    rate: int | None
+    phase: int
+
+
+def stepped(word: int, rtt_ns: int, nacks: int, params: dict[str, int], start: Start = START) -> Stepped:
+    program, nodes = start_program(start, PLACE)
+    event = dict.fromkeys(FLOW_START.event_names, 0) | {"response_ns": rtt_ns, "nack_count": nacks}
+    values = trace(program, event, params, {"rate_q30": word})
+    made = int(values[nodes.made][0])
+    return Stepped(made, int(values[nodes.rate_made][0]) if made else None, int(values[nodes.phase_after][0]))
+
+
+def expected(word: int, rtt_ns: int, nacks: int, p: dict[str, int], start: Start = START) -> Stepped:
+    """The table, row by row."""
+    phase, rate = divmod(word, 2**30)
+    if word == 0:
+        phase, rate = Phase.STARTING, min(p["rate_initial_q30"], LINE_RATE_Q30)
+    inflation = (min(rtt_ns, 4_000_000) << 10) * p["base_rtt_recip_q32"] >> 32
+
+    def clamped(wanted: int) -> int:
+        return min(max(wanted, p["rate_min_q30"]), p["rate_max_q30"], LINE_RATE_Q30)
+
+    if phase in (Phase.STARTING, Phase.ARMED) and (nacks > 0 or inflation > p["brake_above_q10"]):
+        return Stepped(1, clamped(min(rate, p["brake_rate_q30"])), Phase.RECOVERING)
+    if phase == Phase.STARTING:
+        if inflation < p["slow_start_until_q10"] and rate < p["rate_max_q30"]:
+            return Stepped(1, clamped(rate * start.slow_start.factor), Phase.STARTING)
+        return Stepped(0, None, Phase.ARMED)
+    if phase == Phase.RECOVERING:
+        if inflation < p["recover_until_q10"] and rate < p["rate_max_q30"]:
+            return Stepped(1, clamped(rate * start.recovery.factor), Phase.RECOVERING)
+        return Stepped(0, None, Phase.RECOVERING if rate <= p["brake_rate_q30"] else Phase.SETTLED)
+    return Stepped(0, None, phase)
+
+
+def word(phase: Phase, rate: int) -> int:
+    return phase << 30 | rate
+
+
+S, A, R, D = Phase.STARTING, Phase.ARMED, Phase.RECOVERING, Phase.SETTLED
+
+
+@pytest.mark.parametrize(
+    ("before", "rtts", "nacks", "after"),
+    [
+        (0, 1.0, 0, Stepped(1, 1 << 29, S)),
+        (word(S, 1 << 28), 3.99, 0, Stepped(1, 1 << 29, S)),
+        (word(S, 1 << 28), 4.0, 0, Stepped(0, None, A)),
+        (word(S, 3 << 28), 1.0, 0, Stepped(1, LINE_RATE_Q30, S)),
+        (word(S, LINE_RATE_Q30), 1.0, 0, Stepped(0, None, A)),
+        (word(S, 1 << 28), 8.0, 0, Stepped(0, None, A)),
+        (word(S, 1 << 28), 8.01, 0, Stepped(1, BRAKE, R)),
+        (word(S, 1 << 28), 1.0, 1, Stepped(1, BRAKE, R)),
+        (word(A, 1 << 28), 1.0, 0, Stepped(0, None, A)),
+        (word(A, 1 << 28), 8.0, 0, Stepped(0, None, A)),
+        (word(A, 1 << 28), 8.01, 0, Stepped(1, BRAKE, R)),
+        (word(A, 1 << 28), 1.0, 1, Stepped(1, BRAKE, R)),
+        (word(A, BRAKE - 5), 1.0, 1, Stepped(1, BRAKE - 5, R)),
+        (word(R, BRAKE), 1.49, 0, Stepped(1, 2 * BRAKE, R)),
+        (word(R, BRAKE), 1.5, 0, Stepped(0, None, R)),
+        (word(R, BRAKE), 400.0, 9, Stepped(0, None, R)),
+        (word(R, BRAKE + 1), 1.5, 0, Stepped(0, None, D)),
+        (word(R, BRAKE + 1), 400.0, 9, Stepped(0, None, D)),
+        (word(R, LINE_RATE_Q30), 1.0, 0, Stepped(0, None, D)),
+        (word(D, 1 << 28), 1.0, 0, Stepped(0, None, D)),
+        (word(D, 1 << 28), 400.0, 9, Stepped(0, None, D)),
+    ],
+)
+def test_a_phase_goes_where_the_table_says(before, rtts, nacks, after):
+    rtt_ns = round(rtts * BASE_RTT)
+    assert stepped(before, rtt_ns, nacks, PARAMS) == after
+    assert expected(before, rtt_ns, nacks, PARAMS) == after
+
+
+NEAR = st.sampled_from((-1, 0, 1))
+U32 = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_every_context_is_one_of_the_four_phases_whatever_the_operator_tunes(data):
+    params = {name: data.draw(st.one_of(st.just(value), U32)) for name, value in PARAMS.items()}
+    rates = [params[name] % 2**30 for name in ("rate_min_q30", "rate_max_q30", "brake_rate_q30", "rate_initial_q30")]
+    rate = min(max(data.draw(st.sampled_from([*rates, 0, LINE_RATE_Q30])) + data.draw(NEAR), 0), LINE_RATE_Q30)
+    before = data.draw(st.one_of(U32, st.sampled_from([word(phase, rate) for phase in Phase])))
+    recip = max(params["base_rtt_recip_q32"], 1)
+    names = ("slow_start_until_q10", "brake_above_q10", "recover_until_q10")
+    at = [min((params[name] << 22) // recip, 2**32 - 2) + data.draw(NEAR) for name in names]
+    rtt_ns = data.draw(st.one_of(U32, st.sampled_from([max(one, 0) for one in at])))
+    start = Start.model_validate({"recovery": {"factor": 4, "until": 2}}) if data.draw(st.booleans()) else START
+    nacks = data.draw(st.sampled_from([0, 0, 1, 2**32 - 1]))
+    assert stepped(before, rtt_ns, nacks, params, start) == expected(before, rtt_ns, nacks, params, start)
+
+
+def test_a_flow_brakes_once_at_most():
+    rng = np.random.default_rng(0)
+    program, nodes = start_program(START, PLACE)
+    flows = 500
+    words = np.zeros(flows, dtype=np.int64)
+    brakes = np.zeros(flows, dtype=np.int64)
+    for _ in range(40):
+        event = {name: np.zeros(flows, dtype=np.int64) for name in FLOW_START.event_names}
+        event["response_ns"] = (BASE_RTT * np.exp(rng.uniform(0, 3, flows))).astype(np.int64)
+        event["nack_count"] = (rng.random(flows) < 0.05).astype(np.int64)
+        values = trace(program, event, PARAMS, {"rate_q30": words})
+        phase, after, made = values[nodes.phase], values[nodes.phase_after], values[nodes.made] == 1
+        brakes += np.isin(phase, (S, A)) & (after == R)
+        assert not (np.isin(phase, (R, D)) & np.isin(after, (S, A))).any()
+        rate = np.where(made, values[nodes.rate_made], values[nodes.rate])
+        words = rate + (after << 30)
+    assert brakes.max() == 1
+    assert {S, A, R, D} >= set(np.unique(after).tolist()) == {R, D}
+
+
+def test_the_table_reads_and_is_written_as_it_was(tmp_path):
+    example = (HERE / "policy.toml").read_text()
+    text = example.replace("[provenance]", '[start]\nbrake = { to = "1 %" }\n[provenance]')
+    (tmp_path / "policy.toml").write_text(text)
+    policy = load_policy(tmp_path / "policy.toml")
+    assert policy.observation.agents == FLOW_START
+    assert tuple(policy.params()) == FLOW_START.param_names
+    assert policy.params()["brake_rate_q30"] == round(0.01 * 2**30)
+    assert policy.params()["slow_start_until_q10"] == 4096
+    dumped = policy.model_dump(mode="json")
+    assert "interface" not in dumped["observation"]
+    assert Policy.model_validate(dumped) == policy
+
+
+@pytest.mark.parametrize(
+    ("table", "wrong"),
+    [
+        ({"slow_start": {"factor": 3, "until": 4}}, "which firmware shifts by; 3 is neither"),
+        ({"slow_start": {"factor": True, "until": 4}}, "firmware shifts by"),
+        ({"slow_start": {"until": "4"}}, "not a number of base RTTs"),
+        ({"recovery": {"until": -0.5}}, "not within 0 and 16384"),
+        ({"brake": {"above": 20000}}, "not within 0 and 16384"),
+        ({"brake": {"above": float("inf")}}, "not within 0 and 16384"),
+        ({"brake": {"above": float("nan")}}, "not within 0 and 16384"),
+        ({"brake": {"to": "2 line"}}, "not within 0 and line rate"),
+        ({"brake": {"to": 0.1}}, "no unit"),
+        ({"break": {}}, "Extra inputs"),
+    ],
+)
+def test_a_start_that_is_none_is_refused(table, wrong):
+    with pytest.raises(ValidationError, match=wrong):
+        Start.model_validate(table)
+
+
+def test_who_has_no_rate_has_no_start(tmp_path):
+    example = load_policy(HERE / "policy.toml").model_dump(mode="json")
+    marking = {
+        "interface": "queue_marking",
+        "window": 1,
+        "params": {"capacity_bytes": 9},
+        "features": [{"kind": "level", "signal": "queue_bytes"}],
+    }
+    with pytest.raises(ValidationError, match="agents of queue_marking are none"):
+        Policy.model_validate(example | {"observation": marking, "start": {}})
+    observation = example["observation"] | {"interface": "flow_start"}
+    with pytest.raises(ValidationError, match="what a table start makes of flows"):
+        Policy.model_validate(example | {"observation": observation})
