@@ -21,9 +21,9 @@ from rich.console import Console
 from decision.errors import InputError
 from decision.processors import usable_cores
 from emulator.cache import built_once
-from emulator.cores import rtl_of
-from emulator.cores.rtl import Rtl, package_folder
 from emulator.profile import Core
+from emulator.verilated import rtl_of
+from emulator.verilated.parts import Rtl, package_folder
 
 HERE = Path(__file__).resolve().parent
 SEAM = HERE.parent / "decision" / "include" / "rlcc_decider.h"
@@ -86,7 +86,7 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
     versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
     digest = hashlib.sha256(json.dumps([rtl.top, rtl.parameters, flags, versions]).encode())
     bench = [p for p in sorted((HERE / "bench").glob("*.[ch]pp")) if "engine" not in p.name or p.name == rtl.bench]
-    ours = [*(HERE / "rtl" / name for name in rtl.ours), *bench, SEAM]
+    ours = [*rtl.ours, *bench, SEAM]
     for path in [*rtl.hashed(), *ours]:
         digest.update(f"\0{path.name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
 
@@ -113,7 +113,7 @@ def _build(rtl: Rtl, folder: Path) -> None:
             *(f"-I{path}" for path in rtl.includes),
             *rtl.parameters,
             *map(str, rtl.sources),
-            *(str(HERE / "rtl" / name) for name in rtl.ours),
+            *map(str, rtl.ours),
             *(part for path in rtl.libraries for part in ("-y", str(path))),
         ],
         env,

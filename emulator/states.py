@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.cores import rtl_of
 from emulator.job import State
 from emulator.profile import Profile
 from emulator.report import Cycles, StateCost
 from emulator.rtl_run import RtlRun
+from emulator.verilated import rtl_of
 
 CACHED: tuple[State, ...] = ("cold", "other-flow", "back-to-back")
 

@@ -19,11 +19,11 @@ from decision.errors import InputError
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.core import Progress
-from emulator.cores import distribution_of
 from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection, read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
+from emulator.verilated import distribution_of
 from verify.calibrate_programs import WORDS, random_program
 from verify.costs import CycleModel, cycle_model
 from verify.execute import Simulator

@@ -12,6 +12,7 @@ from emulator import core as core_module
 from emulator.cache import built_once, cache_folder
 from emulator.core import built_core
 from emulator.profile import load_profile
+from emulator.verilated import ibex
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def test_every_profiles_core_is_its_own_but_for_what_only_the_compiler_sees(cach
 
 @pytest.mark.parametrize(
     "edited",
-    ["rtl/rlcc_memory_port.sv", "rtl/prim_flop.sv", "bench/job.hpp", "bench/engine.hpp", "bench/stream.cpp"],
+    ["rtl/rlcc_memory_port.sv", "verilated/ibex/prim_flop.sv", "bench/job.hpp", "bench/engine.hpp", "bench/stream.cpp"],
 )
 def test_an_edited_source_is_another_core(
     cache: Path, nothing_built: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str
@@ -132,11 +133,13 @@ def test_an_edited_source_is_another_core(
     core = load_profile("ibex-small").core
     before = built_core(core)
     copy = tmp_path / "copy"
-    shutil.copytree(core_module.HERE / "rtl", copy / "rtl")
-    shutil.copytree(core_module.HERE / "bench", copy / "bench")
+    for folder in ("rtl", "verilated", "bench"):
+        shutil.copytree(core_module.HERE / folder, copy / folder)
     monkeypatch.setattr(core_module, "HERE", copy)
+    monkeypatch.setattr(ibex, "HERE", copy / "verilated/ibex")
+    monkeypatch.setattr(ibex, "MEMORY_PORT", copy / "rtl/rlcc_memory_port.sv")
     assert built_core(core) == before  # where the files lie does not matter
-    for another in ("rtl/rlcc_picorv32.sv", "bench/cva6_engine.hpp"):  # no part of this core
+    for another in ("verilated/picorv32/rlcc_picorv32.sv", "bench/cva6_engine.hpp"):  # no part of this core
         with (copy / another).open("a") as file:
             file.write("// edited\n")
     assert built_core(core) == before

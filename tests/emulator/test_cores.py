@@ -10,8 +10,7 @@ import pytest
 from decision.errors import InputError
 from emulator import emulate, load_profile, time_function
 from emulator.compile import find_gcc, toolchain
-from emulator.cores import rtl as rtl_module
-from emulator.cores import rtl_of
+from emulator.verilated import parts, rtl_of
 
 Maker = Callable[..., Path]
 SnippetTimer = Callable[..., int]
@@ -182,7 +181,7 @@ def test_a_core_with_a_multiplier_gets_no_library(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("profile", ["picorv32", "vexriscv", "cv32e40p"])
 def test_a_missing_wheel_names_the_extra(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
-    monkeypatch.setattr(rtl_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(parts, "find_spec", lambda name: None)
     with pytest.raises(
         InputError, match=rf"pythondata-cpu-{profile} is not installed; run: pip install 'rlcc\[cores\]'"
     ):

@@ -1,4 +1,4 @@
-"""What a core is made of, as Verilator takes it; each kind of core has a file here that says so."""
+"""What a core is made of, as Verilator takes it; each kind of core has a folder beside this file that says so."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -6,10 +6,13 @@ from pathlib import Path
 
 from decision.errors import InputError
 
+MEMORY_PORT = Path(__file__).resolve().parent.parent / "rtl" / "rlcc_memory_port.sv"
+"""A memory with its latency, which the tops of the simple cores share."""
+
 
 @dataclass(frozen=True)
 class Rtl:
-    """A core's RTL and our top around it. Every top has the ports of emulator/rtl/rlcc_ibex.sv.
+    """A core's RTL and our top around it. Every top has the ports of emulator/verilated/ibex/rlcc_ibex.sv.
 
     ``sources`` are given to Verilator in this order, before our own files; what they instantiate is found in
     ``libraries``, what they include in ``includes``. ``own_cache``: the core keeps instructions or data in a cache of
@@ -18,7 +21,7 @@ class Rtl:
 
     name: str
     top: str
-    ours: tuple[str, ...]  # files of emulator/rtl
+    ours: tuple[Path, ...]
     sources: tuple[Path, ...]
     libraries: tuple[Path, ...] = ()
     includes: tuple[Path, ...] = ()
@@ -30,17 +33,16 @@ class Rtl:
     def hashed(self) -> list[Path]:
         """All files of others that may go into the model."""
         folders = (*self.libraries, *self.includes)
-        found = [path for folder in folders for path in sorted(folder.glob("*.*v*")) if path.is_file()]
-        return [*self.sources, *found]
+        return [*self.sources, *(path for folder in folders for path in sorted(folder.glob("*.*v*")) if path.is_file())]
 
 
 def package_folder(module: str, distribution: str, install: str | None = None) -> Path:
     """Where an installed wheel keeps its files; InputError says what to ``install`` where it is not there."""
-    found = find_spec(module)
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
         what = f"'{install}'" if install else distribution
         raise InputError(f"the Python package {distribution} is not installed; run: pip install {what}")
-    return Path(next(iter(found.submodule_search_locations)))
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def core_folder(kind: str) -> Path:

@@ -4,11 +4,14 @@ Cycles of a call: from the first cycle in which the instruction at the entry sta
 the instruction after the call stands there.
 """
 
-from emulator.cores.rtl import Rtl, complete, core_folder
+from pathlib import Path
+
 from emulator.profile import Cv32e40pCore
+from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, core_folder
 
 PACKAGES = ("cv32e40p_apu_core_pkg", "cv32e40p_fpu_pkg", "cv32e40p_pkg")
 
+HERE = Path(__file__).resolve().parent
 DISTRIBUTION = "pythondata-cpu-cv32e40p"
 
 
@@ -24,7 +27,7 @@ def rtl(core: Cv32e40pCore) -> Rtl:
     return Rtl(
         name="CV32E40P",
         top="rlcc_cv32e40p",
-        ours=("rlcc_cv32e40p.sv", "rlcc_memory_port.sv"),
+        ours=(HERE / "rlcc_cv32e40p.sv", MEMORY_PORT),
         sources=complete("CV32E40P", DISTRIBUTION, (*packages, register_file)),
         libraries=(folder,),
         includes=(folder / "include",),

@@ -4,9 +4,12 @@ Cycles of a call: from the first cycle in which the instruction at the entry sta
 which the instruction after the call stands there; what a jump has cancelled does not stand.
 """
 
-from emulator.cores.rtl import Rtl, complete, core_folder
-from emulator.profile import VexRiscvCore
+from pathlib import Path
 
+from emulator.profile import VexRiscvCore
+from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, core_folder
+
+HERE = Path(__file__).resolve().parent
 DISTRIBUTION = "pythondata-cpu-vexriscv"
 
 
@@ -16,7 +19,7 @@ def rtl(core: VexRiscvCore) -> Rtl:
     return Rtl(
         name=f"VexRiscv {core.variant}",
         top="rlcc_vexriscv",
-        ours=("rlcc_vexriscv.sv", "rlcc_memory_port.sv"),
+        ours=(HERE / "rlcc_vexriscv.sv", MEMORY_PORT),
         sources=complete("VexRiscv", DISTRIBUTION, (source,)),
         own_cache=core.variant == "Lite",
     )

@@ -4,9 +4,12 @@ Cycles of a call: from the first cycle in which the instruction at the entry sta
 the instruction after the call stands there.
 """
 
-from emulator.cores.rtl import Rtl, complete, package_folder
-from emulator.profile import IbexCore
+from pathlib import Path
 
+from emulator.profile import IbexCore
+from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, package_folder
+
+HERE = Path(__file__).resolve().parent
 DISTRIBUTION = "pythondata-cpu-ibex"
 MULTIPLIERS = {"none": 0, "slow": 1, "fast": 2, "single-cycle": 3}  # ibex_pkg::rv32m_e
 BALANCED = 1  # ibex_pkg::RV32BBalanced, the smallest that has all of Zba, Zbb and Zbs
@@ -22,7 +25,13 @@ def rtl(core: IbexCore) -> Rtl:
     return Rtl(
         name="Ibex",
         top="rlcc_ibex",
-        ours=("rlcc_ibex.sv", "rlcc_memory_port.sv", "prim_buf.sv", "prim_clock_gating.sv", "prim_flop.sv"),
+        ours=(
+            HERE / "rlcc_ibex.sv",
+            MEMORY_PORT,
+            HERE / "prim_buf.sv",
+            HERE / "prim_clock_gating.sv",
+            HERE / "prim_flop.sv",
+        ),
         sources=complete("Ibex", DISTRIBUTION, packages),
         libraries=(ibex / "rtl", prim),
         includes=(vendor / "dv" / "sv" / "dv_utils", prim),

@@ -4,9 +4,12 @@ Cycles of a call: from the cycle in which the instruction at the entry begins (l
 the instruction after the call begins.
 """
 
-from emulator.cores.rtl import Rtl, complete, core_folder
-from emulator.profile import PicoRv32Core
+from pathlib import Path
 
+from emulator.profile import PicoRv32Core
+from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, core_folder
+
+HERE = Path(__file__).resolve().parent
 DISTRIBUTION = "pythondata-cpu-picorv32"
 
 
@@ -16,7 +19,7 @@ def rtl(core: PicoRv32Core) -> Rtl:
     return Rtl(
         name="PicoRV32",
         top="rlcc_picorv32",
-        ours=("rlcc_picorv32.sv", "rlcc_memory_port.sv"),
+        ours=(HERE / "rlcc_picorv32.sv", MEMORY_PORT),
         sources=complete("PicoRV32", DISTRIBUTION, (source,)),
         parameters=(
             f"-GCompressed={int('c' in core.isa)}",

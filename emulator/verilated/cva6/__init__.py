@@ -12,11 +12,11 @@ from pathlib import Path
 
 from decision.errors import InputError
 from emulator.cache import built_once
-from emulator.cores.rtl import Rtl, complete, core_folder
 from emulator.profile import Cva6Core
+from emulator.verilated.parts import Rtl, complete, core_folder
 
 DISTRIBUTION = "pythondata-cpu-cva6"
-OURS = Path(__file__).resolve().parent.parent / "rtl"
+HERE = Path(__file__).resolve().parent
 Edit = tuple[str, str]  # what is sought (a regular expression, found once), what comes in its place
 
 NO_TRACE: Edit = (r"(?s)`ifndef VERILATOR\n  instr_tracer_if.*?`endif // VERILATOR", "")
@@ -29,7 +29,7 @@ def rtl(core: Cva6Core) -> Rtl:
     originals = complete("CVA6", DISTRIBUTION, (root / "core/include/ariane_pkg.sv", root / "core/cva6.sv"))
     package, top = _edited({originals[0]: _constants(core), originals[1]: (NO_TRACE,)})
     sources = (
-        OURS / "cva6_config_pkg.sv",
+        HERE / "cva6_config_pkg.sv",
         root / "core/include/riscv_pkg.sv",
         root / "corev_apu/riscv-dbg/src/dm_pkg.sv",
         package,
@@ -45,7 +45,7 @@ def rtl(core: Cva6Core) -> Rtl:
     return Rtl(
         name="CVA6",
         top="rlcc_cva6",
-        ours=("rlcc_cva6.sv",),
+        ours=(HERE / "rlcc_cva6.sv",),
         sources=complete("CVA6", DISTRIBUTION, sources),
         libraries=(
             *(root / "core" / folder for folder in folders),
@@ -82,11 +82,11 @@ def _constant(name: str, old: str | int, new: str | int) -> Edit:
 def _edited(edits: dict[Path, tuple[Edit, ...]]) -> list[Path]:
     """Copies of the files in the user's cache, with the edits; InputError where the wheel's file is not as expected."""
     texts = {}
-    for path, wanted in edits.items():
+    for path, of_file in edits.items():
         text = path.read_text(encoding="utf-8")
-        for sought, replacement in wanted:
-            text, found = re.subn(sought, replacement, text)
-            if found != 1:
+        for sought, replacement in of_file:
+            text, times = re.subn(sought, replacement, text)
+            if times != 1:
                 raise InputError(
                     f"{path.name} of {DISTRIBUTION} is not the version that rlcc knows (no single {sought!r}); "
                     "install the version that `pip install 'rlcc[cores]'` names"
