@@ -42,6 +42,12 @@ METRICS: dict[str, Column] = {
     "recoveries": Column("recoveries", 0),
     "completion_normalised_mean": Column("completion", 2),
     "completion_normalised_p99": Column("completion p99", 2),
+    "slowdown_jain": Column("slowdown Jain", 4),
+    "start_goodput": Column("start goodput", 4),
+    "start_latency_p99_us": Column("start p99 us", 2),
+    "start_loss": Column("start loss", 5),
+    "early_loss": Column("early loss", 5),
+    "late_dropped_packets": Column("dropped later", 0),
 }
 METRICS |= {
     "engine_utilisation": Column("engine busy", 4),

@@ -95,7 +95,22 @@ def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> 
         found[f"{name}completions"] = float(which.sum())
         found |= _spread(f"{name}fct_", "_us", time_us[which])
         found |= _spread(f"{name}slowdown_", "", slowdown[which])
+    speed = 1 / slowdown
+    found["slowdown_jain"] = _ratio(float(speed.sum()) ** 2, speed.size * float((speed**2).sum()))
     return found
+
+
+def start_metrics(early: dict[str, float], start: dict[str, float], window: dict[str, float]) -> dict[str, float]:
+    """What a run says of its start, from the metrics of its first moments, of all before the window, and of the window:
+    what was lost in the first moments, what between them and the window's end."""
+    later = start["dropped_packets"] - early["dropped_packets"] + window["dropped_packets"]
+    return {
+        "start_goodput": start["goodput"],
+        "start_latency_p99_us": start["latency_p99_us"],
+        "start_loss": start["loss"],
+        "early_loss": early["loss"],
+        "late_dropped_packets": later,
+    }
 
 
 def _spread(before: str, after: str, values: NDArray[np.float64]) -> dict[str, float]:

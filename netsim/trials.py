@@ -21,6 +21,7 @@ from netsim.cohorts import Cohort, Records, Wire
 from netsim.content import content, package_hash
 from netsim.engines import Engines
 from netsim.kept import FORMAT, Kept, Outcome
+from netsim.metrics import start_metrics
 from netsim.network import Network
 from netsim.places import Lost, Place, Threads
 from netsim.policies import PolicySpec
@@ -40,6 +41,7 @@ class Trial:
     """One simulation from an empty network, and what of it is wanted.
 
     ``duration_ps``: for how long flows arrive. ``window_ps``: what its metrics are of; None: it has none.
+    ``early_ps``: how much of the start is measured apart; then the metrics say of what comes before the window, too.
     ``record_ps``: until when decisions are recorded. ``sampling``: the run over time, its whole duration; it needs a
     window, whose completions it keeps.
     ``name``: who decides, for people.
@@ -50,6 +52,7 @@ class Trial:
     seed: int
     duration_ps: int
     window_ps: tuple[int, int] | None = None
+    early_ps: int = 0
     record_ps: int = 0
     sampling: Sampling | None = None
     decision_latency_ps: int = DECISION_LATENCY_PS
@@ -65,6 +68,8 @@ class Trial:
             raise InputError(f"the window {begin}..{end} ps is empty or outside the {self.duration_ps} ps of the run")
         if self.sampling is not None and self.window_ps is None:
             raise InputError("a run that is sampled has a window too; give window_ps")
+        if not 0 <= self.early_ps <= (0 if self.window_ps is None else begin):
+            raise InputError(f"the first {self.early_ps} ps do not lie before the window, which begins at {begin} ps")
         if not 0 <= self.record_ps <= self.duration_ps:
             raise InputError(f"decisions cannot be recorded for {self.record_ps} of {self.duration_ps} ps")
 
@@ -150,15 +155,21 @@ def perform(trial: Trial) -> Outcome:
     metrics: dict[str, float] = {}
     records: tuple[Records, ...] = ()
     window: dict[str, Any] = {}
-    for now in sorted({begin, end, trial.record_ps, whole_ps}):
+    early: dict[str, float] = {}
+    start: dict[str, float] = {}
+    for now in sorted({trial.early_ps, begin, end, trial.record_ps, whole_ps}):
         go_on(now)
+        if now == trial.early_ps > 0:
+            early = simulation.metrics()
         if now == trial.record_ps > 0:
             records = tuple(simulation.drain_records(cohort) for cohort in range(len(simulation.interfaces)))
             simulation.start_recording(False)
         if now == begin:
+            start = simulation.metrics() if early else {}
             simulation.reset_window()
         if now == end > 0:
             metrics, window = simulation.metrics(), simulation.window() if series else {}
+            metrics |= start_metrics(early, start, metrics) if early else {}
     taken = samples(series, simulation.scenario, simulation.network, window) if series else None
     return Outcome(flows, metrics, records, taken)
 

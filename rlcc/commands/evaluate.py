@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
@@ -18,8 +19,9 @@ from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
-from rlcc.evaluation import contenders, grid, report, summary
-from rlcc.evaluation.grid import Grid, Times
+from rlcc.evaluation import contenders, grid, report, standing_page, summary
+from rlcc.evaluation import suite as suites
+from rlcc.evaluation.grid import Cell, Grid, Times
 from rlcc.options import FOLDER, quantity, seed_option
 from rlcc.recipe import EmulateOptions
 
@@ -33,6 +35,7 @@ UNFOLDED = 1000
 @click.command()
 @click.argument("policies", nargs=-1, required=True)
 @click.option("--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Repeatable.")
+@click.option("--suite", help="quick, full or a TOML file: its cells, its baselines, and a page on who wins.")
 @seed_option(11)
 @click.option("--duration", callback=TIME, help="Of each run; measured from 25 % to 85 % of it. [default: 200 ms]")
 @click.option("--decision-latency", callback=TIME, help="What a decision takes where no @LATENCY says so.")
@@ -46,12 +49,13 @@ UNFOLDED = 1000
 @click.option("--metric", "metrics", multiple=True, help="Column of the table, repeatable. [default: a few]")
 @click.option("--jobs", type=click.IntRange(1), help="Processes at a time. [default: as many as cores]")
 @click.option("--out", type=FOLDER, help="Folder that keeps each run and receives the evaluation.")
-@click.option("--no-pictures", is_flag=True, help="Draw nothing in --out.")
+@click.option("--no-pictures", "pictures", flag_value=False, default=True, help="Draw nothing in --out.")
 @click.option("--json", "json_file", type=FOLDER, help="Also write all metrics as JSON.")
 @foreign_option
 def command(
     policies: tuple[str, ...],
     scenarios: tuple[str, ...],
+    suite: str | None,
     seeds: tuple[int, ...],
     duration: int | None,
     decision_latency: int | None,
@@ -63,7 +67,7 @@ def command(
     metrics: tuple[str, ...],
     jobs: int | None,
     out: Path | None,
-    no_pictures: bool,
+    pictures: bool,
     json_file: Path | None,
     foreign: bool,
 ) -> None:
@@ -72,40 +76,70 @@ def command(
     POLICY is [LABEL=]WHAT[@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name or TOML file.
     FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE let the emulated core decide.
     """
-    times = _times(DURATION_PS if duration is None else duration)
-    names, numbers = tuple(dict.fromkeys(scenarios)), tuple(dict.fromkeys(seeds))
     metrics = tuple(dict.fromkeys(metrics))
     summary.check_metrics(metrics)
     if json_file is not None and json_file.is_dir():
         raise InputError(f"--json: {json_file} is a folder; name a file")
-    network = Network() if network_file is None else load_network(network_file)
-    for name in names:
-        instantiate(name, numbers[0], times.duration_ps, network)
+    judging = _suite(suite, seeds)
+    if judging is None:
+        network = Network() if network_file is None else load_network(network_file)
+        times = _times(DURATION_PS if duration is None else duration)
+        cells = tuple(Cell(name, name, times, network) for name in dict.fromkeys(scenarios))
+    else:
+        cells, seeds, pictures = suites.cells(judging), tuple(judging.seeds), False
+        policies += tuple(name for name in (*judging.baselines, judging.yardstick) if name not in policies)
+    for cell in cells:
+        instantiate(cell.scenario, seeds[0], cell.times.duration_ps, cell.network)
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
     waited_for = _engines(engines, engine_queue, overload)
     where = of_jobs(jobs or usable_cores())
     check_emitted(contenders.firmware_folders(policies), foreign=foreign)
+    judged: list[standing_page.Judged] = []
     with stage("evaluate") as (figures, progress):
         with contenders.opened(
             policies, decision_latency_ps=decision_latency, profile=profile, engines=waited_for, progress=progress
         ) as competing:
-            whole = Grid(tuple(competing), names, numbers, times, network)
-            grid.check(whole)
+            asked = Grid(tuple(competing), cells, tuple(dict.fromkeys(seeds)))
+            if judging is not None:
+                standing_page.others([c.label for c in competing], judging)
+            grid.check(asked)
             keep = None if out is None else Kept(out / report.RUNS)
-            results = grid.run(whole, where, keep=keep, progress=progress)
-        found = summary.rows(results)
-        columns = summary.shown_metrics(found, metrics)
+            results = grid.run(asked, where, keep=keep, progress=progress)
+        rows = summary.rows(results)
+        columns = summary.shown_metrics(rows, metrics)
+        if judging is not None:
+            judged = standing_page.judge(rows, judging)
         figures.append(f"{len(results.outcomes)} runs")
         if keep is not None and keep.reused:
             figures.append(f"{keep.reused} of them kept from before in {keep.folder}")
         if out is not None:
             progress("writing")
-            report.write(results, out / report.FOLDER, metrics=columns, pictures=not no_pictures, profile=profile)
-            figures.append(f"{out / report.FOLDER}")
-    console(UNFOLDED).print(summary.terminal(found, columns))
+            standing = None if judging is None else standing_page.page(judged, judging)
+            place = out / report.FOLDER
+            report.write(results, place, metrics=columns, pictures=pictures, profile=profile, standing=standing)
+            figures.append(f"{place}")
+    console(UNFOLDED).print(summary.terminal(rows, columns))
+    if judging is not None:
+        console(UNFOLDED).print(standing_page.terminal(judged, judging))
     if json_file is not None:
         write_atomically(json_file, dump_json(report.outcomes(results)))
+
+
+def _suite(name: str | None, seeds: tuple[int, ...]) -> suites.Suite | None:
+    """The suite asked for, with the seeds asked for where there are any. It brings everything that makes its cells."""
+    if name is None:
+        return None
+    asked = click.get_current_context().get_parameter_source
+    for option, written in (("scenarios", "--scenario"), ("duration", "--duration"), ("network_file", "--network")):
+        if asked(option) is not ParameterSource.DEFAULT:
+            raise InputError(f"--suite brings its own cells; leave out {written}, or change a copy of its file")
+    suite = suites.load(name)
+    if asked("seeds") is ParameterSource.DEFAULT:
+        return suite
+    if len(set(seeds)) < 2:
+        raise InputError("--suite: one seed says nothing of what is chance; give two --seed at least")
+    return suite.model_copy(update={"seeds": list(dict.fromkeys(seeds))})
 
 
 def _engines(number: int | None, queue: int | None, overload: Overload | None) -> Engines | None:

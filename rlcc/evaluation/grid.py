@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 
 from netsim import assembly, scenarios
 from netsim.kept import Kept, Outcome
-from netsim.network import Network
+from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.samples import Samples, Sampling
 from netsim.trials import Progress, Trial
 from netsim.trials import run as run_trials
 from rlcc.evaluation.contenders import Contender
+
+EARLY_PS = 5 * MS
+"""From the start, when nobody has settled."""
 
 
 @dataclass(frozen=True)
@@ -22,54 +25,63 @@ class Times:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A network, the traffic in it, and when it is measured; ``name``: how tables call it."""
+
+    name: str
+    scenario: str
+    times: Times
+    network: Network = field(default_factory=Network)
+
+
+@dataclass(frozen=True)
 class Grid:
     """Who is set beside whom, and where."""
 
     contenders: tuple[Contender, ...]
-    scenarios: tuple[str, ...]
+    cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
-    times: Times
-    network: Network = field(default_factory=Network)
 
-    def cells(self) -> list[tuple[Contender, str, int]]:
-        """By scenario, then contender, then seed."""
-        return [(c, scenario, seed) for scenario in self.scenarios for c in self.contenders for seed in self.seeds]
+    def runs(self) -> list[tuple[Contender, Cell, int]]:
+        """By cell, then contender, then seed."""
+        return [(c, cell, seed) for cell in self.cells for c in self.contenders for seed in self.seeds]
 
 
 @dataclass(frozen=True)
 class Results:
-    """What each of ``Grid.cells()`` gave, in that order."""
+    """What each of ``Grid.runs()`` gave, in that order."""
 
     grid: Grid
     outcomes: Sequence[Outcome]
 
-    def of(self, contender: Contender, scenario: str) -> Sequence[Outcome]:
+    def of(self, contender: Contender, cell: Cell) -> Sequence[Outcome]:
         """An outcome a seed."""
-        at = self.grid.scenarios.index(scenario) * len(self.grid.contenders) + self.grid.contenders.index(contender)
+        at = self.grid.cells.index(cell) * len(self.grid.contenders) + self.grid.contenders.index(contender)
         return self.outcomes[at * len(self.grid.seeds) : (at + 1) * len(self.grid.seeds)]
 
-    def samples(self, contender: Contender, scenario: str) -> list[Samples]:
+    def samples(self, contender: Contender, cell: Cell) -> list[Samples]:
         """The run over time, of each seed."""
-        return [outcome.samples for outcome in self.of(contender, scenario) if outcome.samples is not None]
+        return [outcome.samples for outcome in self.of(contender, cell) if outcome.samples is not None]
 
 
 def run(grid: Grid, where: Place, *, keep: Kept | None = None, progress: Progress | None = None) -> Results:
     """Run what is not kept yet."""
-    trials = [trial(grid, contender, scenario, seed) for contender, scenario, seed in grid.cells()]
+    trials = [trial(contender, cell, seed) for contender, cell, seed in grid.runs()]
     return Results(grid, run_trials(trials, where, keep, progress))
 
 
-def trial(grid: Grid, contender: Contender, scenario: str, seed: int) -> Trial:
-    """One cell of the grid, seen over time."""
+def trial(contender: Contender, cell: Cell, seed: int) -> Trial:
+    """One run of the grid, seen over time, its start too."""
     return Trial(
-        scenario,
+        cell.scenario,
         contender.policy,
         seed=seed,
-        duration_ps=grid.times.duration_ps,
-        window_ps=grid.times.window_ps,
+        duration_ps=cell.times.duration_ps,
+        window_ps=cell.times.window_ps,
+        early_ps=min(EARLY_PS, cell.times.window_ps[0]),
         sampling=Sampling(),
         decision_latency_ps=contender.decision_latency_ps,
-        network=grid.network,
+        network=cell.network,
         engines=contender.engines,
         name=contender.label,
     )
@@ -77,7 +89,7 @@ def trial(grid: Grid, contender: Contender, scenario: str, seed: int) -> Trial:
 
 def check(grid: Grid) -> None:
     """InputError where a contender cannot run in a network, before anything slow begins."""
-    for name in grid.scenarios:
-        scenario = scenarios.instantiate(name, grid.seeds[0], grid.times.duration_ps, grid.network)
+    for cell in grid.cells:
+        scenario = scenarios.instantiate(cell.scenario, grid.seeds[0], cell.times.duration_ps, cell.network)
         for contender in grid.contenders:
-            assembly.check(scenario, grid.network, contender.policy)
+            assembly.check(scenario, cell.network, contender.policy)

@@ -23,7 +23,7 @@ from netsim import scenarios, workloads
 from netsim.network import Network
 from netsim.samples import Samples
 from rlcc.evaluation.contenders import Contender, engines_text
-from rlcc.evaluation.grid import Results
+from rlcc.evaluation.grid import Cell, Results
 from rlcc.evaluation.summary import Row
 
 DPI = 144
@@ -63,19 +63,19 @@ def draw(results: Results, found: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
     """File names and contents."""
     yield "goodput-latency.png", _png(goodput_latency(results, found))
     yield "radar.png", _png(radar(results, found))
-    for scenario in results.grid.scenarios:
-        name = re.sub(r"[^a-z0-9]+", "-", scenario.lower()).strip("-")
-        yield f"queue-{name}.png", _png(queue(results, scenario))
-        if scenarios.read(scenario).traffic not in workloads.NAMES:
-            yield f"flows-{name}.png", _png(flows(results, scenario))
-        ended = [f.completed_bytes for c in results.grid.contenders for f in results.samples(c, scenario)]
+    for cell in results.grid.cells:
+        name = re.sub(r"[^a-z0-9]+", "-", cell.name.lower()).strip("-")
+        yield f"queue-{name}.png", _png(queue(results, cell))
+        if scenarios.read(cell.scenario).traffic not in workloads.NAMES:
+            yield f"flows-{name}.png", _png(flows(results, cell))
+        ended = [f.completed_bytes for c in results.grid.contenders for f in results.samples(c, cell)]
         if np.unique(np.concatenate(ended)).size > 1:  # of flows of one size the table says all
-            yield f"slowdown-{name}.png", _png(slowdown(results, scenario))
+            yield f"slowdown-{name}.png", _png(slowdown(results, cell))
 
 
 def goodput_latency(results: Results, found: Sequence[Row]) -> Figure:
     """A panel a kind of traffic, a marker a contender and scenario: the more flows, the larger, joined by a line."""
-    kinds = list(dict.fromkeys(_kind(scenario) for scenario in results.grid.scenarios))
+    kinds = list(dict.fromkeys(_kind(cell.name) for cell in results.grid.cells))
     measured = [row for row in found if isfinite(row.mean["latency_mean_us"])]  # something arrived
     latencies = [row.mean["latency_mean_us"] for row in measured] or [1.0]
     figure, panels = _panels(len(kinds), 4.2 if len(kinds) > 1 else 8.0, 3.6)
@@ -89,7 +89,7 @@ def goodput_latency(results: Results, found: Sequence[Row]) -> Figure:
         axes.set_xscale("log")
         axes.set_xlim(min(latencies) / 1.2, max(latencies) * 1.2)
         axes.set_xlabel("mean packet latency, us", fontsize=9)
-        own = [scenario for scenario in results.grid.scenarios if _kind(scenario) == kind]
+        own = [cell.name for cell in results.grid.cells if _kind(cell.name) == kind]
         axes.set_title(own[0] if len(own) == 1 else kind, fontsize=9)
         counts = sorted({row.flows for row in found if _kind(row.scenario) == kind})
         if len(counts) > 1:
@@ -103,31 +103,31 @@ def goodput_latency(results: Results, found: Sequence[Row]) -> Figure:
     return figure
 
 
-def queue(results: Results, scenario: str) -> Figure:
+def queue(results: Results, cell: Cell) -> Figure:
     """The longest queue of any switch port over time, a line a contender."""
     figure, axes = _figure(8.0, 4.2)
     for i, contender in enumerate(results.grid.contenders):
-        f = results.samples(contender, scenario)[0]
+        f = results.samples(contender, cell)[0]
         axes.plot(f.t_us / 1e3, f.queue_bytes / 1e3, color=_colour(i), linestyle=_line(i), linewidth=1.1)
     axes.set_yscale("symlog", linthresh=1)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    _window(axes, results)
+    _window(axes, cell)
     axes.set_xlabel("time, ms", fontsize=9)
     axes.set_ylabel("longest queue of a port, KB", fontsize=9)
-    axes.set_title(f"{scenario}: queue over time (shaded: the window that is measured)", fontsize=10)
+    axes.set_title(f"{cell.name}: queue over time (shaded: the window that is measured)", fontsize=10)
     _legend(figure, results)
     return figure
 
 
-def flows(results: Results, scenario: str) -> Figure:
+def flows(results: Results, cell: Cell) -> Figure:
     """Goodput of up to 16 flows over time, and the mean of all in black: a panel a contender."""
     grid = results.grid
     figure, panels = _panels(len(grid.contenders), 4.0, 2.6)
     # The start of a run may spike far above what follows; it is cut rather than all else flattened.
-    shown = [results.samples(c, scenario)[0] for c in grid.contenders]
+    shown = [results.samples(c, cell)[0] for c in grid.contenders]
     together = _samples_together(shown)
-    smooth = [_averaged(f.flow_gbps[f.t_us * 1e6 > grid.times.window_ps[0]], together) for f in shown]
+    smooth = [_averaged(f.flow_gbps[f.t_us * 1e6 > cell.times.window_ps[0]], together) for f in shown]
     top = max(float(rates.max(initial=0)) for rates in smooth)
     for i, (contender, axes) in enumerate(zip(grid.contenders, panels, strict=True)):
         f, t = shown[i], shown[i].t_us / 1e3
@@ -136,15 +136,15 @@ def flows(results: Results, scenario: str) -> Figure:
             line.set(linewidth=0.5, alpha=0.45)
         axes.plot(t, f.mean_gbps, color="black", linewidth=1.2)
         axes.set_ylim(0, top * 1.1 or 1)
-        _window(axes, results)
+        _window(axes, cell)
         axes.set_title(contender.label, fontsize=9)
     figure.supxlabel("time, ms", fontsize=9)
     figure.supylabel("goodput of a flow, Gb/s", fontsize=9)
     count = shown[0].flow_gbps.shape[1]
-    number = results.of(grid.contenders[0], scenario)[0].flows
+    number = results.of(grid.contenders[0], cell)[0].flows
     which = "each flow" if count == number else f"{count} of {number:,} flows"
-    over = f", each averaged over {grid.times.duration_ps / 1e9 / len(shown[0].t_us) * together:.3g} ms"
-    title = f"{scenario}: {which} (thin{over if together > 1 else ''}) and the mean of all (black)"
+    over = f", each averaged over {cell.times.duration_ps / 1e9 / len(shown[0].t_us) * together:.3g} ms"
+    title = f"{cell.name}: {which} (thin{over if together > 1 else ''}) and the mean of all (black)"
     figure.suptitle(title, fontsize=10)
     return figure
 
@@ -166,11 +166,11 @@ def _averaged(values: NDArray[np.float32], together: int) -> NDArray[np.float32]
     return np.asarray(parts.mean(axis=1), dtype=np.float32)
 
 
-def slowdown(results: Results, scenario: str) -> Figure:
+def slowdown(results: Results, cell: Cell) -> Figure:
     """Completion time over that in an empty network by flow size: median and 99th percentile."""
     figure, axes = _figure(8.0, 4.6)
     for i, contender in enumerate(results.grid.contenders):
-        seeds = results.samples(contender, scenario)
+        seeds = results.samples(contender, cell)
         size = np.concatenate([f.completed_bytes for f in seeds])
         slow = np.concatenate([f.completed_slowdown for f in seeds])
         if not size.size:
@@ -183,7 +183,7 @@ def slowdown(results: Results, scenario: str) -> Figure:
     axes.set_yscale("log")
     axes.set_xlabel("flow size, KB", fontsize=9)
     axes.set_ylabel("slowdown", fontsize=9)
-    axes.set_title(f"{scenario}: completion time / alone in the network; solid: p99, dotted: median", fontsize=10)
+    axes.set_title(f"{cell.name}: completion time / alone in the network; solid: p99, dotted: median", fontsize=10)
     _plain_ticks(axes)
     _plain_ticks(axes, "y")
     _legend(figure, results, markers=True, lines=False)
@@ -209,12 +209,10 @@ def slowdown_by_size(
 def radar(results: Results, found: Sequence[Row]) -> Figure:
     """A panel a scenario; every axis from 0 to 1, further out is better."""
     grid = results.grid
-    figure, panels = _panels(len(grid.scenarios), 3.4, 3.5, polar=True)
-    for scenario, axes in zip(grid.scenarios, panels, strict=True):
+    figure, panels = _panels(len(grid.cells), 3.4, 3.5, polar=True)
+    for cell, axes in zip(grid.cells, panels, strict=True):
         for i, contender in enumerate(grid.contenders):
-            score = scores(
-                next(r for r in found if r.contender is contender and r.scenario == scenario), results.grid.network
-            )
+            score = scores(next(r for r in found if r.contender is contender and r.scenario == cell.name), cell.network)
             angles = np.linspace(0, 2 * pi, len(score), endpoint=False)
             around, closed = np.append(angles, 0.0), [*score.values(), score["goodput"]]
             axes.plot(around, closed, color=_colour(i), linestyle=_line(i), marker=_marker(i), markersize=3.5, lw=1.2)
@@ -225,7 +223,7 @@ def radar(results: Results, found: Sequence[Row]) -> Figure:
         axes.set_xticks(angles, [RADAR[name] for name in score], fontsize=7.5)
         axes.tick_params(axis="x", pad=12)
         axes.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=7, color="#666666")
-        axes.set_title(scenario, fontsize=9, pad=12)
+        axes.set_title(cell.name, fontsize=9, pad=12)
     figure.suptitle("Each axis from 0 to 1, further out is better", fontsize=10)
     _legend(figure, results, markers=True)
     return figure
@@ -284,10 +282,10 @@ def _panels(number: int, width: float, height: float, *, polar: bool = False) ->
     return figure, panels[:number]
 
 
-def _window(axes: Axes, results: Results) -> None:
-    begin, end = results.grid.times.window_ps
+def _window(axes: Axes, cell: Cell) -> None:
+    begin, end = cell.times.window_ps
     axes.axvspan(begin / 1e9, end / 1e9, color="#F3F3F3", zorder=-1)
-    axes.set_xlim(0, results.grid.times.duration_ps / 1e9)
+    axes.set_xlim(0, cell.times.duration_ps / 1e9)
 
 
 def _plain_ticks(axes: Axes, which: str = "x") -> None:

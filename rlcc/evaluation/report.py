@@ -12,19 +12,24 @@ import pyarrow.parquet as pq
 
 from decision.documents import write_atomically
 from decision.manifest import writing
+from netsim.network import Network
 from rlcc import __version__
 from rlcc.evaluation import summary
-from rlcc.evaluation.grid import Results
+from rlcc.evaluation.grid import Cell, Results
 
 KIND = "evaluation"
 FOLDER = "evaluation"
 """Of the artefact in the run directory."""
+STANDING = "standing.md"
 RUNS = "finished-runs"
 """Folder of the finished runs beside it."""
 
 
-def write(results: Results, folder: Path, *, metrics: Sequence[str], pictures: bool, profile: str) -> list[str]:
-    """Write the artefact; the names of its files. ``metrics`` are the columns of the Markdown table."""
+def write(
+    results: Results, folder: Path, *, metrics: Sequence[str], pictures: bool, profile: str, standing: str | None = None
+) -> list[str]:
+    """Write the artefact; the names of its files. ``metrics`` are the columns of the Markdown table; ``standing``: the
+    page of a suite."""
     grid = results.grid
     found = summary.rows(results)
     details: dict[str, Any] = {
@@ -33,12 +38,9 @@ def write(results: Results, folder: Path, *, metrics: Sequence[str], pictures: b
             | summary.on(c)
             for c in grid.contenders
         ],
-        "scenarios": list(grid.scenarios),
+        "cells": [_cell(cell) for cell in grid.cells],
         "seeds": list(grid.seeds),
-        "duration_ps": grid.times.duration_ps,
-        "window_ps": list(grid.times.window_ps),
         "profile": profile,
-        "network": asdict(grid.network),
         "rlcc": __version__,
     }
     parents = {c.label: c.hash for c in grid.contenders}
@@ -48,6 +50,8 @@ def write(results: Results, folder: Path, *, metrics: Sequence[str], pictures: b
         pq.write_table(series_table(results), work / "series.parquet", compression="zstd")
         write_atomically(work / "table.md", summary.markdown(found, metrics))
         write_atomically(work / "table.csv", summary.csv_text(found))
+        if standing is not None:
+            write_atomically(work / STANDING, standing)
         if pictures:
             from rlcc.evaluation.pictures import draw
 
@@ -56,20 +60,27 @@ def write(results: Results, folder: Path, *, metrics: Sequence[str], pictures: b
         return sorted(p.name for p in work.iterdir())
 
 
+def _cell(cell: Cell) -> dict[str, Any]:
+    """``network``: what in it is not the default."""
+    default = asdict(Network())
+    network = {name: value for name, value in asdict(cell.network).items() if value != default[name]}
+    return {"name": cell.name, "scenario": cell.scenario} | asdict(cell.times) | {"network": network}
+
+
 def runs_table(results: Results) -> pa.Table:
     """A row a run; a metric that a run does not have, or could not measure, is null."""
     columns: dict[str, Any] = {}
-    cells, times = results.grid.cells(), results.grid.times
+    runs = results.grid.runs()
     for name in ("label", "name", "kind", "hash", "decision_latency_ps"):
-        columns["policy" if name == "label" else name] = [getattr(contender, name) for contender, _, _ in cells]
+        columns["policy" if name == "label" else name] = [getattr(contender, name) for contender, _, _ in runs]
     for name, kind in zip(summary.ON, (pa.string(), pa.uint32(), pa.string(), pa.uint32()), strict=True):
-        columns[name] = pa.array([summary.on(contender)[name] for contender, _, _ in cells], kind)
-    columns["scenario"] = [scenario for _, scenario, _ in cells]
-    columns["seed"] = [seed for _, _, seed in cells]
-    columns["duration_ps"] = [times.duration_ps for _ in cells]
-    columns["window_begin_ps"] = [times.window_ps[0] for _ in cells]
-    columns["window_end_ps"] = [times.window_ps[1] for _ in cells]
-    columns["rlcc"] = [__version__ for _ in cells]
+        columns[name] = pa.array([summary.on(contender)[name] for contender, _, _ in runs], kind)
+    columns["scenario"] = [cell.name for _, cell, _ in runs]
+    columns["seed"] = [seed for _, _, seed in runs]
+    columns["duration_ps"] = [cell.times.duration_ps for _, cell, _ in runs]
+    columns["window_begin_ps"] = [cell.times.window_ps[0] for _, cell, _ in runs]
+    columns["window_end_ps"] = [cell.times.window_ps[1] for _, cell, _ in runs]
+    columns["rlcc"] = [__version__ for _ in runs]
     columns["flows"] = [outcome.flows for outcome in results.outcomes]
     for name in dict.fromkeys(name for outcome in results.outcomes for name in outcome.metrics):
         values = [outcome.metrics.get(name) for outcome in results.outcomes]
@@ -80,7 +91,7 @@ def runs_table(results: Results) -> pa.Table:
 def series_table(results: Results) -> pa.Table:
     """A row a sample of each run: time, longest queue, drops, goodput of a flow (mean over all, and up to 16 flows)."""
     parts = []
-    for (contender, scenario, seed), outcome in zip(results.grid.cells(), results.outcomes, strict=True):
+    for (contender, cell, seed), outcome in zip(results.grid.runs(), results.outcomes, strict=True):
         f = outcome.samples
         assert f is not None
         rows = np.zeros(len(f.t_us), dtype=np.int32)
@@ -88,7 +99,7 @@ def series_table(results: Results) -> pa.Table:
             pa.table(
                 {
                     "policy": pa.array([contender.label]).take(pa.array(rows)),
-                    "scenario": pa.array([scenario]).take(pa.array(rows)),
+                    "scenario": pa.array([cell.name]).take(pa.array(rows)),
                     "seed": np.full(len(rows), seed, dtype=np.int64),
                     "t_us": f.t_us,
                     "queue_bytes": f.queue_bytes,
@@ -102,14 +113,14 @@ def series_table(results: Results) -> pa.Table:
 
 
 def outcomes(results: Results) -> list[dict[str, Any]]:
-    """All metrics as plain data, by scenario and contender; what could not be measured is null."""
+    """All metrics as plain data, by cell and contender; what could not be measured is null."""
     found = []
-    for scenario in results.grid.scenarios:
+    for cell in results.grid.cells:
         for c in results.grid.contenders:
             metrics = [
                 {name: value if isfinite(value) else None for name, value in f.metrics.items()}
-                for f in results.of(c, scenario)
+                for f in results.of(c, cell)
             ]
             about = {"policy": c.label, "decision_latency_ps": c.decision_latency_ps} | summary.on(c)
-            found.append(about | {"scenario": scenario, "seeds": list(results.grid.seeds), "metrics": metrics})
+            found.append(about | {"scenario": cell.name, "seeds": list(results.grid.seeds), "metrics": metrics})
     return found

@@ -1,4 +1,4 @@
-"""Means over seeds with their confidence, a row a scenario and contender; the table on the terminal, Markdown, CSV."""
+"""Means over seeds with their confidence, a row a cell and contender; the table on the terminal, Markdown, CSV."""
 
 import csv
 import io
@@ -32,8 +32,8 @@ ENGINES = ("engine_utilisation", "decision_latency_mean_us", "decision_latency_p
 
 @dataclass(frozen=True)
 class Row:
-    """One contender in one scenario: mean and half-width of the confidence interval of each metric. NaN: nothing was
-    measured, or one seed only."""
+    """One contender in one cell, which ``scenario`` names: mean and half-width of the confidence interval of each
+    metric. NaN: nothing was measured, or one seed only."""
 
     scenario: str
     contender: Contender
@@ -50,17 +50,17 @@ def check_metrics(names: Sequence[str]) -> None:
 
 
 def rows(results: Results) -> list[Row]:
-    """By scenario, then contender."""
+    """By cell, then contender."""
     found = []
-    for scenario in results.grid.scenarios:
+    for cell in results.grid.cells:
         for contender in results.grid.contenders:
-            seeds = results.of(contender, scenario)
+            seeds = results.of(contender, cell)
             mean, half_width = {}, {}
             for name in seeds[0].metrics:
                 values = np.array([f.metrics.get(name, nan) for f in seeds])
                 mean[name] = float(values.mean())
                 half_width[name] = confidence(values, LEVEL) if len(seeds) > 1 and np.isfinite(values).all() else nan
-            found.append(Row(scenario, contender, seeds[0].flows, mean, half_width))
+            found.append(Row(cell.name, contender, seeds[0].flows, mean, half_width))
     return found
 
 

@@ -165,6 +165,7 @@ OTHERS: dict[str, list[Any]] = {
     "seed": [4],
     "duration_ps": [3 * MS],
     "window_ps": [(0, 2 * MS), (MS, MS + 1)],
+    "early_ps": [1, MS],
     "record_ps": [0, 2 * MS],
     "sampling": [None, Sampling(10, 2)],
     "decision_latency_ps": [1],
@@ -187,6 +188,26 @@ def test_a_changed_field_changes_the_key_and_a_name_does_not() -> None:
     changed.append(replace(changed[1], scenario=Scenario("x", 4, 1, Flows(host=np.arange(4), packets=[0, 0, 0, 1]))))
     assert len({trial.key() for trial in [TRIAL, *changed]}) == 1 + len(changed)
     assert replace(TRIAL, name="another").key() == TRIAL.key()
+
+
+def test_the_start_is_measured_apart_and_changes_nothing() -> None:
+    """A crowd into a short buffer: what it loses in the first moments, until the window, and later."""
+    short = Network(buffer_bytes=100_000)
+    crowd = Trial("many-to-one:64", baselines.by_name("dctcp"), 1, 2 * MS, (MS, 2 * MS), network=short)
+    (plain, seen), parts = run([crowd, replace(crowd, early_ps=MS // 2)], Here()), []
+    start = {name: seen.metrics[name] for name in seen.metrics if name not in plain.metrics}
+    assert {**plain.metrics, **start} == pytest.approx(seen.metrics, rel=0, abs=0, nan_ok=True)
+    for window in ((0, MS // 2), (0, MS), (MS // 2, 2 * MS)):
+        parts.append(run([replace(crowd, window_ps=window)], Here())[0].metrics)
+    early, before, later = parts
+    assert start == {
+        "start_goodput": before["goodput"],
+        "start_latency_p99_us": before["latency_p99_us"],
+        "start_loss": before["loss"],
+        "early_loss": early["loss"],
+        "late_dropped_packets": later["dropped_packets"],
+    }
+    assert early["loss"] > before["loss"] > 0
 
 
 def test_another_simulator_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +233,8 @@ def test_a_core_behind_an_address_cannot_be_kept(tmp_path: Path) -> None:
         ({"window_ps": (MS, MS)}, "is empty or outside"),
         ({"window_ps": (0, 3 * MS)}, "is empty or outside"),
         ({"window_ps": None}, "has a window too"),
+        ({"early_ps": MS + 1}, "do not lie before the window"),
+        ({"early_ps": 1, "window_ps": None, "sampling": None}, "do not lie before the window"),
         ({"record_ps": 3 * MS}, "cannot be recorded for"),
     ],
 )

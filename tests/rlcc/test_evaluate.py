@@ -28,7 +28,7 @@ from netsim.places import Here
 from netsim.simulation import WINDOW_PS
 from rlcc import cli
 from rlcc.evaluation import contenders, pictures, summary
-from rlcc.evaluation.grid import Grid, Times, run
+from rlcc.evaluation.grid import Cell, Grid, Times, run
 from rlcc.policies import by_name_or_path
 
 SHORT = ("--duration", "4 ms")
@@ -147,8 +147,8 @@ def test_another_artefact_in_the_place_of_the_evaluation(teacher: Path, tmp_path
 
 
 def one_run(contender: contenders.Contender, scenario: str, times: Times) -> Outcome:
-    grid = Grid((contender,), (scenario,), (7,), times)
-    (outcome,) = run(grid, Here()).of(contender, scenario)
+    cell = Cell(scenario, scenario, times)
+    (outcome,) = run(Grid((contender,), (cell,), (7,)), Here()).of(contender, cell)
     return outcome
 
 
@@ -156,7 +156,9 @@ def test_a_run_measures_what_simulate_does(teacher: Path) -> None:
     with contenders.opened([str(teacher)], decision_latency_ps=None, profile="ibex-small") as (contender,):
         found = one_run(contender, "long-short:4", Times(4 * MS, (MS, 3 * MS)))
         plain = simulate("long-short:4", contender.policy, seed=7, duration_ps=4 * MS, window_ps=(MS, 3 * MS))
-    assert found.metrics == pytest.approx(plain.metrics, rel=0, abs=0, nan_ok=True)
+    start = {name: value for name, value in found.metrics.items() if name not in plain.metrics}
+    assert set(start) == {"start_goodput", "start_latency_p99_us", "start_loss", "early_loss", "late_dropped_packets"}
+    assert found.metrics == pytest.approx(plain.metrics | start, rel=0, abs=0, nan_ok=True)
     assert found.samples is not None
     assert found.flows == found.samples.flow_gbps.shape[1] == 4
     assert (found.samples.t_us[-1], len(found.samples.t_us)) == (4000, 400)
@@ -418,7 +420,7 @@ def test_another_network_gives_other_runs_and_is_kept_apart(
     evaluate(*arguments, "--no-pictures", "--out", out, "--network", network)
     small = pq.read_table(out / "evaluation" / "runs.parquet")
     assert plain["queue_max_bytes"][1].as_py() > 100_000 >= small["queue_max_bytes"][1].as_py()
-    assert opened(out / "evaluation", "evaluation").details["network"]["buffer_bytes"] == 100_000
+    assert opened(out / "evaluation", "evaluation").details["cells"][0]["network"] == {"buffer_bytes": 100_000}
     network.write_text("telemetry = false\n")
     assert "hpcc reads queue lengths" in refused("evaluate", *arguments, "--network", network)
     network.write_text("lossless = true\nbuffer = '500 KB'\n")

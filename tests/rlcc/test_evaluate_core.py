@@ -16,7 +16,7 @@ from netsim.network import MS
 from rlcc import cli, core_policy
 from rlcc.core_policy import CoreName, CorePolicy, core_name
 from rlcc.evaluation import contenders
-from rlcc.evaluation.grid import Grid, Times, trial
+from rlcc.evaluation.grid import Cell, Times, trial
 from rlcc.policies import by_path, on_core
 
 SHORT = ("--scenario", "many-to-one:2x4", "--duration", "4 ms")
@@ -171,9 +171,8 @@ def test_the_key_covers_core_and_engines(firmware: Path, monkeypatch: pytest.Mon
     assert isinstance(policy, CorePolicy)
 
     def key(**changed: Any) -> str:
-        contender = replace(found, **changed)
-        grid = Grid((contender,), ("many-to-one:2",), (7,), Times(4 * MS, (MS, 3 * MS)))
-        return trial(grid, contender, "many-to-one:2", 7).key()
+        cell = Cell("many-to-one:2", "many-to-one:2", Times(4 * MS, (MS, 3 * MS)))
+        return trial(replace(found, **changed), cell, 7).key()
 
     others: list[dict[str, Any]] = [
         {"engines": None},

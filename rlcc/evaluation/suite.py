@@ -1,0 +1,94 @@
+"""A suite: cells that a policy is judged in and the baselines that it is set beside, as a file that a person reads.
+
+    load("quick")                 a file of rlcc/evaluation/suites
+    load("my-suite.toml")         one of your own
+
+Cells that are measured at the same time in the same network stand together; what a network differs in from the default
+one is written as for `rlcc evaluate --network`, and its `label` tells its cells from others of the same traffic.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from decision.documents import load_toml
+from decision.errors import InputError
+from decision.policy import POLICY_NAME
+from decision.quantity import DurationPs
+from netsim import baselines
+from netsim.network import LATEST_PS, Network
+from netsim.network_file import from_table
+from rlcc.evaluation.grid import Cell, Times
+
+FOLDER = Path(__file__).parent / "suites"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Cells(_Strict):
+    """Traffic by name, measured ``window`` (from, to) of ``duration``, in the default network but for ``network``."""
+
+    scenarios: list[str] = Field(min_length=1)
+    duration: DurationPs
+    window: tuple[DurationPs, DurationPs]
+    label: str = ""
+    network: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _times(self) -> "Cells":
+        begin, end = self.window
+        if not 0 <= begin < end <= self.duration <= LATEST_PS:
+            raise ValueError("the window must lie within the duration, which is at most 100 s")
+        return self
+
+
+class Suite(_Strict):
+    """``yardstick``: an ideal beside the baselines, shown and not judged by."""
+
+    format: Literal[1]
+    name: str = Field(pattern=POLICY_NAME)
+    seeds: list[int] = Field(min_length=2)  # one alone says nothing of what is chance
+    baselines: list[str] = Field(min_length=1)
+    yardstick: str
+    cells: list[Cells] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names(self) -> "Suite":
+        for name in (*self.baselines, self.yardstick):
+            if name not in baselines.names():
+                raise ValueError(f"there is no baseline {name!r}; the names are {', '.join(baselines.names())}")
+        if min(self.seeds) < 0 or len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("seeds must differ and not be negative")
+        return self
+
+
+def load(name: str) -> Suite:
+    """A suite by its name or the path of its file; InputError names the key and what is wrong with it."""
+    path = Path(name)
+    if path.suffix != ".toml":
+        path = FOLDER / f"{name}.toml"
+        if not path.is_file():
+            there = ", ".join(sorted(p.stem for p in FOLDER.glob("*.toml")))
+            raise InputError(f"there is no suite {name!r}; choose {there}, or the path of a TOML file")
+    return load_toml(Suite, path)
+
+
+def cells(suite: Suite) -> tuple[Cell, ...]:
+    """Each cell under a name of its own; InputError where two would have the same."""
+    made = tuple(cell for group in suite.cells for cell in _of(group, suite.name))
+    names = [cell.name for cell in made]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"suite {suite.name}: two cells are called {name!r}; give one of them a label")
+    return made
+
+
+def _of(group: Cells, suite: str) -> Iterator[Cell]:
+    network = from_table(group.network, f"suite {suite}") if group.network else Network()
+    for scenario in group.scenarios:
+        name = f"{scenario}, {group.label}" if group.label else scenario
+        yield Cell(name, scenario, Times(group.duration, group.window), network)
