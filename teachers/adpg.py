@@ -106,7 +106,7 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
         for group in optimizer.param_groups:
             done = kept.episode / max(t.episodes - 1, 1)
             group["lr"] = t.learning_rate + (t.final_learning_rate - t.learning_rate) * done
-        square = run_episode(config.policy, t, network, optimizer, kept.episode)
+        square = run_episode(config.learner, t, network, optimizer, kept.episode)
         episode = kept.episode + 1
         cost: float | None = None
         measured: tuple[Measured | Changing, ...] = ()
@@ -144,8 +144,8 @@ def run_episode(
             torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), t.gradient_limit)
             optimizer.step()
-        squares += [float(np.mean(s.delta[s.mask()] ** 2)) for s in segments if s.length.any()]
-    return float(np.mean(squares))
+        squares += [float(np.mean(s.delta[s.mask()] ** 2)) for s in segments if s.mask().any()]
+    return float(np.mean(squares)) if squares else float("nan")
 
 
 def _begin(actor: NativePolicy, t: Training, episode: int, index: int) -> Simulation:
@@ -169,7 +169,8 @@ def _begin(actor: NativePolicy, t: Training, episode: int, index: int) -> Simula
 @dataclass(frozen=True)
 class Segment:
     """Some decisions of every flow, or of every life of one: observations [T, B, features], deltas [T, B], how many are
-    real [B], the LSTM's memory before the first [B, 2 H]; which lives are ``done`` [B], and who was there."""
+    real [B], the LSTM's memory before the first [B, 2 H]; which lives are ``done`` [B], who was there, and which
+    decisions were the policy's [T, B], not those of its flow's start."""
 
     rows: Floats
     delta: Floats
@@ -177,15 +178,17 @@ class Segment:
     memory: Floats
     done: NDArray[np.bool_] | None = None
     presence: Presence | None = None
+    own: NDArray[np.bool_] | None = None
 
     def mask(self) -> NDArray[np.bool_]:
-        return np.arange(len(self.rows))[:, None] < self.length[None, :]
+        real = np.arange(len(self.rows))[:, None] < self.length[None, :]
+        return real if self.own is None else real & self.own
 
     def counted(self, t: Training, target: float) -> NDArray[np.bool_]:
         """Decisions [T, B] that teach something: it is known what followed, and they are not left out."""
         done = np.zeros(self.length.shape, dtype=bool) if self.done is None else self.done
         known = answered(self.length, done, len(self.rows), t.horizon)
-        return known & counted(self.delta / target, self.presence, t.credit, t.horizon)
+        return known & self.mask() & counted(self.delta / target, self.presence, t.credit, t.horizon)
 
 
 def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -> torch.Tensor:
@@ -205,8 +208,11 @@ def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -
     pushed = outputs + t.leak * wrong * torch.nn.functional.softsign(logits)
     gained = (answers * pushed)[torch.from_numpy(segment.counted(t, target))].mean()
 
-    both = torch.from_numpy(segment.mask()[1:])  # some, as a decision is answered only by a later one
-    changes = (outputs[1:] - outputs[:-1])[both]
+    mask = segment.mask()
+    both = mask[1:] if segment.own is None else mask[1:] & mask[:-1]
+    if not both.any():
+        return -gained
+    changes = (outputs[1:] - outputs[:-1])[torch.from_numpy(both)]
     return t.action_difference * changes.square().mean() - gained
 
 
@@ -243,7 +249,7 @@ class Run:
 
     def _with_history(self, now: Records) -> Trajectories:
         """The segment before gives the first rows their history; what is older than that is not needed."""
-        trajectories = Trajectories.of(merge([*self.before, now]))
+        trajectories = Trajectories.of(merge([*self.before, now]), self.simulation.interfaces[0])
         self.before = [now]
         return trajectories
 
@@ -269,8 +275,9 @@ class Run:
             return table
 
         table, deltas = padded(rows[fresh], np.float32), padded(delta[fresh], np.float32)
+        own = None if self.policy.start is None else padded(trajectories.of_policy()[fresh], np.bool_)
         if self.lives is None:
-            return Segment(table, deltas, length, memory)
+            return Segment(table, deltas, length, memory, own=own)
         last = np.cumsum(length) - 1
         t_ps = columns["t_ps"][fresh].astype(np.int64)
         done = self.lives.done(self.simulation, flow[last], t_ps[last])
@@ -286,7 +293,7 @@ class Run:
             padded(begun, np.int64),
             padded(ended, np.int64),
         )
-        return Segment(table, deltas, length, memory, done, presence)
+        return Segment(table, deltas, length, memory, done, presence, own)
 
 
 def validate(config: TrainConfig, weights: Weights) -> tuple[Measured | Changing, ...]:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from decision.documents import load_toml
 from decision.errors import InputError
 from decision.features import PccRlCongestion, RlCcCongestion
+from decision.interfaces import FLOW_RATE
 from decision.policy import Policy
 from decision.quantity import DurationPs
 from netsim import scenarios
@@ -56,6 +57,7 @@ class Training(_Strict):
     gradient_limit: float = Field(default=0.5, gt=0)  # norm [code]
     start: str | None = None  # a teacher of the same architecture to go on from
     starts: Starts | None = None  # the first rate of each flow, drawn; None: the policy's
+    start_phase: bool = False  # flows start, brake and recover as the policy's [start] says, also while it learns
     randomise: Randomisation = AS_EVER
     segment_time: DurationPs = MS  # of a segment where flows come and go: a round is 10 ms
     credit: Credit = Credit()
@@ -104,6 +106,14 @@ class TrainConfig(_Strict):
     policy: Policy
     training: Training
     validation: Validation = Validation()
+
+    @property
+    def learner(self) -> Policy:
+        """The policy as it decides in episodes: with its [start] only where the recipe asks for that."""
+        if self.policy.start is None or self.training.start_phase:
+            return self.policy
+        observation = self.policy.observation.model_copy(update={"interface": FLOW_RATE.name})
+        return self.policy.model_copy(update={"start": None, "observation": observation})
 
     @model_validator(mode="after")
     def _trainable(self) -> "TrainConfig":

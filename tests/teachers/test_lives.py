@@ -1,17 +1,20 @@
 """Flows that come back are others, and who is there when is what the simulation says."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from decision.policy import Policy
 from netsim import Network, Scenario, Simulation
 from netsim.network import MS, US
 from netsim.policies import native
 from netsim.scenarios import Flow
-from teachers.adpg import Run
+from teachers.adpg import Run, loss
 from teachers.credit import Credit
-from teachers.curriculum import Training
+from teachers.curriculum import TrainConfig, Training
 from teachers.lives import Lives
+from teachers.networks import seeded
 
 
 def simulation(make_policy: Any, *flows: Flow, hosts: int = 1, receivers: int = 1) -> Simulation:
@@ -66,3 +69,41 @@ def test_without_ends_and_weights_there_are_no_lives(make_policy: Any) -> None:
     training = Training(seed=1, scenarios=["many-to-one:2"], episodes=1)
     segment = Run(run, make_policy(hidden=[2]), training).advance(run.policy.weights)  # type: ignore[union-attr]
     assert (segment.done, segment.presence) == (None, None)
+
+
+def test_what_the_start_does_is_no_decision_of_the_policy(make_policy: Any) -> None:
+    config = make_policy(hidden=[2]).model_dump(mode="json") | {"start": {}}
+    config["limits"]["rate_initial"] = "1 %"
+    policy = Policy.model_validate(config)
+    weights = {"fc0.weight": np.ones((2, 4), np.float32), "out.weight": np.ones((1, 2), np.float32)}
+    training = Training(seed=1, scenarios=["many-to-one:8"], episodes=1, credit=Credit(), start_phase=True)
+    run = Simulation("many-to-one:8", native(policy, weights), seed=1, record=True)
+    segment = Run(run, policy, training).advance(weights)
+    assert segment.own is not None
+    assert not segment.own[:3].any()  # slow start
+    assert segment.own.any()
+    assert not segment.counted(training, 0.064)[~segment.own].any()
+    # Whatever they saw, the gradient is that of the others.
+    network = seeded(policy, 1)
+    gradients = []
+    for scale in (1.0, 5.0):
+        rows = np.where(segment.own[..., None], segment.rows, np.float32(scale) * segment.rows)
+        network.zero_grad()
+        loss(network, replace(segment, rows=rows), training, 0.064).backward()  # type: ignore[no-untyped-call]
+        gradients.append(network.out.weight.grad.clone())  # type: ignore[union-attr]
+    assert bool((gradients[0] == gradients[1]).all())
+    assert bool(gradients[0].abs().max() > 0)
+
+
+def test_a_policy_learns_without_its_start_unless_asked(make_policy: Any) -> None:
+    content = make_policy(hidden=[2]).model_dump(mode="json")
+    recipe: dict[str, Any] = {
+        "format": 1,
+        "policy": content | {"start": {}},
+        "training": {"seed": 1, "scenarios": ["many-to-one:2"], "episodes": 1},
+    }
+    config = TrainConfig.model_validate(recipe)
+    assert config.policy.start is not None
+    assert config.learner == make_policy(hidden=[2])
+    recipe["training"]["start_phase"] = True
+    assert TrainConfig.model_validate(recipe).learner == config.policy
