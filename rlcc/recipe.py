@@ -21,6 +21,7 @@ from netsim.policies import fixed
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.tolerance import DEFAULT, Allowance, tolerance
 from rlcc.agents import AgentOptions
+from rlcc.scenario_lists import listed
 
 
 class _Strict(BaseModel):
@@ -143,7 +144,8 @@ class GateOptions(_Strict):
     """What a firmware folder must hold to pass."""
 
     budget: DurationPs
-    scenarios: Scenarios
+    scenarios: Annotated[Scenarios, BeforeValidator(listed)]
+    """A list, or the name of one (rlcc/scenario_lists.toml)."""
     seeds: Seeds = [11]
     duration: DurationPs = DURATION_PS
     window: tuple[DurationPs, DurationPs] = WINDOW_PS
