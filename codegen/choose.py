@@ -73,14 +73,14 @@ def choose(walk: Walk, engine: Engine, limits: Limits, *, optimise: str = "worst
 
 def _candidates(walk: Walk, engine: Engine, limits: Limits, optimise: str, form: str) -> list[Lowered]:
     every = list(range(len(walk.trees)))
-    found = []
+    candidates = []
     if form in ("auto", "branches") or not every:
-        found.append(lowered(walk, every, (), (), engine, optimise))
+        candidates.append(lowered(walk, every, (), (), engine, optimise))
     if form in ("auto", "index") and every:
         small = [p for p in every if len(questions_of(walk.trees[p])) <= MOST_QUESTIONS]
         rest = [p for p in every if p not in small]
         if form == "auto" or not rest:
-            found.append(lowered(walk, rest, small, (), engine, optimise))
+            candidates.append(lowered(walk, rest, small, (), engine, optimise))
     if form in ("auto", "joint") and every:
         # Idle entries fall out of a table only once it is made, and entries may take one byte or four: so the joining
         # is tried with limits on the entries around the one on the bytes.
@@ -88,8 +88,8 @@ def _candidates(walk: Walk, engine: Engine, limits: Limits, optimise: str, form:
         for entries in (most // 4, most // 2, most, 2 * most):
             for groups, rest in _groupings(walk, every, min(entries, MOST_ENTRIES)):
                 if form == "auto" or not rest:
-                    found.append(lowered(walk, rest, (), groups, engine, optimise))
-    return found
+                    candidates.append(lowered(walk, rest, (), groups, engine, optimise))
+    return candidates
 
 
 def _groupings(walk: Walk, every: list[int], most: int) -> list[tuple[tuple[Group, ...], list[int]]]:

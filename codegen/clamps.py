@@ -47,8 +47,8 @@ def _at_constant(
         if key.startswith("params."):
             continue
         around = columns_of(program, _surroundings(program, defaults, rng))
-        found = exact(inner, bounded, around, key, points)
-        rows += _visible(program, clamp, bounded, found, points)
+        columns = exact(inner, bounded, around, key, points)
+        rows += _visible(program, clamp, bounded, columns, points)
     return rows
 
 
@@ -69,27 +69,27 @@ def _at_parameter(
 
 def _points(limit: int, node: Node) -> Integers:
     # A step or a few: a step of the inflation alone may vanish in what is computed of it.
-    wanted = {limit - 1, limit, limit + 1, limit + 4, limit // 2, 3 * limit // 4}
-    return np.array(sorted(p for p in wanted if node.low <= p <= node.high), dtype=np.int64)
+    values = {limit - 1, limit, limit + 1, limit + 4, limit // 2, 3 * limit // 4}
+    return np.array(sorted(p for p in values if node.low <= p <= node.high), dtype=np.int64)
 
 
-def _visible(program: Program, clamp: int, bounded: int, found: Columns, points: Integers) -> list[tuple[str, Row]]:
+def _visible(program: Program, clamp: int, bounded: int, columns: Columns, points: Integers) -> list[tuple[str, Row]]:
     """For each point the rows, a few, in which an error of the clamp shows most: by one unit up and by one down, else
     by half of its value; any where none does."""
-    if not count(found):
+    if not count(columns):
         return []
-    values = trace(program, *split(program, found))
+    values = trace(program, *split(program, columns))
     outputs = program.outputs
     shown = np.zeros(values[clamp].shape, dtype=np.int64)
     for wrong_value in (values[clamp] + 1, np.maximum(values[clamp] - 1, 0), values[clamp] // 2):
-        wrong = trace(program, *split(program, found), forced={clamp: wrong_value})
+        wrong = trace(program, *split(program, columns), forced={clamp: wrong_value})
         shown += np.any([values[n] != wrong[n] for n in outputs], axis=0)
     rows = []
     for point in points:
         here = np.flatnonzero(values[bounded] == point)
         chosen = here[np.argsort(-shown[here], kind="stable")][:ROWS_A_POINT]
         label = f"edge:{_name(program.nodes[clamp])} clamps {int(point)}"
-        rows += [(label, _row(found, index)) for index in chosen]
+        rows += [(label, _row(columns, index)) for index in chosen]
     return rows
 
 

@@ -130,6 +130,6 @@ def exact(inner: Program, node: int, surroundings: Columns, key: str, points: In
         reached = trace(inner, *split(inner, with_raw(middle)))[node] >= target
         highs = np.where(reached, middle, highs)
         lows = np.where(reached, lows, np.minimum(middle + 1, highs))
-    found = with_raw(highs)
-    hit = trace(inner, *split(inner, found))[node] == target
-    return {name: found[name][hit] for name in keys(inner)}
+    solved = with_raw(highs)
+    hit = trace(inner, *split(inner, solved))[node] == target
+    return {name: solved[name][hit] for name in keys(inner)}

@@ -137,8 +137,8 @@ def _search(walk: Walk, placing: Placing, engine: Engine, optimise: str) -> Sear
         edges = [-(2**63), *placing.thresholds, 2**63]
         histogram = walk.visits[placing.feature]
         shares = [histogram.share(a, b) for a, b in pairwise(edges)]
-        whole = sum(shares)
-        shares = [s / whole for s in shares] if whole > 0 else None
+        total = sum(shares)
+        shares = [s / total for s in shares] if total > 0 else None
     if optimise == "mean" and shares is None:
         shares = [1 / len(placing.words)] * len(placing.words)
     root, cycles = plan(placing.thresholds, placing.words, engine, shares)

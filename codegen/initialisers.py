@@ -46,15 +46,15 @@ def is_vector(name: str) -> bool:
 
 def declared(fields: Sequence[LaidOut]) -> list[LaidOut]:
     """The context's fields as C declares them: an array for each vector, at the place of its first element."""
-    found: list[LaidOut] = []
+    declarations: list[LaidOut] = []
     for field in fields:
         stem = field.name.rpartition("_")[0]
         if not is_vector(field.name):
-            found.append(field)
+            declarations.append(field)
         elif field.name.endswith("_0"):
             count = sum(1 for f in fields if is_vector(f.name) and f.name.rpartition("_")[0] == stem)
-            found.append(LaidOut(f"{stem}[{count}]", field.ctype, field.offset, field.note))
-    return found
+            declarations.append(LaidOut(f"{stem}[{count}]", field.ctype, field.offset, field.note))
+    return declarations
 
 
 def elements(fields: Sequence[LaidOut]) -> list[LaidOut]:

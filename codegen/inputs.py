@@ -71,9 +71,9 @@ def anything(program: Program, rng: np.random.Generator) -> Row:
     return row
 
 
-def _drawn(how: Plausible, row: Row, rng: np.random.Generator) -> int:
+def _drawn(values: Plausible, row: Row, rng: np.random.Generator) -> int:
     """``row``: what is drawn already of the same structure."""
-    match how:
+    match values:
         case Uniform(low, high):
             return int(rng.integers(low, high + 1))
         case Geometric(probability):

@@ -64,11 +64,11 @@ class Group:
 
 
 def thresholds_of(trees: Sequence[Node]) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = {}
+    thresholds: dict[int, set[int]] = {}
     for tree in trees:
         for branch in branches(tree):
-            found.setdefault(branch.feature, set()).add(branch.threshold)
-    return found
+            thresholds.setdefault(branch.feature, set()).add(branch.threshold)
+    return thresholds
 
 
 def size_of(thresholds: dict[int, set[int]]) -> int:
@@ -166,7 +166,7 @@ def placings(groups: Sequence[Group]) -> tuple[Placing, ...]:
     for group in groups:
         for axis in group.axes:
             axes.setdefault(axis.feature, []).append((group, axis))
-    found = []
+    placed = []
     for feature, uses in sorted(axes.items()):
         thresholds = sorted({t for _, axis in uses for t in axis.thresholds})
         samples = np.array([*thresholds, thresholds[-1] + 1])
@@ -174,5 +174,5 @@ def placings(groups: Sequence[Group]) -> tuple[Placing, ...]:
         for group, axis in uses:
             places = np.searchsorted(np.array(axis.thresholds), samples, side="left")
             words += places * axis.stride << group.shift
-        found.append(Placing(feature, tuple(thresholds), tuple(int(w) for w in words)))
-    return tuple(found)
+        placed.append(Placing(feature, tuple(thresholds), tuple(int(w) for w in words)))
+    return tuple(placed)

@@ -87,9 +87,9 @@ def lower(walk: Walk, options: Options) -> tuple[Choice, list[Dump]]:
 def check(options: Options) -> None:
     """InputError where an option is not one of those there are."""
     engine_named(options.engine)
-    given: list[tuple[str, str, tuple[str, ...]]] = [("pass", name, PASSES) for name in options.without]
-    given += [("form", options.form, FORMS), ("objective", options.optimise, OBJECTIVES)]
-    for what, name, known in given:
+    chosen: list[tuple[str, str, tuple[str, ...]]] = [("pass", name, PASSES) for name in options.without]
+    chosen += [("form", options.form, FORMS), ("objective", options.optimise, OBJECTIVES)]
+    for what, name, known in chosen:
         if name not in known:
             raise InputError(f"there is no {what} {name!r}; choose among {', '.join(known)}")
 

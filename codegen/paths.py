@@ -48,10 +48,10 @@ def visits(program: Program) -> list[Visit]:
     if trees is None:
         return []
     ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
-    found: list[Visit] = []
+    made: list[Visit] = []
     for number, tree in enumerate(program.forest.trees):
-        found += _walk(program, f"tree {number}", pruned(tree, ranges), ranges)
-    return found
+        made += _walk(program, f"tree {number}", pruned(tree, ranges), ranges)
+    return made
 
 
 def cells(program: Program, groups: Sequence[Group]) -> list[Visit]:
@@ -61,7 +61,7 @@ def cells(program: Program, groups: Sequence[Group]) -> list[Visit]:
         return []
     ranges = {f: (program.nodes[n].low, program.nodes[n].high) for f, n in enumerate(program.nodes[trees].args)}
     less, more = (Leaf((step,) * program.forest.outputs) for step in (0, 1))
-    found = []
+    made = []
     for number, group in enumerate(groups):
         classes = [range(len(axis.thresholds) + 1) for axis in group.axes]
         for places in product(*classes):
@@ -73,15 +73,15 @@ def cells(program: Program, groups: Sequence[Group]) -> list[Visit]:
                 bounds[axis.feature] = (first, last)
             index = sum(axis.stride * place for axis, place in zip(group.axes, places, strict=True))
             if all(low <= high for low, high in bounds.values()):
-                found.append(Visit(f"table {number} entry {index}", bounds, less, more, False))
-    return found
+                made.append(Visit(f"table {number} entry {index}", bounds, less, more, False))
+    return made
 
 
 def find(
-    program: Program, pool: Pool, wanted: list[Visit], rng: np.random.Generator
+    program: Program, pool: Pool, to_make: list[Visit], rng: np.random.Generator
 ) -> tuple[list[tuple[str, Row]], int]:
     """Chosen rows with their labels, and how many of the visits they make visibly (leaves: at all)."""
-    tried = [(visit, part) for visit, part in ((v, _rows(program, pool, v, rng)) for v in wanted) if count(part)]
+    tried = [(visit, part) for visit, part in ((v, _rows(program, pool, v, rng)) for v in to_make) if count(part)]
     chosen, made = [], 0
     # Not all at once: a row holds every input, and there may be a hundred of them.
     step = max(1, MOST_NUMBERS // (CANDIDATES * len(pool.columns)))

@@ -61,10 +61,10 @@ class TreePrinter:
         self._check_sums()
 
     def functions(self) -> list[Function]:
-        found = [self._search(search) for search in self.lowered.searches]
+        made = [self._search(search) for search in self.lowered.searches]
         if not self.one_function:
-            found += [self._tree(number) for number in self.lowered.branches if self._adds_to_one(number)]
-        return found
+            made += [self._tree(number) for number in self.lowered.branches if self._adds_to_one(number)]
+        return made
 
     def tables(self) -> list[str]:
         """The constant tables, to stand in the block that reads them."""
@@ -267,10 +267,10 @@ class TreePrinter:
 
 def features_read(lowered: Lowered) -> set[int]:
     """Features that the lowered trees still look at: where leaves are equal, a split asks for nothing."""
-    found = {search.placing.feature for search in lowered.searches}
+    features = {search.placing.feature for search in lowered.searches}
     for number in (*lowered.branches, *lowered.indexed):
-        found |= set(features_of(lowered.walk.trees[number]))
-    return found
+        features |= set(features_of(lowered.walk.trees[number]))
+    return features
 
 
 def _widened(entry: str, size: int) -> str:

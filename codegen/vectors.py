@@ -73,13 +73,13 @@ def make(
     edges = Edges(0, 0)
     if trees_node(program) is not None:
         pool = make_pool(program, defaults, rng)
-        on_thresholds, wanted = _thresholds(program, defaults, pool, rng)
+        on_thresholds, points = _thresholds(program, defaults, pool, rng)
         places = [*visits(program), *cells(program, groups)]
         if len(places) > MOST_VISITS:
             places = [places[int(n)] for n in np.sort(rng.permutation(len(places))[:MOST_VISITS])]
         visiting, made = find(program, pool, places, rng)
         rows += on_thresholds + visiting
-        edges = Edges(wanted, len(on_thresholds), len(places), made)
+        edges = Edges(points, len(on_thresholds), len(places), made)
     columns = columns_of(program, (row for _, row in rows))
     knobs, context = evaluate(program, *split(program, columns))
     columns |= {f"expect.{name}": values for name, values in zip(program.interface.knob_names, knobs, strict=True)}
@@ -113,17 +113,17 @@ def _thresholds(
 ) -> tuple[list[tuple[str, Row]], int]:
     """A row for each point that is reached, and how many points there are."""
     rows: list[tuple[str, Row]] = []
-    wanted = 0
+    count = 0
     for feature, name in enumerate(program.forest.features):
         key = stored_key(program, feature)
         points = points_of(program, feature)
-        wanted += len(points)
+        count += len(points)
         for point in points:
             if key is not None:
                 rows.append((f"edge:{name}={point}", plausible(program, defaults, rng) | {key: point}))
                 continue
-            found = np.flatnonzero(pool.features[:, feature] == point)
-            if found.size:
-                row = {k: int(column[found[0]]) for k, column in pool.columns.items()}
+            there = np.flatnonzero(pool.features[:, feature] == point)
+            if there.size:
+                row = {k: int(column[there[0]]) for k, column in pool.columns.items()}
                 rows.append((f"edge:{name}={point}", row))
-    return rows, wanted
+    return rows, count

@@ -53,10 +53,10 @@ def _finite(text: str) -> float:
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of two values of one key readers choose differently: what was checked would not be what is used."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         raise ValueError("a key stands twice")
-    return found
+    return content
 
 
 def _shallow(data: Any, path: Path) -> None:

@@ -56,16 +56,16 @@ class Forest:
     leaf_bits: int
 
     def __post_init__(self) -> None:
-        found = [list(leaves(tree)) for tree in self.trees]
-        if len(self.features) > MAX_FEATURES or sum(map(len, found)) > MAX_LEAVES:
+        ends_of = [list(leaves(tree)) for tree in self.trees]
+        if len(self.features) > MAX_FEATURES or sum(map(len, ends_of)) > MAX_LEAVES:
             raise InputError(
                 f"the forest has over {MAX_FEATURES} features or {MAX_LEAVES} leaves; distil a smaller student, or "
                 "train a smaller model"
             )
-        values = [*self.bias, *(v for tree in found for leaf in tree for v in leaf.value)]
+        values = [*self.bias, *(v for tree in ends_of for leaf in tree for v in leaf.value)]
         if any(not -(2**31) <= value < 2**31 for value in values):
             raise InputError("a leaf or a bias of the forest does not fit 32 bits; use fewer leaf bits")
-        for number, (tree, ends) in enumerate(zip(self.trees, found, strict=True)):
+        for number, (tree, ends) in enumerate(zip(self.trees, ends_of, strict=True)):
             self._check(number, tree, ends)
 
     def _check(self, number: int, tree: Node, ends: list[Leaf]) -> None:
@@ -140,9 +140,9 @@ class Forest:
         return values[0] if self.outputs == 1 else list(values)
 
     def _tree_to_json(self, tree: Node) -> dict[str, Any]:
-        found = unrolled(tree)
-        if found is not None:
-            questions, ends = found
+        symmetric = unrolled(tree)
+        if symmetric is not None:
+            questions, ends = symmetric
             return {"splits": [list(q) for q in questions], "leaves": [self._told(leaf.value) for leaf in ends]}
         return {"nodes": flat(tree)}
 
@@ -219,9 +219,9 @@ def mapped(tree: Node, question: Callable[[Branch], Question]) -> Node:
 
 def value(tree: Node, rows: Integers) -> Integers:
     """What a tree adds to each output [N, outputs] on feature rows [N, features]."""
-    found = unrolled(tree)
-    if found is not None:
-        questions, ends = found
+    symmetric = unrolled(tree)
+    if symmetric is not None:
+        questions, ends = symmetric
         places = np.zeros(len(rows), dtype=np.int64)
         for level, (feature, threshold) in enumerate(questions):
             places |= (rows[:, feature] > threshold).astype(np.int64) << level

@@ -155,5 +155,5 @@ class Interface:
 
     def since(self, key: str) -> str | None:
         """The key of the timestamp that a signal comes after; None where it is none that does."""
-        how = self.signals()[key].plausible
-        return f"event.{how.signal}" if isinstance(how, After) else None
+        values = self.signals()[key].plausible
+        return f"event.{values.signal}" if isinstance(values, After) else None

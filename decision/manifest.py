@@ -189,8 +189,8 @@ def check_place(folder: Path, kind: str) -> None:
     if not folder.exists() or not any(folder.iterdir()):
         return
     try:
-        found = load_json(folder / NAME).get("kind")
+        there = load_json(folder / NAME).get("kind")
     except (InputError, AttributeError):
-        found = None
-    if found != kind:
+        there = None
+    if there != kind:
         raise InputError(f"{folder} holds something other than a {kind} of rlcc; choose an empty folder")

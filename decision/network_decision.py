@@ -90,7 +90,7 @@ def _observe(history: History, observation: Observation, action: Scale, inputs: 
         raise InputError(f"{len(inputs)} inputs are told for {len(observation.features)} features; emit it again")
     b = history.b
     rows: list[list[int]] = []
-    for feature, how in zip(observation.features, inputs, strict=True):
+    for feature, scaling in zip(observation.features, inputs, strict=True):
         row: list[int] = []
         expression = feature.expression(observation.place)
         if isinstance(feature, PreviousAction):
@@ -98,9 +98,9 @@ def _observe(history: History, observation: Observation, action: Scale, inputs: 
             for lag in range(observation.window):
                 note = history_note(feature, lag)
                 newest = history.field(feature_name(feature, lag), action.storage, note, newest)
-                row.append(_narrowed(b, newest, how, input_name(feature)))
+                row.append(_narrowed(b, newest, scaling, input_name(feature)))
         else:
-            row.append(_narrowed(b, expression.integers(history.nodes()), how, input_name(feature)))
+            row.append(_narrowed(b, expression.integers(history.nodes()), scaling, input_name(feature)))
             for lag in range(1, observation.window):
                 name = f"{input_name(feature)}_{lag}"
                 row.append(history.field(name, "int16", _input_note(feature, lag), row[-1]))
@@ -108,19 +108,26 @@ def _observe(history: History, observation: Observation, action: Scale, inputs: 
     return rows
 
 
-def _narrowed(b: ProgramBuilder, node: int, how: Input, name: str) -> int:
-    if how.root:
-        return _root(b, node, how.shift, name)
+def _narrowed(b: ProgramBuilder, node: int, scaling: Input, name: str) -> int:
+    if scaling.root:
+        return _root(b, node, scaling.shift, name)
     low, high = -INPUT_MAGNITUDE, INPUT_MAGNITUDE - 1
-    if how.shift <= 0:
-        factor = b.const(1 << -how.shift)
-        held = clamp(b, node, low >> -how.shift, high >> -how.shift, f"{name}_held", "")
+    if scaling.shift <= 0:
+        factor = b.const(1 << -scaling.shift)
+        held = clamp(b, node, low >> -scaling.shift, high >> -scaling.shift, f"{name}_held", "")
         return b.add(Op.MUL, (held, factor), 0, name)
     # Shifts take no negative operands: raised by half a step and by a whole number of steps first.
-    held = clamp(b, node, low << how.shift, ((high + 1) << how.shift) - 1 - (1 << (how.shift - 1)), f"{name}_held", "")
-    steps = -(min(b.nodes[held].low, 0) >> how.shift)
-    raised = b.add(Op.ADD, (held, b.const((steps << how.shift) + (1 << (how.shift - 1)))), 0, f"{name}_raised")
-    shifted = b.add(Op.SHR, (raised,), how.shift, name if not steps else "")
+    held = clamp(
+        b,
+        node,
+        low << scaling.shift,
+        ((high + 1) << scaling.shift) - 1 - (1 << (scaling.shift - 1)),
+        f"{name}_held",
+        "",
+    )
+    steps = -(min(b.nodes[held].low, 0) >> scaling.shift)
+    raised = b.add(Op.ADD, (held, b.const((steps << scaling.shift) + (1 << (scaling.shift - 1)))), 0, f"{name}_raised")
+    shifted = b.add(Op.SHR, (raised,), scaling.shift, name if not steps else "")
     return b.add(Op.SUB, (shifted, b.const(steps)), 0, name) if steps else shifted
 
 

@@ -53,7 +53,7 @@ class NetworkPolicy:
             "teacher": self.teacher,
             **header.model_dump(mode="json"),
             "report": self.report,
-            "inputs": [{"root": how.root, "shift": how.shift} for how in self.inputs],
+            "inputs": [{"root": scaling.root, "shift": scaling.shift} for scaling in self.inputs],
             "network": network_to_json(self.network),
         }
         write_atomically(folder / NAME, dump_json(content))
@@ -69,13 +69,13 @@ def load_network_policy(path: Path) -> NetworkPolicy:
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         if not writable_names(name, teacher):
             raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; emit the firmware again")
-        inputs = tuple(Input(how["root"] is True, integer(how["shift"])) for how in data["inputs"])
+        inputs = tuple(Input(scaling["root"] is True, integer(scaling["shift"])) for scaling in data["inputs"])
         network = network_from_json(data["network"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a network of rlcc ({error!r}); emit the firmware again") from None
     header = validate(Header, parts, str(path))
     policy = NetworkPolicy(name, header.observation, header.action, header.limits, inputs, network, teacher, report)
-    if [how.root for how in inputs] != [wants_root(feature) for feature in header.observation.features]:
+    if [scaling.root for scaling in inputs] != [wants_root(feature) for feature in header.observation.features]:
         raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
     policy.program()
     return policy

@@ -16,21 +16,21 @@ Shape = tuple[int, ...]
 def shapes(policy: Policy) -> dict[str, Shape]:
     """Canonical names and shapes of a policy's weights, in order."""
     architecture = policy.architecture
-    found: dict[str, Shape] = {}
+    named: dict[str, Shape] = {}
     width = policy.observation.size
     for index, units in enumerate(architecture.hidden):
-        found[f"fc{index}.weight"] = (units, width)
+        named[f"fc{index}.weight"] = (units, width)
         if architecture.bias:
-            found[f"fc{index}.bias"] = (units,)
+            named[f"fc{index}.bias"] = (units,)
         width = units
     if architecture.lstm is not None:
         units = architecture.lstm
-        found["lstm.weight_ih"] = (4 * units, width)
-        found["lstm.weight_hh"] = (4 * units, units)
-        found["lstm.bias_ih"] = (4 * units,)
-        found["lstm.bias_hh"] = (4 * units,)
+        named["lstm.weight_ih"] = (4 * units, width)
+        named["lstm.weight_hh"] = (4 * units, units)
+        named["lstm.bias_ih"] = (4 * units,)
+        named["lstm.bias_hh"] = (4 * units,)
         width = units
-    found["out.weight"] = (policy.action.outputs, width)
+    named["out.weight"] = (policy.action.outputs, width)
     if architecture.bias:
-        found["out.bias"] = (policy.action.outputs,)
-    return found
+        named["out.bias"] = (policy.action.outputs,)
+    return named

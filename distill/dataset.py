@@ -57,8 +57,8 @@ def join(parts: list[Dataset]) -> Dataset:
 
 def _label_run(run: Run, teacher: Teacher, observation: Observation, rows: int, seed: int) -> Dataset:
     decided, known = decide(teacher, run.trajectories)
-    x, whole = run.trajectories.integer_rows(observation, teacher.policy.params())
-    usable = np.flatnonzero(known & whole)
+    x, has_history = run.trajectories.integer_rows(observation, teacher.policy.params())
+    usable = np.flatnonzero(known & has_history)
     if usable.size > rows:
         usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
     y = teacher.policy.action.label(decided[usable])

@@ -118,12 +118,12 @@ def distil(
 def visits(student: Student, data: Dataset) -> dict[str, Any]:
     """How often each feature lay between its neighbouring thresholds while the student drove: what the compiler needs
     to make the mean case short (codegen.walk.Histogram)."""
-    found = {}
+    counted = {}
     for feature, borders in student.forest.thresholds().items():
         places = np.searchsorted(np.asarray(borders), data.x[:, feature], side="left")
         counts = np.bincount(places, minlength=len(borders) + 1).tolist()
-        found[student.forest.features[feature]] = {"borders": borders, "counts": counts}
-    return found
+        counted[student.forest.features[feature]] = {"borders": borders, "counts": counts}
+    return counted
 
 
 def _seeds(network: RolloutOptions, number: int) -> list[int]:

@@ -44,11 +44,11 @@ class HostReport:
 
 def host_compilers() -> dict[str, list[str]]:
     """The compilers to run on: the pinned clang always, the system's gcc where there is one."""
-    found = {"clang": [zig_command(), "cc"]}
+    compilers = {"clang": [zig_command(), "cc"]}
     gcc = shutil.which("gcc")
     if gcc:
-        found["gcc"] = [gcc]
-    return found
+        compilers["gcc"] = [gcc]
+    return compilers
 
 
 def run_on_host(firmware_dir: Path, *, compiler: str = "clang", opt: str = "-O2", sanitize: bool = True) -> HostReport:

@@ -112,20 +112,20 @@ def _rows(dwarf: Any, unit: Any, source: str) -> list[tuple[int, int, int]]:
 
 
 def _bodies(dwarf: Any, unit: Any) -> list[_Body]:
-    found: list[_Body] = []
+    bodies: list[_Body] = []
 
     def visit(die: Any, depth: int) -> None:
         inside = depth
         if die.tag in (SUBPROGRAM, INLINED):
             for low, high in _ranges(dwarf, unit, die):
                 call = die.attributes.get("DW_AT_call_line")
-                found.append(_Body(low, high, depth, _name(die), call.value if call else 0))
+                bodies.append(_Body(low, high, depth, _name(die), call.value if call else 0))
             inside = depth + 1
         for child in die.iter_children():
             visit(child, inside)
 
     visit(unit.get_top_DIE(), 0)
-    return found
+    return bodies
 
 
 def _ranges(dwarf: Any, unit: Any, die: Any) -> list[tuple[int, int]]:

@@ -80,14 +80,14 @@ def undefined_and_static(policy_object: Path) -> tuple[list[str], list[str]]:
 def read_image(elf_file: Path) -> Image:
     """Load a linked program."""
     with _elf(elf_file) as elf:
-        found = {s.name: s for s in elf.iter_sections() if s["sh_flags"] & ALLOCATED and s["sh_size"]}
+        loaded = {s.name: s for s in elf.iter_sections() if s["sh_flags"] & ALLOCATED and s["sh_size"]}
         sections = tuple(
             LoadedSection(name, s["sh_addr"], s.data() if s["sh_type"] != "SHT_NOBITS" else bytes(s["sh_size"]))
-            for name, s in found.items()
+            for name, s in loaded.items()
         )
         symbols = {s.name: s["st_value"] for s in _symbols(elf) if s.name and s["st_shndx"] != "SHN_UNDEF"}
     data_end = max((s.address + len(s.data) for s in sections if s.name in (".rodata", ".data", ".bss")), default=0)
-    return Image(sections, symbols, _span(found.get(".text")), _span(found.get(".rodata")), data_end)
+    return Image(sections, symbols, _span(loaded.get(".text")), _span(loaded.get(".rodata")), data_end)
 
 
 def check_code(elf_file: Path, entry: str, *, loops_allowed: bool = False) -> CodeFacts:
@@ -136,7 +136,7 @@ def loops(instructions: list[Instruction]) -> list[int]:
     """Addresses at which a cycle of the function's control flow closes (depth-first search)."""
     index = {i.address: n for n, i in enumerate(instructions)}
     state = [0] * len(instructions)  # 0 new, 1 on the path, 2 done
-    found = []
+    closed = []
 
     def successors(n: int) -> list[int]:
         i = instructions[n]
@@ -155,10 +155,10 @@ def loops(instructions: list[Instruction]) -> list[int]:
             continue
         following = rest.pop()
         if state[following] == 1:
-            found.append(instructions[n].address)
+            closed.append(instructions[n].address)
         elif state[following] == 0:
             path.append((following, successors(following)))
-    return found
+    return closed
 
 
 def stack_bound(functions: dict[int, list[Instruction]], entry: int) -> tuple[int | None, int | None]:

@@ -116,22 +116,22 @@ class ArrayEnv(Measured):
             if not (m > 0).all() or m.max() > ACTION_LIMIT_Q16 / 2**16:
                 raise InputError("a multiplier must be a positive number below 32768")
             action = np.rint((m - 1.0) * 2**16)
-            wanted = np.floor(before * (1.0 + action / 2**16) + 0.5)
+            asked = np.floor(before * (1.0 + action / 2**16) + 0.5)
         elif rate_q30 is not None and multiplier is None:
-            wanted = _column(rate_q30, "rate_q30", batch)[order]
-            action = np.clip(np.rint((wanted / before - 1.0) * 2**16), -ACTION_LIMIT_Q16, ACTION_LIMIT_Q16)
+            asked = _column(rate_q30, "rate_q30", batch)[order]
+            action = np.clip(np.rint((asked / before - 1.0) * 2**16), -ACTION_LIMIT_Q16, ACTION_LIMIT_Q16)
         else:
             raise InputError("send either multiplier or rate_q30")
-        rate = np.floor(np.clip(wanted, self.rate_min_q30, self.rate_max_q30) + 0.5)
+        rate = np.floor(np.clip(asked, self.rate_min_q30, self.rate_max_q30) + 0.5)
         self._core.answer(0, rate.astype(np.uint32), action.astype(np.int32))
         self._batch = None
 
 
-def _order(asked: NDArray[np.uint32], given: ArrayLike | None) -> NDArray[np.int64]:
+def _order(asked: NDArray[np.uint32], in_order: ArrayLike | None) -> NDArray[np.int64]:
     """For each decision of the batch, where its answer stands. A flow has one decision a batch at the most."""
-    if given is None:
+    if in_order is None:
         return np.arange(asked.size)
-    flows = np.asarray(given)
+    flows = np.asarray(in_order)
     if flows.shape != asked.shape or not np.array_equal(np.sort(flows), np.sort(asked)):
         raise InputError("send must name exactly the flows of the batch, each once")
     places = np.empty(asked.size, dtype=np.int64)

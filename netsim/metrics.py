@@ -34,7 +34,7 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
     base_us = window["latency_base_ps"] * 1e-6
     wait_us = _ratio(counts["wait_ps"] * 1e-6, counts["data_arrived"])
     rtt_us = _ratio(counts["rtt_ns"] * 1e-3, counts["rtts"])
-    found = {
+    measured = {
         "goodput": _ratio(delivered.sum(), receivers.size * line_bytes),
         "utilisation": _ratio(received.sum(), receivers.size * line_bytes),
         "latency_mean_us": base_us + wait_us,
@@ -62,19 +62,19 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
         "data_packets": float(counts["data_arrived"]),
     }
     if scenario.finite or scenario.long_flow is not None:
-        found |= completion(window, scenario, network)
+        measured |= completion(window, scenario, network)
     if scenario.long_flow is not None:
         recovery = window["recovery_us"]
-        found |= {
+        measured |= {
             "long_bandwidth": _ratio(float(delivered[scenario.long_flow]), line_bytes),
             "recovery_us": float(recovery.mean()) if recovery.size else np.nan,
             "recoveries": float(recovery.size),
-            "completion_normalised_mean": found["slowdown_mean"],
-            "completion_normalised_p99": found["slowdown_p99"],
+            "completion_normalised_mean": measured["slowdown_mean"],
+            "completion_normalised_p99": measured["slowdown_p99"],
         }
     if window.get("engines") is not None:
-        found |= engine_metrics(window["engines"], seconds)
-    return {name: float(value) for name, value in found.items()}
+        measured |= engine_metrics(window["engines"], seconds)
+    return {name: float(value) for name, value in measured.items()}
 
 
 def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> dict[str, float]:
@@ -90,14 +90,14 @@ def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> 
         "medium_": (size > MICE_BYTES) & (size < ELEPHANT_BYTES),
         "elephants_": size >= ELEPHANT_BYTES,
     }
-    found: dict[str, float] = {}
+    measured: dict[str, float] = {}
     for name, which in classes.items():
-        found[f"{name}completions"] = float(which.sum())
-        found |= _spread(f"{name}fct_", "_us", time_us[which])
-        found |= _spread(f"{name}slowdown_", "", slowdown[which])
+        measured[f"{name}completions"] = float(which.sum())
+        measured |= _spread(f"{name}fct_", "_us", time_us[which])
+        measured |= _spread(f"{name}slowdown_", "", slowdown[which])
     speed = 1 / slowdown
-    found["slowdown_jain"] = _ratio(float(speed.sum()) ** 2, speed.size * float((speed**2).sum()))
-    return found
+    measured["slowdown_jain"] = _ratio(float(speed.sum()) ** 2, speed.size * float((speed**2).sum()))
+    return measured
 
 
 def start_metrics(early: dict[str, float], start: dict[str, float], window: dict[str, float]) -> dict[str, float]:
@@ -130,5 +130,5 @@ def _delivered_bytes(window: dict[str, Any], scenario: Scenario, network: Networ
     return np.asarray(np.maximum(full - done * short, 0.0))
 
 
-def _ratio(part: float, whole: float) -> float:
-    return float(part) / float(whole) if whole else float("nan")
+def _ratio(part: float, total: float) -> float:
+    return float(part) / float(total) if total else float("nan")

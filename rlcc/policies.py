@@ -84,8 +84,8 @@ def kind_of(path: Path) -> str:
         return "baseline"
     if not (path / NAME).is_file():
         return "teacher"
-    found = load_json(path / NAME)
-    kind = found.get("kind") if isinstance(found, dict) else None
+    manifest = load_json(path / NAME)
+    kind = manifest.get("kind") if isinstance(manifest, dict) else None
     if kind not in ("teacher", "student", "firmware"):
         raise InputError(f"{path} is a {kind}; give a teacher, a student or a firmware folder")
     return str(kind)

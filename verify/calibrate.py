@@ -87,14 +87,14 @@ def calibrate(
         if progress:
             progress(f"random program {n + 1} of {programs} on {profile.name}")
         image = with_code(stub, random_program(rng, table))
-        out, given = (_records(rng, calls) for _ in range(2))
+        out, inputs = (_records(rng, calls) for _ in range(2))
         blocks = [Block("out", 4 * WORDS, writable=True), Block("in", 4 * WORDS, writable=False)]
-        run = run_on_core(image, ENTRY, profile, [(blocks[0], out), (blocks[1], given)])
+        run = run_on_core(image, ENTRY, profile, [(blocks[0], out), (blocks[1], inputs)])
         if run.fault is not None:
             raise InputError(f"profile {profile.name} does not run random program {n} of seed {seed}: {run.fault.text}")
         simulator = Simulator(image, ENTRY, profile, blocks, model)
         for k in range(calls):
-            ours = simulator.call([out[k].tobytes(), given[k].tobytes()])
+            ours = simulator.call([out[k].tobytes(), inputs[k].tobytes()])
             difference = int(run.cycles[k]) - ours.cycles
             above, below = max(above, difference), max(below, -difference)
             same = ours.returned == run.returned[k] and ours.written["out"] == run.written["out"][k].tobytes()

@@ -79,7 +79,7 @@ def certify(build: Build, *, progress: Progress | None = None) -> Verification:
     if progress:
         progress("calibrating the cost model")
     calibration = calibrate(build.engine, progress=progress)
-    witness = on_core(build, proof.worst.witness) if proof.worst.found is not None else None
+    witness = on_core(build, proof.worst.witness) if proof.worst.witness_cycles is not None else None
     problem = _problem(proof.worst, calibration, witness)
     certificate = None
     if not problem and witness is not None:
@@ -165,15 +165,15 @@ def _certificate(
     build: Build,
     subject: Subject,
     proof: Proof,
-    found: Worst,
+    slowest: Worst,
     cuts: tuple[CutClaim, ...],
     calibration: Calibration,
     witness: OnCore,
 ) -> Certificate:
     worst = {
-        "bound": found.bound,
-        "exact": found.exact if calibration.model == "exact" else None,
-        "witness": _whole(build, found.witness),
+        "bound": slowest.bound,
+        "exact": slowest.exact if calibration.model == "exact" else None,
+        "witness": _whole(build, slowest.witness),
         "outputs": witness.outputs,
         "rtl_cycles": witness.cycles,
     }

@@ -60,10 +60,10 @@ class Returns:
                 self._compare(address, lanes, view, column, nodes[what], 8 * f.size, what)
 
     def _compare(self, address: int, lanes: Lanes, view: View, column: Ints, node: int, bits: int, what: str) -> None:
-        wanted = view.words(node)
+        expected = view.words(node)
         if bits < 32:
-            wanted = words(self.state.pool, "and", wanted, np.full(len(lanes), (1 << bits) - 1))
-        for row in np.flatnonzero((column != wanted) | (column == UNKNOWN)):
+            expected = words(self.state.pool, "and", expected, np.full(len(lanes), (1 << bits) - 1))
+        for row in np.flatnonzero((column != expected) | (column == UNKNOWN)):
             if len(self.failed) >= ENOUGH:
                 return
             word = int(column[row])
@@ -89,9 +89,9 @@ def difference(
     known = {n: int(view.words(n)[0]) for n in range(len(program.nodes)) if program.nodes[n].op is not Op.CONST}
     known = {n: w for n, w in known.items() if w != UNKNOWN and cuts.narrow(n)}
     writer = Writer(state.pool, program, known)
-    code, wanted = writer.word(word), writer.node(node)
+    code, expected = writer.word(word), writer.node(node)
     lane_knows(state, lane, writer)
-    differ = f"(not (= ((_ extract {bits - 1} 0) {code}) ((_ extract {bits - 1} 0) {wanted})))"
+    differ = f"(not (= ((_ extract {bits - 1} 0) {code}) ((_ extract {bits - 1} 0) {expected})))"
     return writer.question(differ)
 
 

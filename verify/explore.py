@@ -60,13 +60,13 @@ class Explorer:
         if known is not None and known.shape[1]:
             yield known
             start = np.concatenate([start, known[:, self.rng.integers(known.shape[1], size=4 * STARTS)]], axis=1)
-        found, sides, point = start, start[:, :0], np.zeros(0, dtype=np.int64)
+        met_so_far, sides, point = start, start[:, :0], np.zeros(0, dtype=np.int64)
         for _ in range(ROUNDS):
-            met, crossed = self._sides(found[:, self._one_a_cell(found)])
-            found, sides = np.concatenate([found, met], axis=1), np.concatenate([sides, met], axis=1)
+            met, crossed = self._sides(met_so_far[:, self._one_a_cell(met_so_far)])
+            met_so_far, sides = np.concatenate([met_so_far, met], axis=1), np.concatenate([sides, met], axis=1)
             point = np.concatenate([point, crossed])
-        yield found
-        yield self._combined(found, count)
+        yield met_so_far
+        yield self._combined(met_so_far, count)
         if (self.points.right[point] >= 0).any():
             yield self._beside(sides, point, 2 * count)
 
@@ -160,12 +160,12 @@ class Explorer:
             seen &= np.any([moved[n] != values[n] for n in outputs], axis=0)
         return seen
 
-    def _combined(self, found: Ints, count: int) -> Ints:
+    def _combined(self, inputs: Ints, count: int) -> Ints:
         """Cells of all groups, put together at random."""
-        values = self.values(found)
-        seen = self._shown(found, values)
-        chosen = np.flatnonzero(seen) if seen.any() else np.arange(found.shape[1])
-        result = found[:, self.rng.choice(chosen, size=count)]
+        values = self.values(inputs)
+        seen = self._shown(inputs, values)
+        chosen = np.flatnonzero(seen) if seen.any() else np.arange(inputs.shape[1])
+        result = inputs[:, self.rng.choice(chosen, size=count)]
         for rows, members in self._groups():
             cells = self._cells(values, members)
             order = np.lexsort((self.rng.random(len(cells)), ~seen, cells))  # those that show the trees first
@@ -173,10 +173,10 @@ class Explorer:
             sizes = np.minimum(np.diff(np.append(starts, len(order))), KEPT_A_CELL)
             cell = self.rng.integers(len(starts), size=count)
             picked = order[starts[cell] + (self.rng.random(count) * sizes[cell]).astype(np.int64)]
-            result[rows] = found[np.ix_(rows, picked)]
+            result[rows] = inputs[np.ix_(rows, picked)]
         return result
 
-    def _beside(self, found: Ints, point: Ints, count: int) -> Ints:
+    def _beside(self, sides: Ints, point: Ints, count: int) -> Ints:
         """Inputs at the edge of the program's own comparisons, half of the signals that these do not ask for anew."""
         own = np.flatnonzero(self.points.right[point] >= 0)
         order = own[np.argsort(point[own], kind="stable")]
@@ -185,7 +185,7 @@ class Explorer:
         chosen = self.rng.integers(len(starts), size=count)
         picked = order[starts[chosen] + (self.rng.random(count) * sizes[chosen]).astype(np.int64)]
         free = ~self._moves()[point[picked]].T & (self.rng.random((len(self.names), count)) < 0.5)
-        return np.asarray(np.where(free, self._random(count), found[:, picked]), dtype=np.int64)
+        return np.asarray(np.where(free, self._random(count), sides[:, picked]), dtype=np.int64)
 
 
 def input_ranges(program: Program) -> dict[str, tuple[int, int]]:
@@ -201,23 +201,23 @@ def input_ranges(program: Program) -> dict[str, tuple[int, int]]:
 def _support(program: Program) -> list[Bools]:
     """For each node the inputs that it depends on."""
     places = {key: n for n, key in enumerate(input_ranges(program))}
-    found: list[Bools] = []
+    masks: list[Bools] = []
     for node in program.nodes:
         mask = np.zeros(len(places), dtype=bool)
         if (key := program.key(node)) is not None:
             mask[places[key]] = True
         for a in node.args:
-            mask = mask | found[a]
-        found.append(mask)
-    return found
+            mask = mask | masks[a]
+        masks.append(mask)
+    return masks
 
 
 def _points(program: Program, features: dict[int, int], thresholds: dict[int, list[int]]) -> _Points:
     support = _support(program)
-    found = [(features[k], -1, t) for k, ts in thresholds.items() for t in ts]
+    comparisons = [(features[k], -1, t) for k, ts in thresholds.items() for t in ts]
     for node in program.nodes:
         if node.op in (Op.MIN, Op.MAX, Op.GT, Op.EQ):
-            found += [(node.args[0], node.args[1], 0), (node.args[1], node.args[0], 0)]
-    some = [p for p in found if support[p[0]].any() or (p[1] >= 0 and support[p[1]].any())]
+            comparisons += [(node.args[0], node.args[1], 0), (node.args[1], node.args[0], 0)]
+    some = [p for p in comparisons if support[p[0]].any() or (p[1] >= 0 and support[p[1]].any())]
     left, right, threshold = np.array(some, dtype=np.int64).reshape(-1, 3).T
     return _Points(left, right, threshold)

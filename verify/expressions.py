@@ -107,10 +107,10 @@ class Pool:
         if a < FIRST and b < FIRST:
             return fold(op, a, b)
         key = (op, a, b)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._make(op, a, b)
-        return found
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._make(op, a, b)
+        return known
 
     def product(self, a: int, b: int, shift: int) -> int:
         """The low word of (a * b) >> shift, unsigned, 64 bits wide. Powers of two go from factors to the shift."""
@@ -172,7 +172,7 @@ class Pool:
 
     def atoms(self, e: int) -> set[int]:
         """The atoms an expression is made of."""
-        found: set[int] = set()
+        reached: set[int] = set()
         seen: set[int] = set()
         todo = [e]
         while todo:
@@ -181,9 +181,9 @@ class Pool:
                 continue
             seen.add(at)
             if self.op(at) == "atom":
-                found.add(at)
+                reached.add(at)
             todo += [word for word, _ in self.linear(at)[1]] if self.op(at) == "linear" else self.operands(at)
-        return found
+        return reached
 
     def text(self, e: int) -> str:
         """An expression for a reader (and for the certificate)."""
@@ -203,9 +203,9 @@ class Pool:
     def _entry(
         self, op: str, args: tuple[int, ...], linear: Linear, name: str, bounds: tuple[int, int] | None, key: object
     ) -> int:
-        found = self._known.get(key)
-        if found is not None:
-            return found
+        number = self._known.get(key)
+        if number is not None:
+            return number
         self.ops.append(op)
         self.args.append(args)
         self.linears.append(linear)
@@ -266,9 +266,9 @@ class Pool:
             shift = factor.bit_length() - 1
             below, above = self.range(word)
             if factor == 1 << shift and shift:
-                whole = below >= 0 and above < MODULUS >> shift
+                no_wrap = below >= 0 and above < MODULUS >> shift
                 signs = op == "sra" and below << shift >= -(MODULUS >> 1) and above << shift < MODULUS >> 1
-                if (whole and op == "srl") or signs:
+                if (no_wrap and op == "srl") or signs:
                     if shift >= k:
                         return self.sum(0, ((word, 1 << (shift - k)),))
                     return self._shift_right(op, word, k - shift)
@@ -287,8 +287,8 @@ class Pool:
         if b >= FIRST:
             if a == b:
                 return 0 if op == "xor" else a
-            whole = self._halves(a, b) if op == "or" else None
-            return self._plain(op, a, b) if whole is None else whole
+            halves = self._halves(a, b) if op == "or" else None
+            return self._plain(op, a, b) if halves is None else halves
         if b == 0:
             return 0 if op == "and" else a
         if b == WORD:

@@ -153,7 +153,7 @@ def _slots(graph: Graph) -> list[Slot | None]:
     start: dict[object, int] = {SP: 0}  # register or slot -> offset from sp at the call
     states: list[dict[object, int] | None] = [None] * len(graph.positions)
     states[0] = start
-    found: list[Slot | None] = []
+    slots: list[Slot | None] = []
     for n, position in enumerate(graph.positions):
         i, known = position.instruction, states[n]
         slot: Slot | None = None
@@ -184,10 +184,10 @@ def _slots(graph: Graph) -> list[Slot | None]:
                 elif other is not after:
                     states[target] = {k: v for k, v in other.items() if after.get(k) == v}
         states[n] = None
-        found.append(slot)
+        slots.append(slot)
         if slot is not None:
             graph.slots.setdefault(slot, len(graph.slots))
-    return found
+    return slots
 
 
 def _liveness(graph: Graph, slots: list[Slot | None]) -> None:

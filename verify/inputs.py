@@ -79,10 +79,10 @@ class Definitions(Writer):
 
 def example_of(pool: Pool, model: dict[int, int]) -> dict[str, int]:
     """The inputs of a solver's model, as integers that the fields hold."""
-    found = {}
+    example = {}
     for atom, word in model.items():
         name = pool.name(atom)
         if name.split(".")[0] in GROUPS:
             low, _ = pool.range(atom)
-            found[name] = signed(word) if low < 0 else word % MODULUS
-    return found
+            example[name] = signed(word) if low < 0 else word % MODULUS
+    return example

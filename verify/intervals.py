@@ -58,33 +58,33 @@ def _mask(pool: Pool, e: int) -> int:
     return mask if high // (mask + 1) - low // (mask + 1) < MOST_TURNS else 0
 
 
-def preimage(pool: Pool, e: int, wanted: list[Interval]) -> tuple[int, list[Interval]]:
-    """The base of ``e`` and the unsigned intervals of it for which the word ``e`` lies in ``wanted`` (unsigned)."""
+def preimage(pool: Pool, e: int, image: list[Interval]) -> tuple[int, list[Interval]]:
+    """The base of ``e`` and the unsigned intervals of it for which the word ``e`` lies in ``image`` (unsigned)."""
     while True:
         inner = _inside(pool, e) if e >= FIRST else None
         if inner is None:
-            return e, wanted
+            return e, image
         if pool.op(e) == "linear":
             constant, terms = pool.linear(e)
             factor = terms[0][1] if len(terms) == 1 else 1
             if factor == WORD:  # constant - base
-                wanted = [p for low, high in wanted for p in _turned(constant - high, constant - low)]
+                image = [p for low, high in image for p in _turned(constant - high, constant - low)]
             else:
-                moved = [p for low, high in wanted for p in _turned(low - constant, high - constant)]
-                wanted = [(-(-low // factor), high // factor) for low, high in moved]
+                moved = [p for low, high in image for p in _turned(low - constant, high - constant)]
+                image = [(-(-low // factor), high // factor) for low, high in moved]
         elif pool.op(e) == "and":
             turn = _mask(pool, e) + 1
             low, high = pool.range(inner)
             turns = range(low // turn * turn, high + 1, turn)
-            whole = [(max(a, 0), min(b, turn - 1)) for a, b in wanted if a < turn]
-            wanted = [p for a, b in whole for t in turns for p in _turned(a + t, b + t)]
+            unwrapped = [(max(a, 0), min(b, turn - 1)) for a, b in image if a < turn]
+            image = [p for a, b in unwrapped for t in turns for p in _turned(a + t, b + t)]
         else:
             k = pool.operands(e)[1]
             if pool.op(e) == "srl":
-                wanted = [(low << k, (high << k) + (1 << k) - 1) for low, high in wanted]
+                image = [(low << k, (high << k) + (1 << k) - 1) for low, high in image]
             else:
-                wanted = [p for low, high in wanted for p in _unshifted(low, high, k)]
-        wanted = [(low, high) for low, high in ((max(a, 0), min(b, WORD)) for a, b in wanted) if low <= high]
+                image = [p for low, high in image for p in _unshifted(low, high, k)]
+        image = [(low, high) for low, high in ((max(a, 0), min(b, WORD)) for a, b in image) if low <= high]
         e = inner
 
 
@@ -94,8 +94,8 @@ def truth(pool: Pool, op: str, a: int, b: int) -> Truth | None:
         difference = pool.sum(0, ((a, 1), (b, -1)))
         return _pieces(pool, *preimage(pool, difference, [(0, 0)]))
     if b < FIRST or a < FIRST:
-        e, wanted = (a, _below(op, b)) if b < FIRST else (b, _above(op, a))
-        return _pieces(pool, *preimage(pool, e, wanted))
+        e, image = (a, _below(op, b)) if b < FIRST else (b, _above(op, a))
+        return _pieces(pool, *preimage(pool, e, image))
     if simple(pool, a) == simple(pool, b):
         return _same_base(pool, op, a, b)
     return None
@@ -184,11 +184,11 @@ def _unshifted(low: int, high: int, k: int) -> list[Interval]:
     """Words that an arithmetic shift right by k brings into an unsigned interval."""
     half = MODULUS >> 1
     parts = [(low, min(high, half - 1)), (max(low, half), high)]
-    found: list[Interval] = []
+    words: list[Interval] = []
     for a, b in parts:
         if a <= b:
             first = max(signed(a), -half >> k)
             last = min(signed(b), half - 1 >> k)
             if first <= last:
-                found += _signed_range(first << k, (last << k) + (1 << k) - 1)
-    return found
+                words += _signed_range(first << k, (last << k) + (1 << k) - 1)
+    return words

@@ -108,7 +108,7 @@ class Joiner:
 
     def used(self, lanes: Lanes, columns: list[int]) -> dict[int, Bools]:
         """Atoms in the columns and the facts, and the lanes in which they are."""
-        found: dict[int, Bools] = {}
+        atoms: dict[int, Bools] = {}
         everywhere = np.ones(len(lanes), dtype=bool)
         for n in columns:
             column = lanes.values[n]
@@ -116,14 +116,14 @@ class Joiner:
             for word in [int(column[0])] if single else np.unique(column[column >= FIRST]):
                 rows = everywhere if single else column == word
                 for atom in self.state.pool.atoms(int(word)):
-                    found[atom] = found[atom] | rows if atom in found else rows
+                    atoms[atom] = atoms[atom] | rows if atom in atoms else rows
         for number in np.unique(lanes.facts):
             rows = lanes.facts == number
             for condition, _ in self.state.fact_sets[number]:
                 _, word = self.state.definitions.get(condition, (0, condition))
                 for atom in self.state.pool.atoms(word):
-                    found[atom] = found[atom] | rows if atom in found else rows
-        return found
+                    atoms[atom] = atoms[atom] | rows if atom in atoms else rows
+        return atoms
 
     def _costs(self, number: int, lanes: Lanes) -> Ints:
         """Lanes in which the next instruction costs the same have the same number."""
@@ -184,9 +184,9 @@ class Joiner:
             ):
                 if _offset(few(k), constants[rows]) is None:
                     continue
-                whole = _offset(all_(k), constants)
-                if whole is not None:
-                    return pool.sum(whole, ((name(k), 1), *common))
+                offset = _offset(all_(k), constants)
+                if offset is not None:
+                    return pool.sum(offset, ((name(k), 1), *common))
         return None
 
     def _trees_done(self, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
@@ -267,7 +267,7 @@ class Joiner:
         """Note which node is which word, where all joined lanes say so and what is left of them no longer does."""
         everything = list(range(len(merged.values)))
         after = View(self.state, self.cuts, merged, self.used(merged, everything))
-        found: list[set[Fact]] = [set() for _ in counts]
+        learnt: list[set[Fact]] = [set() for _ in counts]
         for n in self.computed:
             before = view.words(n)
             word = before[first]
@@ -276,18 +276,18 @@ class Joiner:
             if lost.any():
                 after.learn(n, np.where(lost, word, after.words(n)))
                 for at in np.flatnonzero(lost).tolist():
-                    found[at].add(self.state.definition(n, self.cuts.node(n), int(word[at])))
-        for at, added in enumerate(found):
+                    learnt[at].add(self.state.definition(n, self.cuts.node(n), int(word[at])))
+        for at, added in enumerate(learnt):
             if added:
                 merged.facts[at] = self.state.facts(self.state.fact_sets[merged.facts[at]] | added)
 
 
 def _dependents(program: Program) -> list[int]:
-    found: set[int] = set()
+    dependents: set[int] = set()
     for n, node in enumerate(program.nodes):
-        if node.op is Op.TREES or any(a in found for a in node.args):
-            found.add(n)
-    return sorted(found)
+        if node.op is Op.TREES or any(a in dependents for a in node.args):
+            dependents.add(n)
+    return sorted(dependents)
 
 
 def _mixed(column: Ints) -> bool:

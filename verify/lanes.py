@@ -91,11 +91,11 @@ class Trails:
     def conditions(self, trail: int) -> list[tuple[int, int, int]]:
         """(word, low, high) from the last to the first."""
         self.pack()
-        found = []
+        met = []
         while trail >= 0:
-            found.append((int(self.word[0][trail]), int(self.low[0][trail]), int(self.high[0][trail])))
+            met.append((int(self.word[0][trail]), int(self.low[0][trail]), int(self.high[0][trail])))
             trail = int(self.parent[0][trail])
-        return found
+        return met
 
 
 def words(pool: Pool, op: str, a: Ints, b: Ints) -> Ints:

@@ -42,11 +42,11 @@ def load(state: State, lanes: Lanes, i: Instruction, address: Ints) -> Ints:
 
 def _load(state: State, lanes: Lanes, i: Instruction, word: int, rows: np.ndarray) -> Ints | int:
     size, sign = LOADS[i.name], i.name in ("lb", "lh")
-    found = address_of(state, word)
+    place = address_of(state, word)
     where = f"the load at {i.address:#x}"
-    if found is None:
+    if place is None:
         raise Refused("load-address", i.address, f"{where} is from {state.pool.text(word)}")
-    region, offset = found
+    region, offset = place
     if offset % size:
         raise Refused("misaligned", i.address, f"{where} of {size} bytes is from offset {offset} of {region}")
     if region == "constants":
@@ -117,12 +117,12 @@ def store(state: State, lanes: Lanes, i: Instruction, address: Ints, values: Int
     where = f"the store at {i.address:#x}"
     if address.min() != address.max():
         raise Refused("store-outside", i.address, f"{where} goes to an address that differs between paths")
-    found = address_of(state, int(address[0]))
+    place = address_of(state, int(address[0]))
     sizes = {s.name: s.size for s in state.structures if s.written}
-    if found is None or found[0] not in (*sizes, "frame"):
-        target = state.pool.text(int(address[0])) if found is None else f"{found[0]} + {found[1]:#x}"
+    if place is None or place[0] not in (*sizes, "frame"):
+        target = state.pool.text(int(address[0])) if place is None else f"{place[0]} + {place[1]:#x}"
         raise Refused("store-outside", i.address, f"{where} goes to {target}")
-    region, offset = found
+    region, offset = place
     if offset % size:
         raise Refused("misaligned", i.address, f"{where} of {size} bytes goes to offset {offset} of {region}")
     inside = -stack_limit <= offset < 0 if region == "frame" else 0 <= offset <= sizes[region] - size

@@ -175,15 +175,15 @@ class Run:
         entry = self.image.symbols[ENTRY]
         try:
             build_graph(decode_image(self.image), entry)  # what loops or is no code is not run
-            found = refute(self.runner(), vectors, count=self.limits.inputs)
+            wrong = refute(self.runner(), vectors, count=self.limits.inputs)
         except (IllegalInstruction, Refused):
             return []
-        if found is None:
+        if wrong is None:
             return []
-        if found[1].cycles is None:
-            self.fault = found
+        if wrong[1].cycles is None:
+            self.fault = wrong
             return []
-        return [refuted(Failure("not-proved", entry, found[1].text), *found)]
+        return [refuted(Failure("not-proved", entry, wrong[1].text), *wrong)]
 
     def execute(self) -> list[Failure]:
         try:
@@ -198,7 +198,7 @@ class Run:
                 self.ends.append((number, lanes))
 
             stack_limit = self.profile.limits.stack_bytes
-            found = walk(
+            walked = walk(
                 self.state, graph, self.model, joiner, done,
                 stack_limit=stack_limit, most_lanes=self.limits.lanes,
             )  # fmt: skip
@@ -206,8 +206,8 @@ class Run:
             return [Failure("illegal-instruction", 0, str(error))]
         except Refused as error:
             return [error.failure]
-        self.stack, self.most = found.stack_bytes, found.most_lanes
-        self.instructions, self.returned = found.instructions, found.returned
+        self.stack, self.most = walked.stack_bytes, walked.most_lanes
+        self.instructions, self.returned = walked.instructions, walked.returned
         return [d.failure for d in self.returns.failed]
 
     def worst(self) -> Worst:
@@ -248,8 +248,8 @@ class Run:
         for word, low, high in conditions + facts:
             writer.interval(word, low, high)
         last = d.bits - 1
-        code, wanted = writer.word(d.word), writer.node(d.node)
-        differ = f"(not (= ((_ extract {last} 0) {code}) ((_ extract {last} 0) {wanted})))"
+        code, expected = writer.word(d.word), writer.node(d.node)
+        differ = f"(not (= ((_ extract {last} 0) {code}) ((_ extract {last} 0) {expected})))"
         verdict, model = self.solvers.model(writer.question(differ), 5.0)
         return example_of(self.state.pool, model) if verdict == "sat" else None
 

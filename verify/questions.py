@@ -49,8 +49,8 @@ class Writer:
         if e < FIRST:
             assert e != UNKNOWN
             return f"#x{e:08x}"
-        found = self._words.get(e)
-        if found is None:
+        name = self._words.get(e)
+        if name is None:
             todo = [e]
             while todo:  # operands first, without recursion
                 at = todo[-1]
@@ -62,15 +62,15 @@ class Writer:
                 todo.pop()
                 if at not in self._words:
                     self._words[at] = self._define(at)
-            found = self._words[e]
-        return found
+            name = self._words[e]
+        return name
 
     def node(self, n: int) -> str:
         """A node's value, 64 bits."""
-        found = self._nodes.get(n)
-        if found is None:
-            found = self._nodes[n] = self._name(f"n{n}", 64, self._node(n))
-        return found
+        name = self._nodes.get(n)
+        if name is None:
+            name = self._nodes[n] = self._name(f"n{n}", 64, self._node(n))
+        return name
 
     def interval(self, e: int, low: int, high: int) -> None:
         """Assert that the integer that a word stands for lies in low..high (shorter than 2^32; where low > high there
@@ -152,20 +152,20 @@ class Writer:
     def _product(self, a: int, b: int) -> str:
         """The unsigned product of two words. Powers of two are taken out: (x << k) * y is (x * y) << k."""
         (a, i), (b, j) = self.pool.stripped(a), self.pool.stripped(b)
-        whole = self._wide(*sorted((self.word(a), self.word(b))))
-        return f"(bvshl {whole} #x{i + j:016x})" if i + j else whole
+        product = self._wide(*sorted((self.word(a), self.word(b))))
+        return f"(bvshl {product} #x{i + j:016x})" if i + j else product
 
     def _wide(self, x: str, y: str) -> str:
         key = (x, y)
-        found = self._products.get(key)
-        if found is None:
-            found = f"p{len(self._products)}"
+        product = self._products.get(key)
+        if product is None:
+            product = f"p{len(self._products)}"
             if self.exact or "#" in x + y:
-                self._name(found, 64, f"(bvmul ((_ zero_extend 32) {x}) ((_ zero_extend 32) {y}))")
+                self._name(product, 64, f"(bvmul ((_ zero_extend 32) {x}) ((_ zero_extend 32) {y}))")
             else:
-                self.lines.append(f"(declare-const {found} (_ BitVec 64))")
-            self._products[key] = found
-        return found
+                self.lines.append(f"(declare-const {product} (_ BitVec 64))")
+            self._products[key] = product
+        return product
 
     def _node(self, n: int) -> str:
         node = self.program.nodes[n]

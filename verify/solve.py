@@ -36,8 +36,8 @@ class Solvers:
 
     def prove(self, question: Question, about: str) -> bool:
         """Whether both solvers say unsat. The second is not asked where the first does not."""
-        found = self._known.get(question.hash)
-        if found is None:
+        answer = self._known.get(question.hash)
+        if answer is None:
             verdicts: dict[str, Verdict] = {}
             times: dict[str, float] = {}
             for name, ask in (("bitwuzla", _bitwuzla), ("z3", _z3)):
@@ -46,10 +46,10 @@ class Solvers:
                 times[name] = time.monotonic() - start
                 if verdicts[name] != "unsat":
                     break
-            found = self._known[question.hash] = Answer(about, question, verdicts, times)
-            if found.proved:
-                self.answers.append(found)
-        return found.proved
+            answer = self._known[question.hash] = Answer(about, question, verdicts, times)
+            if answer.proved:
+                self.answers.append(answer)
+        return answer.proved
 
     def model(self, question: Question, seconds: float | None = None) -> tuple[Verdict, dict[int, int]]:
         """A value for each atom (32-bit words) that makes the assertions true, if there is one."""

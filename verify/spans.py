@@ -29,8 +29,8 @@ class Spans:
 
     def of(self, word: int) -> Span:
         """Bounds, one a lane."""
-        found = self._known.get(word)
-        if found is None:
+        span = self._known.get(word)
+        if span is None:
             low, high = self._computed(word)
             row = self.state.bases.get(word)
             if row is not None and row < len(self.lanes.low):
@@ -42,33 +42,33 @@ class Spans:
                 first, last = self.lanes.low[masked], self.lanes.high[masked]
                 a, b = np.maximum(low, first), np.minimum(high, last)
                 low, high = np.where(fine & (a <= b), a, low), np.where(fine & (a <= b), b, high)
-            found = self._known[word] = (low, high)
-        return found
+            span = self._known[word] = (low, high)
+        return span
 
     def _computed(self, word: int) -> Span:
         """From the ranges of the operands, where they say more than ``Pool.range``."""
         pool, count = self.pool, len(self.lanes)
         bounds = pool.range(word)
-        whole = (np.full(count, bounds[0], dtype=np.int64), np.full(count, bounds[1], dtype=np.int64))
+        widest = (np.full(count, bounds[0], dtype=np.int64), np.full(count, bounds[1], dtype=np.int64))
         op, args = pool.op(word), pool.operands(word)
-        found: Span | None = None
+        span: Span | None = None
         if op == "linear":
-            found = self._sum(word)
+            span = self._sum(word)
         elif op in ("srl", "sra") and args[1] < FIRST:
             low, high = self.of(args[0])
             least = 0 if op == "srl" else -HALF
             if (low >= least).all() and (high < (MODULUS if op == "srl" else HALF)).all():
-                found = (low >> args[1], high >> args[1])
+                span = (low >> args[1], high >> args[1])
         elif op == "and" and min(args) < FIRST:
             low, high = self.of(max(args))
             fine = (low >= 0) & (high <= min(args)) & (min(args) & (min(args) + 1) == 0)
-            found = (np.where(fine, low, whole[0]), np.where(fine, high, whole[1]))
+            span = (np.where(fine, low, widest[0]), np.where(fine, high, widest[1]))
         elif op in ("product", "mul"):
-            found = self._product(args[0], args[1], args[2] if op == "product" else 0)
-        if found is None:
-            return whole
-        fine = (whole[0] <= found[0]) & (found[0] <= found[1]) & (found[1] <= whole[1])
-        return np.where(fine, found[0], whole[0]), np.where(fine, found[1], whole[1])
+            span = self._product(args[0], args[1], args[2] if op == "product" else 0)
+        if span is None:
+            return widest
+        fine = (widest[0] <= span[0]) & (span[0] <= span[1]) & (span[1] <= widest[1])
+        return np.where(fine, span[0], widest[0]), np.where(fine, span[1], widest[1])
 
     def _sum(self, word: int) -> Span | None:
         constant, terms = self.pool.linear(word)

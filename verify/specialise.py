@@ -93,35 +93,35 @@ class View:
 
     def _defined_by_facts(self) -> dict[int, Ints]:
         """Words of the nodes that the lanes' facts define; UNKNOWN where they do not."""
-        found: dict[int, Ints] = {}
+        defined_nodes: dict[int, Ints] = {}
         for number in np.unique(self.lanes.facts):
             defined = [
                 self.state.definitions[c] for c, _ in self.state.fact_sets[number] if c in self.state.definitions
             ]
             rows = self.lanes.facts == number if defined else None
             for n, word in defined:
-                column = found.setdefault(n, np.full(self.count, UNKNOWN, dtype=np.int64))
+                column = defined_nodes.setdefault(n, np.full(self.count, UNKNOWN, dtype=np.int64))
                 column[rows] = word
-        return found
+        return defined_nodes
 
     def words(self, n: int) -> Ints:
         """Expressions of node n; UNKNOWN where none was found."""
-        found = self._words.get(n)
-        if found is None:
-            found = self._raw_words(n)
+        column = self._words.get(n)
+        if column is None:
+            column = self._raw_words(n)
             if self.cuts.narrow(n):
                 low, high = self.bounds(n)
-                found = np.where(low == high, low & WORD, found)
-            self._words[n] = found
-        return found
+                column = np.where(low == high, low & WORD, column)
+            self._words[n] = column
+        return column
 
     def learn(self, n: int, column: Ints) -> None:
         """Take as known what node n is."""
         self._raw[n] = self._words[n] = column
 
     def bounds(self, n: int) -> tuple[Ints, Ints]:
-        found = self._bounds.get(n)
-        if found is None:
+        ends = self._bounds.get(n)
+        if ends is None:
             node = self.program.nodes[n]
             low, high = self._transfer(n)
             low, high = np.maximum(low, node.low), np.minimum(high, node.high)
@@ -132,8 +132,8 @@ class View:
                     low, high = self._known(self._defined(n), low, high)
                 if atom in self.state.bases:
                     low, high = self._known(np.full(self.count, atom, dtype=np.int64), low, high)
-            found = self._bounds[n] = (low, high)
-        return found
+            ends = self._bounds[n] = (low, high)
+        return ends
 
     def tree(self, k: int) -> Ints:
         """Expressions of the leaf of tree k."""
@@ -180,18 +180,18 @@ class View:
         return low, high
 
     def _raw_words(self, n: int) -> Ints:
-        found = self._raw.get(n)
-        if found is None:
-            found, atom = self._defined(n), self.cuts.node(n)
+        column = self._raw.get(n)
+        if column is None:
+            column, atom = self._defined(n), self.cuts.node(n)
             if atom in self.used:
-                found = np.where(self.used[atom], atom, found)
+                column = np.where(self.used[atom], atom, column)
             if n in self._definitions:
                 word = self._definitions[n]
-                found = np.where(word == UNKNOWN, found, word)
+                column = np.where(word == UNKNOWN, column, word)
             if atom in self.cuts.declared:
-                found = np.where(found == UNKNOWN, atom, found)
-            self._raw[n] = found
-        return found
+                column = np.where(column == UNKNOWN, atom, column)
+            self._raw[n] = column
+        return column
 
     def _defined(self, n: int) -> Ints:
         """The node by its definition."""
@@ -253,18 +253,18 @@ class View:
         either = np.where(yes == no, yes, UNKNOWN)
         return np.where(first == 1, yes, np.where(first == 0, no, either))
 
-    def _step(self, n: int, found: Ints) -> Ints:
+    def _step(self, n: int, column: Ints) -> Ints:
         """Where a choice is not decided, but its two sides differ by a constant k: the second + k * the condition."""
         args = self.program.nodes[n].args
-        if not self.cuts.narrow(n) or not (found == UNKNOWN).any():
-            return found
+        if not self.cuts.narrow(n) or not (column == UNKNOWN).any():
+            return column
         condition, yes, no = (self.words(x) for x in args)
         difference = words(self.pool, "sub", yes, no)
-        fine = (found == UNKNOWN) & (condition != UNKNOWN) & (difference >= 0) & (difference < FIRST)
+        fine = (column == UNKNOWN) & (condition != UNKNOWN) & (difference >= 0) & (difference < FIRST)
         if not fine.any():
-            return found
+            return column
         sums = words(self.pool, "add", no, words(self.pool, "mul", difference, condition))
-        return np.where(fine, sums, found)
+        return np.where(fine, sums, column)
 
     def _greater(self, x: int, y: int) -> Ints:
         """1 where node x > node y, 0 where not, -1 where the lane does not say."""
@@ -312,14 +312,14 @@ class View:
     def _transfer(self, n: int) -> tuple[Ints, Ints]:
         """Bounds of a node from its operands' bounds."""
         node = self.program.nodes[n]
-        whole = (np.full(self.count, node.low, dtype=np.int64), np.full(self.count, node.high, dtype=np.int64))
+        widest = (np.full(self.count, node.low, dtype=np.int64), np.full(self.count, node.high, dtype=np.int64))
         if node.op in (Op.CONST, Op.EVENT, Op.PARAM, Op.STATE, Op.WRAP_SUB, Op.MUL_SHR):
             if node.op is Op.MUL_SHR:
                 ends = [self.bounds(a) for a in node.args]
                 low, high = (ends[0][i].astype(np.uint64) * ends[1][i].astype(np.uint64) for i in (0, 1))
                 shift = np.uint64(node.imm)
                 return (low >> shift).astype(np.int64), (high >> shift).astype(np.int64)
-            return whole
+            return widest
         if node.op is Op.TREES:
             forest = self.program.forest
             first = node.imm * len(forest.trees)
@@ -355,7 +355,7 @@ class View:
                     np.where(a == 1, c, np.where(b == 0, e, low)),
                     np.where(a == 1, d, np.where(b == 0, f, high)),
                 )
-        return whole
+        return widest
 
     def _reached(self, k: int) -> tuple[Ints, Ints]:
         """The least and the greatest that a leaf adds which a lane's box of features reaches; k as in ``Cuts``."""

@@ -62,18 +62,18 @@ class State:
 
     def base(self, word: int) -> int:
         """The row of a compared word in ``low`` and ``high``."""
-        found = self.bases.get(word)
-        if found is None:
-            found = self.bases[word] = len(self.ranges)
+        row = self.bases.get(word)
+        if row is None:
+            row = self.bases[word] = len(self.ranges)
             self.words.append(word)
             self.ranges.append(self.pool.range(word))
-        return found
+        return row
 
     def facts(self, known: frozenset[Fact]) -> int:
-        found = self._fact_numbers.setdefault(known, len(self.fact_sets))
-        if found == len(self.fact_sets):
+        number = self._fact_numbers.setdefault(known, len(self.fact_sets))
+        if number == len(self.fact_sets):
             self.fact_sets.append(known)
-        return found
+        return number
 
     def definition(self, node: int, atom: int, word: int) -> Fact:
         """The fact that a node of the program, whose name is ``atom``, is a word."""
@@ -99,8 +99,8 @@ class State:
         none = np.full(1, -1, dtype=np.int64)
         zero = np.zeros(1, dtype=np.int64)
         empty = np.zeros((0, 1), dtype=np.int64)
-        whole = np.array(values, dtype=np.int64).reshape(-1, 1)
-        return Lanes(whole, empty, empty.copy(), zero, none, zero.copy(), zero.copy(), none.copy())
+        columns = np.array(values, dtype=np.int64).reshape(-1, 1)
+        return Lanes(columns, empty, empty.copy(), zero, none, zero.copy(), zero.copy(), none.copy())
 
     def at_call(self, register: int) -> int:
         return self.pool.atom(f"register.{register}")

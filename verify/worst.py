@@ -50,12 +50,12 @@ def turns(interface: Interface) -> tuple[Turn, ...]:
 class Worst:
     """``bound`` holds for all inputs. ``exact``: attained by ``witness``; None where time ran out before it was found.
 
-    ``found``: the most cycles of an input that was run (``witness``), at most ``bound``.
+    ``witness_cycles``: the most cycles of an input that was run (``witness``), at most ``bound``.
     """
 
     bound: int
     exact: int | None
-    found: int | None
+    witness_cycles: int | None
     witness: Example
     paths_tried: int
     seconds: float
@@ -91,8 +91,8 @@ def worst_case(
     graph = _longest([*meetings, ends])
     bound = int(graph[-1].longest[0]) + overhead
     search = _Search(state, graph, runner, overhead)
-    exact, found, witness = search.run(time.thread_time() + seconds)
-    return Worst(bound, exact, found, witness, search.tried, time.monotonic() - start)
+    exact, witness_cycles, witness = search.run(time.thread_time() + seconds)
+    return Worst(bound, exact, witness_cycles, witness, search.tried, time.monotonic() - start)
 
 
 def _longest(meetings: list[Meeting]) -> list[_Edges]:

@@ -59,7 +59,7 @@ def _check_digits(model: Any, data: Any, where: str) -> None:
 
 
 def _leaf_values(data: Any) -> list[float]:
-    found: list[float] = []
+    values: list[float] = []
     todo = [*(data.get("oblivious_trees") or []), *(data.get("trees") or [])]
     while todo:
         node = todo.pop()
@@ -67,5 +67,5 @@ def _leaf_values(data: Any) -> list[float]:
             todo += [node["left"], node["right"]]
         else:
             value = node["leaf_values"] if "leaf_values" in node else node["value"]
-            found += value if isinstance(value, list) else [value]
-    return found
+            values += value if isinstance(value, list) else [value]
+    return values

@@ -91,11 +91,11 @@ def grow(nodes: Sequence[Value | Question], where: str) -> Value | Ask:
         if depth > MAX_DEPTH:
             raise InputError(f"{where} is deeper than {MAX_DEPTH} questions; train with a lower max_depth")
         seen.add(place)
-        found = nodes[place]
-        if isinstance(found, Value):
-            return found
-        above, below = node(found.above, depth + 1), node(found.below, depth + 1)
-        return ask(found.feature, found.border, found.or_equal, above, below)
+        here = nodes[place]
+        if isinstance(here, Value):
+            return here
+        above, below = node(here.above, depth + 1), node(here.below, depth + 1)
+        return ask(here.feature, here.border, here.or_equal, above, below)
 
     return node(0, 0)
 

@@ -55,8 +55,8 @@ class Grid:
     def of(features: dict[str, tuple[float, float, int | None]], leaf_bits: int | None = None) -> "Grid":
         """From plain numbers: name -> (low, high, fraction bits or None)."""
         ranges = {name: Range(Fraction(low), Fraction(high), bits) for name, (low, high, bits) in features.items()}
-        for name, found in ranges.items():
-            _check(name, found)
+        for name, ends in ranges.items():
+            _check(name, ends)
         return Grid(ranges, leaf_bits)
 
 
@@ -106,8 +106,8 @@ def _apart(name: str, declared: Range, borders: list[Border], room: int, input_b
 
     def apart(bits: int) -> bool:
         low, high = ceil(declared.low * Fraction(2) ** bits), floor(declared.high * Fraction(2) ** bits)
-        found = [threshold(b, bits) for b in inside]
-        return len(set(found)) == len(found) and all(low <= t < high for t in found) and low <= high
+        thresholds = [threshold(b, bits) for b in inside]
+        return len(set(thresholds)) == len(thresholds) and all(low <= t < high for t in thresholds) and low <= high
 
     least = max(BITS[0], min(0, room))
     needed = next((bits for bits in range(least, ENOUGH) if apart(bits)), None)
@@ -115,10 +115,10 @@ def _apart(name: str, declared: Range, borders: list[Border], room: int, input_b
         return needed
     bits = min(room, BITS[1])
     first, second = _together(inside, bits)
-    wanted = "more fraction bits than there are" if needed is None else f"{needed} fraction bits"
+    lacking = "more fraction bits than there are" if needed is None else f"{needed} fraction bits"
     raise InputError(
         f"feature {name!r}: its borders {first} and {second} fall together with the {bits} fraction bits that its "
-        f"range leaves of {input_bits} bits; it takes {wanted}: declare a narrower range, or the fraction_bits that "
+        f"range leaves of {input_bits} bits; it takes {lacking}: declare a narrower range, or the fraction_bits that "
         f"its inputs really have"
     )
 
@@ -171,15 +171,15 @@ def _range(name: str, table: Any) -> Range:
     bits = table.get("fraction_bits")
     if bits is not None and type(bits) is not int:
         raise InputError(f"features.{name}.fraction_bits is not an integer")
-    found = Range(Fraction(table["low"]), Fraction(table["high"]), bits)
-    _check(name, found)
-    return found
+    ends = Range(Fraction(table["low"]), Fraction(table["high"]), bits)
+    _check(name, ends)
+    return ends
 
 
-def _check(name: str, found: Range) -> None:
-    if not -LIMIT <= found.low <= found.high <= LIMIT:
+def _check(name: str, ends: Range) -> None:
+    if not -LIMIT <= ends.low <= ends.high <= LIMIT:
         raise InputError(f"features.{name}: low is above high, or one of them is beyond 1e30")
-    if found.fraction_bits is not None and not BITS[0] <= found.fraction_bits <= BITS[1]:
+    if ends.fraction_bits is not None and not BITS[0] <= ends.fraction_bits <= BITS[1]:
         raise InputError(f"features.{name}.fraction_bits is not within {BITS[0]}..{BITS[1]}")
 
 

@@ -84,8 +84,8 @@ def _check_decision(decision: int, name: str) -> None:
 
 def _fields(section: str) -> dict[str, str]:
     """The ``key=value`` lines of a section; a line without ``=`` is a key alone."""
-    found = {}
+    fields = {}
     for line in section.splitlines():
         key, _, value = line.partition("=")
-        found[key.strip()] = value.strip()
-    return found
+        fields[key.strip()] = value.strip()
+    return fields

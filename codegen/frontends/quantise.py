@@ -101,8 +101,8 @@ def _node(
 def _columns(forest: Forest) -> list[Column]:
     columns: list[Column] = [[] for _ in forest.bias]
     for tree in forest.trees:
-        found = [leaf.values for leaf in values(tree)]
-        for column, leaves in zip(columns, zip(*found, strict=True), strict=True):
+        rows = [leaf.values for leaf in values(tree)]
+        for column, leaves in zip(columns, zip(*rows, strict=True), strict=True):
             column.append([value for value in leaves if value])
     return columns
 

@@ -95,5 +95,5 @@ def _tree(tree: Any, where: str, leaves: Iterable[Value]) -> Value | Ask:
 
 def _names(estimator: Any) -> tuple[str, ...]:
     """As given in a data frame, else x0, x1, ..."""
-    given = getattr(estimator, "feature_names_in_", None)
-    return tuple(map(str, given)) if given is not None else tuple(f"x{i}" for i in range(estimator.n_features_in_))
+    names = getattr(estimator, "feature_names_in_", None)
+    return tuple(map(str, names)) if names is not None else tuple(f"x{i}" for i in range(estimator.n_features_in_))

@@ -125,9 +125,9 @@ def _bias(written: Any, outputs: int, link: Callable[[Float32], Float32]) -> tup
     if len(scores) not in (1, outputs):
         raise ValueError(f"{len(scores)} base scores for {outputs} outputs")
     with np.errstate(all="ignore"):
-        found = [link(Float32(score)) for score in scores]
-    bias = tuple(Fraction(float(b)) for b in found)
-    doubt = Fraction(0) if link is _identity else 2 * max(Fraction(float(np.spacing(abs(b)))) for b in found)
+        links = [link(Float32(score)) for score in scores]
+    bias = tuple(Fraction(float(b)) for b in links)
+    doubt = Fraction(0) if link is _identity else 2 * max(Fraction(float(np.spacing(abs(b)))) for b in links)
     return bias * (outputs // len(scores)), doubt
 
 

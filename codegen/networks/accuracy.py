@@ -32,9 +32,9 @@ def errors(
     policy: Policy, weights: Weights, inputs: tuple[Input, ...], network: Network, data: Recorded
 ) -> NDArray[np.float64]:
     """The action minus the teacher's, of the decisions whose whole history is on record."""
-    wanted = actions(policy, activations(policy, weights, data)["output"])
+    of_teacher = actions(policy, activations(policy, weights, data)["output"])
     got = integer_actions(network, integer_rows(policy, inputs, data), data.starts) / 2**ACTION_BITS
-    return np.asarray((got - wanted)[data.valid], dtype=np.float64)
+    return np.asarray((got - of_teacher)[data.valid], dtype=np.float64)
 
 
 def told(error: NDArray[np.float64]) -> dict[str, Any]:

@@ -121,15 +121,15 @@ def _check_report(report: Mapping[str, Any]) -> None:
 
 def _formats(policy: NetworkPolicy) -> list[str]:
     network, features = policy.network, policy.observation.features
-    found = [f"weights int8, a scale a row; sums int32; between layers int{policy.report['activation_bits']}"]
-    for feature, how in zip(features, policy.inputs, strict=True):
+    lines = [f"weights int8, a scale a row; sums int32; between layers int{policy.report['activation_bits']}"]
+    for feature, scaling in zip(features, policy.inputs, strict=True):
         name = "action" if isinstance(feature, PreviousAction) else feature.name
-        raw = f"{name} * 2^{-how.shift}" if how.shift <= 0 else f"{name} / 2^{how.shift}"
-        found.append(f"input {feature.kind}: {'root of ' if how.root else ''}{raw}, int16")
+        raw = f"{name} * 2^{-scaling.shift}" if scaling.shift <= 0 else f"{name} / 2^{scaling.shift}"
+        lines.append(f"input {feature.kind}: {'root of ' if scaling.root else ''}{raw}, int16")
     if network.lstm is not None:
         hidden, cell = network.lstm.hidden_bits, network.lstm.cell_bits
-        found.append(f"state: hidden int{hidden + 1} Q{hidden}, cell int16 Q{cell}")
-    return found
+        lines.append(f"state: hidden int{hidden + 1} Q{hidden}, cell int16 Q{cell}")
+    return lines
 
 
 def _accuracy(policy: NetworkPolicy) -> str:

@@ -23,15 +23,15 @@ def activations(policy: Policy, weights: Weights, data: Recorded, rows: Floats |
     """Every layer's values on the recorded rows, or on ``rows`` in their place."""
     w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
     x = data.rows if rows is None else rows
-    found: dict[str, Floats] = {}
+    layers: dict[str, Floats] = {}
     for index in range(len(policy.architecture.hidden)):
         x = np.maximum(x @ w[f"fc{index}.weight"].T + w.get(f"fc{index}.bias", 0.0), 0.0)
-        found[f"fc{index}"] = x
+        layers[f"fc{index}"] = x
     if policy.architecture.lstm is not None:
-        found["hidden"], found["cell"] = _lstm(w, x, data.starts)
-        x = found["hidden"]
-    found["output"] = (x @ w["out.weight"].T + w.get("out.bias", 0.0))[:, 0]
-    return found
+        layers["hidden"], layers["cell"] = _lstm(w, x, data.starts)
+        x = layers["hidden"]
+    layers["output"] = (x @ w["out.weight"].T + w.get("out.bias", 0.0))[:, 0]
+    return layers
 
 
 def actions(policy: Policy, output: Floats) -> Floats:

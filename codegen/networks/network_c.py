@@ -52,25 +52,25 @@ def width_type(high: int) -> str:
 
 def arrays(network: Network) -> list[Array]:
     """All constant tables in the order of their use."""
-    found = []
+    tables = []
     for name, matrix in named_matrices(network):
         function = "lstm" if name in ("input", "recurrent") else name
-        found.append(_matrix(function, f"{name}_weights", matrix))
+        tables.append(_matrix(function, f"{name}_weights", matrix))
         if name != "recurrent":
-            found.append(_vector(function, "int32_t", f"{name}_bias", matrix.bias))
-        found.append(_vector(function, "uint32_t", f"{name}_scale", matrix.scale))
+            tables.append(_vector(function, "int32_t", f"{name}_bias", matrix.bias))
+        tables.append(_vector(function, "uint32_t", f"{name}_scale", matrix.scale))
     if network.lstm is not None:
-        found.append(_vector("tanh", "int16_t", "tanh_q15", TANH_Q15))
+        tables.append(_vector("tanh", "int16_t", "tanh_q15", TANH_Q15))
     fits = network.action[0] >= -(2**15) and network.action[-1] < 2**15
-    found.append(_vector("action", "int16_t" if fits else "int32_t", "action_q16", network.action))
-    return found
+    tables.append(_vector("action", "int16_t" if fits else "int32_t", "action_q16", network.action))
+    return tables
 
 
 def named_matrices(network: Network) -> list[tuple[str, Matrix]]:
-    found = [(f"fc{k}", layer.matrix) for k, layer in enumerate(network.layers)]
+    named = [(f"fc{k}", layer.matrix) for k, layer in enumerate(network.layers)]
     if network.lstm is not None:
-        found += [("input", network.lstm.input), ("recurrent", network.lstm.recurrent)]
-    return [*found, ("output", network.output)]
+        named += [("input", network.lstm.input), ("recurrent", network.lstm.recurrent)]
+    return [*named, ("output", network.output)]
 
 
 def described(network: Network) -> dict[str, Any]:
@@ -80,10 +80,10 @@ def described(network: Network) -> dict[str, Any]:
         gives = width_type(layer.high)
         steps.append(Step(product(f"fc{k}", layer.matrix), takes, gives, layer.high))
         takes = gives
-    found: dict[str, Any] = {"inputs": network.inputs, "steps": steps, "lstm": None}
+    description: dict[str, Any] = {"inputs": network.inputs, "steps": steps, "lstm": None}
     if network.lstm is not None:
         lstm = network.lstm
-        found["lstm"] = {
+        description["lstm"] = {
             "input": product("input", lstm.input),
             "recurrent": product("recurrent", lstm.recurrent),
             "units": lstm.units,
@@ -94,7 +94,7 @@ def described(network: Network) -> dict[str, Any]:
             "cell_bits": lstm.cell_bits,
         }
         takes = width_type(lstm.hidden_max)
-    return found | {"output": product("output", network.output), "output_takes": takes}
+    return description | {"output": product("output", network.output), "output_takes": takes}
 
 
 def product(name: str, matrix: Matrix) -> Product:

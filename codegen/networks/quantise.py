@@ -81,7 +81,7 @@ def _network(
 ) -> Network:
     """``q``: the quantile of a layer's values that the greatest integer stands for."""
     features, window = policy.observation.features, policy.observation.window
-    step = np.tile([_unit(f, how.shift) for f, how in zip(features, inputs, strict=True)], window)
+    step = np.tile([_unit(f, scaling.shift) for f, scaling in zip(features, inputs, strict=True)], window)
     offset = np.tile([f.initial for f in features], window)
     layers = []
     for index in range(len(policy.architecture.hidden)):
@@ -153,11 +153,11 @@ def _inputs(policy: Policy, w: Mapping[str, Floats], data: Recorded) -> tuple[In
     features = policy.observation.features
     finest = [_finest(policy, w, data, number) for number in range(len(features))]
     common = max(abs(_unit(f, shift)) for f, shift in zip(features, finest, strict=True))
-    found = []
+    inputs = []
     for feature, least in zip(features, finest, strict=True):
         shift = round(log2(common / abs(_unit(feature, 0))) * (2 if wants_root(feature) else 1))
-        found.append(Input(wants_root(feature), min(max(shift, least), MAX_SHIFT)))
-    return tuple(found)
+        inputs.append(Input(wants_root(feature), min(max(shift, least), MAX_SHIFT)))
+    return tuple(inputs)
 
 
 def _unit(feature: AnyFeature, shift: int) -> float:

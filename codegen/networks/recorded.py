@@ -46,8 +46,8 @@ def recorded(policy: Policy, parts: Iterable[Trajectories]) -> Recorded:
         seen, known = part.float_rows(policy.observation)
         begins = part.starts()
         if policy.architecture.lstm is not None:
-            whole = part.columns["step"][begins] == 0
-            known = np.repeat(whole, np.diff(np.append(begins, len(part))))
+            from_start = part.columns["step"][begins] == 0
+            known = np.repeat(from_start, np.diff(np.append(begins, len(part))))
         rows.append(seen)
         starts.append(begins + before)
         valid.append(known)

@@ -69,18 +69,18 @@ def new_cases(cases: NDArray[np.int64]) -> list[int]:
 def cases(network: Network, operands: Integers) -> Integers:
     """What each row of operands makes the network do, one column a place: units at 0, between, saturated; which entry
     of which table."""
-    found: list[Integers] = []
+    columns: list[Integers] = []
     x = operands[:, : network.inputs]
     for layer in network.layers:
         x = layer.matrix(x)
-        found.append((x > 0).astype(np.int64) + (x > layer.high))
+        columns.append((x > 0).astype(np.int64) + (x > layer.high))
         x = np.clip(x, 0, layer.high)
     if network.lstm is not None:
         more, x = _lstm_cases(network.lstm, x, operands[:, network.inputs :])
-        found += more
+        columns += more
     z = network.output(x)
     table = np.array(network.action, dtype=np.int64)
-    return np.concatenate([*found, _side(z), _action_place(z), _last_bit(table, z + 2**15, ACTION_STEP_BITS)], axis=1)
+    return np.concatenate([*columns, _side(z), _action_place(z), _last_bit(table, z + 2**15, ACTION_STEP_BITS)], axis=1)
 
 
 def _lstm_cases(lstm: Lstm, x: Integers, state: Integers) -> tuple[list[Integers], Integers]:
@@ -137,29 +137,29 @@ def _entries(network: Network, operands: Integers) -> Entries:
     x = operands[:, : network.inputs]
     for layer in network.layers:
         x = layer(x)
-    hit, wanted = 0, len(network.action) - 1
+    hit, entries = 0, len(network.action) - 1
     if network.lstm is not None:
         state = operands[:, network.inputs :]
         hidden, cell = state[:, : network.units], state[:, network.units :]
         z = network.lstm.input(x) + network.lstm.recurrent(hidden)
         x, new = network.lstm(x, hidden, cell)
         places = np.concatenate([_tanh_place(z), _tanh_place(new << (GATE_BITS - network.lstm.cell_bits))], axis=1)
-        hit, wanted = hit + np.unique(places).size, wanted + 256
-    return Entries(wanted, hit + np.unique(_action_place(network.output(x))).size)
+        hit, entries = hit + np.unique(places).size, entries + 256
+    return Entries(entries, hit + np.unique(_action_place(network.output(x))).size)
 
 
 def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[tuple[str, Row]]:
     """Decisions one after the other from a new flow: states as they come about."""
-    found = []
+    decisions = []
     state = {s.name: np.zeros(WALKS, dtype=np.int64) for s in program.state}
     for step in range(STEPS):
         kinds = [_near_rest if walk % 2 else plausible for walk in range(WALKS)]
         rows = [kind(program, defaults, rng) for kind in kinds]
         for walk, row in enumerate(rows):
             row |= {f"context.{name}": int(values[walk]) for name, values in state.items()}
-            found.append((f"network:walk {walk} decision {step}", row))
+            decisions.append((f"network:walk {walk} decision {step}", row))
         _, state = evaluate(program, *split(program, columns_of(program, rows)))
-    return found
+    return decisions
 
 
 def _near_rest(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:

@@ -75,16 +75,16 @@ def reorder(walk: Walk, engine: Engine, optimise: str) -> Walk:
 
 def _levels(tree: Node) -> list[tuple[int, int]] | None:
     """The distinct questions of the tree; None where they are more than can be permuted."""
-    found: dict[tuple[int, int], None] = {}
+    questions: dict[tuple[int, int], None] = {}
     todo = [tree]
     while todo:
         node = todo.pop(0)
         if isinstance(node, Branch):
-            found[node.feature, node.threshold] = None
+            questions[node.feature, node.threshold] = None
             todo += [node.above, node.below]
-        if len(found) > MOST_SPLITS:
+        if len(questions) > MOST_SPLITS:
             return None
-    return list(found)
+    return list(questions)
 
 
 def _regrown(tree: Node, order: tuple[tuple[int, int], ...]) -> Node:

@@ -69,8 +69,8 @@ class Level(Action):
             if not knob.low <= ends.low < ends.high <= knob.high:
                 raise ValueError(f"{knob.name} goes from {ends.low} to {ends.high}, not within {knob.low}..{knob.high}")
             if knob.not_below != ends.not_below:
-                wanted = f'not_below = "{knob.not_below}"' if knob.not_below is not None else "no not_below"
-                raise ValueError(f"{knob.name} needs {wanted}: so has it the interface {interface.name}")
+                declared = f'not_below = "{knob.not_below}"' if knob.not_below is not None else "no not_below"
+                raise ValueError(f"{knob.name} needs {declared}: so has it the interface {interface.name}")
 
     def _ends(self) -> tuple[Floats, Floats]:
         ends = [(each.low, each.high) for each in self.knobs.values()]

@@ -70,7 +70,7 @@ class FlowVectorEnv(VectorEnv[Arrays, Arrays, Arrays]):
 
 def _infos(run: Run) -> Infos:
     """Arrays [flows], each with Gymnasium's mask ``_name`` of who has it: everyone."""
-    found = {"decides": run.decides.copy(), "t_ps": run.t_ps.copy(), "step": run.step.copy()}
+    infos = {"decides": run.decides.copy(), "t_ps": run.t_ps.copy(), "step": run.step.copy()}
     if run.over:
-        found |= {name: np.full(run.decides.size, value) for name, value in run.arrays.metrics().items()}
-    return found | {f"_{name}": np.ones(run.decides.size, np.bool_) for name in found}
+        infos |= {name: np.full(run.decides.size, value) for name, value in run.arrays.metrics().items()}
+    return infos | {f"_{name}": np.ones(run.decides.size, np.bool_) for name in infos}

@@ -92,15 +92,15 @@ class FlowParallelEnv(ParallelEnv[str, Row, Any]):  # type: ignore[misc]  # Pett
 
     def _actions(self, run: Run, actions: dict[str, Any]) -> NDArray[np.float64]:
         """Actions [flows]; NaN where none was given, which is an error only for a flow that decides."""
-        found = np.full(len(self.possible_agents), np.nan)
+        chosen = np.full(len(self.possible_agents), np.nan)
         for agent, action in actions.items():
             if agent not in self._places or np.size(action) != 1:
                 raise InputError(f"{agent!r} is no agent of this environment, or its action is not a single number")
-            found[self._places[agent]] = np.asarray(action, dtype=np.float64).item()
+            chosen[self._places[agent]] = np.asarray(action, dtype=np.float64).item()
         missing = [agent for agent in self.possible_agents if agent not in actions and run.decides[self._places[agent]]]
         if missing:
             raise InputError(f"{missing[0]} decides in this step and was given no action")
-        return found
+        return chosen
 
     def _infos(self, run: Run) -> Infos:
         rows = zip(run.decides.tolist(), run.t_ps.tolist(), run.step.tolist(), strict=True)

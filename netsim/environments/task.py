@@ -114,13 +114,13 @@ class Task:
             entries = np.asarray(self.action.multipliers, dtype=np.float64)
             if not ((actions >= 0) & (actions < entries.size)).all():
                 raise InputError(f"an action is not an entry of the action table: 0 to {entries.size - 1}")
-            wanted: Floats = entries[actions.astype(np.int64)]
+            multiplier: Floats = entries[actions.astype(np.int64)]
         else:
             outputs = actions.astype(np.float64)
             if not np.isfinite(outputs).all():
                 raise InputError("an action is NaN or infinite; check the policy that made it")
-            wanted = self.action.multiplier(np.clip(outputs, -1.0, 1.0))
-        return np.asarray(1.0 + np.rint((wanted - 1.0) * 2**ACTION_BITS) / 2**ACTION_BITS, dtype=np.float64)
+            multiplier = self.action.multiplier(np.clip(outputs, -1.0, 1.0))
+        return np.asarray(1.0 + np.rint((multiplier - 1.0) * 2**ACTION_BITS) / 2**ACTION_BITS, dtype=np.float64)
 
     def rewards(self, read: Reading) -> Floats:
         """-(target - max(inflation - beta, 0) sqrt(rate))^2 [N], [PCCRL] section 4 (beta 0) and [RLCC] eq. 4."""

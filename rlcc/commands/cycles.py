@@ -36,8 +36,8 @@ def command(
     The worst path is the witness of the certificate beside FIRMWARE, if it is of this engine; else the slowest vector.
     Exit code 0; 2: could not run.
     """
-    given = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    engine = validate(EmulateOptions, given, "options of rlcc cycles")
+    chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
+    engine = validate(EmulateOptions, chosen, "options of rlcc cycles")
     if out is not None:
         not_within(firmware, out)
     check_emitted([firmware], foreign=foreign)

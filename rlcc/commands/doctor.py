@@ -36,6 +36,6 @@ def table_of(findings: list[Finding]) -> Table:
         table.add_column(heading, overflow="fold")
     for finding in findings:
         absent = "[bold red]missing[/]" if finding.required else "[yellow]optional[/]"
-        state = "[green]ok[/]" if finding.found else absent
-        table.add_row(finding.part, state, escape(finding.found or finding.mend), finding.needed_for)
+        state = "[green]ok[/]" if finding.installed else absent
+        table.add_row(finding.part, state, escape(finding.installed or finding.mend), finding.needed_for)
     return table

@@ -45,13 +45,13 @@ BITS = click.Choice(["8", "16"])
 @click.option("--fix", multiple=True, help="A parameter that becomes a constant. Repeatable.")
 @click.option("--dump-passes", "dumps", type=FOLDER, help="Folder for the decision as text after each pass.")
 @out_option
-def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **given: Any) -> None:
+def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any) -> None:
     """Write the firmware folder OUT of SOURCE: C, header, vectors, manifest; of a student or a network its adapter too.
 
     SOURCE is the folder of a student, or a model: CatBoost (.cbm, .json), XGBoost (.json), LightGBM (.txt), treelite
     (.tl). With --form mlp-int8 or lstm-int8 it is a teacher, whose network is quantised.
     """
-    chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in given.items() if v not in (None, ())}
+    chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in asked.items() if v not in (None, ())}
     with stage("emit") as (figures, _):
         if not source.exists():
             raise InputError(f"there is no {source}; give the folder of a student or a teacher, or a model file")

@@ -30,8 +30,8 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, json_fil
 
     Exit code 0: all equal, nothing forbidden; 1: not so; 2: could not run.
     """
-    given = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    engine = validate(EmulateOptions, given, "options of rlcc emulate")
+    chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
+    engine = validate(EmulateOptions, chosen, "options of rlcc emulate")
     if json_file is not None:
         not_within(firmware, json_file)
     check_emitted([firmware], foreign=foreign)

@@ -95,7 +95,7 @@ def _limits(command: Command) -> Command:
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Also write this SARIF file.")
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
-def command(firmware: Path, out: Path | None, **given: Any) -> int:
+def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     """Judge FIRMWARE: equality with the model, proof, worst case against the budget, sizes, regression against a
     baseline, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter
     are left out.
@@ -106,23 +106,23 @@ def command(firmware: Path, out: Path | None, **given: Any) -> int:
     try:
         if out is not None:
             not_within(firmware, out)
-        _keep_baseline(given["baseline"], folder)
+        _keep_baseline(asked["baseline"], folder)
         if firmware.resolve() != folder.resolve():
             reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
-        if given["sarif_file"] is not None:
-            sarif.discard(given["sarif_file"], firmware)
-        with time_limit(given["time_limit"], "the gate"):
-            found = _judged(firmware, folder, given)
+        if asked["sarif_file"] is not None:
+            sarif.discard(asked["sarif_file"], firmware)
+        with time_limit(asked["time_limit"], "the gate"):
+            verdict = _judged(firmware, folder, asked)
     except InputError as error:
         if github.running_there():
             click.echo(github.refusal(str(error)))
         raise
-    print_verdict(found)
+    print_verdict(verdict)
     if github.running_there():
-        for line in github.failures(found, firmware):
+        for line in github.failures(verdict, firmware):
             click.echo(line)
-        github.summarise(found, os.environ)
-    return 0 if found.passed else 1
+        github.summarise(verdict, os.environ)
+    return 0 if verdict.passed else 1
 
 
 def _keep_baseline(baseline: Path | None, folder: Path) -> None:
@@ -131,50 +131,50 @@ def _keep_baseline(baseline: Path | None, folder: Path) -> None:
         raise InputError(f"{baseline} is in {folder}, which this run writes anew; keep the baseline elsewhere")
 
 
-def _judged(firmware: Path, folder: Path, given: dict[str, Any]) -> Verdict:
-    engine, options, teacher = EmulateOptions(), None, given["teacher"]
+def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
+    engine, options, teacher = EmulateOptions(), None, asked["teacher"]
     deployment = Deployment()
-    if given["recipe_file"] is not None:
-        recipe = load_recipe(given["recipe_file"])
+    if asked["recipe_file"] is not None:
+        recipe = load_recipe(asked["recipe_file"])
         engine, options = recipe.emulate, recipe.gate
-        deployment = deployment_of(recipe, given["recipe_file"])
-        teacher = teacher or teacher_path(recipe, given["recipe_file"])
-    chosen = {name: given[name] for name in ("profile", "compiler", "optimise") if given[name] is not None}
+        deployment = deployment_of(recipe, asked["recipe_file"])
+        teacher = teacher or teacher_path(recipe, asked["recipe_file"])
+    chosen = {name: asked[name] for name in ("profile", "compiler", "optimise") if asked[name] is not None}
     engine = validate(EmulateOptions, engine.model_dump() | chosen, WHERE)
-    options = _options(options, given)
-    if given["max_regression"] is not None and given["baseline"] is None:
+    options = _options(options, asked)
+    if asked["max_regression"] is not None and asked["baseline"] is None:
         raise InputError("--max-regression is what may be above a baseline; give --baseline too")
-    baseline = read_baseline(given["baseline"]) if given["baseline"] is not None else None
-    remembered = Remembered(use=not given["no_cache"])
-    evidence = gate.Evidence(given["certificate"], given["rollouts"], baseline, remembered, deployment)
+    baseline = read_baseline(asked["baseline"]) if asked["baseline"] is not None else None
+    remembered = Remembered(use=not asked["no_cache"])
+    evidence = gate.Evidence(asked["certificate"], asked["rollouts"], baseline, remembered, deployment)
     with stage("gate") as (figures, progress):
-        found = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
-        reports.write(found, folder)
-        if given["sarif_file"] is not None:
-            write_atomically(given["sarif_file"], dump_json(sarif.sarif(found, firmware)))
-        figures += [f"{len(found.checks)} checks, {len(found.failures())} failed", str(folder / reports.JSON)]
+        verdict = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
+        reports.write(verdict, folder)
+        if asked["sarif_file"] is not None:
+            write_atomically(asked["sarif_file"], dump_json(sarif.sarif(verdict, firmware)))
+        figures += [f"{len(verdict.checks)} checks, {len(verdict.failures())} failed", str(folder / reports.JSON)]
         figures += [f"{name} checked before" for name in remembered.hits]
-    return found
+    return verdict
 
 
-def _options(recipe: GateOptions | None, given: dict[str, Any]) -> GateOptions:
+def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:
     """The recipe's limits with what the command line says instead; without a recipe a budget must be given."""
-    if recipe is None and given["budget"] is None:
+    if recipe is None and asked["budget"] is None:
         raise InputError("rlcc gate needs --budget or a --recipe that has one")
     base: dict[str, Any] = {"scenarios": ["many-to-one:64"]}
     if recipe is not None:
         base = recipe.model_dump(mode="json")
     said = {
-        "budget": None if given["budget"] is None else f"{given['budget']} ps",
-        "scenarios": list(given["scenarios"]) or None,
-        "seeds": list(given["seeds"]) or None,
-        "margin": given["margin"],
-        "max_regression": given["max_regression"],
-        "proof": False if given["no_certificate"] else None,
-        "run_on_host": True if given["run_on_host"] else None,
+        "budget": None if asked["budget"] is None else f"{asked['budget']} ps",
+        "scenarios": list(asked["scenarios"]) or None,
+        "seeds": list(asked["seeds"]) or None,
+        "margin": asked["margin"],
+        "max_regression": asked["max_regression"],
+        "proof": False if asked["no_certificate"] else None,
+        "run_on_host": True if asked["run_on_host"] else None,
     }
-    sizes = {name: given[f"max_{name}"] for name in ("code", "table", "context", "stack")}
-    around = {"limit": given["max_outside"], "share": given["around"], "action": given["around_action"]}
+    sizes = {name: asked[f"max_{name}"] for name in ("code", "table", "context", "stack")}
+    around = {"limit": asked["max_outside"], "share": asked["around"], "action": asked["around_action"]}
     base["neighbourhood"] = base.get("neighbourhood", {}) | {k: v for k, v in around.items() if v is not None}
     base["sizes"] = base.get("sizes", {}) | {name: value for name, value in sizes.items() if value is not None}
     return validate(GateOptions, base | {name: value for name, value in said.items() if value is not None}, WHERE)

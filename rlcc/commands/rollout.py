@@ -26,7 +26,7 @@ def command(
 ) -> None:
     """Watch TEACHER decide; write one row a decision to OUT/rollouts.parquet."""
     times = {"duration": f"{duration} ps", "decision_latency": f"{decision_latency} ps"}
-    given = {"scenarios": list(scenarios), "seeds": list(seeds), **times}
-    options = validate(RolloutOptions, given, "options of rlcc rollout")
+    chosen = {"scenarios": list(scenarios), "seeds": list(seeds), **times}
+    options = validate(RolloutOptions, chosen, "options of rlcc rollout")
     with stage("rollout") as (figures, progress):
         stages.rollout(teacher, options, out, figures, progress)

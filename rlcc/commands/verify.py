@@ -63,15 +63,15 @@ def command(
         if out is not None:
             raise InputError("--check writes nothing; leave out --out")
         check_emitted([firmware], foreign=foreign)
-        given = {"profile": profile, "compiler": compiler, "optimise": optimise}
-        asked = {name: value if name in said else None for name, value in given.items()}
+        chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
+        asked = {name: value if name in said else None for name, value in chosen.items()}
         return _check(certificate, firmware, asked, solver, time_limit)
     if said & {"solver", "time_limit"}:
         raise InputError("--solver and --time-limit are for --check; the proof asks bitwuzla and z3")
     _writable(out, firmware)
     check_emitted([firmware], foreign=foreign)
-    given = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    return _prove(firmware, validate(EmulateOptions, given, "options of rlcc verify"), out)
+    chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
+    return _prove(firmware, validate(EmulateOptions, chosen, "options of rlcc verify"), out)
 
 
 def _writable(out: Path | None, firmware: Path) -> None:
@@ -91,28 +91,28 @@ def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
         figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
-        found = stages.verify(made, out, figures, progress)
-    for failure in found.proof.failures:
+        verification = stages.verify(made, out, figures, progress)
+    for failure in verification.proof.failures:
         click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
-    for failure, run in found.refuted:
+    for failure, run in verification.refuted:
         click.echo(f"input: {' '.join(f'{name}={value}' for name, value in failure.example.items())}")
         click.echo(f"  core: {run.fault or _outcome(run.outputs)}")
         click.echo(f"  program: {_outcome(run.expected)}")
-    if found.problem:
-        click.echo(found.problem)
-    if found.certificate is None:
+    if verification.problem:
+        click.echo(verification.problem)
+    if verification.certificate is None:
         return 1
-    _table(found)
+    _table(verification)
     if out is not None:
-        click.echo(f"certificate {found.certificate.hash[:12]} in {out}")
+        click.echo(f"certificate {verification.certificate.hash[:12]} in {out}")
     return 0
 
 
-def _table(found: Verification) -> None:
+def _table(verification: Verification) -> None:
     """What was proved, how, and with whom."""
-    assert found.certificate is not None
-    assert found.calibration is not None
-    certificate, proof, calibration = found.certificate, found.proof, found.calibration
+    assert verification.certificate is not None
+    assert verification.calibration is not None
+    certificate, proof, calibration = verification.certificate, verification.proof, verification.calibration
     claims, worst = certificate.claims, certificate.claims.worst_case
     solvers = ", ".join(sorted({name for query in certificate.queries for name in query.solvers})) or "none needed"
     rows = [
@@ -120,7 +120,11 @@ def _table(found: Verification) -> None:
         ("safety", "no load, store or jump out of bounds, no loop", "on every path"),
         ("stack", f"{claims.stack_bytes} B", "on every path"),
         ("worst case", f"{worst.bound} cycles at most", f"witness: {worst.rtl_cycles} cycles on the core"),
-        ("", f"{found.build.engine.microseconds(worst.cycles):.3f} us", f"at {found.build.engine.clock.mhz:g} MHz"),
+        (
+            "",
+            f"{verification.build.engine.microseconds(worst.cycles):.3f} us",
+            f"at {verification.build.engine.clock.mhz:g} MHz",
+        ),
         ("", "exact" if worst.exact is not None else "not shown to be exact", f"cost model {calibration.model}"),
         ("solvers", f"{len(certificate.queries)} questions", f"{solvers}, {proof.seconds:.1f} s in all"),
         ("calibration", f"+{calibration.above}/-{calibration.below} cycles", f"{calibration.calls} random calls"),
@@ -149,22 +153,24 @@ def _check(path: Path, firmware: Path, asked: dict[str, str | None], solver: str
         try:
             if wrong := of_another(certificate, profile, asked["compiler"], asked["optimise"]):
                 raise Refused(wrong)
-            found = checked(certificate, firmware, solver=solver, progress=progress, limits=Limits(seconds))
+            recheck = checked(certificate, firmware, solver=solver, progress=progress, limits=Limits(seconds))
         except Refused as error:
             figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
             return 1
         worst = certificate.claims.worst_case
         cycles = f"{worst.cycles} cycles {'exactly' if worst.exact is not None else 'at most'}"
-        figures.append(f"certificate {certificate.hash[:12]} holds: equal, safe, {found.stack_bytes} B stack, {cycles}")
-        figures.append(f"{found.paths} paths, {found.questions} questions to {solver}")
-    _print_subject(certificate, found)
+        figures.append(
+            f"certificate {certificate.hash[:12]} holds: equal, safe, {recheck.stack_bytes} B stack, {cycles}"
+        )
+        figures.append(f"{recheck.paths} paths, {recheck.questions} questions to {solver}")
+    _print_subject(certificate, recheck)
     return 0
 
 
-def _print_subject(certificate: Certificate, found: Recheck) -> None:
+def _print_subject(certificate: Certificate, recheck: Recheck) -> None:
     """What was certified: engine, compiler, level, image; all of it compared with what is here."""
     subject = certificate.subject
-    click.echo(f"engine    {found.engine}, profile {found.profile_hash}, {certificate.engine.core}")
+    click.echo(f"engine    {recheck.engine}, profile {recheck.profile_hash}, {certificate.engine.core}")
     click.echo(f"compiler  {subject.compiler} {subject.flags[-1]}, {subject.compiler_version}")
     click.echo(f"image     {subject.image}")
     click.echo(f"firmware  {subject.firmware}")

@@ -27,7 +27,7 @@ def program(tmp_path: Path):
 
 
 def test_the_host_compiler_compiles_cxx20():
-    assert doctor.cxx_compiler().found
+    assert doctor.cxx_compiler().installed
 
 
 @pytest.mark.parametrize("compiler", ["/no/such/compiler", "false", "true"])
@@ -40,12 +40,12 @@ def test_a_compiler_that_makes_no_program_is_missing(monkeypatch, compiler):
 
 def test_a_compiler_without_cxx20_is_missing(monkeypatch, program):
     monkeypatch.setenv("CXX", program('case "$*" in *c++20*) exit 1;; esac; echo "old compiler 4.8"'))
-    assert doctor.cxx_compiler().found is None
+    assert doctor.cxx_compiler().installed is None
 
 
 def test_versions_come_from_the_metadata_of_what_is_installed():
     findings = {finding.part: finding for finding in doctor.required_packages()}
-    assert findings["numpy"].found == importlib.metadata.version("numpy")
+    assert findings["numpy"].installed == importlib.metadata.version("numpy")
     assert "torch" not in findings
     assert not any(finding.is_defect for finding in findings.values())
 
@@ -76,10 +76,10 @@ def test_native_simulator_that_cannot_load_says_why(monkeypatch):
 
 def test_cached_cores_are_counted_without_those_being_built(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert doctor.core_cache().found is None
+    assert doctor.core_cache().installed is None
     for name in ("1f3a", "77b2", ".building-x"):
         (tmp_path / "rlcc/cores" / name).mkdir(parents=True)
-    assert doctor.core_cache().found == f"2 in {tmp_path / 'rlcc/cores'}"
+    assert doctor.core_cache().installed == f"2 in {tmp_path / 'rlcc/cores'}"
 
 
 def test_a_tool_that_fails_is_absent_and_a_version_is_one_line(program):
