@@ -46,11 +46,9 @@ class Explorer:
         self.program, self.rng = program, np.random.default_rng(seed)
         ranges = input_ranges(program)
         self.names, self.ranges = tuple(ranges), np.array(list(ranges.values()), dtype=np.int64)
-        self.trees = next((n for n, node in enumerate(program.nodes) if node.op is Op.TREES), None)
-        self.thresholds = program.forest.thresholds() if self.trees is not None else {}
-        self.features = (
-            {k: program.nodes[self.trees].args[k] for k in self.thresholds} if self.trees is not None else {}
-        )
+        self.sums = [n for n, node in enumerate(program.nodes) if node.op is Op.TREES]
+        self.thresholds = program.forest.thresholds() if self.sums else {}
+        self.features = {k: program.nodes[self.sums[0]].args[k] for k in self.thresholds}
         self.support = _support(program)
         self.points = _points(program, self.features, self.thresholds)
 
@@ -150,14 +148,12 @@ class Explorer:
         return np.unique(self._cells(self.values(inputs), list(self.features)), return_index=True)[1]
 
     def _shown(self, inputs: Ints, values: list[Ints]) -> Bools:
-        """Whether what is returned or kept would be another if the trees said one more, and one less."""
+        """Whether what is returned or kept would be another if a sum of the trees were one more, and if one were one
+        less."""
         seen = np.ones(inputs.shape[1], dtype=bool)
-        if self.trees is None:
-            return seen
-        outputs = self.program.outputs
-        for step in (-1, 1):
-            moved = self.values(inputs, {self.trees: values[self.trees] + step})
-            seen &= np.any([moved[n] != values[n] for n in outputs], axis=0)
+        for step in (-1, 1) if self.sums else ():
+            moved = [self.values(inputs, {total: values[total] + step}) for total in self.sums]
+            seen &= np.any([m[n] != values[n] for m in moved for n in self.program.outputs], axis=0)
         return seen
 
     def _combined(self, inputs: Ints, count: int) -> Ints:

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from verify.expressions import Pool
-from verify.graph import KEPT, SP
+from verify.graph import SP
 from verify.lanes import Lanes, Trails
 
 REGISTERS = 32
-RA_REGISTER = 1
 Column = tuple[str, int, int]
 """("register", n, 4), ("frame", offset from sp at the call, bytes) or ("context" or "action", offset, bytes)."""
 Fact = tuple[int, bool]
@@ -110,6 +109,3 @@ class State:
         """Atoms that are addresses of regions."""
         named = {self.pool.atom(f"pointer.{s.name}"): s.name for s in self.structures}
         return {**named, self.at_call(SP): "frame"}
-
-
-KEPT_REGISTERS = tuple(r for r in KEPT if r != RA_REGISTER)

@@ -1,22 +1,22 @@
-"""The parts of an emitted decision, read off its C: which lines are features, which trees, which the rate.
+"""The parts of an emitted decision, read off its C: which lines are features, which trees, which the action.
 
 The emitted C is laid out alike for every form of the trees (firmware_templates/common/rlcc_policy.c.j2): in rlcc_decide
 first the nodes before the trees, one ``const`` a line, then the trees, then the nodes behind them, then the stores into
-the flow's context. What the trees need of functions stands before.
+the agent's context and of its knobs. What the trees need of functions stands before.
 """
 
 import re
 from collections.abc import Sequence
 
 DECIDE, NETWORK = "rlcc_decide", "rlcc_network"
-FEATURES, SUM, RATE, CONTEXT, OTHER = "features", "sum of the trees", "rate", "context", "call and return"
-STAGES = ("features", "trees", "rate", "context", "call and return")
+FEATURES, SUM, ACTION, CONTEXT, OTHER = "features", "sum of the trees", "action", "context", "call and return"
+STAGES = ("features", "trees", "action", "context", "call and return")
 TREE = re.compile(r"\b(?:tree|index|leaves|rank|word)_(\d+)\b")
 
 
 def stage_of(part: str) -> str:
     """The stage of the decision that a part belongs to, one of ``STAGES``."""
-    return part if part in (FEATURES, RATE, CONTEXT, OTHER) else "trees"
+    return part if part in (FEATURES, ACTION, CONTEXT, OTHER) else "trees"
 
 
 def part_of_function(name: str) -> str:
@@ -44,11 +44,11 @@ def parts_of_decide(lines: Sequence[str]) -> dict[int, str]:
             if f" = {NETWORK}(" in text:
                 part = part_of_function(NETWORK)
             elif text.startswith("const ") and not TREE.search(text):
-                part = FEATURES if part in (FEATURES, OTHER) else RATE
-            elif text.startswith("flow->"):
-                part = CONTEXT
+                part = FEATURES if part in (FEATURES, OTHER) else ACTION
+            elif stored := re.match(r"(\w+)->", text):
+                part = ACTION if stored[1] == "action" else CONTEXT
             elif text.startswith("return"):
-                part = RATE
+                part = ACTION
             elif text.startswith("if ("):
                 block += 1
                 part = f"if-else {block}"

@@ -18,7 +18,7 @@ from emulator.build import built
 from rlcc import cli
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import measure
-from rlcc.cycles.parts import CONTEXT, OTHER, RATE, STAGES, SUM, parts_of_decide, stage_of
+from rlcc.cycles.parts import ACTION, CONTEXT, OTHER, STAGES, SUM, parts_of_decide, stage_of
 from rlcc.cycles.parts import FEATURES as FEATURE_PART
 
 TREES = (
@@ -60,7 +60,7 @@ def test_every_line_of_the_decision_is_of_a_part(firmware: dict[str, Path], form
         if text.startswith("flow->"):
             assert found[n] == CONTEXT
         if text.startswith(("const uint32_t rate_new_q30", "return")):
-            assert found[n] == RATE
+            assert found[n] == ACTION
     if form in ("one function", "index"):
         assert FORMS[form][0] <= set(found.values())
     assert {stage_of(part) for part in found.values()} == set(STAGES)
@@ -104,7 +104,7 @@ def test_the_picture_is_as_wide_as_the_cycles(firmware: dict[str, Path]) -> None
     assert max(ends) <= 1200
 
 
-def test_behind_a_network_comes_the_rate() -> None:
+def test_behind_a_network_comes_the_action() -> None:
     lines = [
         "uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params)",
         "{",
@@ -120,8 +120,23 @@ def test_behind_a_network_comes_the_rate() -> None:
     ]
     found = parts_of_decide(lines)
     assert [found[n] for n in (3, 4, 5, 6, 8, 10)] == [
-        FEATURE_PART, FEATURE_PART, "rlcc_network", RATE, CONTEXT, RATE,
+        FEATURE_PART, FEATURE_PART, "rlcc_network", ACTION, CONTEXT, ACTION,
     ]  # fmt: skip
+
+
+def test_an_agent_that_is_no_flow_has_a_context_and_several_knobs() -> None:
+    lines = [
+        "void rlcc_decide(rlcc_queue *queue, const rlcc_event *event, const rlcc_params *params, rlcc_action *action)",
+        "{",
+        "    const uint32_t length = event->queue_bytes;",
+        "    int32_t sum_of_0 = tree_00(length);",
+        "    const uint32_t kmin = (uint32_t)sum_of_0;",
+        "    queue->kmin_1 = kmin;",
+        "    action->kmin_bytes = kmin;",
+        "}",
+    ]
+    told = parts_of_decide(lines)
+    assert [told[n] for n in (3, 4, 5, 6, 7)] == [FEATURE_PART, "tree 0", ACTION, CONTEXT, ACTION]
 
 
 @pytest.mark.parametrize(
