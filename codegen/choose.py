@@ -7,7 +7,7 @@ limits allow; every stage on the way is a candidate, beside the forms without gr
 from dataclasses import dataclass
 from typing import Any
 
-from codegen.engines import Engine
+from codegen.engines import CostModel
 from codegen.forms import Lowered, lowered, questions_of
 from codegen.joint import WORD_BITS, Group, join, packed, size_of, thresholds_of
 from codegen.walk import Walk
@@ -54,7 +54,7 @@ class Choice:
         }
 
 
-def choose(walk: Walk, engine: Engine, limits: Limits, *, optimise: str = "worst", form: str = "auto") -> Choice:
+def choose(walk: Walk, engine: CostModel, limits: Limits, *, optimise: str = "worst", form: str = "auto") -> Choice:
     """The cheapest form within the limits; InputError where there is none."""
     candidates = list(dict.fromkeys(_candidates(walk, engine, limits, optimise, form)))
     allowed = [c for c in candidates if _within(c, limits)]
@@ -71,7 +71,7 @@ def choose(walk: Walk, engine: Engine, limits: Limits, *, optimise: str = "worst
     return Choice(best, tuple(considered))
 
 
-def _candidates(walk: Walk, engine: Engine, limits: Limits, optimise: str, form: str) -> list[Lowered]:
+def _candidates(walk: Walk, engine: CostModel, limits: Limits, optimise: str, form: str) -> list[Lowered]:
     every = list(range(len(walk.trees)))
     candidates = []
     if form in ("auto", "branches") or not every:
@@ -163,7 +163,7 @@ def _label(candidate: Lowered) -> str:
     return f"{candidate.form}{groups}"
 
 
-def _too_tight(candidates: list[Lowered], limits: Limits, engine: Engine) -> str:
+def _too_tight(candidates: list[Lowered], limits: Limits, engine: CostModel) -> str:
     if not candidates:
         return "no tree takes the form asked for within the limits; raise --max-table or choose --form auto"
     least = {

@@ -10,7 +10,7 @@ from decision.errors import InputError
 
 
 @dataclass(frozen=True)
-class Engine:
+class CostModel:
     """Cycles an instruction. ``load`` is of a constant table, the only loads that a form adds. ``constant`` loads what
     12 bits or the upper 20 cannot hold alone: lui and addi."""
 
@@ -34,11 +34,11 @@ class Engine:
         return 2 * self.alu + self.alu + columns * (self.load + self.alu)
 
 
-def _engine(name: str, core: str, parameters: Mapping[str, object] | None = None, table_wait: int = 0) -> Engine:
+def _engine(name: str, core: str, parameters: Mapping[str, object] | None = None, table_wait: int = 0) -> CostModel:
     """A load's value counts as used at once; constant tables may lie behind ``table_wait`` more cycles."""
     timing = timing_of(core, parameters or {})
     load = timing.access + timing.load_use + table_wait
-    return Engine(name, timing.alu, load, timing.jump, timing.branch_taken, timing.branch)
+    return CostModel(name, timing.alu, load, timing.jump, timing.branch_taken, timing.branch)
 
 
 MAXPERF = {"writeback_stage": True, "branch_target_alu": True}
@@ -54,7 +54,7 @@ ENGINES = {
 }
 
 
-def engine_named(name: str) -> Engine:
+def engine_named(name: str) -> CostModel:
     if name not in ENGINES:
         raise InputError(f"there is no cost model of an engine {name!r}; choose one of {', '.join(ENGINES)}")
     return ENGINES[name]

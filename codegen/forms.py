@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from codegen.engines import Engine
+from codegen.engines import CostModel
 from codegen.joint import Group, Placing, array_of, placings
 from codegen.passes.reorder import mean, worst
 from codegen.search import SearchNode, plan
@@ -85,7 +85,7 @@ def lowered(
     branches: Sequence[int],
     indexed: Sequence[int],
     groups: tuple[Group, ...],
-    engine: Engine,
+    engine: CostModel,
     optimise: str,
 ) -> Lowered:
     """Put the parts together, with searches and the prediction."""
@@ -131,7 +131,7 @@ def table_of(tree: Node, questions: Sequence[tuple[int, int]], column: int) -> l
     return [reached(tree, index) for index in range(1 << len(questions))]
 
 
-def _search(walk: Walk, placing: Placing, engine: Engine, optimise: str) -> Search:
+def _search(walk: Walk, placing: Placing, engine: CostModel, optimise: str) -> Search:
     shares = None
     if optimise == "mean" and walk.visits:
         edges = [-(2**63), *placing.thresholds, 2**63]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from codegen.choose import FORMS, OBJECTIVES, Choice, Limits, choose
-from codegen.engines import Engine, engine_named
+from codegen.engines import CostModel, engine_named
 from codegen.passes.limits import limits
 from codegen.passes.merge import merge
 from codegen.passes.prune import prune
@@ -94,7 +94,7 @@ def check(options: Options) -> None:
             raise InputError(f"there is no {what} {name!r}; choose among {', '.join(known)}")
 
 
-def _runs(engine: Engine, options: Options) -> list[tuple[str, Callable[[Walk], Walk]]]:
+def _runs(engine: CostModel, options: Options) -> list[tuple[str, Callable[[Walk], Walk]]]:
     return [
         ("prune", prune),
         ("merge", merge),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from codegen.engines import Engine
+from codegen.engines import CostModel
 
 MOST = 96
 """Above so many thresholds the search is balanced instead: the programming is cubic."""
@@ -38,7 +38,7 @@ SearchNode = Found | Ask
 
 
 def plan(
-    thresholds: Sequence[int], words: Sequence[int], engine: Engine, shares: Sequence[float] | None = None
+    thresholds: Sequence[int], words: Sequence[int], engine: CostModel, shares: Sequence[float] | None = None
 ) -> tuple[SearchNode, float]:
     """The search over ``len(thresholds) + 1`` intervals and its cycles: in the worst case, or on average where the
     ``shares`` of the intervals are given."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.policy import Observation
-from distill.rollout import Run
+from distill.rollout import Rollout
 from teachers.inference import decide
 from teachers.teacher import Teacher
 
@@ -38,7 +38,7 @@ class Dataset:
         return Dataset(self.x[rows], self.y[rows], self.weight[rows])
 
 
-def label(runs: list[Run], teacher: Teacher, observation: Observation, *, rows: int, seed: int) -> list[Dataset]:
+def label(runs: list[Rollout], teacher: Teacher, observation: Observation, *, rows: int, seed: int) -> list[Dataset]:
     """At most ``rows`` decisions of each run, labelled with what the teacher would have decided there; one a run."""
     parts = [_label_run(run, teacher, observation, rows, seed + i) for i, run in enumerate(runs)]
     parts = [part for part in parts if len(part)]
@@ -55,7 +55,7 @@ def join(parts: list[Dataset]) -> Dataset:
     )
 
 
-def _label_run(run: Run, teacher: Teacher, observation: Observation, rows: int, seed: int) -> Dataset:
+def _label_run(run: Rollout, teacher: Teacher, observation: Observation, rows: int, seed: int) -> Dataset:
     decided, known = decide(teacher, run.trajectories)
     x, has_history = run.trajectories.integer_rows(observation, teacher.policy.params())
     usable = np.flatnonzero(known & has_history)

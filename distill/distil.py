@@ -27,7 +27,7 @@ from distill.closeness import Distance, Round, check_measurable, choose, distanc
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
-from distill.rollout import Run
+from distill.rollout import Rollout
 from netsim.deployment import Deployment
 from netsim.policies import program
 from netsim.tolerance import DEFAULT, Tolerance
@@ -48,7 +48,7 @@ class Fitted:
 
 def distil(
     teacher: Teacher,
-    runs: list[Run],
+    runs: list[Rollout],
     options: DistillOptions,
     network: RolloutOptions,
     *,

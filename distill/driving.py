@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
-from distill.rollout import Run, made
+from distill.rollout import Rollout, made
 from netsim.deployment import Deployment
 from netsim.kept import Outcome
 from netsim.policies import PolicySpec
@@ -20,7 +20,7 @@ LATER_PS = 10_000
 class Driven:
     """One policy in all networks: its recorded decisions, and the metrics in those where policies are compared."""
 
-    runs: list[Run]
+    runs: list[Rollout]
     metrics: dict[Place, Metrics]
 
 

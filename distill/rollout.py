@@ -38,7 +38,7 @@ MAX_BYTES = 2**30
 
 
 @dataclass(frozen=True)
-class Run:
+class Rollout:
     """One simulated network and the decisions taken in it, sorted by flow and time."""
 
     scenario: str
@@ -48,7 +48,7 @@ class Run:
 
 def collect(
     policy: PolicySpec, options: RolloutOptions, deployment: Deployment | None = None, progress: Progress | None = None
-) -> list[Run]:
+) -> list[Rollout]:
     """Run ``policy`` in every network of the options; in order, whatever finishes first."""
     deployed = deployment or Deployment()
     places = [(name, seed) for name in options.scenarios for seed in options.seeds]
@@ -70,10 +70,10 @@ def collect(
     ]
 
 
-def made(scenario: str, seed: int, duration_ps: int, records: Columns, deployment: Deployment) -> Run:
+def made(scenario: str, seed: int, duration_ps: int, records: Columns, deployment: Deployment) -> Rollout:
     """Of the recorded decisions at a deployment's agents in question."""
     places = deployment.places(scenario, seed, duration_ps)
-    return Run(scenario, seed, Trajectories.of(records, deployment.interface, places))
+    return Rollout(scenario, seed, Trajectories.of(records, deployment.interface, places))
 
 
 def teacher_policy(teacher: Teacher) -> PolicySpec:
@@ -81,7 +81,7 @@ def teacher_policy(teacher: Teacher) -> PolicySpec:
 
 
 def write(
-    runs: list[Run], teacher: Teacher, folder: Path, options: RolloutOptions, deployment: Deployment | None = None
+    runs: list[Rollout], teacher: Teacher, folder: Path, options: RolloutOptions, deployment: Deployment | None = None
 ) -> int:
     """Write the rollouts artefact; returns the number of decisions."""
     rows = sum(len(run.trajectories) for run in runs)
@@ -98,7 +98,7 @@ def write(
     return rows
 
 
-def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Run]:
+def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Rollout]:
     """The runs of a rollouts artefact. InputError where it is another teacher's or not readable, or of another network
     or other agents."""
     manifest = opened(folder, KIND)
@@ -162,7 +162,7 @@ def _check_columns(file: Path, names: list[str]) -> None:
         raise InputError(f"{file} unpacks to {size} bytes, more than {MAX_BYTES}; give shorter rollouts")
 
 
-def _table(run: Run, teacher: Teacher) -> pa.Table:
+def _table(run: Rollout, teacher: Teacher) -> pa.Table:
     observation = teacher.policy.observation
     rows, _ = run.trajectories.integer_rows(observation, teacher.policy.params())
     decided, _ = decide(teacher, run.trajectories)

@@ -29,7 +29,7 @@ from verify.costs import CycleModel, cycle_model
 from verify.expressions import UNKNOWN
 from verify.failures import Failure
 from verify.joins import Meeting
-from verify.prove import Limits, Proof, Run, attempt
+from verify.prove import Attempt, Limits, Proof, attempt
 from verify.worst import Worst
 
 SOLVERS = ("z3-solver", "bitwuzla")
@@ -101,7 +101,7 @@ def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]
     return proof, tuple(_cut(run, m) for m in meetings if joins[m.number] <= MOST_JOINS)
 
 
-def _cut(run: Run, meeting: Meeting) -> CutClaim:
+def _cut(run: Attempt, meeting: Meeting) -> CutClaim:
     """Everything that was known where some paths became one."""
     assert run.graph is not None
     pool, columns = run.state.pool, run.state.columns

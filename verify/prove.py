@@ -119,17 +119,17 @@ def attempt(
     model: CycleModel,
     limits: Limits,
     vectors: Vectors | None = None,
-) -> tuple["Run", list[Failure]]:
+) -> tuple["Attempt", list[Failure]]:
     """Equality and safety: first a search for an input that goes wrong; then the proof with lanes joined freely, and
     carefully, where the first leaves open what holds."""
-    run = Run(image, program, layouts, profile, model, limits)
+    run = Attempt(image, program, layouts, profile, model, limits)
     failures = run.search(vectors) or unfollowed(program, image.symbols[ENTRY]) or run.execute()
     if run.fault:
         failures = failures or [Failure("not-proved", image.symbols[ENTRY], "an input goes where the proof did not")]
         failures[0] = refuted(failures[0], *run.fault)
     if not failures or failures[0].example or not run.returns.failed:
         return run, failures
-    again = Run(image, program, layouts, profile, model, limits, careful=True)
+    again = Attempt(image, program, layouts, profile, model, limits, careful=True)
     if not again.execute():
         return again, []
     return run, [run.solved(failures[0]), *failures[1:]]
@@ -143,7 +143,7 @@ def refuted(failure: Failure, example: Example, outcome: Outcome) -> Failure:
     return replace(failure, kind=kind, example=example, shown=outcome.text)
 
 
-class Run:
+class Attempt:
     """One proof from beginning to end."""
 
     def __init__(

@@ -7,7 +7,7 @@ differ. Compilers let the first side of an if fall through and jump to the other
 from dataclasses import replace
 from itertools import permutations
 
-from codegen.engines import Engine
+from codegen.engines import CostModel
 from codegen.passes.prune import Known, pruned
 from codegen.walk import Walk
 from decision.forest import Branch, Leaf, Node, branches
@@ -16,7 +16,7 @@ MOST_SPLITS = 5
 """Up to 120 orders are tried."""
 
 
-def worst(node: Node, engine: Engine) -> int:
+def worst(node: Node, engine: CostModel) -> int:
     """Cycles of the longest path: at each branch the dearer side falls through."""
     if isinstance(node, Leaf):
         return leaf_cycles(node, engine)
@@ -24,13 +24,13 @@ def worst(node: Node, engine: Engine) -> int:
     return engine.constant(node.threshold + 1) + max(engine.not_taken + a, engine.taken + b)
 
 
-def leaf_cycles(leaf: Leaf, engine: Engine) -> int:
+def leaf_cycles(leaf: Leaf, engine: CostModel) -> int:
     """A constant for each sum that it adds to, an addition for each but the first (which stands behind the tree)."""
     added = [v for v in leaf.value if v]
     return sum(map(engine.constant, added)) + engine.alu * max(0, len(added) - 1) + engine.jump
 
 
-def mean(node: Node, walk: Walk, engine: Engine, known: Known) -> float:
+def mean(node: Node, walk: Walk, engine: CostModel, known: Known) -> float:
     """Expected cycles; the features' measured frequencies taken as independent."""
     if isinstance(node, Leaf):
         return float(leaf_cycles(node, engine))
@@ -53,7 +53,7 @@ def share_above(node: Branch, walk: Walk, known: Known) -> float:
     return above / (above + below) if above + below > 0 else 0.5
 
 
-def reorder(walk: Walk, engine: Engine, optimise: str) -> Walk:
+def reorder(walk: Walk, engine: CostModel, optimise: str) -> Walk:
     """``optimise``: the order of each oblivious tree that is best in the worst case, on average, or in size."""
     known = {number: (f.low, f.high) for number, f in enumerate(walk.features)}
 

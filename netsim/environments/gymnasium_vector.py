@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from netsim.environments.run import Run
+from netsim.environments.episode import Episode
 from netsim.environments.spaces import action_space, observation_space
 from netsim.environments.task import Task
 
@@ -39,38 +39,38 @@ class FlowVectorEnv(VectorEnv[Arrays, Arrays, Arrays]):
         self.single_action_space = action_space(self.task)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self.run: Run | None = None
+        self.episode: Episode | None = None
 
     def reset(self, *, seed: int | None = None, options: Infos | None = None) -> tuple[Arrays, Infos]:
         """A new network: that of ``netsim.simulate(seed=seed)``, without a seed one that follows from the last seed."""
         if options and "reset_mask" in options:
             raise InputError("flows share a network and cannot be reset alone; leave reset_mask out")
         super().reset(seed=seed)
-        self.run = Run(self.task, int(self.np_random.integers(2**62)) if seed is None else seed)
-        return self.run.observations.copy(), _infos(self.run)
+        self.episode = Episode(self.task, int(self.np_random.integers(2**62)) if seed is None else seed)
+        return self.episode.observations.copy(), _infos(self.episode)
 
     def step(self, actions: Arrays) -> tuple[Arrays, Arrays, Arrays, Arrays, Infos]:
         """Observations [flows, size], rewards, terminations, truncations [flows], infos of arrays [flows]; at the end
         of a run the infos hold its metrics too."""
-        if self.run is None:
+        if self.episode is None:
             raise InputError("the environment has no network yet; call reset before step")
         actions = np.asarray(actions)
         if actions.shape != self.action_space.shape:
             raise InputError(
                 f"the actions have shape {actions.shape}; this environment takes {self.action_space.shape}"
             )
-        if self.run.over:
+        if self.episode.over:
             self.reset()
         else:
-            self.run.answer(actions.reshape(self.num_envs))
-        run = self.run
-        truncated = np.full(self.num_envs, run.over)
-        return run.observations.copy(), run.rewards.copy(), np.zeros_like(truncated), truncated, _infos(run)
+            self.episode.answer(actions.reshape(self.num_envs))
+        episode = self.episode
+        truncated = np.full(self.num_envs, episode.over)
+        return episode.observations.copy(), episode.rewards.copy(), np.zeros_like(truncated), truncated, _infos(episode)
 
 
-def _infos(run: Run) -> Infos:
+def _infos(episode: Episode) -> Infos:
     """Arrays [flows], each with Gymnasium's mask ``_name`` of who has it: everyone."""
-    infos = {"decides": run.decides.copy(), "t_ps": run.t_ps.copy(), "step": run.step.copy()}
-    if run.over:
-        infos |= {name: np.full(run.decides.size, value) for name, value in run.arrays.metrics().items()}
-    return infos | {f"_{name}": np.ones(run.decides.size, np.bool_) for name in infos}
+    infos = {"decides": episode.decides.copy(), "t_ps": episode.t_ps.copy(), "step": episode.step.copy()}
+    if episode.over:
+        infos |= {name: np.full(episode.decides.size, value) for name, value in episode.arrays.metrics().items()}
+    return infos | {f"_{name}": np.ones(episode.decides.size, np.bool_) for name in infos}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from netsim.environments.run import Run
+from netsim.environments.episode import Episode
 from netsim.environments.spaces import action_space, observation_space
 from netsim.environments.task import Task
 
@@ -37,7 +37,7 @@ class FlowParallelEnv(ParallelEnv[str, Row, Any]):  # type: ignore[misc]  # Pett
         self.agents: list[str] = []
         self.observation_spaces = {agent: observation_space(self.task) for agent in self.possible_agents}
         self.action_spaces = {agent: action_space(self.task) for agent in self.possible_agents}
-        self.run: Run | None = None
+        self.episode: Episode | None = None
         self._places = {agent: place for place, agent in enumerate(self.possible_agents)}
         self._random = np.random.default_rng()
         self._cycles = 0
@@ -56,32 +56,32 @@ class FlowParallelEnv(ParallelEnv[str, Row, Any]):  # type: ignore[misc]  # Pett
             seed = int(self._random.integers(2**62))
         else:
             self._random = np.random.default_rng(seed)
-        self.run = Run(self.task, seed)
+        self.episode = Episode(self.task, seed)
         self.agents = list(self.possible_agents)
         self._cycles = 0
-        return self._of_agents(self.run.observations.copy()), self._infos(self.run)
+        return self._of_agents(self.episode.observations.copy()), self._infos(self.episode)
 
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Row], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
         """Observations, rewards, terminations, truncations, infos by agent; empty once the run is over."""
-        run = self.run
-        if run is None:
+        episode = self.episode
+        if episode is None:
             raise InputError("the environment has no network yet; call reset before step")
         if not self.agents:
             return {}, {}, {}, {}, {}
-        run.answer(self._actions(run, actions))
+        episode.answer(self._actions(episode, actions))
         self._cycles += 1
-        over = run.over or (self.max_cycles is not None and self._cycles >= self.max_cycles)
-        infos = self._infos(run)
+        over = episode.over or (self.max_cycles is not None and self._cycles >= self.max_cycles)
+        infos = self._infos(episode)
         if over:
-            metrics = run.arrays.metrics()
+            metrics = episode.arrays.metrics()
             for info in infos.values():
                 info["metrics"] = metrics
             self.agents = []
         return (
-            self._of_agents(run.observations.copy()),
-            self._of_agents(run.rewards.tolist()),
+            self._of_agents(episode.observations.copy()),
+            self._of_agents(episode.rewards.tolist()),
             dict.fromkeys(self.possible_agents, False),
             dict.fromkeys(self.possible_agents, over),
             infos,
@@ -90,20 +90,22 @@ class FlowParallelEnv(ParallelEnv[str, Row, Any]):  # type: ignore[misc]  # Pett
     def _of_agents(self, values: Any) -> dict[str, Any]:
         return dict(zip(self.possible_agents, values, strict=True))
 
-    def _actions(self, run: Run, actions: dict[str, Any]) -> NDArray[np.float64]:
+    def _actions(self, episode: Episode, actions: dict[str, Any]) -> NDArray[np.float64]:
         """Actions [flows]; NaN where none was given, which is an error only for a flow that decides."""
         chosen = np.full(len(self.possible_agents), np.nan)
         for agent, action in actions.items():
             if agent not in self._places or np.size(action) != 1:
                 raise InputError(f"{agent!r} is no agent of this environment, or its action is not a single number")
             chosen[self._places[agent]] = np.asarray(action, dtype=np.float64).item()
-        missing = [agent for agent in self.possible_agents if agent not in actions and run.decides[self._places[agent]]]
+        missing = [
+            agent for agent in self.possible_agents if agent not in actions and episode.decides[self._places[agent]]
+        ]
         if missing:
             raise InputError(f"{missing[0]} decides in this step and was given no action")
         return chosen
 
-    def _infos(self, run: Run) -> Infos:
-        rows = zip(run.decides.tolist(), run.t_ps.tolist(), run.step.tolist(), strict=True)
+    def _infos(self, episode: Episode) -> Infos:
+        rows = zip(episode.decides.tolist(), episode.t_ps.tolist(), episode.step.tolist(), strict=True)
         return self._of_agents({"decides": decides, "t_ps": t_ps, "step": step} for decides, t_ps, step in rows)
 
 

@@ -43,7 +43,7 @@ RL_CC_REWARD = RlCcCongestion.model_validate(RL_CC_CONGESTION | {"scale": 1.0})
 @dataclass(frozen=True)
 class Task:
     """A network and its learning problem. ``reward`` is the congestion feature whose unscaled square is the cost;
-    ``record`` keeps all decisions for ``env.run.arrays.drain_records()`` (columns: decision.records)."""
+    ``record`` keeps all decisions for ``env.episode.arrays.drain_records()`` (columns: decision.records)."""
 
     scenario: Scenario | str = "many-to-one:8"
     observation: Observation = RL_CC_OBSERVATION

@@ -7,14 +7,14 @@ import pytest
 from drawn_walks import all_rows, ask, leaf, walk, walks
 from hypothesis import given
 
-from codegen.engines import ENGINES, Engine
+from codegen.engines import ENGINES, CostModel
 from codegen.forms import Lowered, entry_bytes, lowered, questions_of, table_of
 from codegen.joint import Group, join, packed
 from codegen.search import Ask, Found, SearchNode
 from codegen.walk import Histogram, Walk
 from decision.forest import value
 
-UNIT = Engine("unit", alu=1, load=2, jump=2, taken=3, not_taken=1)
+UNIT = CostModel("unit", alu=1, load=2, jump=2, taken=3, not_taken=1)
 SMALL = ENGINES["ibex-small"]
 
 

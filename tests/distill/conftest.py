@@ -11,7 +11,7 @@ from decision.policy import Policy
 from distill import distil, rollout
 from distill.distil import Fitted
 from distill.options import DistillOptions, RolloutOptions
-from distill.rollout import Run
+from distill.rollout import Rollout
 from teachers.teacher import Teacher, make_teacher
 
 PROPORTIONAL, DIFFERENTIAL = 0.12, 0.05
@@ -72,12 +72,12 @@ def small() -> DistillOptions:
 
 
 @pytest.fixture(scope="session")
-def runs(teacher: Teacher, network: RolloutOptions) -> list[Run]:
+def runs(teacher: Teacher, network: RolloutOptions) -> list[Rollout]:
     return rollout.collect(rollout.teacher_policy(teacher), network)
 
 
 @pytest.fixture(scope="session")
-def fitted(teacher: Teacher, runs: list[Run], small: DistillOptions, network: RolloutOptions) -> Fitted:
+def fitted(teacher: Teacher, runs: list[Rollout], small: DistillOptions, network: RolloutOptions) -> Fitted:
     return distil.distil(teacher, runs, small, network, seed=1)
 
 

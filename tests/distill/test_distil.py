@@ -62,11 +62,11 @@ def test_dagger_rounds_label_the_states_that_the_student_ran_into(
 ) -> None:
     """Round 1's rows were driven by round 0's student (replayed here), in networks with seeds of their own, and the
     label is what the TEACHER would have done there."""
-    seen: list[tuple[list[rollout.Run], list[dataset.Dataset]]] = []
+    seen: list[tuple[list[rollout.Rollout], list[dataset.Dataset]]] = []
     students = []
     label, fit = distil.label, distil._fit
 
-    def watched_label(given: list[rollout.Run], *rest: Any, **options: Any) -> list[dataset.Dataset]:
+    def watched_label(given: list[rollout.Rollout], *rest: Any, **options: Any) -> list[dataset.Dataset]:
         seen.append((given, label(given, *rest, **options)))
         return seen[-1][1]
 

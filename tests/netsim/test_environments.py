@@ -23,9 +23,9 @@ from decision.policy import Limits, Observation, Policy
 from decision.records import Trajectories
 from netsim import Simulation
 from netsim.environments import Task, pettingzoo_parallel
+from netsim.environments.episode import Episode
 from netsim.environments.gymnasium_vector import FlowVectorEnv
 from netsim.environments.pettingzoo_parallel import FlowParallelEnv, parallel_env
-from netsim.environments.run import Run
 from netsim.environments.spaces import observation_space
 from netsim.network import MS
 from netsim.policies import native
@@ -65,8 +65,8 @@ def run_vector(env: FlowVectorEnv, seed: int, decide: Callable[[np.ndarray], np.
     while not over:
         observations, _, _, truncated, _ = env.step(decide(observations))
         over = bool(truncated.all())
-    assert env.run is not None
-    return env.run.arrays.drain_records()
+    assert env.episode is not None
+    return env.episode.arrays.drain_records()
 
 
 def test_a_policy_outside_makes_the_run_of_the_same_policy_inside(make_policy) -> None:
@@ -83,9 +83,9 @@ def test_a_policy_outside_makes_the_run_of_the_same_policy_inside(make_policy) -
     env = FlowVectorEnv(task_of(policy, "many-to-one:16", 5 * MS))
     outside = run_vector(env, 2, lambda rows: (rows[:, 0] < np.float32(1.9)).astype(np.int64))
     assert_same(inside.drain_records(), outside)
-    assert env.run is not None
-    assert inside.conservation() == env.run.arrays.conservation()
-    np.testing.assert_array_equal(env.run.observations, inside.observations())
+    assert env.episode is not None
+    assert inside.conservation() == env.episode.arrays.conservation()
+    np.testing.assert_array_equal(env.episode.observations, inside.observations())
 
 
 @pytest.mark.parametrize("scenario", ["many-to-one:8", "long-short:6"])
@@ -96,11 +96,11 @@ def test_a_networks_outputs_make_the_run_they_made_inside(steering, scenario: st
     inside.run(12 * MS)
     records = inside.drain_records()
     of_flow = [iter(records["output"][records["flow"] == flow]) for flow in range(len(inside.scenario.flows))]
-    run = Run(task_of(policy.policy, scenario, 12 * MS), 3)
-    while not run.over:
-        run.answer(np.array([next(of_flow[i]) if decides else np.nan for i, decides in enumerate(run.decides)]))
-    assert_same(records, run.arrays.drain_records())
-    np.testing.assert_array_equal(run.observations, inside.observations())
+    episode = Episode(task_of(policy.policy, scenario, 12 * MS), 3)
+    while not episode.over:
+        episode.answer(np.array([next(of_flow[i]) if decides else np.nan for i, decides in enumerate(episode.decides)]))
+    assert_same(records, episode.arrays.drain_records())
+    np.testing.assert_array_equal(episode.observations, inside.observations())
 
 
 def test_rows_are_those_of_spec(steering) -> None:
@@ -110,17 +110,17 @@ def test_rows_are_those_of_spec(steering) -> None:
     base = SHORT.observation.model_dump() | {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
     observation = Observation.model_validate(base | {"window": 3, "features": features})
     task = Task(COMING_AND_GOING.scenario, observation, duration_ps=4 * MS, record=True)
-    run = Run(task, 2)
+    episode = Episode(task, 2)
     random = np.random.default_rng(0)
     space = observation_space(task)
     rows, keys = [], []
-    while not run.over:
-        assert all(row in space for row in run.observations)
-        places = np.flatnonzero(run.decides)
-        rows.append(run.observations[places].copy())
-        keys += [(flow, run.t_ps[flow]) for flow in places]
-        run.answer(random.uniform(-1, 1, task.flows))
-    trajectories = Trajectories.of(run.arrays.drain_records())
+    while not episode.over:
+        assert all(row in space for row in episode.observations)
+        places = np.flatnonzero(episode.decides)
+        rows.append(episode.observations[places].copy())
+        keys += [(flow, episode.t_ps[flow]) for flow in places]
+        episode.answer(random.uniform(-1, 1, task.flows))
+    trajectories = Trajectories.of(episode.arrays.drain_records())
     wanted, valid = trajectories.float_rows(observation)
     assert valid.all()
     order = np.lexsort(([t for _, t in keys], [flow for flow, _ in keys]))
@@ -136,26 +136,26 @@ def test_a_reward_is_the_square_of_what_the_next_decision_sees() -> None:
     task = Task(
         "many-to-one:4", limits=LIMITS, reward=PccRlCongestion(kind="pcc_rl_congestion", target=2.0), duration_ps=MS
     )
-    run = Run(task, 1)
-    assert not run.rewards.any()
+    episode = Episode(task, 1)
+    assert not episode.rewards.any()
     steps = 0
     while True:
-        run.answer(np.full(4, -0.1))
-        if run.over:
+        episode.answer(np.full(4, -0.1))
+        if episode.over:
             break
-        batch = run.arrays._batch
+        batch = episode.arrays._batch
         assert batch is not None
         delta = 2.0 - batch.rtt_ns / 8192 * np.sqrt(batch.rate_q30 / 2**30)
-        np.testing.assert_allclose(run.rewards[batch.flow], np.where(batch.step > 0, -(delta**2), 0.0))
-        assert not run.rewards[~run.decides].any()
+        np.testing.assert_allclose(episode.rewards[batch.flow], np.where(batch.step > 0, -(delta**2), 0.0))
+        assert not episode.rewards[~episode.decides].any()
         steps += 1
     assert steps > 50
-    assert not run.rewards.any()
+    assert not episode.rewards.any()
 
 
 def test_only_actions_of_flows_that_decide_count() -> None:
     """Rubbish for the others changes nothing; a flow that decides must have a number."""
-    runs = [Run(SHORT, 1) for _ in range(2)]
+    runs = [Episode(SHORT, 1) for _ in range(2)]
     while not runs[0].over:
         actions = np.where(runs[0].decides, 0.5, np.nan)
         runs[0].answer(actions)
@@ -165,7 +165,7 @@ def test_only_actions_of_flows_that_decide_count() -> None:
     with pytest.raises(InputError, match="the run is over"):
         runs[0].answer(np.zeros(4))
     with pytest.raises(InputError, match="NaN or infinite"):
-        Run(SHORT, 1).answer(np.full(4, np.nan))
+        Episode(SHORT, 1).answer(np.full(4, np.nan))
 
 
 def test_actions_are_mapped_as_spec_says() -> None:

@@ -29,7 +29,7 @@ from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.failures import Failure
-from verify.prove import ENTRY, Limits, Proof, Run, prove
+from verify.prove import ENTRY, Attempt, Limits, Proof, prove
 from verify.worst import turns
 
 ENGINE = load_profile("ibex-small")
@@ -49,7 +49,7 @@ def proof_of(built: Build, program: Program | None = None, layouts: dict[str, La
 def walked(built: Build) -> list[Failure]:
     """What the walk over all paths refuses, without the search for an input that goes before it in a proof."""
     model = cycle_model(ENGINE)
-    return Run(built.image, built.program, built.firmware.layouts, ENGINE, model, LIMITS, careful=True).execute()
+    return Attempt(built.image, built.program, built.firmware.layouts, ENGINE, model, LIMITS, careful=True).execute()
 
 
 def judged(built: Build, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> int:

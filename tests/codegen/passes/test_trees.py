@@ -6,7 +6,7 @@ import pytest
 from drawn_walks import HIGH, LOW, WIDEST, all_rows, ask, leaf, walk, walks
 from hypothesis import given
 
-from codegen.engines import ENGINES, Engine
+from codegen.engines import ENGINES, CostModel
 from codegen.passes import limits as limits_pass
 from codegen.passes.limits import limits
 from codegen.passes.merge import merge
@@ -15,7 +15,7 @@ from codegen.passes.reorder import mean, reorder, worst
 from codegen.walk import Histogram, Walk
 from decision.forest import Branch, branches, oblivious
 
-UNIT = Engine("unit", alu=1, load=2, jump=2, taken=3, not_taken=1)
+UNIT = CostModel("unit", alu=1, load=2, jump=2, taken=3, not_taken=1)
 PASSES: dict[str, Callable[[Walk], Walk]] = {
     "prune": prune,
     "merge": merge,

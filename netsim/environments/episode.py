@@ -1,8 +1,8 @@
-"""One run of a task: rows of all flows, of which a few decide at a time.
+"""One episode of a task: rows of all flows, of which a few decide at a time.
 
-    run = Run(Task("many-to-one:64"), seed=1)
-    while not run.over:
-        run.answer(policy(run.observations))   # actions of flows that do not decide are not looked at
+    episode = Episode(Task("many-to-one:64"), seed=1)
+    while not episode.over:
+        episode.answer(policy(episode.observations))   # actions of flows that do not decide are not looked at
 
 A step is a batch of the array API (netsim/arrays.py): the decisions that fall within one decision latency, none of
 which can feel another's effect. So the run is that of the same policy inside the simulator, decision by decision.
@@ -21,7 +21,7 @@ from netsim.arrays import Batch
 from netsim.environments.task import Task
 
 
-class Run:
+class Episode:
     """State of all flows [flows, ...] at the present batch; arrays are overwritten by the next ``answer``."""
 
     def __init__(self, task: Task, seed: int) -> None:
