@@ -1,7 +1,7 @@
 """`rlcc gate`: is this firmware inside its budget, equal to the model, and as good as its teacher in the network?
 
 Checks, in order: every file as rlcc emits it (before any compiler reads one), bit-equality on the core, object code
-and sizes, the certificate of the proof, cycles against the budget and a baseline, actions and closed loop against the
+and sizes, the certificate of the proof, cycles against the budget and a reference, actions and closed loop against the
 teacher. The closed loop drives the integer program, which the vectors and the proof hold the C to; the C itself runs in
 the emulator only, unless it was asked for on this machine.
 """
@@ -30,7 +30,6 @@ from netsim.deployment import Deployment
 from netsim.policies import native
 from netsim.policies import program as interpreted
 from rlcc import closed_loop
-from rlcc.baseline import Baseline, check_same_engine, regression
 from rlcc.certified import PLACE, Certified, certified, unprovable
 from rlcc.checks import (
     US_PS,
@@ -51,6 +50,7 @@ from rlcc.emulated import kept
 from rlcc.neighbourhood import Outside, furthest
 from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
+from rlcc.reference import Reference, check_same_engine, regression
 from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors, compare, given_rollouts, own_rollouts
 from rlcc.verdict import Check, Verdict, WorstPath
@@ -64,13 +64,13 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class Evidence:
     """What may come with a firmware folder. ``certificate``: of its proof, by default the one beside it; ``rollouts``:
-    held-out ones of the teacher, by default made here; ``baseline``: the verdict of an earlier firmware;
+    held-out ones of the teacher, by default made here; ``reference``: the verdict of an earlier firmware;
     ``deployment``: the network, and who decides there beside the student's agents; ``build`` and ``emulation``: of this
     very firmware on this engine, made by the same process."""
 
     certificate: Path | None = None
     rollouts: Path | None = None
-    baseline: Baseline | None = None
+    reference: Reference | None = None
     remembered: Remembered = field(default_factory=Remembered)
     deployment: Deployment = field(default_factory=Deployment)
     build: Build | None = None
@@ -170,9 +170,9 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     if report is None:
         job.say("vectors on the core")
         report = run_vectors(job.build, job.say)
-    baseline = job.evidence.baseline
-    if baseline is not None:
-        check_same_engine(baseline, report)
+    reference = job.evidence.reference
+    if reference is not None:
+        check_same_engine(reference, report)
     job.say("certificate")
     proof = _proof(job)
     certificate = proof.certificate if proof else None
@@ -186,8 +186,8 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
     checks += [proof.check] if proof else []
     checks += budget(report, job.options.budget, proved, margin=job.options.margin, line=line)
-    if baseline is not None:
-        checks += regression(baseline, report, proved, job.options.max_regression, line)
+    if reference is not None:
+        checks += regression(reference, report, proved, job.options.max_regression, line)
     measured: dict[str, Any] = {
         "emulation": report.to_json(),
         "certificate": certificate.hash if certificate else None,

@@ -159,7 +159,7 @@ class GateOptions(_Strict):
     margin: float = Field(default=0.1, ge=0, le=10)
     """Relative, on the slowest vector where nothing is proved."""
     max_regression: float = Field(default=0.05, ge=0, le=10)
-    """Relative, of cycles, code, tables and stack over the baseline's."""
+    """Relative, of cycles, code, tables and stack over the reference's."""
     run_on_host: bool = False
     """Also compile the C for this machine and run its vectors under the undefined-behaviour sanitizer."""
 

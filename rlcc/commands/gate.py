@@ -12,10 +12,10 @@ from decision.errors import InputError
 from decision.quantity import LINE_FRACTION, MOST, parse, parse_duration_ps
 from netsim.deployment import Deployment
 from rlcc import gate
-from rlcc.baseline import read_baseline
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER, not_within, quantity
 from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
+from rlcc.reference import read_reference
 from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
@@ -66,8 +66,8 @@ def _limits(command: Command) -> Command:
             click.option(
                 "--around-action", type=click.FloatRange(0, 4), help="Every past action of it. [default: 0.02]"
             ),
-            click.option("--baseline", type=FOLDER, help="verdict.json of an earlier firmware."),
-            click.option("--max-regression", callback=_share, help='Over the baseline. [default: "5 %"]'),
+            click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware."),
+            click.option("--max-regression", callback=_share, help='Over the reference. [default: "5 %"]'),
         ]
     ):
         command = option(command)
@@ -97,7 +97,7 @@ def _limits(command: Command) -> Command:
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
 def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     """Judge FIRMWARE: equality with the model, proof, worst case against the budget, sizes, regression against a
-    baseline, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter
+    reference, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter
     are left out.
 
     Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
@@ -106,7 +106,7 @@ def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     try:
         if out is not None:
             not_within(firmware, out)
-        _keep_baseline(asked["baseline"], folder)
+        _keep_reference(asked["reference"], folder)
         if firmware.resolve() != folder.resolve():
             reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
         if asked["sarif_file"] is not None:
@@ -125,10 +125,10 @@ def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     return 0 if verdict.passed else 1
 
 
-def _keep_baseline(baseline: Path | None, folder: Path) -> None:
+def _keep_reference(reference: Path | None, folder: Path) -> None:
     """InputError where this run's verdict would take the place of the one that it is held against."""
-    if baseline is not None and folder.resolve() in (baseline.resolve(), *baseline.resolve().parents):
-        raise InputError(f"{baseline} is in {folder}, which this run writes anew; keep the baseline elsewhere")
+    if reference is not None and folder.resolve() in (reference.resolve(), *reference.resolve().parents):
+        raise InputError(f"{reference} is in {folder}, which this run writes anew; keep the reference elsewhere")
 
 
 def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
@@ -142,11 +142,11 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
     chosen = {name: asked[name] for name in ("profile", "compiler", "optimise") if asked[name] is not None}
     engine = validate(EmulateOptions, engine.model_dump() | chosen, WHERE)
     options = _options(options, asked)
-    if asked["max_regression"] is not None and asked["baseline"] is None:
-        raise InputError("--max-regression is what may be above a baseline; give --baseline too")
-    baseline = read_baseline(asked["baseline"]) if asked["baseline"] is not None else None
+    if asked["max_regression"] is not None and asked["reference"] is None:
+        raise InputError("--max-regression is what may be above a reference; give --reference too")
+    reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
-    evidence = gate.Evidence(asked["certificate"], asked["rollouts"], baseline, remembered, deployment)
+    evidence = gate.Evidence(asked["certificate"], asked["rollouts"], reference, remembered, deployment)
     with stage("gate") as (figures, progress):
         verdict = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
         reports.write(verdict, folder)

@@ -82,7 +82,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verdict() -> dict[str, Any]:
-    """A verdict with the figures that a baseline needs."""
+    """A verdict with the figures that a reference needs."""
     check = Check(group="budget", name="decision time", value="9 cycles", limit="1 us", passed=True)
     emulation: dict[str, Any] = {
         "profile": "ibex-small",

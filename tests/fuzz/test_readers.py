@@ -25,8 +25,8 @@ from emulator.lines import SourceLines
 from emulator.objects import check_code, read_image, undefined_and_static
 from emulator.sources import checked
 from emulator.vectors import Layout, read_layouts, read_vectors
-from rlcc.baseline import read_baseline
 from rlcc.recipe import load_recipe
+from rlcc.reference import read_reference
 from rlcc.teacher_match import compare, given_rollouts
 from teachers.load import load
 from verify.certificate import content_hash, read_certificate
@@ -91,7 +91,7 @@ READERS: dict[str, tuple[str, Reader]] = {
     "student.json": ("student/student.json", lambda p, _: load_student(p).params()),
     "program.json": ("firmware/program.json", program_and_vectors),
     "certificate.json": ("certificate.json", certificate),
-    "verdict.json": ("verdict.json", lambda p, _: read_baseline(p)),
+    "verdict.json": ("verdict.json", lambda p, _: read_reference(p)),
     "vectors.csv": ("firmware/vectors.csv", vectors),
     "rlcc_policy.c": ("firmware/rlcc_policy.c", lambda p, _: checked(p.read_bytes(), str(p))),
     "policy.toml": ("teacher/policy.toml", lambda p, _: load_policy(p)),

@@ -188,8 +188,8 @@ def test_the_examples_steps_run_one_after_the_other(tmp_path: Path) -> None:
     stub.write_text("#!/bin/sh\nmkdir -p verdict && echo {} > verdict/verdict.json\n")
     stub.chmod(0o755)
     environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
-    for step in ("firmware", "baseline", "gate"):
+    for step in ("firmware", "reference", "gate"):
         command = ["make", "-f", str(EXAMPLE / "Makefile"), step]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    assert (tmp_path / "baseline/verdict.json").is_file()
+    assert (tmp_path / "reference/verdict.json").is_file()

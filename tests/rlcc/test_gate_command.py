@@ -1,4 +1,4 @@
-"""`rlcc gate` on a small firmware folder: what it writes and prints, its baseline, its cache, GitHub's annotations."""
+"""`rlcc gate` on a small firmware folder: what it writes and prints, its reference, its cache, GitHub's annotations."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from decision.forest import oblivious
 from decision.student import NAME as STUDENT
 from decision.student import load_student
 from rlcc import cli, gate
-from rlcc.baseline import read_baseline
+from rlcc.reference import read_reference
 from rlcc.reports import folder as reports
 
 Refused = Callable[..., str]
@@ -163,13 +163,13 @@ def test_limit_and_neighbourhood_are_options(good: Path, tmp_path: Path) -> None
     assert failed["limit"] == "0.001 (±40% of a signal, ±0.05 of an action)"
 
 
-# --- baseline --------------------------------------------------------------------------------------------------------
+# --- reference --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def passed(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The verdict of the good folder."""
-    folder = tmp_path_factory.mktemp("baseline") / "verdict"
+    folder = tmp_path_factory.mktemp("reference") / "verdict"
     assert run(good, out=folder) == 0
     return folder
 
@@ -199,20 +199,20 @@ def lower(*path: str, by: int = 1) -> Callable[[dict[str, Any]], None]:
         (lower("emulation", "code_bytes"), "bytes of code"),
     ],
 )
-def test_one_more_than_the_baseline_fails_where_nothing_is_allowed(
+def test_one_more_than_the_reference_fails_where_nothing_is_allowed(
     good: Path, passed: Path, tmp_path: Path, change: Any, name: str
 ) -> None:
     better = changed(passed, tmp_path / "better.json", change)
-    quick = ("--baseline", better, "--max-regression")
+    quick = ("--reference", better, "--max-regression")
     assert run(good, *quick, "0 %", out=tmp_path / "v") == 1
     failed = [c for c in checks(tmp_path / "v", "regression") if not c["passed"]]
     assert [c["name"] for c in failed] == [name]
-    assert "the baseline is firmware" in failed[0]["detail"]
+    assert "the reference is firmware" in failed[0]["detail"]
     assert run(good, *quick, "5 %", out=tmp_path / "v") == 0
 
 
 def test_a_firmware_is_no_worse_than_itself(good: Path, passed: Path, tmp_path: Path) -> None:
-    assert run(good, "--baseline", passed, "--max-regression", "0 %", out=tmp_path / "v") == 0
+    assert run(good, "--reference", passed, "--max-regression", "0 %", out=tmp_path / "v") == 0
     assert len(checks(tmp_path / "v", "regression")) == 5
 
 
@@ -232,17 +232,17 @@ def test_a_firmware_is_no_worse_than_itself(good: Path, passed: Path, tmp_path: 
         (lambda c: c.pop("checks"), "is missing"),
     ],
 )
-def test_what_is_no_baseline_is_said(
+def test_what_is_no_reference_is_said(
     good: Path, passed: Path, tmp_path: Path, refused: Refused, change: Any, says: str
 ) -> None:
     other = changed(passed, tmp_path / "other.json", change)
     options = ("--recipe", good / "good.toml", "--out", tmp_path / "v")
-    assert says in refused("gate", good / "firmware", *options, "--baseline", other)
+    assert says in refused("gate", good / "firmware", *options, "--reference", other)
     assert not (tmp_path / "v").exists()
 
 
-def test_a_verdict_folder_is_a_baseline_too(passed: Path) -> None:
-    assert read_baseline(passed).figures == read_baseline(passed / reports.JSON).figures
+def test_a_verdict_folder_is_a_reference_too(passed: Path) -> None:
+    assert read_reference(passed).figures == read_reference(passed / reports.JSON).figures
 
 
 @pytest.mark.parametrize("text", ["5", "five %", "-1 %", "5 ppm", "", "1e99 %", "nan %"])
@@ -329,20 +329,20 @@ def test_a_folder_that_changes_meanwhile_is_not_judged(
     assert "was changed while it was judged" in capsys.readouterr().err
 
 
-def test_a_baseline_is_not_written_over(good: Path, tmp_path: Path, refused: Refused) -> None:
-    """The verdict's folder is emptied first: a baseline in it would be gone before it is read."""
+def test_a_reference_is_not_written_over(good: Path, tmp_path: Path, refused: Refused) -> None:
+    """The verdict's folder is emptied first: a reference in it would be gone before it is read."""
     folder = tmp_path / "v"
     assert run(good, out=folder) == 0
     kept = (folder / reports.JSON).read_bytes()
     for place in (folder, folder / reports.JSON):
         given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", folder)
-        assert "keep the baseline elsewhere" in refused(*given, "--baseline", place)
+        assert "keep the reference elsewhere" in refused(*given, "--reference", place)
         assert (folder / reports.JSON).read_bytes() == kept
 
 
-def test_a_regression_is_over_a_baseline(good: Path, tmp_path: Path, refused: Refused) -> None:
+def test_a_regression_is_over_a_reference(good: Path, tmp_path: Path, refused: Refused) -> None:
     given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", tmp_path / "v")
-    assert "give --baseline too" in refused(*given, "--max-regression", "5 %")
+    assert "give --reference too" in refused(*given, "--max-regression", "5 %")
 
 
 def test_a_share_beyond_all_numbers_is_refused(good: Path, tmp_path: Path, refused: Refused) -> None:

@@ -359,16 +359,16 @@ def test_given_rollouts_are_compared_and_named(stage: Stage, tmp_path: Path) -> 
     assert "own_rollouts" not in stage.asked
 
 
-def test_a_baseline_is_of_the_same_engine_and_its_regression_counts(
+def test_a_reference_is_of_the_same_engine_and_its_regression_counts(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
     check = Check(group="regression", name="code", value="1", limit="0", passed=False)
     monkeypatch.setattr(gate, "check_same_engine", lambda *given: asked.append(given))
     monkeypatch.setattr(gate, "regression", lambda *given: asked.append(given) or [check])
-    baseline: Any = object()
-    assert failed(stage.judge(Evidence(baseline=baseline), max_regression=0.25)) == ["regression"]
-    assert asked == [(baseline, REPORT), (baseline, REPORT, 135, 0.25, 42)]
+    reference: Any = object()
+    assert failed(stage.judge(Evidence(reference=reference), max_regression=0.25)) == ["regression"]
+    assert asked == [(reference, REPORT), (reference, REPORT, 135, 0.25, 42)]
     asked.clear()
     assert stage.judge().passed
     assert asked == []

@@ -1,6 +1,6 @@
 """A verdict of an earlier firmware, and how much worse than it a new one is.
 
-Only figures of the same engine, compiler and level compare; a verdict of FAIL is no baseline.
+Only figures of the same engine, compiler and level compare; a verdict of FAIL is no reference.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from rlcc.reports.folder import JSON
 from rlcc.verdict import Check, Verdict
 
 MOST = 2**40
-AGAIN = "make the baseline again: rlcc gate"
+AGAIN = "make the reference again: rlcc gate"
 
 
 class _Cycles(BaseModel):
@@ -46,7 +46,7 @@ class _Measured(BaseModel):
 
 
 @dataclass(frozen=True)
-class Baseline:
+class Reference:
     """What an earlier firmware took."""
 
     where: str
@@ -54,7 +54,7 @@ class Baseline:
     figures: _Measured
 
 
-def read_baseline(path: Path) -> Baseline:
+def read_reference(path: Path) -> Reference:
     """The verdict.json in ``path``, a file or the folder of a verdict; InputError where it is none, or of a FAIL."""
     file = path / JSON if path.is_dir() else path
     data = load_json(file)
@@ -63,12 +63,12 @@ def read_baseline(path: Path) -> Baseline:
     if outcome != "PASS" or not verdict.passed:
         raise InputError(f"{file} is the verdict of a FAIL, nothing to be held against; {AGAIN}")
     figures = validate(_Measured, verdict.measured, f"{file}: measured")
-    return Baseline(str(file), verdict.firmware, figures)
+    return Reference(str(file), verdict.firmware, figures)
 
 
-def check_same_engine(baseline: Baseline, report: EmulationReport) -> None:
+def check_same_engine(reference: Reference, report: EmulationReport) -> None:
     """InputError where the figures do not compare."""
-    was = baseline.figures.emulation
+    was = reference.figures.emulation
     pairs = [
         ("engine profile", was.profile_hash, report.profile_hash, was.profile, report.profile),
         ("compiler", was.compiler, report.compiler, was.compiler, report.compiler),
@@ -84,17 +84,17 @@ def check_same_engine(baseline: Baseline, report: EmulationReport) -> None:
     for what, old, new, old_name, new_name in pairs:
         if old != new:
             shown = f"{old_name}, not {new_name}" if old_name != new_name else f"another {old_name}"
-            raise InputError(f"{baseline.where} is of another {what} ({shown}); {AGAIN} with the same one")
+            raise InputError(f"{reference.where} is of another {what} ({shown}); {AGAIN} with the same one")
 
 
 def regression(
-    baseline: Baseline, report: EmulationReport, proved: int | None, most: float, line: int = 0
+    reference: Reference, report: EmulationReport, proved: int | None, most: float, line: int = 0
 ) -> list[Check]:
-    """Cycles, code, tables and stack: at most ``most`` (relative) above the baseline's. ``line``: the C's costliest."""
-    was = baseline.figures.emulation
+    """Cycles, code, tables and stack: at most ``most`` (relative) above the reference's. ``line``: the C's costliest."""
+    was = reference.figures.emulation
     rows: list[tuple[str, int, int | None, int]] = []
-    if baseline.figures.worst_case_cycles is not None and proved is not None:
-        rows.append(("cycles, worst case, proved", baseline.figures.worst_case_cycles, proved, line))
+    if reference.figures.worst_case_cycles is not None and proved is not None:
+        rows.append(("cycles, worst case, proved", reference.figures.worst_case_cycles, proved, line))
     rows += [
         ("cycles, slowest vector", was.cycles.max, report.cycles.max if report.cycles else None, line),
         ("bytes of code", was.code_bytes, report.code_bytes, 0),
@@ -108,7 +108,7 @@ def regression(
             value="not known" if new is None else f"{new} ({_more(new, old)})",
             limit=f"{old} + {most:.4g} of it",
             passed=new is not None and new <= old * (1 + most),
-            detail=f"the baseline is firmware {baseline.firmware[:12]}",
+            detail=f"the reference is firmware {reference.firmware[:12]}",
             file=SOURCE,
             line=at,
         )
