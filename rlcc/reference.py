@@ -90,7 +90,7 @@ def check_same_engine(reference: Reference, report: EmulationReport) -> None:
 def regression(
     reference: Reference, report: EmulationReport, proved: int | None, most: float, line: int = 0
 ) -> list[Check]:
-    """Cycles, code, tables and stack: at most ``most`` (relative) above the reference's. ``line``: the C's costliest."""
+    """Cycles, code, tables, stack: at most ``most`` (relative) above the reference's. ``line``: the C's costliest."""
     was = reference.figures.emulation
     rows: list[tuple[str, int, int | None, int]] = []
     if reference.figures.worst_case_cycles is not None and proved is not None:

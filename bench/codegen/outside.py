@@ -17,7 +17,7 @@ from catboost import CatBoostClassifier, CatBoostRegressor
 from numpy.typing import NDArray
 
 from bench.codegen.contender import Absent
-from bench.codegen.subjects import DEPTH, LEAF_BITS, RANGES, TREES, Subject, uniform
+from bench.codegen.subjects import DEPTH, LEAF_BITS, RANGES, TREES, Subject, catboost_options, uniform
 from codegen.frontends import load
 from codegen.frontends.grid import Grid
 from decision.model import Model
@@ -74,13 +74,13 @@ AnySubject = Subject | Outside
 
 def outside_subjects(seed: int) -> tuple[list[Outside], dict[str, str]]:
     """All models; and, by name, why one could not be made: its library is not there."""
-    found, absent = [], {}
+    models, absent = [], {}
     for name, make in MODELS.items():
         try:
-            found.append(make(name, seed))
+            models.append(make(name, seed))
         except Absent as reason:
             absent[name] = str(reason)
-    return found, absent
+    return models, absent
 
 
 def lightgbm_regressor(name: str, seed: int) -> Outside:
@@ -125,7 +125,7 @@ def xgboost_classifier(name: str, seed: int) -> Outside:
 
 def catboost_classifier(name: str, seed: int) -> Outside:
     x, y = _regression(seed)
-    model = CatBoostClassifier(loss_function="MultiClass", **_catboost_options(seed))
+    model = CatBoostClassifier(loss_function="MultiClass", **catboost_options(seed))
     model.fit(x, _classes(y[:, 0]))
     what = f"a CatBoost classifier (MultiClass), {TREES} symmetric trees of depth {DEPTH} with {CLASSES} values a leaf"
     return _catboost(name, what, model)
@@ -133,7 +133,7 @@ def catboost_classifier(name: str, seed: int) -> Outside:
 
 def catboost_targets(name: str, seed: int) -> Outside:
     x, y = _regression(seed)
-    model = CatBoostRegressor(loss_function="MultiRMSE", **_catboost_options(seed))
+    model = CatBoostRegressor(loss_function="MultiRMSE", **catboost_options(seed))
     model.fit(x, y)
     what = (
         f"a CatBoost regressor of {TARGETS} targets (MultiRMSE), {TREES} symmetric trees of depth {DEPTH} with "
@@ -166,20 +166,7 @@ def _regression(seed: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
 def _classes(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """As many classes as there are, equally often each: below, between and above the quantiles."""
     cuts = np.quantile(values, [k / CLASSES for k in range(1, CLASSES)])
-    found: NDArray[np.int64] = np.searchsorted(cuts, values).astype(np.int64)
-    return found
-
-
-def _catboost_options(seed: int) -> dict[str, Any]:
-    return {
-        "iterations": TREES,
-        "depth": DEPTH,
-        "learning_rate": 0.5,
-        "random_seed": seed,
-        "thread_count": 1,
-        "verbose": False,
-        "allow_writing_files": False,
-    }
+    return np.asarray(np.searchsorted(cuts, values), dtype=np.int64)
 
 
 def _xgboost_options(seed: int) -> dict[str, Any]:

@@ -86,10 +86,8 @@ class Subject:
 
 def subjects(seed: int, student: Path) -> list[Subject]:
     """The symmetric models; the last one only where ``student`` (the folder of a distilled student) is there."""
-    found = [trained(seed), drawn(seed)]
-    if (student / "student.json").is_file():
-        found.append(distilled(student))
-    return found
+    distilled_too = [distilled(student)] if (student / "student.json").is_file() else []
+    return [trained(seed), drawn(seed), *distilled_too]
 
 
 def trained(seed: int) -> Subject:
@@ -98,15 +96,7 @@ def trained(seed: int) -> Subject:
     x = uniform(RANGES, 4000, rng)
     a, b, c, d = (x / 16384).T
     y = np.sin(2.5 * a) + 0.4 * b**2 - c * d
-    model = CatBoostRegressor(
-        iterations=TREES,
-        depth=DEPTH,
-        learning_rate=0.5,
-        random_seed=seed,
-        thread_count=1,
-        verbose=False,
-        allow_writing_files=False,
-    )
+    model = CatBoostRegressor(**catboost_options(seed))
     model.fit(x.astype(np.float32), y)
     return _subject("trained", "a CatBoost regressor, trained on a smooth function of 4 features", model, RANGES, seed)
 
@@ -146,6 +136,18 @@ def distilled(folder: Path) -> Subject:
     made = opened(folder, "student").hash[:12]
     what = f"the trees of {student.name}'s student {made}, features up to 24 bits, all that float32 holds exactly"
     return Subject("student", what, model, student.forest, ranges)
+
+
+def catboost_options(seed: int) -> dict[str, Any]:
+    return {
+        "iterations": TREES,
+        "depth": DEPTH,
+        "learning_rate": 0.5,
+        "random_seed": seed,
+        "thread_count": 1,
+        "verbose": False,
+        "allow_writing_files": False,
+    }
 
 
 def uniform(ranges: tuple[tuple[int, int], ...], count: int, rng: np.random.Generator) -> NDArray[np.int64]:

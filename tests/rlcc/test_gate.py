@@ -1,17 +1,23 @@
 """The gate's rules on made-up reports: where exactly it passes, where it fails, and that nothing passes unmeasured."""
 
 import math
+import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from made_reports import report
+
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
 from decision.program import Op, ProgramBuilder
-from emulator import Cycles, EmulationReport, HostReport, SlowestVector
+from emulator import Cycles, EmulationReport, HostReport
 from emulator.profile import Limits
 from emulator.report import StateCost
 from rlcc import checks, gate
@@ -22,32 +28,6 @@ from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
 
 US = 1_000_000
-
-
-def report(**changes: Any) -> EmulationReport:
-    made = EmulationReport(
-        profile="ibex-small",
-        profile_hash="0" * 64,
-        clock_mhz=350.0,
-        compiler="clang",
-        compiler_version="clang 20",
-        opt="-O2",
-        vectors=1000,
-        cycles=Cycles(100, 200.0, 300, 315),
-        microseconds=None,
-        slowest=SlowestVector(7, "edge:all", 315, {}),
-        mismatches=0,
-        first_mismatch=None,
-        fault=None,
-        code_bytes=700,
-        table_bytes=0,
-        stack_bytes=16,
-        stack_bytes_measured=16,
-        context_bytes=12,
-        context_limit_bytes=120,
-        forbidden=(),
-    )
-    return replace(made, **changes)
 
 
 def host(**changes: Any) -> HostReport:

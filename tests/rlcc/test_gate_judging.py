@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from made_reports import report
 
 from decision.errors import InputError
 from decision.manifest import opened
@@ -28,28 +33,7 @@ from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
 from teachers.load import load
 
-REPORT = EmulationReport(
-    profile="ibex-small",
-    profile_hash="0" * 64,
-    clock_mhz=330.0,
-    compiler="clang",
-    compiler_version="clang 20",
-    opt="-O2",
-    vectors=1000,
-    cycles=Cycles(100, 120.0, 120, 130),
-    microseconds=None,
-    slowest=None,
-    mismatches=0,
-    first_mismatch=None,
-    fault=None,
-    code_bytes=700,
-    table_bytes=0,
-    stack_bytes=16,
-    stack_bytes_measured=16,
-    context_bytes=12,
-    context_limit_bytes=120,
-    forbidden=(),
-)
+REPORT = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130), slowest=None)
 METRICS = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
 PATH = WorstPath(input="witness", cycles=130, lines=[CostlyLine(function="f", line=42, text="x", cycles=9)])
 PROOF = Check(group="proof", name="certificate", value="holds", limit="it", passed=True)
