@@ -46,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console = Console(stderr=True)
     try:
-        found = compare(options.seed, options.student, options.work, console)
+        comparison = compare(options.seed, options.student, options.work, console)
         options.docs.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.docs / "codegen-bench.md", page.write(found, options.seed).encode())
+        write_atomically(options.docs / "codegen-bench.md", page.write(comparison, options.seed).encode())
     except InputError as error:
         print(f"codegen-bench: {error}", file=sys.stderr)
         return 2
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Found:
+def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Comparison:
     """All contenders on all models in all places. Who cannot take part is said on the console and on the page."""
     places = [Place(p, c) for p in map(load_profile, PROFILES) for c in core.found_compilers(p).values()]
     for place in places:
@@ -74,22 +74,22 @@ def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Foun
         warnings.simplefilter("ignore")  # of the peers' packages
         task = progress.add_task("", total=sum(m.library in c.reads for m in models for c in CONTENDERS) * len(places))
         for subject in models:
-            given = rows(subject, seed)
-            case = Case(subject, given, cells(subject), subject.expected(given.table))
+            points = rows(subject, seed)
+            case = Case(subject, points, cells(subject), subject.expected(points.table))
             cases.append(case)
             for contender in (c for c in CONTENDERS if subject.library in c.reads):
                 progress.update(task, description=f"{subject.name}: {contender.name}")
                 for place in places:
                     try:
                         source = contender.make(subject, place.profile.name)
-                        found = result(case, contender, source, place, keep)
-                        results[subject.name, contender.name, place.label] = found
+                        one = result(case, contender, source, place, keep)
+                        results[subject.name, contender.name, place.label] = one
                     except (Absent, InputError) as reason:
                         absent.setdefault((subject.name, contender.name), f"{place.label}: {reason}")
                     progress.advance(task)
     for (model, name), why in absent.items():
         console.print(f"codegen-bench: {model}: {name} left out, {why}", highlight=False, markup=False, soft_wrap=True)
-    return page.Found(cases, CONTENDERS, places, results, absent, missing)
+    return page.Comparison(cases, CONTENDERS, places, results, absent, missing)
 
 
 if __name__ == "__main__":

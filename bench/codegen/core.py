@@ -88,9 +88,9 @@ def run(built: Built, source: Source, rows: NDArray[np.int64], profile: Profile)
     records = np.ascontiguousarray(stored).view([("row", stored.dtype, (features,))]).reshape(-1)
     kind = STORED[source.gives]
     # What is returned, then what is written: the trampoline gives the function the address behind its own two words.
-    given = np.dtype([("returned", "<u4", (2,)), ("written", kind, (source.outputs,))])
-    result = Block("result", given.itemsize, writable=True)
-    nothing = np.zeros(count, dtype=given)
+    blocks = np.dtype([("returned", "<u4", (2,)), ("written", kind, (source.outputs,))])
+    result = Block("result", blocks.itemsize, writable=True)
+    nothing = np.zeros(count, dtype=blocks)
     image = read_image(built.elf)
     image = replace(image, symbols=image.symbols | {"rlcc_back": image.symbols["bench_back"]})
     done = run_on_core(image, ENTRY, profile, [(row, records), (result, nothing)])
@@ -155,10 +155,10 @@ def _constants(path: Path) -> int:
 
 def found_compilers(profile: Profile) -> dict[str, Compiler]:
     """The pinned clang, and GCC where it is installed."""
-    found = {"clang": find_compiler("clang", profile.core.isa)}
+    compilers = {"clang": find_compiler("clang", profile.core.isa)}
     with suppress(InputError):
-        found["gcc"] = find_compiler("gcc", profile.core.isa)
-    return found
+        compilers["gcc"] = find_compiler("gcc", profile.core.isa)
+    return compilers
 
 
 def run_fresh(

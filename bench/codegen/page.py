@@ -34,7 +34,7 @@ FLAGS = (
 
 
 @dataclass(frozen=True)
-class Found:
+class Comparison:
     """All that the page says. ``results`` by model, contender and place; ``absent`` the reason of who is missing,
     ``missing`` that of a model which could not be made."""
 
@@ -49,15 +49,16 @@ class Found:
         return self.results.get((case.subject.name, contender.name, place.label))
 
 
-def write(found: Found, seed: int) -> str:
-    parts = [_head(found, seed), _compared(found), *(_section(found, case) for case in found.cases)]
-    return wrapped("\n\n".join(part for part in [*parts, _unmade(found), _who(found)] if part))
+def write(comparison: Comparison, seed: int) -> str:
+    parts = [_head(comparison, seed), _compared(comparison), *(_section(comparison, case) for case in comparison.cases)]
+    return wrapped("\n\n".join(part for part in [*parts, _unmade(comparison), _who(comparison)] if part))
 
 
-def _head(found: Found, seed: int) -> str:
-    compilers = {p.compiler.name: p.compiler.version for p in found.places}
+def _head(comparison: Comparison, seed: int) -> str:
+    compilers = {p.compiler.name: p.compiler.version for p in comparison.places}
     versions = ", ".join(f"{name} {v}" for name in CORE_PACKAGES if (v := _version(name)))
-    profiles = ", ".join(dict.fromkeys(f"`{p.profile.name}`" for p in found.places))
+    profiles = ", ".join(dict.fromkeys(f"`{p.profile.name}`" for p in comparison.places))
+    rows = _rows(comparison)
     return f"""# Exports of the same trees compared
 
     python -m bench.codegen --seed {seed}
@@ -73,14 +74,14 @@ so. The trees alone are compared, as that is what the peers export: the whole de
   No cycle depends on the machine that runs this.
 - Compilers: {"; ".join(f"{name} is {text}" for name, text in compilers.items())}. {FLAGS}
 - Soft float is GCC's libgcc, or for clang Zig's compiler_rt built with ReleaseFast.
-- **worst**, **mean**: cycles from the function's first instruction to its return, call excluded, over {_rows(found)}.
+- **worst**, **mean**: cycles from the function's first instruction to its return, call excluded, over {rows}.
   A peer is given its features in the type it takes, so that no conversion of them is charged: only its own function
   (inlined into a wrapper that passes the pointer on) and the soft float it calls. The other features of an edge row,
   and all of the {RANDOM} last rows, lie in a random interval between two thresholds, all intervals alike.
 - **all inputs**: the worst over one row of every cell that the thresholds cut the input space into. Ours and the
   plain forms only compare features with these thresholds, so this is their worst case. For peers the worst seen is
   a lower bound: the time of soft float depends on the values too.
-- **code**: bytes of all functions that the program for {found.places[0].profile.name} keeps, in brackets those of
+- **code**: bytes of all functions that the program for {comparison.places[0].profile.name} keeps, in brackets those of
   soft float; **tables**: bytes of constants.
 - **wrong**: edge rows with a wrong value: rows with a feature on a threshold, one below or one above it, and the
   corners of the ranges; after a + other rows. Integers must equal the integer model, which has CatBoost's thresholds
@@ -103,17 +104,19 @@ def _models() -> str:
   of values in its leaves."""
 
 
-def _rows(found: Found) -> str:
-    counts = sorted(len(c.rows.table) for c in found.cases)
+def _rows(comparison: Comparison) -> str:
+    counts = sorted(len(c.rows.table) for c in comparison.cases)
     span = f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     return f"{span} rows of a model, all but {RANDOM} of them edge rows"
 
 
-def _compared(found: Found) -> str:
+def _compared(comparison: Comparison) -> str:
     """The form that `rlcc emit` takes unasked beside the best of each kind of others; then what others do better."""
-    symmetric = [case for case in found.cases if not isinstance(case.subject, Outside)]
-    others = [case for case in found.cases if isinstance(case.subject, Outside)]
-    parts = [_group(found, title, cases) for title, cases in (("symmetric", symmetric), ("others", others)) if cases]
+    symmetric = [case for case in comparison.cases if not isinstance(case.subject, Outside)]
+    others = [case for case in comparison.cases if isinstance(case.subject, Outside)]
+    parts = [
+        _group(comparison, title, cases) for title, cases in (("symmetric", symmetric), ("others", others)) if cases
+    ]
     if not any(parts):
         return ""
     floats = f"Floats are closer to the library's own value: our leaves are rounded to {LEAF_BITS} fraction bits, once."
@@ -128,40 +131,40 @@ What the peers pay for is soft float: on a core with a float unit the figures wo
 {chr(10).join(parts).strip()}"""
 
 
-def _group(found: Found, title: str, cases: Sequence[Case]) -> str:
+def _group(comparison: Comparison, title: str, cases: Sequence[Case]) -> str:
     """A kind of models: the table, the span of the ratios, a sentence on the plain form, where others do better."""
-    rows = [row for case in cases for place in found.places if (row := _standing(found, case, place))]
+    rows = [row for case in cases for place in comparison.places if (row := _standing(comparison, case, place))]
     if not rows:
         return ""
     heading = ["worst case, cycles", OURS, "best exact float peer", "best integer peer", "best plain form"]
-    lost = [line for case in cases for line in _lost(found, case)]
+    lost = [line for case in cases for line in _lost(comparison, case)]
     losing = (
         "Where others do better:\n\n" + "\n".join(lost) if lost else "No figure of these three is better elsewhere."
     )
     return f"""### {title.capitalize()}
 
 {table(heading, rows)}
-{_times(found, cases)}{_beside_plain(found, cases)}
+{_times(comparison, cases)}{_beside_plain(comparison, cases)}
 
 {losing}
 """
 
 
-def _ratios(found: Found, case: Case, who: Callable[[Contender, Result], bool]) -> list[float]:
+def _ratios(comparison: Comparison, case: Case, who: Callable[[Contender, Result], bool]) -> list[float]:
     """The best of the others' worst case over ours, in each place where both are known."""
     return [
         best[1] / worst(own)
-        for place in found.places
-        if (own := found.results.get((case.subject.name, OURS, place.label))) is not None
-        and (best := _best(found, case, place, worst, who)) is not None
+        for place in comparison.places
+        if (own := comparison.results.get((case.subject.name, OURS, place.label))) is not None
+        and (best := _best(comparison, case, place, worst, who)) is not None
     ]
 
 
-def _times(found: Found, cases: Sequence[Case]) -> str:
+def _times(comparison: Comparison, cases: Sequence[Case]) -> str:
     """How many times as many cycles the others take, over these models and all places, beside what is aimed at."""
     said = ""
     for name, who, aim in GOALS:
-        ratios = [ratio for case in cases for ratio in _ratios(found, case, who)]
+        ratios = [ratio for case in cases for ratio in _ratios(comparison, case, who)]
         if ratios:
             met = sum(ratio >= aim for ratio in ratios)
             verdict = f"the aim of {aim:g} is met in {'all' if met == len(ratios) else met} of {len(ratios)}"
@@ -169,11 +172,11 @@ def _times(found: Found, cases: Sequence[Case]) -> str:
     return f"{said}\n" if said else ""
 
 
-def _beside_plain(found: Found, cases: Sequence[Case]) -> str:
+def _beside_plain(comparison: Comparison, cases: Sequence[Case]) -> str:
     """Of each model: the best plain form's worst case over ours, and whether ours is the slower one."""
     said = []
     for case in cases:
-        ratios = _ratios(found, case, _floor)
+        ratios = _ratios(comparison, case, _floor)
         if not ratios:
             continue
         low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
@@ -188,47 +191,52 @@ def _beside_plain(found: Found, cases: Sequence[Case]) -> str:
     return "\n".join(said)
 
 
-def _standing(found: Found, case: Case, place: Place) -> list[str]:
-    own = found.results.get((case.subject.name, OURS, place.label))
+def _standing(comparison: Comparison, case: Case, place: Place) -> list[str]:
+    own = comparison.results.get((case.subject.name, OURS, place.label))
     if own is None:
         return []
     cells = [f"{case.subject.name}, {place.label}", f"{worst(own)}"]
     for who in (_exact_float, _integer_peer, _floor):
-        best = _best(found, case, place, worst, who)
+        best = _best(comparison, case, place, worst, who)
         cells.append("-" if best is None else f"{best[1]:.0f} = {best[1] / worst(own):.2f} x ({best[0]})")
     return cells
 
 
-def _lost(found: Found, case: Case) -> list[str]:
+def _lost(comparison: Comparison, case: Case) -> list[str]:
     """Where a form is beaten in what it was made for, and where by its plain counterpart."""
     lines = []
     for ours, what, figure in AIMS:
-        beaten = [(p, _best(found, case, p, figure, _right)) for p in found.places]
-        lines += _line(found, case, ours, what, figure, beaten)
+        beaten = [(p, _best(comparison, case, p, figure, _right)) for p in comparison.places]
+        lines += _line(comparison, case, ours, what, figure, beaten)
     for ours, plain in COUNTERPARTS:
-        others = [found.results.get((case.subject.name, plain, p.label)) for p in found.places]
+        others = [comparison.results.get((case.subject.name, plain, p.label)) for p in comparison.places]
         counter = [(plain, worst(r)) if r is not None else None for r in others]
-        lines += _line(found, case, ours, WORST, worst, list(zip(found.places, counter, strict=True)))
+        lines += _line(comparison, case, ours, WORST, worst, list(zip(comparison.places, counter, strict=True)))
     return lines
 
 
 def _line(
-    found: Found, case: Case, ours: str, what: str, figure: Figure, others: list[tuple[Place, tuple[str, float] | None]]
+    comparison: Comparison,
+    case: Case,
+    ours: str,
+    what: str,
+    figure: Figure,
+    others: list[tuple[Place, tuple[str, float] | None]],
 ) -> list[str]:
     """One item for all places where the other figure is less."""
     said = []
     for place, other in others:
-        own = found.results.get((case.subject.name, ours, place.label))
+        own = comparison.results.get((case.subject.name, ours, place.label))
         if own is not None and other is not None and other[1] < figure(own):
             said.append(f"{place.label} {figure(own):.0f} against {other[1]:.0f} ({other[0]})")
     return [f"- {case.subject.name}, `{ours}`, {what}: {'; '.join(said)}"] if said else []
 
 
 def _best(
-    found: Found, case: Case, place: Place, figure: Figure, who: Callable[[Contender, Result], bool]
+    comparison: Comparison, case: Case, place: Place, figure: Figure, who: Callable[[Contender, Result], bool]
 ) -> tuple[str, float] | None:
     """Name and figure of the contender with the least of it, among those that ``who`` admits."""
-    there = [(c, r) for c in found.contenders if (r := found.at(case, c, place)) is not None and who(c, r)]
+    there = [(c, r) for c in comparison.contenders if (r := comparison.at(case, c, place)) is not None and who(c, r)]
     return min(((c.name, figure(r)) for c, r in there), key=lambda x: x[1], default=None)
 
 
@@ -271,42 +279,43 @@ GOALS: tuple[tuple[str, Callable[[Contender, Result], bool], float], ...] = (
 COUNTERPARTS = (("rlcc, branches only", "if-else"), ("rlcc, index only", "oblivious tables"))
 
 
-def _section(found: Found, case: Case) -> str:
+def _section(comparison: Comparison, case: Case) -> str:
     cycles, sizes = [], []
-    compilers = list(dict.fromkeys(p.compiler.name for p in found.places))
-    for contender in found.contenders:
-        there = [found.at(case, contender, p) for p in found.places]
+    compilers = list(dict.fromkeys(p.compiler.name for p in comparison.places))
+    for contender in comparison.contenders:
+        there = [comparison.at(case, contender, p) for p in comparison.places]
         if not any(there):
             continue
         cycles.append([contender.name, *(_cycles(r) for r in there)])
         by_compiler = [
-            next((r for p, r in zip(found.places, there, strict=True) if p.compiler.name == c), None) for c in compilers
+            next((r for p, r in zip(comparison.places, there, strict=True) if p.compiler.name == c), None)
+            for c in compilers
         ]
         measured = [r for r in there if r is not None]
         sizes.append([contender.name, *(_bytes(r) for r in by_compiler), _wrong(measured), _error(measured)])
     missing = [
-        f"- {name} is left out: {why}" for (model, name), why in found.absent.items() if model == case.subject.name
+        f"- {name} is left out: {why}" for (model, name), why in comparison.absent.items() if model == case.subject.name
     ]
     all_cells = "" if case.cells is None else f" All inputs are {len(case.cells)} cells."
     return f"""## {case.subject.name}: {case.subject.what}
 Cycles: worst / mean, then all inputs; `-`: not measured.{all_cells}
 
-{table(["", *(p.label for p in found.places)], cycles)}
+{table(["", *(p.label for p in comparison.places)], cycles)}
 {table(["", *(f"code + tables, {c}" for c in compilers), f"wrong of {case.rows.edges}", "error"], sizes)}
 {chr(10).join(missing)}"""
 
 
-def _unmade(found: Found) -> str:
-    if not found.missing:
+def _unmade(comparison: Comparison) -> str:
+    if not comparison.missing:
         return ""
-    return "## Left out\n" + "\n".join(f"- the model {name}: {why}" for name, why in found.missing.items())
+    return "## Left out\n" + "\n".join(f"- the model {name}: {why}" for name, why in comparison.missing.items())
 
 
 def _cycles(result: Result | None) -> str:
     if result is None:
         return "-"
-    whole = "" if result.all_worst is None else f"; {result.all_worst}"
-    return f"{result.worst} / {result.mean:.0f}{whole}"
+    slowest = "" if result.all_worst is None else f"; {result.all_worst}"
+    return f"{result.worst} / {result.mean:.0f}{slowest}"
 
 
 def _bytes(result: Result | None) -> str:
@@ -326,8 +335,8 @@ def _error(results: Sequence[Result]) -> str:
     return f"{max(r.error for r in results):.1e}"
 
 
-def _who(found: Found) -> str:
-    peers = {c.package: c.licence for c in found.contenders if c.package}
+def _who(comparison: Comparison) -> str:
+    peers = {c.package: c.licence for c in comparison.contenders if c.package}
     rows = [[name, _version(name) or "not installed", peers.get(name, "-")] for name in PACKAGES]
     return f"""## Who takes part
 Nothing that these packages generate is kept in this repository.

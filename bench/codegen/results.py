@@ -76,10 +76,10 @@ def result(case: Case, contender: Contender, source: Source, place: Place, keep:
     try:
         return Result(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):
-        found = measure(case, contender, source, place)
+        measured = measure(case, contender, source, place)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, dump_json(asdict(found)).encode())
-    return found
+    write_atomically(path, dump_json(asdict(measured)).encode())
+    return measured
 
 
 def measure(case: Case, contender: Contender, source: Source, place: Place) -> Result:

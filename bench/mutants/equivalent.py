@@ -35,12 +35,12 @@ def change(mutant: Mutant) -> str:
 def read(path: Path = LIST) -> dict[Key, str]:
     """Reason by mutant."""
     entries = tomllib.loads(path.read_text())["equivalent"] if path.is_file() else []
-    found = {}
+    reasons = {}
     for entry in entries:
         for text in entry["mutants"]:
             assert entry["reason"].strip(), f"{path}: {text} has no reason"
-            found[entry["file"], entry["line"], text] = entry["reason"]
-    return found
+            reasons[entry["file"], entry["line"], text] = entry["reason"]
+    return reasons
 
 
 def rotten(listed: dict[Key, str], fates: Iterable[Fate], whole_files: set[str]) -> list[str]:
@@ -49,12 +49,12 @@ def rotten(listed: dict[Key, str], fates: Iterable[Fate], whole_files: set[str])
     killed = {key(fate.mutant) for fate in fates if fate.state != "survived"}
     drawn = {key(fate.mutant) for fate in fates}
     survived = {key(fate.mutant) for fate in fates if fate.state == "survived"}  # two of a line may be written alike
-    found = [
+    sentences = [
         f"{file}: {text}: a test kills it" for file, line, text in listed if (file, line, text) in killed - survived
     ]
-    found += [
+    sentences += [
         f"{file}: {text}: there is no such mutant of {line!r}"
         for file, line, text in listed
         if file in whole_files and (file, line, text) not in drawn
     ]
-    return found
+    return sentences

@@ -79,7 +79,7 @@ def affine(folder: Path, multiplier: str) -> Affine:
 
 def fits(folders: Mapping[str, Path]) -> list[Fit]:
     """For each multiplier the best clock alone, with the tables' waits, and with both memories' waits."""
-    found = []
+    made = []
     for multiplier in MULTIPLIERS:
         costs = {name: affine(folders[name], multiplier) for name in PAPER_US}
         for free, data, table in (
@@ -92,8 +92,8 @@ def fits(folders: Mapping[str, Path]) -> list[Fit]:
                 for d in range(data + 1)
                 for t in range(table + 1)
             )
-            found.append(min(tried, key=lambda fit: fit.error))
-    return found
+            made.append(min(tried, key=lambda fit: fit.error))
+    return made
 
 
 def _fit(free: str, engine: Engine, cycles: Mapping[str, float]) -> Fit:

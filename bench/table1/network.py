@@ -20,7 +20,7 @@ def closed_loop(contender: Contender, service_us: float) -> dict[str, float]:
     """64 flows whose decisions take ``service_us`` each: metrics, means over the seeds."""
     with by_path(contender.firmware) as named:
         assert not isinstance(named.policy, BaselineSpec)
-        found = [
+        outcomes = [
             simulate(
                 SCENARIO,
                 named.policy,
@@ -32,4 +32,4 @@ def closed_loop(contender: Contender, service_us: float) -> dict[str, float]:
             ).metrics
             for seed in SEEDS
         ]
-    return {name: float(np.mean([m[name] for m in found])) for name in METRICS}
+    return {name: float(np.mean([m[name] for m in outcomes])) for name in METRICS}

@@ -393,7 +393,7 @@ def test_the_page_says_how_ours_stand_and_where_others_do_better(case: Case, cla
     }
     kinds = {"if-else": "floor"} | dict.fromkeys(("m2cgen", "emlearn", "emlearn, float"), "peer")
     contenders = [Contender(n, kinds.get(n, "ours"), floors.if_else) for n in given]  # type: ignore[arg-type]
-    found = page.Found([case], contenders, [clang], {(name, n, label): r for n, r in given.items()}, {})
+    found = page.Comparison([case], contenders, [clang], {(name, n, label): r for n, r in given.items()}, {})
     text = page.write(found, SEED)
     standing = next(line for line in text.splitlines() if line.startswith(f"| {name}, {label} "))
     assert "| 3000 = 30.00 x (m2cgen) |" in standing
@@ -429,7 +429,7 @@ def test_the_page_says_that_ours_is_slower_where_it_is(clang: Place, plain: tupl
     for place, cycles in zip(places, plain, strict=True):
         given[other.name, "rlcc, worst", place.label] = fake(100, 90.0, 900)
         given[other.name, "if-else", place.label] = fake(cycles, 70.0, 3000)
-    found = page.Found([case], [OURS[0], IF_ELSE], places, given, {})
+    found = page.Comparison([case], [OURS[0], IF_ELSE], places, given, {})
     text = page.write(found, SEED)
     said = " ".join(" ".join(line.strip() for line in text.splitlines()).split())
     assert f"- {other.name}: " in said
