@@ -18,6 +18,16 @@ class TapeConfig:
         results: Sequence[int],
         kept: Sequence[tuple[int, int, float]],
     ) -> None: ...
+    @property
+    def compiled(self) -> bool: ...
+    def run(
+        self,
+        event: Sequence[int],
+        known: Sequence[float],
+        in_force: float,
+        decided: Sequence[float],
+        outputs: Sequence[float],
+    ) -> list[float]: ...
 
 class Layer:
     @staticmethod

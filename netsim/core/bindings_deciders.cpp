@@ -78,7 +78,22 @@ void bind_deciders(nb::module_ &m) {
               tape.kept.push_back(Kept{value, back, initial});
             new (self) TapeConfig(std::move(tape));
           },
-          "constants"_a, "steps"_a, "results"_a, "kept"_a);
+          "constants"_a, "steps"_a, "results"_a, "kept"_a)
+      .def_prop_ro("compiled", &is_compiled)
+      .def(
+          "run",
+          [](const TapeConfig &config, const std::vector<std::uint32_t> &event, const std::vector<double> &known,
+             double in_force, const std::vector<double> &decided, const std::vector<float> &outputs) {
+            const auto count = [](const auto &values) { return static_cast<std::uint32_t>(values.size()); };
+            Tape tape(config, {count(event), count(known), count(decided), count(outputs)});
+            if (!tape.kept().empty())
+              throw std::invalid_argument("a tape that looks back is run by its decider");
+            std::vector<double> results(tape.results());
+            tape.run({event.data(), known.data(), in_force, decided.data(), nullptr, outputs.data(), count(outputs)},
+                     results.data());
+            return results;
+          },
+          "event"_a, "known"_a, "in_force"_a, "decided"_a, "outputs"_a);
   nb::class_<Layer>(m, "Layer").def_static("make", &make_layer, "weight"_a, "bias"_a);
   nb::class_<NetworkWeights>(m, "NetworkWeights")
       .def(nb::init<>())

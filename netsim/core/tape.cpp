@@ -141,6 +141,8 @@ void require(bool holds) {
 
 } // namespace
 
+bool is_compiled(const TapeConfig &tape) { return straight_of(tape) != nullptr; }
+
 template <std::size_t... Op> auto Tape::functions(std::index_sequence<Op...>) {
   return std::array{&value_of<static_cast<FloatOp>(Op), Registers>...};
 }

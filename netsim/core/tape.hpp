@@ -65,6 +65,9 @@ struct Readable {
   std::uint32_t signals = 0, known = 0, decided = 0, outputs = 0;
 };
 
+// Whether a tape's steps are among those that are compiled as they stand.
+bool is_compiled(const TapeConfig &tape);
+
 class Tape {
 public:
   // Throws std::invalid_argument where a step reads what is not there.
