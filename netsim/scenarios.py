@@ -4,6 +4,7 @@ many-to-one:64           64 flows, 64 hosts of one queue pair each, one receiver
 many-to-one:4x16         the same from 4 hosts of 16 queue pairs each
 all-to-all:8             8 hosts, 2 x 8 flows each
 long-short:16            one unlimited flow, 15 short ones that come and go
+long-short-mild:16       the same, shorter and rarer ones: as hard on HPCC and Swift as [PCCRL] table 8 has it
 incast:32                32 hosts send 500 KB each to one receiver, all at once, again and again; incast:32x1MB
 websearch:60%            flows arrive at random, with the sizes of a published workload; 16 hosts at 60 % load
 
@@ -36,6 +37,10 @@ SHORT_PERIOD_PS = 10 * MS  # RL-CC, published code: every 10 ms
 SHORT_BYTES = 6 * 200 * 1024  # a flow sends 6 x 200 KiB ..
 SHORT_NODE_BYTES = 4_000_000  # .. or its share of 4 MB a node, whichever is less
 SHORT_NODES = 16  # hosts of short flows: 16 x 4 MB take 5.6 ms of the 10 ms at 100 Gb/s
+
+MILD_PERIOD_PS = 180 * MS  # calibrated (bench/papers/pcc_rl.py): HPCC and Swift drop what [PCCRL] table 8 says,
+MILD_NODE_BYTES = 320_000  # which gives neither size nor interval
+MILD_NODES = 64
 
 INCAST_BYTES = 500_000  # [HPCC] simulations: 60 senders of 500 KB each
 INCAST_PERIOD_PS = 10 * MS  # or twice what a round takes, whichever is more
@@ -202,6 +207,15 @@ class Recipe:
             made = incast(self.number, self.size_bytes, network=network, fabric=fabric, seed=seed)
         elif self.traffic == "long-short":
             made = long_short(self.number, payload_bytes=network.payload_bytes, fabric=fabric)
+        elif self.traffic == "long-short-mild":
+            made = long_short(
+                self.number,
+                period_ps=MILD_PERIOD_PS,
+                nodes=MILD_NODES,
+                node_bytes=MILD_NODE_BYTES,
+                payload_bytes=network.payload_bytes,
+                fabric=fabric,
+            )
         elif self.traffic == "many-to-one":
             made = many_to_one(self.number, fabric, self.hosts)
         else:
@@ -209,7 +223,7 @@ class Recipe:
         return replace(made, name=self.name)
 
 
-COUNTED = re.compile(r"(many-to-one|all-to-all|long-short):(0|[1-9][0-9]{0,6})")
+COUNTED = re.compile(r"(many-to-one|all-to-all|long-short|long-short-mild):(0|[1-9][0-9]{0,6})")
 BY_HOST = re.compile(r"many-to-one:(0|[1-9][0-9]{0,6})x(0|[1-9][0-9]{0,6})")
 INCAST = re.compile(r"incast:(0|[1-9][0-9]{0,6})(?:x([1-9][0-9]{0,11})(B|KB|MB|GB))?")
 OPEN_LOOP = re.compile(rf"({'|'.join(sorted(workloads.NAMES))}):(0|[1-9][0-9]{{0,3}})%")
@@ -288,18 +302,21 @@ def long_short(
     flows: int,
     *,
     period_ps: int = SHORT_PERIOD_PS,
+    nodes: int = SHORT_NODES,
+    node_bytes: int = SHORT_NODE_BYTES,
     short_bytes: int | None = None,
     payload_bytes: int = 1024,
     fabric: Topology | None = None,
 ) -> Scenario:
-    """One unlimited flow from a host of its own; N - 1 short ones start together every period, from up to 16 hosts.
-    In a fabric the receiver is machine 0, and the senders are spread over the others."""
+    """One unlimited flow from a host of its own; N - 1 short ones start together every period, from up to ``nodes``
+    hosts, which send ``node_bytes`` each at the most. In a fabric the receiver is machine 0, and the senders are spread
+    over the others."""
     _check("long-short", flows, 2, MAX_FLOWS)
     if fabric is not None:
         _check_fits("long-short", 3, fabric)
-    nodes = min(flows - 1, SHORT_NODES, flows if fabric is None else fabric.hosts - 2)
+    nodes = min(flows - 1, nodes, flows if fabric is None else fabric.hosts - 2)
     a_node = -(-(flows - 1) // nodes)
-    size = min(SHORT_BYTES, SHORT_NODE_BYTES // a_node) if short_bytes is None else short_bytes
+    size = min(SHORT_BYTES, node_bytes // a_node) if short_bytes is None else short_bytes
     if size < 1 or period_ps < 1:
         raise InputError(f"long-short: short flows of {size} bytes every {period_ps} ps; both must be positive")
     host = np.concatenate([[0], 1 + np.sort(np.arange(flows - 1) % nodes)])

@@ -17,6 +17,10 @@ START = Times(50 * MS, (0, 50 * MS))
 LONG = Times(1000 * MS, (500 * MS, 1000 * MS))
 """RL-CC, section 4: 1 s, of which 0.5 s are measured."""
 
+MILD = Times(1250 * MS, (170 * MS, 1250 * MS))
+MILD_QUICK = Times(530 * MS, (170 * MS, 530 * MS))
+"""Six rounds of `long-short-mild`, and two."""
+
 CLUSTER = 7
 """Hosts of RL-CC's small cluster."""
 

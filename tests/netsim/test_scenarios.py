@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decision.errors import InputError
-from netsim import Network, Scenario, Simulation, scenarios, topology, workloads
+from netsim import Network, Scenario, Simulation, baselines, scenarios, simulate, topology, workloads
 from netsim.network import MS
 from netsim.policies import native
 from netsim.scenarios import COLUMNS, Flow, Flows
@@ -78,6 +78,25 @@ def test_short_flows_fit_their_period(flows: int) -> None:
     assert len(scenario.flows) == flows
     short = sum(f.packets for f in scenario.flows[1:])
     assert short * 88_480 < 0.7 * scenarios.SHORT_PERIOD_PS
+
+
+def test_mild_short_flows_are_shorter_and_rarer() -> None:
+    for flows, each in ((2, 320_000), (65, 320_000), (128, 160_000), (1024, 20_000)):
+        scenario = scenarios.parse(f"long-short-mild:{flows}")
+        assert scenario.name == f"long-short-mild:{flows}"
+        assert scenario.hosts == 1 + min(flows - 1, 64)
+        assert scenario.flows[1] == Flow(1, 0, packets=-(-each // 1024), start_ps=180 * MS, period_ps=180 * MS)
+    assert scenarios.parse("long-short-mild:128@star:6").hosts == 6
+
+
+def test_mild_short_flows_make_hpcc_and_swift_drop_what_pcc_rl_says() -> None:
+    """[PCCRL] table 8: 0.4 and 0.3 Gb/s at 128 flows, 1.1 and 1.2 at 1024; one round in 180 ms, within a third."""
+    for flows, drops in ((128, {"hpcc": 0.4, "swift": 0.3}), (1024, {"hpcc": 1.1, "swift": 1.2})):
+        for name, printed in drops.items():
+            begin = 170 * MS
+            found = simulate(f"long-short-mild:{flows}", baselines.by_name(name), seed=1, duration_ps=begin + 180 * MS,
+                             window_ps=(begin, begin + 180 * MS)).metrics["drop_gbps"]  # fmt: skip
+            assert printed / 1.33 < found < printed * 1.33
 
 
 def test_the_largest_test_of_rl_cc_is_a_matter_of_milliseconds() -> None:
