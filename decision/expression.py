@@ -177,15 +177,21 @@ def signals(x: Expression) -> set[str]:
 
 
 @dataclass(frozen=True)
-class AtMost(Expression):
+class Of(Expression):
+    """An operator on ``x`` that keeps its fraction bits."""
+
     x: Expression
-    most: float
-    name: str
-    note: str = ""
 
     @property
     def bits(self) -> int:
         return self.x.bits
+
+
+@dataclass(frozen=True)
+class AtMost(Of):
+    most: float
+    name: str
+    note: str = ""
 
     @property
     def highest(self) -> int:
@@ -200,16 +206,11 @@ class AtMost(Expression):
 
 
 @dataclass(frozen=True)
-class Above(Expression):
+class Above(Of):
     """max(x - tolerance, 0); nothing to do in integers without a tolerance, where x is not negative."""
 
-    x: Expression
     tolerance: float
     name: str
-
-    @property
-    def bits(self) -> int:
-        return self.x.bits
 
     def floats(self, t: TapeBuilder) -> int:
         less = t.step(FloatOp.SUB, self.x.floats(t), t.const(self.tolerance))
@@ -224,13 +225,8 @@ class Above(Expression):
 
 
 @dataclass(frozen=True)
-class PlusOne(Expression):
-    x: Expression
+class PlusOne(Of):
     name: str
-
-    @property
-    def bits(self) -> int:
-        return self.x.bits
 
     def floats(self, t: TapeBuilder) -> int:
         return t.step(FloatOp.ADD, t.const(1.0), self.x.floats(t))
@@ -307,16 +303,11 @@ class TimesRoot(Expression):
 
 
 @dataclass(frozen=True)
-class Short(Expression):
+class Short(Of):
     """factor * (target - x); in integers x: the order is turned round, or not, for all values alike."""
 
-    x: Expression
     target: float
     factor: float
-
-    @property
-    def bits(self) -> int:
-        return self.x.bits
 
     def floats(self, t: TapeBuilder) -> int:
         short = t.step(FloatOp.SUB, t.const(self.target), self.x.floats(t))
@@ -457,17 +448,12 @@ class Per(Expression):
 
 
 @dataclass(frozen=True)
-class Difference(Expression):
+class Difference(Of):
     """x - y, both with the same fraction bits."""
 
-    x: Expression
     y: Expression
     name: str
     note: str
-
-    @property
-    def bits(self) -> int:
-        return self.x.bits
 
     def floats(self, t: TapeBuilder) -> int:
         return t.step(FloatOp.SUB, self.x.floats(t), self.y.floats(t))
