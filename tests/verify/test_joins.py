@@ -1,0 +1,173 @@
+"""Where paths meet: lanes become one only under names of the program, and what is kept of them holds in all of them."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import decision_by_hand as hand
+
+from decision.forest import Forest, oblivious
+from decision.program import Op, Program, ProgramBuilder
+from emulator.profile import load_profile
+from verify.costs import cycle_model
+from verify.expressions import UNKNOWN, WORD
+from verify.graph import Graph, build_graph
+from verify.joins import Joiner, _classes, _dependents, _offset
+from verify.lanes import Ints, Lanes
+from verify.lanes import joined as side_by_side
+from verify.machine import decode
+from verify.prove import structures
+from verify.specialise import Cuts
+from verify.state import State
+
+MODEL = cycle_model(load_profile("ibex-small"))
+WRITE = list(hand.CODE).index("write")
+
+
+def column(*values: int) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+class Meeting:
+    """The decision by hand at its store: least = min(rtt, rate_max) is in t0 on both paths, under another name."""
+
+    def __init__(self, program: Program = hand.PROGRAM, *, careful: bool = False, give_up: int = 100) -> None:
+        self.state = State(structures(program, hand.LAYOUTS), (0, b""))
+        self.cuts = Cuts(program, self.state.pool)
+        self.graph: Graph = build_graph({hand.AT[n]: decode(w, hand.AT[n]) for n, w in hand.CODE.items()}, hand.BASE)
+        self.join = Joiner(self.state, self.graph, program, self.cuts, MODEL, give_up, careful)
+        pool = self.state.pool
+        sent, response = (pool.atom(f"event.{name}") for name in ("request_sent_ns", "response_ns"))
+        self.rtt, self.most = pool.make("sub", response, sent), pool.atom("params.rate_max_q30")
+        self.less = pool.make("sltu", self.rtt, self.most)
+        self.least = self.cuts.node(hand.LEAST)
+        self.t0 = self.state.columns.setdefault(("register", hand.T0, 4), len(self.state.columns))
+
+    def lane(self, word: int, *, less: bool | None, cycles: int = 0, trail: int = -1) -> Lanes:
+        """One that holds ``word`` in t0, and knows whether the RTT is less than rate_max."""
+        lane = self.state.start()
+        self.state.widen(lane)
+        lane.values[self.t0, 0] = word
+        lane.before[:] = WRITE - 1
+        lane.cycles[:], lane.trail[:] = cycles, trail
+        if less is not None:
+            lane.facts[:] = self.state.facts(frozenset({(self.less, less)}))
+        return lane
+
+    def __call__(self, *lanes: Lanes) -> Lanes:
+        return self.join(WRITE, side_by_side(list(lanes)))
+
+
+def test_two_ways_to_a_value_of_the_program_go_on_under_its_name() -> None:
+    at = Meeting()
+    done = at(at.lane(at.rtt, less=True, cycles=9, trail=4), at.lane(at.most, less=False, cycles=7, trail=5))
+    assert len(done) == 1
+    assert done.values[at.t0].tolist() == [at.least]
+    assert done.facts.tolist() == [0]  # what one lane alone knew is forgotten
+    assert (done.origin.tolist(), done.trail.tolist(), done.cycles.tolist()) == ([1], [-1], [0])
+    meeting = at.join.meetings[1]
+    assert (meeting.number, meeting.trails.tolist(), meeting.cycles.tolist()) == (WRITE, [4, 5], [9, 7])
+    assert meeting.cuts == {("register", hand.T0, 4): at.least}
+    assert at.cuts.declared == {at.least}
+
+
+def test_a_fact_that_both_know_is_kept() -> None:
+    at = Meeting()
+    first, second = (at.lane(at.most, less=False, cycles=cycles) for cycles in (3, 4))
+    done = at(first, second)
+    assert len(done) == 1
+    assert at.state.fact_sets[done.facts[0]] == {(at.less, False)}
+    assert done.values[at.t0].tolist() == [at.most]  # the same word in both: it needs no name
+
+
+@pytest.mark.parametrize("wrong", ["the other side", "not known which", "one more", "nothing"])
+def test_lanes_of_other_values_stay_apart(wrong: str) -> None:
+    at = Meeting()
+    good = at.lane(at.most, less=False)
+    bad = {
+        "the other side": at.lane(at.rtt, less=False),
+        "not known which": at.lane(at.rtt, less=None),
+        "one more": at.lane(at.state.pool.make("add", at.rtt, 1), less=True),
+        "nothing": at.lane(UNKNOWN, less=True),
+    }[wrong]
+    done = at(good, bad)
+    assert len(done) == 2
+    assert sorted(done.values[at.t0].tolist()) == sorted([at.most, int(bad.values[at.t0, 0])])
+    assert at.join.meetings[1:] == []
+
+
+def test_a_register_that_nothing_reads_any_more_is_forgotten() -> None:
+    at = Meeting()
+    lane = at.lane(at.most, less=False)
+    t1 = at.state.columns["register", hand.T1, 4]
+    lane.values[t1, 0] = at.rtt
+    done = at(lane)
+    assert done.values[t1].tolist() == [UNKNOWN]
+    assert done.values[at.t0].tolist() == [at.most]
+
+
+def test_intervals_become_their_hull() -> None:
+    at = Meeting()
+    row = at.state.base(at.most)
+    first, second = (at.lane(at.most, less=False, cycles=cycles) for cycles in (3, 4))
+    first.low[row], first.high[row] = 10, 20
+    second.low[row], second.high[row] = 15, 90
+    done = at(first, second)
+    assert (done.low[row].tolist(), done.high[row].tolist()) == ([10], [90])
+    assert (at.join.meetings[1].low[row], at.join.meetings[1].high[row]) == (10, 90)
+
+
+def test_careful_joining_keeps_lanes_apart_that_know_a_value_of_the_program_otherwise() -> None:
+    """Both hold the same word; of the minimum behind it one says more."""
+    apart = []
+    for careful in (False, True):
+        at = Meeting(careful=careful)
+        apart.append(len(at(at.lane(at.most, less=False), at.lane(at.most, less=None))))
+    assert apart == [1, 2]
+
+
+# --- what they are made of -------------------------------------------------------------------------------------------
+
+
+def test_equal_columns_are_a_class_and_each_is_counted() -> None:
+    keys = np.array([[1, 2, 1, 2, 1], [5, 5, 5, 6, 5]], dtype=np.int64)
+    first, classes, counts = _classes(keys)
+    for at in range(keys.shape[1]):
+        assert (keys[:, first[classes[at]]] == keys[:, at]).all()
+    assert sorted(counts.tolist()) == [1, 1, 3]
+    assert len(np.unique(classes)) == len(first) == 3
+
+
+def test_columns_whose_hashes_fall_together_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ones:
+        def integers(self, low: int, high: int, size: int) -> Ints:
+            return np.ones(size, dtype=np.int64)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Ones())
+    first, classes, counts = _classes(np.array([[1, 2, 0], [2, 1, 3]], dtype=np.int64))  # each adds up to 3
+    assert (len(first), counts.tolist(), len(np.unique(classes))) == (3, [1, 1, 1], 3)
+
+
+def test_a_column_is_another_plus_a_constant_or_it_is_not() -> None:
+    assert _offset(column(1, 2, 3), column(11, 12, 13)) == 10
+    assert _offset(column(5, WORD), column(4, WORD - 1)) == WORD  # modulo 2^32
+    assert _offset(column(1, 2, 3), column(11, 12, 14)) is None
+    assert _offset(column(1, UNKNOWN), column(1, 1)) is None
+    assert _offset(column(1, WORD + 5), column(1, 1)) is None  # an expression is no constant
+
+
+def test_what_follows_from_the_trees_is_known() -> None:
+    b = ProgramBuilder(Forest(("x",), (oblivious([(0, 5)], [1, 2]),), (0,), 0))
+    b.state_in("rate_q30", "uint32")
+    x = b.event("request_sent_ns")
+    before = b.add(Op.SHR, (x,), 3)
+    total = b.add(Op.TREES, (x,))
+    after = b.add(Op.ADD, (total, before))
+    b.state_out("rate_q30", b.const(0))
+    program = b.finish(after)
+    told = [program.nodes[n].op for n in _dependents(program)]
+    assert told == [Op.TREES, Op.ADD]
