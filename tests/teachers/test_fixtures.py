@@ -8,7 +8,7 @@ import teachers
 from decision.errors import InputError
 from netsim.network import MS
 from teachers.report import fit, main, measure_all
-from teachers.validation import Measured, measure
+from teachers.validation import Measured, measure, measure_changing
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "teachers"
 NAMES = ["rl-cc-mlp", "rl-cc-lstm-small", "pcc-rl-lstm"]
@@ -51,6 +51,28 @@ def test_8192_flows_lose_nothing(name: str) -> None:
     assert found.loss == 0
     assert found.goodput >= 0.89
     assert found.inflation < 11  # 7.3 in theory; Swift: 15.5
+
+
+def test_the_robust_teacher_controls_crowds_and_loses_nothing_at_their_start() -> None:
+    teacher = teachers.load(FOLDER / "robust")
+    assert teacher.policy.start is not None
+    for flows in (8, 64):
+        start = measure(teacher.policy, teacher.weights, flows, settle_ps=0, measure_ps=40 * MS, seed=11)
+        assert start.loss == 0
+        found = measure(teacher.policy, teacher.weights, flows, settle_ps=40 * MS, measure_ps=20 * MS, seed=11)
+        assert 0.88 <= found.goodput <= CEILING
+        assert found.inflation == pytest.approx(found.ideal_inflation, rel=0.05)
+        assert found.jain > 0.98
+
+
+@pytest.mark.parametrize("scenario", ["long-short:33", "incast:32"])
+def test_the_robust_teacher_loses_nothing_where_flows_come_and_go(scenario: str) -> None:
+    robust, plain = (teachers.load(FOLDER / name) for name in ("robust", "rl-cc-mlp"))
+    ours = measure_changing(robust.policy, robust.weights, scenario, time_ps=40 * MS, seed=11)
+    theirs = measure_changing(plain.policy, plain.weights, scenario, time_ps=40 * MS, seed=11)
+    assert ours.loss == 0 < theirs.loss
+    assert ours.goodput >= 0.9 * ours.ideal_goodput
+    assert ours.slowdown < 1.5 * ours.ideal_slowdown
 
 
 def test_fit_finds_the_line_it_was_given() -> None:
