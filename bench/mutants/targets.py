@@ -1,6 +1,6 @@
 """What is mutated, and the tests that have to notice: the quick ones that are about the file."""
 
-CHECK = "tests/verify/test_check"
+CHECK = "tests/verify/check/test"
 TARGETS: dict[str, tuple[str, ...]] = {
     "decision/cells.py": ("tests/decision/test_cells_steps.py",),
     "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),

@@ -22,7 +22,7 @@ from verify.check.refused import Refused
 from verify.machine import IllegalInstruction
 
 HOLDS = Recheck(100, True, 8, 17, 5, "bitwuzla", "ibex-small", "0")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ANYTHING: Any = "a stand-in of a certificate"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # decision_by_hand.py, shared by the tests of the checker
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # decision_by_hand.py, shared by the tests of the checker
 
 from decision_by_hand import A0, AT, CODE, CYCLES, KEPT, T0, T1, judge, with_code
 

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by the folders
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fuzz"))  # mutations.py
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py, shared by the folders
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fuzz"))  # mutations.py
 
 from drawing import ACTIONS, FEATURES, make_student
 from mutations import bounded, twisted

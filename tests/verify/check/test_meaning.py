@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from term_values import cut, value_of
 from wide_programs import DRAWN, INT32_MAX, INT32_MIN, Around, program_around

@@ -24,7 +24,7 @@ from emulator.rtl_run import RtlRun, run_on_core
 from emulator.verilated.cva6 import NO_TRACE, _constants, _edited
 
 Maker = Callable[..., Path]
-PROXY = Path(__file__).parents[2] / "emulator" / "profiles" / "bluefield3-proxy.toml"
+PROXY = Path(__file__).parents[3] / "emulator" / "profiles" / "bluefield3-proxy.toml"
 LINE = 64  # bytes, of the proxy's caches
 NOPS = 16  # of four bytes in a line
 
