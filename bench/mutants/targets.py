@@ -8,7 +8,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "rlcc/checks.py": ("tests/rlcc/test_gate.py",),
     "rlcc/gate.py": ("tests/rlcc/test_gate_judging.py", "tests/rlcc/test_gate.py"),
     "rlcc/neighbourhood.py": ("tests/rlcc/test_neighbourhood_search.py",),
-    "rlcc/teacher_match.py": ("tests/rlcc/test_teacher_match.py", "tests/rlcc/test_gate.py"),
+    "rlcc/teacher_match.py": (
+        "tests/rlcc/test_teacher_match.py",
+        "tests/rlcc/test_teacher_match_knobs.py",
+        "tests/rlcc/test_gate.py",
+    ),
     "verify/check/boundary.py": (f"{CHECK}_boundary_process.py",),
     "verify/check/judge.py": (f"{CHECK}_judge.py", f"{CHECK}_judge_cuts.py", f"{CHECK}_judge_unsure.py"),
     "verify/check/known.py": (f"{CHECK}_known.py",),
