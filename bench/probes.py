@@ -68,7 +68,9 @@ Goodput / 99th percentile of the latency in us / packets lost of those sent; {DU
 network, measured from {WINDOW_PS[0] // MS} ms on, mean over {len(seeds)} seeds. "16 KiB or 100 us": a probe after
 16 KiB of payload since the flow's last event, or when its last probe left 100 us ago, whichever comes first; none
 within 4 us of a decision. The policies were trained with a probe behind each burst.
+
 """
+    text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
     for c in contenders:
         rows = [[s, *(_cell(cells[c.label, s, scenario]) for scenario in SCENARIOS)] for s in SCHEDULES]
         text += f"\n## {c.label}\n\n{table(['probe after', *SCENARIOS], rows)}"
