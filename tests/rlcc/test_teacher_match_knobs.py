@@ -50,7 +50,7 @@ def test_a_program_sets_its_knobs_from_the_recorded_features() -> None:
     """Level: low + sum (high - low), each knob by its own sum; the trees see the columns by their names."""
     below = Branch(2, 20, Leaf((QUARTER, 0, 0)), Leaf((0, QUARTER, ONE)))
     queue = Branch(0, 10, Leaf((HALF, ONE, 0)), below)
-    names = tuple(feature.name for feature in OBSERVATION.features[:2]) + ("kmin_bytes_set_1",)
+    names = (*(feature.name for feature in OBSERVATION.features[:2]), "kmin_bytes_set_1")
     assert teacher_match.feature_names(OBSERVATION) == names
     program = build(OBSERVATION, LEVEL, Forest(names, (queue,), (0, 0, 0), LEVEL.leaf_bits))
     states = recorded([[11, 0, 0], [10, 0, 21], [10, 99, 20], [0, 0, 0]])
@@ -72,8 +72,9 @@ def test_an_error_of_a_knob_is_a_part_of_the_range_over_which_it_is_set() -> Non
 
 def test_knobs_are_compared_with_the_teachers_knob_by_knob(monkeypatch: pytest.MonkeyPatch) -> None:
     told = np.array([[101_000.0, 400_000.0, 655.0], [2_000.0, 107_500.0, 65_536.0]])
+    off = np.array([[0, -39_000, 0], [49_500, 0, 64_881 / 8]])
     monkeypatch.setattr(teacher_match, "decide", lambda teacher, states: (told, np.ones(2, bool)))
-    monkeypatch.setattr(teacher_match, "actions", lambda *_: told + [[0, -39_000, 0], [49_500, 0, 64_881 / 8]])
+    monkeypatch.setattr(teacher_match, "actions", lambda *_: told + off)
     of_queues: Any = SimpleNamespace(agents=QUEUE_MARKING)
     teacher: Any = SimpleNamespace(policy=SimpleNamespace(action=LEVEL))
     program: Any = None
