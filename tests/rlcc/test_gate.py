@@ -482,6 +482,8 @@ def test_a_teacher_that_delivers_nothing_cannot_vouch_for_anyone() -> None:
 
 def test_no_outcome_at_all_does_not_pass() -> None:
     assert not passed(gate.network([], OPTIONS))
+    asking_nothing = OPTIONS.model_copy(update={"tolerance": {}})
+    assert not passed(gate.network([], asking_nothing))
     with pytest.raises(ValueError, match="zip"):
         gate.network(pair(GOOD, GOOD)[:1], OPTIONS)
     assert not passed(gate.network(pair(GOOD), OPTIONS))  # outcomes without a seed
