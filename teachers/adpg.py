@@ -138,7 +138,11 @@ def run_episode(
     for _ in range(t.segments):
         weights = network.weights()
         segments = [run.advance(weights) for run in runs]
-        losses = [loss(network, s, t, target) for s in segments if s.counted(t, target).any()]
+        losses = [
+            loss(network, s, t, target) * (t.changing_weight if run.scenario.finite else 1.0)
+            for run, s in zip(runs, segments, strict=True)
+            if s.counted(t, target).any()
+        ]
         if losses:
             optimizer.zero_grad()
             torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
@@ -223,7 +227,7 @@ class Run:
         self.simulation = simulation
         self.policy = policy
         self.feature = congestion_feature(policy)
-        scenario = simulation.scenario
+        self.scenario = scenario = simulation.scenario
         self.lives = Lives(scenario) if scenario.finite or t.credit != Credit() else None
         self.segment_ps = t.segment_time if scenario.finite else None
         flows_a_port = len(scenario.flows) // scenario.receivers

@@ -60,6 +60,7 @@ class Training(_Strict):
     start_phase: bool = False  # flows start, brake and recover as the policy's [start] says, also while it learns
     randomise: Randomisation = AS_EVER
     segment_time: DurationPs = MS  # of a segment where flows come and go: a round is 10 ms
+    changing_weight: float = Field(default=1.0, gt=0)  # of a scenario whose flows come and go, beside another
     credit: Credit = Credit()
 
     @field_validator("scenarios")

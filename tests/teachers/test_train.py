@@ -144,6 +144,15 @@ def test_a_recipe_is_judged_in_changing_traffic_too(make_config: Any) -> None:
     assert cost_of(v, measured[:2]) == pytest.approx((measured[0].cost + measured[1].cost) / 2)
 
 
+def test_traffic_that_changes_has_a_weight_of_its_own(tmp_path: Path, make_config: Any) -> None:
+    def trained(name: str, scenario: str, weight: float) -> str:
+        config = make_config(1, scenarios=["many-to-one:2", scenario], segments=4, changing_weight=weight)
+        return train(config, tmp_path / name).teacher.hash
+
+    assert trained("a", "incast:4x200KB", 1.0) != trained("b", "incast:4x200KB", 0.25)
+    assert trained("c", "many-to-one:4", 1.0) == trained("d", "many-to-one:4", 0.25)
+
+
 def test_another_seed_is_another_teacher(tmp_path: Path, make_config: Any) -> None:
     one = train(make_config(episodes=1), tmp_path / "a").teacher
     assert train(make_config(episodes=1, seed=6), tmp_path / "b").teacher.hash != one.hash
