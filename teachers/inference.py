@@ -36,7 +36,7 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
     lstm = teacher.policy.architecture.lstm is not None
     back = window + warm_up if lstm else teacher.policy.observation.window
     lags = [min(lag, window - 1) for lag in range(back)]
-    found = []
+    decided = []
     for i in range(0, max(count, 1), CHUNK // back):
         rows = states[i : i + CHUNK // back].astype(np.float32)
         if lstm:
@@ -45,8 +45,8 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
             hidden = _unroll(teacher.weights, along, np.arange(len(rows)) * back)[back - 1 :: back]
         else:
             hidden = _feed(teacher, rows[:, lags].reshape(len(rows), -1))
-        found.append(_squashed(teacher, _affine(teacher.weights, "out", hidden)))
-    return teacher.policy.action.decided(np.concatenate(found).astype(np.float64))
+        decided.append(_squashed(teacher, _affine(teacher.weights, "out", hidden)))
+    return teacher.policy.action.decided(np.concatenate(decided).astype(np.float64))
 
 
 def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats, NDArray[np.bool_]]:

@@ -27,15 +27,15 @@ def match_layers(policy: Policy, tensors: Named, where: str) -> dict[str, Array]
     """Tensors in the file's order, renamed canonically. InputError where they do not make up the architecture."""
     offered = _grouped(tensors, where)
     weights: dict[str, Array] = {}
-    for layer, wanted in _layers(policy).items():
-        found = next((prefix for prefix, parts in offered.items() if _fits(parts, wanted)), None)
-        if found is None:
+    for layer, expected in _layers(policy).items():
+        matching = next((prefix for prefix, parts in offered.items() if _fits(parts, expected)), None)
+        if matching is None:
             raise InputError(
-                f"{where} has no layer for {layer} ({_told(wanted)}) of the architecture in policy.toml; "
+                f"{where} has no layer for {layer} ({_told(expected)}) of the architecture in policy.toml; "
                 f"{'what is left of it is ' + _all_told(offered) if offered else 'nothing is left of it'}"
             )
-        parts = offered.pop(found)
-        for part, shape in wanted.items():
+        parts = offered.pop(matching)
+        for part, shape in expected.items():
             # PyTorch's LSTM(bias=False) has no such tensors; the canonical form always has them.
             weights[f"{layer}.{part}"] = parts.get(part, np.zeros(shape, dtype=np.float32))
     if offered:
@@ -74,10 +74,10 @@ def _grouped(tensors: Named, where: str) -> dict[str, dict[str, Array]]:
     return layers
 
 
-def _fits(parts: dict[str, Array], wanted: dict[str, tuple[int, ...]]) -> bool:
-    optional = {name.split(".")[1] for name in LSTM_BIASES} if "weight_ih" in wanted else set()
-    return (wanted.keys() - optional) <= parts.keys() <= wanted.keys() and all(
-        array.shape == wanted[part] for part, array in parts.items()
+def _fits(parts: dict[str, Array], expected: dict[str, tuple[int, ...]]) -> bool:
+    optional = {name.split(".")[1] for name in LSTM_BIASES} if "weight_ih" in expected else set()
+    return (expected.keys() - optional) <= parts.keys() <= expected.keys() and all(
+        array.shape == expected[part] for part, array in parts.items()
     )
 
 

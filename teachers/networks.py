@@ -53,13 +53,13 @@ class PolicyNetwork(nn.Module):
 
     def weights(self) -> Weights:
         """Copies of the weights under their canonical names."""
-        found: Weights = {}
+        named: Weights = {}
         for name, parameter in self.named_parameters():
-            found[_canonical(name)] = parameter.detach().numpy().astype(np.float32, copy=True)
+            named[_canonical(name)] = parameter.detach().numpy().astype(np.float32, copy=True)
         if self.lstm is not None and not self.lstm.bias:
             zeros = np.zeros(4 * self.lstm.hidden_size, dtype=np.float32)
-            found |= {"lstm.bias_ih": zeros, "lstm.bias_hh": zeros.copy()}
-        return found
+            named |= {"lstm.bias_ih": zeros, "lstm.bias_hh": zeros.copy()}
+        return named
 
     def take(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
         """Take over weights with canonical names."""

@@ -65,15 +65,15 @@ def _constants(graph: Any, onnx: Any, path: Path) -> dict[str, Array]:
     for node in graph.node:
         if node.op_type == "Constant":
             tensors.update((node.output[0], a.t) for a in node.attribute if a.name == "value")
-    found: dict[str, Array] = {}
+    constants: dict[str, Array] = {}
     for name, tensor in tensors.items():
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             raise InputError(f"{path} keeps {name} in another file; export it with the weights inside")
         try:
-            found[name] = np.asarray(onnx.numpy_helper.to_array(tensor))
+            constants[name] = np.asarray(onnx.numpy_helper.to_array(tensor))
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(f"{path}: the tensor {name} cannot be read ({error}); export it again") from None
-    return found
+    return constants
 
 
 def _walk(nodes: Any, constants: dict[str, Array], onnx: Any, path: Path) -> tuple[list[_Layer], list[str]]:

@@ -71,15 +71,15 @@ def main(arguments: Sequence[str]) -> int:
     try:
         teacher = load(Path(arguments[0]))
         print(HEADER)
-        found = []
+        rows = []
         for m in measure_all(teacher):
             print(row(m), flush=True)
-            found.append(m)
+            rows.append(m)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     for most in (PROMISED, max(FLOWS)):
-        line = fit([m for m in found if m.flows <= most])
+        line = fit([m for m in rows if m.flows <= most])
         told = f"{line.slope:.4f} * sqrt(N) + {line.intercept:.4f}, R2 = {line.r2:.5f}"
         print(f"\nRTT inflation, 2 to {most} flows: {told}")
     return 0

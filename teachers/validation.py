@@ -92,7 +92,7 @@ def ideal_inflation(policy: Policy, flows: int) -> float:
 def measure(policy: Policy, weights: Weights, flows: int, *, settle_ps: int, measure_ps: int, seed: int) -> Measured:
     """Run many-to-one from an empty network and measure once it has settled."""
     end = settle_ps + measure_ps
-    found = simulate(
+    metrics = simulate(
         f"many-to-one:{flows}",
         native(policy, weights),
         seed=seed,
@@ -101,28 +101,30 @@ def measure(policy: Policy, weights: Weights, flows: int, *, settle_ps: int, mea
     ).metrics
     return Measured(
         flows=flows,
-        goodput=found["goodput"],
-        utilisation=found["utilisation"],
-        loss=found["loss"],
-        latency_us=found["latency_mean_us"],
-        latency_p99_us=found["latency_p99_us"],
-        inflation=found["rtt_inflation_mean"],
+        goodput=metrics["goodput"],
+        utilisation=metrics["utilisation"],
+        loss=metrics["loss"],
+        latency_us=metrics["latency_mean_us"],
+        latency_p99_us=metrics["latency_p99_us"],
+        inflation=metrics["rtt_inflation_mean"],
         ideal_inflation=ideal_inflation(policy, flows),
-        jain=found["jain"],
+        jain=metrics["jain"],
     )
 
 
 def measure_changing(policy: Policy, weights: Weights, scenario: str, *, time_ps: int, seed: int) -> Changing:
     """Run flows that come and go, and measure from the start on."""
-    found = simulate(scenario, native(policy, weights), seed=seed, duration_ps=time_ps, window_ps=(0, time_ps)).metrics
+    metrics = simulate(
+        scenario, native(policy, weights), seed=seed, duration_ps=time_ps, window_ps=(0, time_ps)
+    ).metrics
     goodput, slowdown = _ideal(scenario, time_ps, seed)
-    return Changing(scenario, found["goodput"], found["loss"], found["slowdown_mean"], goodput, slowdown)
+    return Changing(scenario, metrics["goodput"], metrics["loss"], metrics["slowdown_mean"], goodput, slowdown)
 
 
 @cache
 def _ideal(scenario: str, time_ps: int, seed: int) -> tuple[float, float]:
     """Goodput and mean slowdown of the max-min allocation."""
-    found = simulate(
+    metrics = simulate(
         scenario, baselines.by_name("max-min"), seed=seed, duration_ps=time_ps, window_ps=(0, time_ps)
     ).metrics
-    return found["goodput"], found["slowdown_mean"]
+    return metrics["goodput"], metrics["slowdown_mean"]

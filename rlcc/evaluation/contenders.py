@@ -121,8 +121,8 @@ def opened(
             else:
                 latency = DECISION_LATENCY_PS
             label = argument.label or _label(named.name, named.kind, said)
-            found = Contender(label, named.name, named.kind, named.hash, named.policy, latency)
-            contenders.append(found if named.kind == "baseline" else replace(found, engines=engines))
+            contender = Contender(label, named.name, named.kind, named.hash, named.policy, latency)
+            contenders.append(contender if named.kind == "baseline" else replace(contender, engines=engines))
         labels = [c.label for c in contenders]
         for label in labels:
             if labels.count(label) > 1:

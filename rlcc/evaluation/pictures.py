@@ -59,10 +59,10 @@ SIZE_BINS = 12
 """Of a slowdown curve, with an equal number of flows each."""
 
 
-def draw(results: Results, found: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
+def draw(results: Results, measured: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
     """File names and contents."""
-    yield "goodput-latency.png", _png(goodput_latency(results, found))
-    yield "radar.png", _png(radar(results, found))
+    yield "goodput-latency.png", _png(goodput_latency(results, measured))
+    yield "radar.png", _png(radar(results, measured))
     for cell in results.grid.cells:
         name = re.sub(r"[^a-z0-9]+", "-", cell.name.lower()).strip("-")
         yield f"queue-{name}.png", _png(queue(results, cell))
@@ -73,10 +73,10 @@ def draw(results: Results, found: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
             yield f"slowdown-{name}.png", _png(slowdown(results, cell))
 
 
-def goodput_latency(results: Results, found: Sequence[Row]) -> Figure:
+def goodput_latency(results: Results, averages: Sequence[Row]) -> Figure:
     """A panel a kind of traffic, a marker a contender and scenario: the more flows, the larger, joined by a line."""
     kinds = list(dict.fromkeys(_kind(cell.name) for cell in results.grid.cells))
-    measured = [row for row in found if isfinite(row.mean["latency_mean_us"])]  # something arrived
+    measured = [row for row in averages if isfinite(row.mean["latency_mean_us"])]  # something arrived
     latencies = [row.mean["latency_mean_us"] for row in measured] or [1.0]
     figure, panels = _panels(len(kinds), 4.2 if len(kinds) > 1 else 8.0, 3.6)
     for kind, axes in zip(kinds, panels, strict=True):
@@ -91,7 +91,7 @@ def goodput_latency(results: Results, found: Sequence[Row]) -> Figure:
         axes.set_xlabel("mean packet latency, us", fontsize=9)
         own = [cell.name for cell in results.grid.cells if _kind(cell.name) == kind]
         axes.set_title(own[0] if len(own) == 1 else kind, fontsize=9)
-        counts = sorted({row.flows for row in found if _kind(row.scenario) == kind})
+        counts = sorted({row.flows for row in averages if _kind(row.scenario) == kind})
         if len(counts) > 1:
             chosen = [counts[j] for j in sorted({0, len(counts) // 2, len(counts) - 1})]
             grey = [axes.scatter([], [], s=_area(n), color="#AAAAAA", label=f"{n:,} flows") for n in chosen]
@@ -161,8 +161,8 @@ def _samples_together(shown: Sequence[Samples]) -> int:
 
 def _averaged(values: NDArray[np.float32], together: int) -> NDArray[np.float32]:
     """Means of so many rows; what is left over at the end goes."""
-    whole = len(values) // together * together
-    parts = values[:whole].reshape(-1, together, *values.shape[1:])
+    even = len(values) // together * together
+    parts = values[:even].reshape(-1, together, *values.shape[1:])
     return np.asarray(parts.mean(axis=1), dtype=np.float32)
 
 
@@ -206,13 +206,15 @@ def slowdown_by_size(
     return x, np.array([np.quantile(slow[part], (0.5, 0.99)) for part in parts]).reshape(-1, 2)
 
 
-def radar(results: Results, found: Sequence[Row]) -> Figure:
+def radar(results: Results, measured: Sequence[Row]) -> Figure:
     """A panel a scenario; every axis from 0 to 1, further out is better."""
     grid = results.grid
     figure, panels = _panels(len(grid.cells), 3.4, 3.5, polar=True)
     for cell, axes in zip(grid.cells, panels, strict=True):
         for i, contender in enumerate(grid.contenders):
-            score = scores(next(r for r in found if r.contender is contender and r.scenario == cell.name), cell.network)
+            score = scores(
+                next(r for r in measured if r.contender is contender and r.scenario == cell.name), cell.network
+            )
             angles = np.linspace(0, 2 * pi, len(score), endpoint=False)
             around, closed = np.append(angles, 0.0), [*score.values(), score["goodput"]]
             axes.plot(around, closed, color=_colour(i), linestyle=_line(i), marker=_marker(i), markersize=3.5, lw=1.2)

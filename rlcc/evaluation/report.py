@@ -31,7 +31,7 @@ def write(
     """Write the artefact; the names of its files. ``metrics`` are the columns of the Markdown table; ``standing``: the
     page of a suite."""
     grid = results.grid
-    found = summary.rows(results)
+    measured = summary.rows(results)
     details: dict[str, Any] = {
         "policies": [
             {"label": c.label, "name": c.name, "kind": c.kind, "decision_latency_ps": c.decision_latency_ps}
@@ -48,14 +48,14 @@ def write(
     with writing(folder, KIND, parents=parents, tools=tools, seed=grid.seeds[0], details=details) as work:
         pq.write_table(runs_table(results), work / "runs.parquet", compression="zstd")
         pq.write_table(series_table(results), work / "series.parquet", compression="zstd")
-        write_atomically(work / "table.md", summary.markdown(found, metrics))
-        write_atomically(work / "table.csv", summary.csv_text(found))
+        write_atomically(work / "table.md", summary.markdown(measured, metrics))
+        write_atomically(work / "table.csv", summary.csv_text(measured))
         if standing is not None:
             write_atomically(work / STANDING, standing)
         if pictures:
             from rlcc.evaluation.pictures import draw
 
-            for name, content in draw(results, found):
+            for name, content in draw(results, measured):
                 write_atomically(work / name, content)
         return sorted(p.name for p in work.iterdir())
 
@@ -114,7 +114,7 @@ def series_table(results: Results) -> pa.Table:
 
 def outcomes(results: Results) -> list[dict[str, Any]]:
     """All metrics as plain data, by cell and contender; what could not be measured is null."""
-    found = []
+    told = []
     for cell in results.grid.cells:
         for c in results.grid.contenders:
             metrics = [
@@ -122,5 +122,5 @@ def outcomes(results: Results) -> list[dict[str, Any]]:
                 for f in results.of(c, cell)
             ]
             about = {"policy": c.label, "decision_latency_ps": c.decision_latency_ps} | summary.on(c)
-            found.append(about | {"scenario": cell.name, "seeds": list(results.grid.seeds), "metrics": metrics})
-    return found
+            told.append(about | {"scenario": cell.name, "seeds": list(results.grid.seeds), "metrics": metrics})
+    return told

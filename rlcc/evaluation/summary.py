@@ -51,7 +51,7 @@ def check_metrics(names: Sequence[str]) -> None:
 
 def rows(results: Results) -> list[Row]:
     """By cell, then contender."""
-    found = []
+    collected = []
     for cell in results.grid.cells:
         for contender in results.grid.contenders:
             seeds = results.of(contender, cell)
@@ -60,24 +60,24 @@ def rows(results: Results) -> list[Row]:
                 values = np.array([f.metrics.get(name, nan) for f in seeds])
                 mean[name] = float(values.mean())
                 half_width[name] = confidence(values, LEVEL) if len(seeds) > 1 and np.isfinite(values).all() else nan
-            found.append(Row(cell.name, contender, seeds[0].flows, mean, half_width))
-    return found
+            collected.append(Row(cell.name, contender, seeds[0].flows, mean, half_width))
+    return collected
 
 
-def shown_metrics(found: Sequence[Row], wanted: Sequence[str]) -> list[str]:
+def shown_metrics(measured: Sequence[Row], asked: Sequence[str]) -> list[str]:
     """The metrics asked for, or else the defaults and what finite flows add."""
-    if wanted:
-        return list(wanted)
-    return [*DEFAULT, *(name for name in (*FINITE, *ENGINES) if any(name in row.mean for row in found))]
+    if asked:
+        return list(asked)
+    return [*DEFAULT, *(name for name in (*FINITE, *ENGINES) if any(name in row.mean for row in measured))]
 
 
-def cells(found: Sequence[Row], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+def cells(measured: Sequence[Row], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Headings and lines of text, as every table shows them."""
-    engines = any(row.contender.engines is not None for row in found)
+    engines = any(row.contender.engines is not None for row in measured)
     heading = ["scenario", "policy", "decides in", *(["engines"] if engines else [])]
     heading += [METRICS[name].heading for name in names]
     lines = []
-    for row in found:
+    for row in measured:
         words = [row.scenario, row.contender.label, latency_text(row.contender)]
         words += [engines_text(row.contender.engines)] if engines else []
         lines.append([*words, *(figure(row, name) for name in names)])
@@ -94,9 +94,9 @@ def figure(row: Row, name: str) -> str:
     return f"{mean:,.{decimals}f}{spread}"
 
 
-def terminal(found: Sequence[Row], names: Sequence[str]) -> Table:
+def terminal(measured: Sequence[Row], names: Sequence[str]) -> Table:
     """The table for the terminal."""
-    heading, lines = cells(found, names)
+    heading, lines = cells(measured, names)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(heading):
         table.add_column(name, justify="left" if i < 2 else "right", no_wrap=True)
@@ -105,9 +105,9 @@ def terminal(found: Sequence[Row], names: Sequence[str]) -> Table:
     return table
 
 
-def markdown(found: Sequence[Row], names: Sequence[str]) -> str:
+def markdown(measured: Sequence[Row], names: Sequence[str]) -> str:
     """The same as Markdown."""
-    heading, lines = cells(found, names)
+    heading, lines = cells(measured, names)
     rule = ["---", "---", *("--:" for _ in heading[2:])]
     return "".join("| " + " | ".join(line) + " |\n" for line in [heading, rule, *lines])
 
@@ -119,15 +119,15 @@ def on(contender: Contender) -> dict[str, str | int | None]:
     return dict(zip(ON, (None if core is None else str(core), *values), strict=True))
 
 
-def csv_text(found: Sequence[Row]) -> str:
+def csv_text(measured: Sequence[Row]) -> str:
     """Every metric with its half-width, unrounded; empty where nothing was measured."""
-    names = [name for name in METRICS if any(name in row.mean for row in found)]
-    names += sorted({name for row in found for name in row.mean} - set(names))
+    names = [name for name in METRICS if any(name in row.mean for row in measured)]
+    names += sorted({name for row in measured for name in row.mean} - set(names))
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     spread = [f"{name}_half_width" for name in names]
     writer.writerow(["scenario", "policy", "kind", "hash", "decision_latency_ps", *ON, "flows", *names, *spread])
-    for row in found:
+    for row in measured:
         c = row.contender
         figures = [part.get(name, nan) for part in (row.mean, row.half_width) for name in names]
         text = [repr(value) if isfinite(value) else "" for value in figures]
