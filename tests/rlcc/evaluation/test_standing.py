@@ -45,8 +45,8 @@ ENDING = {"slowdown_mean": 3.0, "slowdown_p99": 9.0, "loss": 0.01, "slowdown_jai
 )  # fmt: skip
 def test_where_flows_go_on(changed: dict[str, float], standing: str, better: tuple[str], worse: tuple[str]) -> None:
     ours, theirs = row("ours", **STEADY | changed), row("theirs", **STEADY)
-    found = compare(ours, theirs)
-    assert (found.standing, found.better, found.worse) == (standing, better, worse)
+    comparison = compare(ours, theirs)
+    assert (comparison.standing, comparison.better, comparison.worse) == (standing, better, worse)
     opposite = {"win": "loss", "loss": "win"}.get(standing, standing)
     turned = compare(theirs, ours)
     assert (turned.standing, turned.better, turned.worse) == (opposite, worse, better)
