@@ -25,6 +25,8 @@ CANDIDATES = 96
 """Rows tried for each visit."""
 MOST_NUMBERS = 1 << 25
 """Of inputs that are tried at once."""
+MOST_SHOWN = 80
+"""Characters of a leaf in a label: readers of vectors take no label that is longer than 120."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ def _visible(
 def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int, int]]) -> Iterator[Visit]:
     if isinstance(node, Leaf):
         more = Leaf(tuple(v + 1 for v in node.value))
-        yield Visit(f"{label} leaf {' '.join(map(str, node.value))}", bounds, node, more, False)
+        adds = " ".join(map(str, node.value))
+        shown = adds if len(adds) <= MOST_SHOWN else f"{adds[:MOST_SHOWN].rpartition(' ')[0]} .."
+        yield Visit(f"{label} leaf {shown}", bounds, node, more, False)
         return
     name, t = program.forest.features[node.feature], node.threshold
     low, high = bounds[node.feature]

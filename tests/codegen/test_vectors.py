@@ -13,7 +13,9 @@ from codegen.paths import visits
 from codegen.vectors import make
 from decision.forest import depth, oblivious, unrolled, value
 from decision.interpret import evaluate, trace
+from decision.model import GridFeature, Model
 from decision.signals import U32_MAX
+from emulator.vectors import KIND
 
 THRESHOLDS = {
     "previous_action": (-9000, -1, 0, 77, 12000),
@@ -171,6 +173,18 @@ def test_no_branch_of_a_pruned_tree_is_decided_by_those_above_it():
     below, between, above = 0, 1 + 4, 1 + 2 + 4
     leaves = sorted(int(v.label.split()[-1]) for v in visits(student.program()) if " leaf " in v.label)
     assert leaves == sorted(leaf + side for leaf in (below, between, above) for side in (0, 8))
+
+
+def test_a_leaf_of_many_outputs_has_a_label_that_readers_of_vectors_take():
+    for outputs, shown in ((256, ".."), (6, "-1999999995")):
+        leaf = tuple(range(-2_000_000_000, outputs - 2_000_000_000))
+        trees = (oblivious(((0, 5),), (leaf[::-1], leaf)),)
+        model = Model((GridFeature("a", 0, 0, 63),), trees, (0,) * outputs, 0, "argmax")
+        labels = [v.label for v in visits(model.program()) if " leaf " in v.label]
+        assert len(labels) == 2
+        assert all(KIND.fullmatch(f"edge:{label}") for label in labels)
+        assert labels[1].startswith("tree 0 leaf -2000000000 -1999999999 ")
+        assert labels[1].endswith(f" {shown}")
 
 
 def test_a_past_feature_is_set_and_a_current_one_computed():
