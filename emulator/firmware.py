@@ -82,7 +82,8 @@ def tree_inputs(firmware: Firmware) -> NDArray[np.int64]:
     if trees is None:
         raise InputError(f"{firmware.folder / PROGRAM} has no trees; emit the firmware again")
     values = trace(firmware.program, *firmware.vectors.columns())
-    return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(len(trees.args), -1).T
+    shape = len(trees.args), len(firmware.vectors)  # of constant trees no columns
+    return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(shape).T
 
 
 def check_against_program(vectors: Vectors, program: Program, folder: Path) -> None:

@@ -132,7 +132,8 @@ def emulate(build: Build, figures: Figures, progress: Progress) -> EmulationRepo
     if report.cycles is None:
         figures.append(f"{report.profile}: did not run: {report.fault or '; '.join(report.forbidden)}")
         return report
-    alone = trees_only_cycles(build) if TREES_ONLY in build.firmware.manifest.files else None
+    asked = build.program.forest.features  # none by constant trees, which are nothing to time
+    alone = trees_only_cycles(build) if asked and TREES_ONLY in build.firmware.manifest.files else None
     figures += [
         f"{report.profile}: {report.cycles.mean:.0f} cycles mean, {report.cycles.max} max"
         f" = {report.cycles.max / report.clock_mhz:.3f} us at {report.clock_mhz:g} MHz",

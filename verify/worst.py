@@ -149,7 +149,8 @@ class _Search:
                 best = (cycles, example)
             if verdict == "unknown" or cycles != after + self.overhead:
                 unsure = max(unsure, after + self.overhead)
-        return None, best[0], best[1]
+        done = not queue and best[0] is not None and best[0] >= unsure  # its path was the last one
+        return (best[0] if done else None), best[0], best[1]
 
     def _with(self, known: dict[int, tuple[int, int]], trail: int) -> dict[int, tuple[int, int]] | None:
         """Conditions and those of a trail; None where they exclude each other."""

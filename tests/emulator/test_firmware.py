@@ -20,14 +20,17 @@ from emulator.memory_map import Block
 Maker = Callable[..., Path]
 
 
-def program(trees: bool = True) -> Program:
+ASKS = Forest(("x", "y"), (oblivious(((0, 5),), (1, 2)),), (0,), 16)
+
+
+def program(trees: bool = True, forest: Forest = ASKS) -> Program:
     """Writes the CNPs back and returns them and 3 more."""
-    b = ProgramBuilder(Forest(("x", "y"), (oblivious(((0, 5),), (1, 2)),), (0,), 16))
+    b = ProgramBuilder(forest)
     count = b.event("cnp_count")
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", count)
     if trees:
-        b.add(Op.TREES, (count, b.add(Op.SUB, (b.const(0), count))))
+        b.add(Op.TREES, (count, b.add(Op.SUB, (b.const(0), count)))[: len(forest.features)])
     return b.finish(b.add(Op.MIN, (b.add(Op.ADD, (count, b.const(3))), b.const(2**32 - 1))))
 
 
@@ -102,3 +105,8 @@ def test_what_the_trees_see_is_a_row_a_vector(tmp_path: Path) -> None:
     assert rows.tolist() == [[5, -5], [6, -6], [7, -7], [8, -8]]
     with pytest.raises(InputError, match=r"program.json has no trees"):
         tree_inputs(read_firmware(written(tmp_path / "none", program(trees=False))))
+
+
+def test_trees_that_ask_for_nothing_see_rows_without_columns(tmp_path: Path) -> None:
+    constant = program(forest=Forest((), (), (7,), 16))
+    assert tree_inputs(read_firmware(written(tmp_path / "constant", constant))).shape == (4, 0)

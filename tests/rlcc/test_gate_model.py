@@ -1,14 +1,17 @@
 """Models made elsewhere through the gate: equality, proof, worst case, budget and sizes; no teacher and no network."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from catboost import CatBoostClassifier
 
+from codegen.model_body import emit_model
 from decision.documents import load_json
 from decision.manifest import writing
+from decision.model import GridFeature, Model
 from rlcc.cli import main
 
 
@@ -68,3 +71,14 @@ def test_a_changed_comparison_is_judged_by_that_alone(model: Path, tmp_path: Pat
 def test_a_teacher_is_refused_with_a_model(model: Path, capsys) -> None:
     assert main(["gate", str(model / "firmware"), "--budget", "1 us", "--teacher", str(model)]) == 2
     assert "a model made elsewhere, which has no teacher" in capsys.readouterr().err
+
+
+def test_a_model_that_decides_always_the_same_goes_all_the_way(tmp_path: Path, capsys) -> None:
+    """Its trees ask for nothing; every input is the slowest one."""
+    emit_model(Model((GridFeature("load", 0, 0, 63),), (), (-70_000,), 0, "regression"), tmp_path / "firmware")
+    assert main(["emulate", str(tmp_path / "firmware")]) == 0
+    assert main(["verify", str(tmp_path / "firmware"), "--out", str(tmp_path / "certificate/certificate.json")]) == 0
+    assert re.search(r"worst case \d+ cycles exactly", capsys.readouterr().out)
+    code, checks = judged(tmp_path / "firmware", "--budget", "1 us")
+    assert code == 0
+    assert all(checks.values())
