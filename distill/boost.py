@@ -38,6 +38,9 @@ VOLATILE = {
 CatBoost reads the JSON ones when it loads the model."""
 
 
+HAIR = 1e-6
+"""Seen in float32 beside labels of about 1, and less than half of 2^-16."""
+
 Loss = Callable[[Floats, Floats, Floats], float]
 """Of sums [N, sums] beside labels [N, sums], by weight [N] (decision.actions)."""
 
@@ -88,11 +91,21 @@ def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed:
         allow_writing_files=False,
         verbose=False,
     )
+    y = _uneven(data.y)
     try:
-        model.fit(_floats(data.x), data.y[:, 0] if data.y.shape[1] == 1 else data.y, sample_weight=data.weight)
+        model.fit(_floats(data.x), y[:, 0] if y.shape[1] == 1 else y, sample_weight=data.weight)
     except CatBoostError as error:
         raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
     return _refit_leaves(model, data, options.ridge)
+
+
+def _uneven(y: Floats) -> Floats:
+    """The labels as CatBoost takes them: it refuses a sum that is the same everywhere (a row of a choice that is never
+    chosen, a knob that stays), so one decision of it is a hair off. Leaves keep nothing of that: they are refitted to
+    the labels as they are, and a hair is less than their rounding."""
+    uneven = y.copy()
+    uneven[0, y.min(axis=0) == y.max(axis=0)] += HAIR
+    return uneven
 
 
 def _refit_leaves(model: CatBoostRegressor, data: Dataset, ridge: float) -> CatBoostRegressor:

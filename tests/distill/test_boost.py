@@ -108,6 +108,16 @@ def test_a_constant_teacher_is_refused(value: float) -> None:
         boost.fit(dataset(data.x, np.full(len(data), value)), DistillOptions(**FAST), LOSS, seed=1)
 
 
+def test_a_sum_that_is_the_same_everywhere_is_fitted_beside_others() -> None:
+    """A row of a choice that the teacher never takes, one that it takes now and then, a knob that stays."""
+    data = noisy(8)
+    taken = (data.x[:, 0] > 0).astype(np.float64)
+    several = Dataset(data.x, np.stack([taken, np.zeros(len(data)), np.full(len(data), 0.75)], axis=1), data.weight)
+    found = boost.sums(boost.fit(several, DistillOptions(**FAST), LOSS, seed=1), data.x)
+    assert np.abs(found[:, 1:] - [0.0, 0.75]).max() < 2**-17
+    assert ((found[:, 0] > 0.5) == taken).mean() > 0.99
+
+
 def test_constant_features_are_refused_in_one_sentence() -> None:
     data = noisy(9)
     with pytest.raises(InputError, match="CatBoost finds no trees") as refused:
