@@ -17,7 +17,7 @@ from netsim.assembly import place
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort, ports_of
 from netsim.network import Network
-from netsim.policies import PolicySpec
+from netsim.policies import PolicySpec, interface_of
 from netsim.scenarios import instantiate
 from netsim.trials import Trial
 
@@ -66,6 +66,12 @@ class Deployment:
         name: str = "",
     ) -> Trial:
         """``decider`` at the agents in question."""
+        found = FLOW_RATE if isinstance(decider, BaselineSpec) else interface_of(decider)
+        if found != self.interface:
+            raise InputError(
+                f"what decides for agents of {found.name} cannot stand at those of {self.interface.name}; a recipe "
+                "says which agents are in question and who steers the flows: [agents.NAME], for rlcc run and rlcc gate"
+            )
         flows, latency_ps, cohorts = decider, decision_latency_ps, self.cohorts
         if self.flows is not None:
             assert not isinstance(decider, BaselineSpec)

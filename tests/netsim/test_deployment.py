@@ -39,3 +39,12 @@ def test_somebody_steers_the_flows_and_nobody_twice() -> None:
         Deployment(interface=QUEUE_MARKING, period_ps=US)
     with pytest.raises(InputError, match="nobody else may steer the flows"):
         Deployment(flows=DCQCN)
+
+
+def test_a_decider_of_other_agents_is_refused() -> None:
+    said = r"agents of {} cannot stand at those of {}; a recipe says .* \[agents.NAME\]"
+    options = {"seed": 1, "duration_ps": MS, "decision_latency_ps": US}
+    with pytest.raises(InputError, match=said.format("queue_marking", "flow_rate")):
+        Deployment().trial(LOW, "many-to-one:4", **options)
+    with pytest.raises(InputError, match=said.format("flow_rate", "queue_marking")):
+        Deployment(interface=QUEUE_MARKING, flows=DCQCN, period_ps=US).trial(DCQCN, "many-to-one:4", **options)
