@@ -94,7 +94,12 @@ def tolerance(allowed: Mapping[str, object]) -> dict[str, Allowance]:
     """The default with what is said otherwise: a text for any metric, or a number (0 to 1) for one of the default's,
     which keeps its sides. InputError names the metric that is wrong."""
     read = dict(DEFAULT)
-    for name, what in allowed.items():
+    twice = next((word for word, metric in WORDS.items() if word in allowed and metric in allowed), None)
+    if twice is not None:
+        raise InputError(f"{twice} and {WORDS[twice]} are one metric; give one of them")
+    usual = {metric: word for word, metric in WORDS.items()}
+    for given, what in allowed.items():
+        name = usual.get(given, given)
         try:
             one = what if isinstance(what, Allowance) else _read(name, what)
         except InputError as error:

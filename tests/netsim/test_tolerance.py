@@ -88,6 +88,12 @@ def test_the_default_with_what_is_said_otherwise() -> None:
     assert tolerance({name: one.text() for name, one in read.items()} | {"loss": "any"}) == read
 
 
+def test_a_metric_of_the_default_is_the_same_by_its_full_name() -> None:
+    assert tolerance({"latency_mean_us": "+5 %", "jain": "any"}) == tolerance({"latency": "+5 %", "fairness": "any"})
+    with pytest.raises(InputError, match="latency and latency_mean_us are one metric; give one of them"):
+        tolerance({"latency": "+5 %", "latency_mean_us": "any"})
+
+
 @pytest.mark.parametrize(
     ("name", "what", "words"),
     [
@@ -96,8 +102,8 @@ def test_the_default_with_what_is_said_otherwise() -> None:
         ("goodput", -0.1, "goodput: -0.1 is no tolerance"),
         ("goodput", nan, "goodput: nan is no tolerance"),
         ("goodput", True, "goodput: True is no tolerance"),
-        ("jain", 0.1, "jain: a number alone says neither which way nor of what"),
-        ("jain", [], "jain: [] is no tolerance"),
+        ("cnps", 0.1, "cnps: a number alone says neither which way nor of what"),
+        ("cnps", [], "cnps: [] is no tolerance"),
     ],
 )
 def test_the_metric_that_is_wrong_is_named(name: str, what: object, words: str) -> None:
