@@ -16,6 +16,8 @@ from decision.model import Task
 
 FLOAT32_BITS, FLOAT64_BITS = 24, 53
 """Integers up to 2^24 in size, over any power of two, are exact in float32; up to 2^53 in a double."""
+MAX_OUTPUTS = 1024
+"""A leaf holds a number for each: a file that says 2^31 is refused before memory is taken for them."""
 INT32_BITS = 31
 """For libraries that see an input as a double: there the int32_t of the C is the limit."""
 
@@ -115,6 +117,13 @@ def values(tree: Value | Ask) -> Iterator[Value]:
     else:
         yield from values(tree.above)
         yield from values(tree.below)
+
+
+def as_many(outputs: int) -> int:
+    """The number of outputs that a file says; InputError where no model that is read has so many."""
+    if not 1 <= outputs <= MAX_OUTPUTS:
+        raise InputError(f"the model has {outputs} outputs; models of 1 to {MAX_OUTPUTS} are read")
+    return outputs
 
 
 def only(output: int, outputs: int, value: Fraction) -> Value:

@@ -6,7 +6,7 @@ the target is in the leaves of the first trees already. Numbers stand with 17 di
 
 from fractions import Fraction
 
-from codegen.frontends.forest import FLOAT64_BITS, INT32_BITS, Ask, Forest, Question, Value, grow, only
+from codegen.frontends.forest import FLOAT64_BITS, INT32_BITS, Ask, Forest, Question, Value, as_many, grow, only
 from decision.errors import InputError
 from decision.model import Task
 
@@ -35,7 +35,7 @@ def _forest(text: str) -> Forest:
     names = tuple(header["feature_names"].split())
     if len(names) != int(header["max_feature_idx"]) + 1:
         raise ValueError(f"{len(names)} feature names for {int(header['max_feature_idx']) + 1} features")
-    outputs = int(header["num_tree_per_iteration"])
+    outputs = as_many(int(header["num_tree_per_iteration"]))
     objective = (header.get("objective") or "custom").split()[0]
     averaged = len(trees) // outputs if "average_output" in header else 1
     return Forest(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.frontends.forest import FLOAT32_BITS, Ask, Forest, Question, Value, grow, only
+from codegen.frontends.forest import FLOAT32_BITS, Ask, Forest, Question, Value, as_many, grow, only
 from decision.errors import InputError
 from decision.model import Task
 
@@ -66,7 +66,7 @@ def read_xgboost(data: Any, where: str) -> Forest:
 
 def _forest(learner: Any) -> Forest:
     parameters = learner["learner_model_param"]
-    outputs = max(1, int(parameters["num_class"])) * max(1, int(parameters.get("num_target", "1")))
+    outputs = as_many(max(1, int(parameters["num_class"])) * max(1, int(parameters.get("num_target", "1"))))
     objective = learner["objective"]["name"]
     if objective not in OBJECTIVES:
         raise InputError(f"the objective {objective} is not read; train with one of {', '.join(OBJECTIVES)}")

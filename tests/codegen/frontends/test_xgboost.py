@@ -157,6 +157,15 @@ def test_early_stopping_is_refused_with_the_way_out(tmp_path):
     assert_within_its_error(load(tmp_path / "model.json", grid(*NAMES)), raw(model[:kept]))
 
 
+def test_more_outputs_than_any_model_has_are_refused_before_there_is_room_for_them(tmp_path):
+    written([(2, 1.0, [2.0], [-2.0])], tmp_path / "model.json")
+    data = json.loads((tmp_path / "model.json").read_text())
+    data["learner"]["learner_model_param"]["num_class"] = str(2**40)
+    (tmp_path / "model.json").write_text(json.dumps(data))
+    with pytest.raises(InputError, match="1099511627776 outputs; models of 1 to 1024 are read"):
+        load(tmp_path / "model.json", grid(*NAMES))
+
+
 def test_categorical_features_are_refused_by_name(tmp_path):
     columns = np.column_stack([X[:, :2], CLASSES])
     matrix = xgboost.DMatrix(columns, CLASSES * 3.0, feature_types=["q", "q", "c"], enable_categorical=True, nthread=1)
