@@ -16,7 +16,7 @@ from codegen.lower import Options
 from codegen.passes.fix import fixed
 from codegen.passes.program import LoweredProgram
 from codegen.render import Source, render, render_core
-from codegen.targets import ALL, BARE, Target, target_named, targets_named
+from codegen.targets import ALL, Target, target_named, targets_named, unserved
 from codegen.tree_body import StudentBody
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
@@ -161,9 +161,8 @@ def _fitting(body: Body, lowered: LoweredProgram, emission: Emission) -> tuple[t
     size = context_layout(lowered.program)[1]
 
     def reason(target: Target) -> str | None:
-        if target.serves not in (None, lowered.program.interface.agent):
-            without = f"give --target {BARE.name}, the C without an adapter"
-            return f"the target {target.name} serves {target.serves}s; {without}"
+        if why := unserved(target, lowered.program.interface.agent):
+            return why
         printer = body.printer(_lowered_for(target, body, lowered, emission))
         return body.misfit(target, printer, size, _limit(target, emission))
 

@@ -98,6 +98,13 @@ def targets_named(name: str) -> tuple[Target, ...]:
     return tuple(TARGETS.values()) if name == ALL else (target_named(name),)
 
 
+def unserved(target: Target, agent: AgentKind) -> str | None:
+    """Why agents of this kind cannot go on the target, in one sentence; None where they can."""
+    if target.serves in (None, agent):
+        return None
+    return f"the target {target.name} serves {target.serves}s; give --target {BARE.name}, the C without an adapter"
+
+
 def counters_kept(target: Target, signals: Set[str]) -> list[str]:
     """COUNTERS that the target's adapter keeps for a policy that looks at ``signals``."""
     return [name for name in COUNTERS if name in signals] if target.counts_events else []

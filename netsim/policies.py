@@ -211,6 +211,8 @@ def fixed(interface: Interface, knobs: Mapping[str, int]) -> FixedPolicy:
         value = knobs[knob.name]
         if isinstance(value, bool) or not isinstance(value, int) or not knob.low <= value <= knob.high:
             raise InputError(f"{interface.name}: {knob.name} is {value!r}; it must be {knob.low} to {knob.high}")
+        if knob.not_below is not None and value < knobs[knob.not_below]:
+            raise InputError(f"{interface.name}: {knob.name} is {value}, below {knob.not_below}; give as much or more")
     return FixedPolicy(interface, dict(knobs))
 
 

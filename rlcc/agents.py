@@ -9,7 +9,7 @@ baseline = "dcqcn"                      teacher = "my-teacher"
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES
@@ -36,7 +36,7 @@ class AgentOptions(BaseModel):
     interface: Annotated[str, AfterValidator(_with_site)]
     teacher: str | None = None
     baseline: str | None = None
-    fixed: dict[str, int] | None = None
+    fixed: dict[str, Annotated[int, Field(strict=True)]] | None = None
     period: DurationPs | None = None
     level: tuple[str, int] | None = None
 

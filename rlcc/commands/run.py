@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from codegen.emit import emission_of, options_for
-from codegen.targets import targets_named
+from codegen.targets import targets_named, unserved
 from decision.errors import InputError
 from decision.manifest import check_place, opened
 from decision.student import NAME as STUDENT_NAME
@@ -68,7 +68,9 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     folder = out or RUNS / recipe.name
     reports.discard(folder / "verdict")
     teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
-    targets_named(recipe.emit.target)
+    reasons = [unserved(target, recipe.pupil.of.agent) for target in targets_named(recipe.emit.target)]
+    if all(reasons):
+        raise InputError(f"{recipe_file}: emit.target: {reasons[0]}")
     recipe.emit.compiler()
     tools = recipe.emulate.toolchain()
     to_run = STAGES[STAGES.index(first) :]

@@ -13,6 +13,7 @@ from netsim.cohorts import Cohort
 from netsim.deployment import Deployment
 from netsim.network import US
 from netsim.policies import fixed
+from rlcc.cli import main
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
 
 QUEUES = """
@@ -93,6 +94,12 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
             True,
             "queue_marking: the knobs are kmin_bytes, kmax_bytes, pmax_q16",
         ),
+        (QUEUES + KNOBS.replace("40000", "9999"), True, "kmax_bytes is 9999, below kmin_bytes"),
+        (
+            QUEUES + KNOBS.replace("16384", "true"),
+            True,
+            "agents.queues.fixed.pmax_q16: Input should be a valid integer",
+        ),
         (PUPIL + 'level = ["speed", 1]\n' + SENDERS, False, "level is ('speed', 1); give one of"),
         (PUPIL + SENDERS.replace("dcqcn", "dqccn"), False, "dqccn"),
         ('[network]\nbufer = "1 MiB"\n', True, "network: unknown key bufer"),
@@ -114,3 +121,13 @@ def test_the_recipes_that_come_with_rlcc_have_the_usual_network() -> None:
     for name in ("rl-cc", "rl-cc-lstm", "pcc-rl-lstm"):
         file = Path("recipes") / f"{name}.toml"
         assert deployment_of(load_recipe(file), file) == Deployment()
+
+
+def test_a_target_that_serves_other_agents_is_refused_before_the_first_stage(
+    recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "queue-teacher").mkdir()
+    _, file = recipe(PUPIL + SENDERS, teacher=False)
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert f"{file}: emit.target: the target generic serves flows; give --target bare" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
