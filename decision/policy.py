@@ -34,7 +34,7 @@ rate_initial = "100 %"
 """
 
 from pathlib import Path as FilePath
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -87,7 +87,9 @@ class Observation(_Strict):
     base_rtt: DurationNs | None = Field(default=None, exclude_if=_is_none)
     line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
     rtt_max: DurationNs | None = Field(default=None, exclude_if=_is_none)
-    params: dict[str, int] = Field(default_factory=dict, exclude_if=lambda params: not params)
+    params: dict[str, Annotated[int, Field(strict=True)]] = Field(
+        default_factory=dict, exclude_if=lambda params: not params
+    )
     features: list[AnyFeature] = Field(min_length=1, max_length=16)
 
     @model_validator(mode="after")

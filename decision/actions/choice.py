@@ -58,7 +58,9 @@ class Choice(Action):
     def check(self, interface: Interface) -> None:
         sets_knobs(interface, self.kind)
         if tuple(self.rows[0]) != interface.knob_names:
-            raise ValueError(f"a row sets {', '.join(self.rows[0])}; it must set {', '.join(interface.knob_names)}")
+            raise ValueError(
+                f"a row sets {', '.join(self.rows[0])}; it must set {', '.join(interface.knob_names)}, in this order"
+            )
         for number, row in enumerate(self.rows):
             for knob in interface.knobs:
                 if not knob.low <= row[knob.name] <= knob.high:

@@ -63,7 +63,9 @@ class Level(Action):
     def check(self, interface: Interface) -> None:
         sets_knobs(interface, self.kind)
         if tuple(self.knobs) != interface.knob_names:
-            raise ValueError(f"level sets {', '.join(self.knobs)}; it must set {', '.join(interface.knob_names)}")
+            raise ValueError(
+                f"level sets {', '.join(self.knobs)}; it must set {', '.join(interface.knob_names)}, in this order"
+            )
         for knob in interface.knobs:
             ends = self.knobs[knob.name]
             if not knob.low <= ends.low < ends.high <= knob.high:

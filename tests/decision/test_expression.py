@@ -176,6 +176,7 @@ def test_two_features_of_a_name_are_refused():
     [
         ({"interface": "queues"}, "there is no interface 'queues'; there are flow_rate, flow_start, queue_marking"),
         ({"params": {}}, "params are none; they must be capacity_bytes"),
+        ({"params": {"capacity_bytes": True}}, "valid integer"),
         ({"params": {"capacity_bytes": 0}}, "params: capacity_bytes is 0, not 1 to 2147483647"),
         ({"base_rtt": "8192 ns"}, "base_rtt, line_rate and rtt_max are of flows; queue_marking has params"),
         ({"interface": "flow_rate", "params": {}}, "base_rtt, line_rate and rtt_max are needed"),

@@ -104,7 +104,7 @@ def test_rows_that_the_interface_does_not_take(change, message):
 
 def test_a_choice_sets_all_knobs_of_agents_that_keep_none():
     choice().check(QUEUE_MARKING)
-    with pytest.raises(ValueError, match="a row sets a; it must set kmin_bytes, kmax_bytes, pmax_q16"):
+    with pytest.raises(ValueError, match="a row sets a; it must set kmin_bytes, kmax_bytes, pmax_q16, in this order"):
         choice([{"a": 1}, {"a": 2}]).check(QUEUE_MARKING)
     with pytest.raises(ValueError, match="choice sets knobs anew, and agents of flow_rate go on from their rate_q30"):
         choice([{"rate_q20": 1}, {"rate_q20": 2}]).check(FLOW_RATE)

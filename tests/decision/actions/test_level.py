@@ -97,7 +97,9 @@ def test_ends_that_the_interface_does_not_take():
     with pytest.raises(ValueError, match="level sets knobs anew, and agents of flow_rate go on"):
         level().check(FLOW_RATE)
     knobs = level().model_dump()["knobs"]
-    with pytest.raises(ValueError, match="level sets pmax_q16; it must set kmin_bytes, kmax_bytes, pmax_q16"):
+    with pytest.raises(
+        ValueError, match="level sets pmax_q16; it must set kmin_bytes, kmax_bytes, pmax_q16, in this order"
+    ):
         Level.model_validate({"kind": "level", "knobs": {"pmax_q16": knobs["pmax_q16"]}}).check(QUEUE_MARKING)
     knobs["kmax_bytes"]["not_below"] = None
     with pytest.raises(ValueError, match='kmax_bytes needs not_below = "kmin_bytes": so has it the interface'):
