@@ -1,7 +1,7 @@
 /* Runs rlcc_decide on the host: a record of its structures from stdin, in their order; the return value and the
- * structures that it writes to stdout. RLCC_CONTEXT, RLCC_EVENT, RLCC_PARAMS and RLCC_ACTION are the types of those that
- * there are, RLCC_DECIDE() is the call. Each record is flushed, so that the number of records out names the decision that
- * failed. The sizes that the manifest claims are checked against the compiler's own. */
+ * structures that it writes to stdout. RLCC_CONTEXT, RLCC_EVENT, RLCC_PARAMS and RLCC_ACTION are the types of those
+ * that there are, RLCC_DECIDE() is the call. Each record is flushed, so that the number of records out names the
+ * decision that failed. The sizes that the manifest claims are checked against the compiler's own. */
 #include <stdio.h>
 
 #include "rlcc_policy.h"
