@@ -64,6 +64,40 @@ def test_every_life_is_a_column_that_ends_where_its_flow_does(make_policy: Any) 
     assert counted.tolist() == [first.length[0] - 10, first.length[1] - 1, first.length[2] - 1]
 
 
+def test_a_life_is_done_where_its_flow_has_begun_anew(make_policy: Any) -> None:
+    run = simulation(make_policy, Flow(0, 0, packets=200, start_ps=0, period_ps=MS))
+    run.run(MS + 3 * US)
+    assert run.rates()[0] > 0
+    assert Lives(run.scenario).done(run, np.array([0, 0]), np.array([10, 1001]) * US).tolist() == [True, False]
+
+
+def test_a_new_life_has_an_empty_memory(make_policy: Any) -> None:
+    policy = make_policy(hidden=[2], lstm=3, bias=True)
+    weights = seeded(policy, 1).weights()
+    scenario = Scenario("two", 1, 1, (Flow(0, 0), Flow(0, 0, packets=400, start_ps=0, period_ps=MS)))
+    run = Simulation(scenario, native(policy, weights), seed=1, record=True, network=Network(start_jitter_ps=0))
+    training = Training(seed=1, scenarios=["long-short:2"], episodes=1, segment_time="900 us")
+    segments = Run(run, policy, training)
+    segments.advance(weights)
+    assert (run.hidden_state() != 0).any(axis=1).all()
+    goes_on, new = segments.advance(weights).memory
+    assert (goes_on != 0).any()
+    assert (new == 0).all()
+
+
+def test_what_the_limits_clip_is_known(make_policy: Any) -> None:
+    """A flow at line rate that would go faster, and one that would not."""
+    training = Training(seed=1, scenarios=["long-short:2"], episodes=1, segment_time="300 us")
+    for output, clipped in ((1.0, True), (0.0, False)):
+        policy = make_policy(hidden=[2])
+        weights = {"fc0.weight": np.eye(2, 4, dtype=np.float32), "out.weight": np.full((1, 2), output, np.float32)}
+        scenario = Scenario("one", 1, 1, (Flow(0, 0, packets=10**6),))
+        run = Simulation(scenario, native(policy, weights), seed=1, record=True, network=Network(start_jitter_ps=0))
+        segment = Run(run, policy, training).advance(weights)
+        assert segment.presence is not None
+        assert (segment.presence.clipped == clipped).all()
+
+
 def test_without_ends_and_weights_there_are_no_lives(make_policy: Any) -> None:
     run = simulation(make_policy, Flow(0, 0), Flow(0, 0))
     training = Training(seed=1, scenarios=["many-to-one:2"], episodes=1)
