@@ -213,6 +213,48 @@ def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
     assert [given[0] for given, _ in stage.asked["run_vectors"]] == [build]
 
 
+def test_the_toolchain_is_that_of_the_build(stage: Stage) -> None:
+    tools = EmulateOptions(profile="ibex-maxperf").toolchain()
+    build = Build(read_firmware(stage.folder / "firmware"), tools, (), (), (), None, None)
+    assert stage.judge(Evidence(build=build)).profile.startswith("ibex-maxperf")
+
+
+def test_an_emulation_kept_beside_the_firmware_is_not_run_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier = replace(REPORT, cycles=Cycles(100, 120.0, 120, 131))
+    asked: list[Any] = []
+    monkeypatch.setattr(gate, "kept", lambda *given: asked.append(given) or earlier)
+    assert stage.judge().measured["emulation"] == earlier.to_json()
+    assert "run_vectors" not in stage.asked
+    assert [place for _, place, _ in asked] == [(stage.folder / "emulation").resolve()]
+
+
+def test_the_worst_path_is_the_slowest_vectors_and_the_budget_names_its_line(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unplaced = PATH.model_copy(update={"lines": [CostlyLine(function="f", line=0, text="", cycles=9)]})
+    stage.report = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130))
+    asked: list[int] = []
+    for path, line in ((PATH, 42), (unplaced, 0)):
+        monkeypatch.setattr(gate, "worst_path", lambda *given, path=path, **_: asked.append(given[1]) or path)
+        verdict = stage.judge()
+        assert asked.pop() == 7, "the slowest vector's number"
+        assert {check.line for check in verdict.checks if check.group == "budget"} == {line}
+
+
+def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -> None:
+    for context, looked in ((("rate_q30",), True), ((), False)):
+        stage.asked.clear()
+        agents = SimpleNamespace(context=context)
+        pupil = SimpleNamespace(
+            student=SimpleNamespace(observation=SimpleNamespace(agents=agents)),
+            teacher=SimpleNamespace(policy=None),
+        )
+        job = SimpleNamespace(say=stage.said.append, options=options())
+        checks, outside = gate._around_the_states(job, pupil)  # type: ignore[arg-type]
+        assert ("furthest" in stage.asked, outside is OUTSIDE, len(checks)) == (looked, looked, 1 + looked)
+        assert checks[0].name == EYES.name
+
+
 def test_a_build_of_another_folder_is_not_taken_for_this_one(stage: Stage, tmp_path: Path) -> None:
     tools, elsewhere = EmulateOptions().toolchain(), tmp_path / "firmware"
     shutil.copytree(stage.folder / "firmware", elsewhere)
@@ -390,6 +432,13 @@ def test_a_folder_that_changes_while_it_is_judged_is_refused(
         copied.judge()
 
 
+def test_one_that_changed_after_it_was_built_is_refused(copied: Stage, resealed: Any) -> None:
+    build = Build(read_firmware(copied.folder / "firmware"), EmulateOptions().toolchain(), (), (), (), None, None)
+    reseal(copied, resealed, lambda folder: (folder / "rlcc_policy.h").write_text("/* another */\n"))
+    with pytest.raises(InputError, match="was changed while it was judged"):
+        copied.judge(Evidence(build=build))
+
+
 def test_one_that_changes_meanwhile_without_a_seal_is_refused_too(copied: Stage) -> None:
     copied.meanwhile = lambda: (copied.folder / "firmware/rlcc_policy.h").write_text("/* another */\n") and None
     with pytest.raises(InputError, match="was changed after rlcc wrote it"):
@@ -407,6 +456,12 @@ def test_another_teacher_is_refused_before_anything_runs(copied: Stage, save_tea
     with pytest.raises(InputError, match="was distilled from another teacher"):
         copied.judge()
     assert copied.asked == {}
+
+
+def test_a_student_is_not_judged_without_a_teacher(stage: Stage) -> None:
+    with pytest.raises(InputError, match="needs --teacher or a --recipe that names one"):
+        gate.judge(stage.folder / "firmware", None, EmulateOptions(), options())
+    assert stage.asked == {}
 
 
 @pytest.mark.parametrize("kind", ["student", "firmware"])
