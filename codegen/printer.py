@@ -9,7 +9,11 @@ Constants (also values that their range fixes) and comparisons are printed where
 name. Casts keep the value: the types come from proved ranges.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+
 from codegen.ctypes99 import I32, RANGES, U32, U64, joint_type, literal, type_of
+from codegen.fork import fork_of
 from codegen.layout import structures
 from codegen.passes.program import LoweredProgram
 from codegen.passes.rewrite import needed
@@ -30,18 +34,55 @@ class Printer:
             TreePrinter(lowered.forest, physical, one_function=lowered.one_function) if lowered.forest else None
         )
         self.names = self._names()
+        used = self._needed()
+        self._fork = fork_of(self.program, used, self._operands)
+        self._asked = set() if self._fork is None else self._joined(self._fork.condition)
+        """Comparisons that the fork's condition joins."""
+        self._uses = Counter(a for n in used for a in self._operands(self.program.nodes[n]))
         self._before: list[Statement] = []
         """Temporaries of the statement that is being printed."""
 
     def statements(self) -> list[Statement]:
         """The body of the decision, from the loads to the last value before the context is written."""
-        lines: list[Statement] = []
-        for number in self._needed():
-            node = self.program.nodes[number]
-            if node.op in INLINE or _fixed(node) or number in self.lowered.clamped:
-                continue
-            lines += self._statement(number)
-        return lines
+        fork = self._fork
+        if fork is None:
+            return self._statements(self._needed())
+        lines = self._statements(fork.before)
+        chosen = [n for n in fork.selects if not self._silent(n)]
+        lines += [Statement(f"{type_of(self.program.nodes[n])} {self.names[n]};") for n in chosen]
+        for head, side, arm in (
+            (f"if {self._condition(fork.condition)} {{", fork.first, 1),
+            ("} else {", fork.second, 2),
+        ):
+            note = self.program.nodes[fork.condition].note if arm == 1 else ""
+            inner = self._statements(side)
+            for n in chosen:
+                node = self.program.nodes[n]
+                inner.append(Statement(f"{self.names[n]} = {self._value(node.args[arm], type_of(node))};", node.note))
+            lines += [Statement(head, note), *(Statement(f"    {s.code}", s.note) for s in inner)]
+        return [*lines, Statement("}"), *self._statements(fork.after)]
+
+    def _statements(self, numbers: Sequence[int]) -> list[Statement]:
+        return [line for number in numbers if not self._silent(number) for line in self._statement(number)]
+
+    def _silent(self, number: int) -> bool:
+        """It has no statement of its own."""
+        node = self.program.nodes[number]
+        return self._inline(number) or _fixed(node) or number in self.lowered.clamped
+
+    def _inline(self, number: int) -> bool:
+        """A constant, a comparison, or comparisons joined by and or or: printed where it is used."""
+        once = number in self._asked or self._uses[number] == 1
+        return self.program.nodes[number].op in INLINE or (self._decides(number) and once)
+
+    def _joined(self, number: int) -> set[int]:
+        """A comparison and those that it joins."""
+        return {number}.union(*map(self._joined, self.program.nodes[number].args)) if self._decides(number) else set()
+
+    def _decides(self, number: int) -> bool:
+        """Whether it is a comparison, or comparisons joined."""
+        node = self.program.nodes[number]
+        return node.op in (Op.GT, Op.EQ) or (node.op in (Op.MIN, Op.MAX) and all(self._decides(a) for a in node.args))
 
     def writes(self) -> list[Statement]:
         """The new context and, where there are several, the knobs."""
@@ -168,6 +209,9 @@ class Printer:
 
     def _condition(self, number: int) -> str:
         node = self.program.nodes[number]
+        if node.op in (Op.MIN, Op.MAX) and self._decides(number) and self._inline(number):
+            sign = "&&" if node.op is Op.MIN else "||"
+            return f"({self._condition(node.args[0])} {sign} {self._condition(node.args[1])})"
         if node.op in (Op.GT, Op.EQ):
             args = [self.program.nodes[a] for a in node.args]
             wide = joint_type(*args)
@@ -180,7 +224,7 @@ class Printer:
         node = self.program.nodes[number]
         if _fixed(node):
             return literal(node.low, ctype)
-        if node.op in (Op.GT, Op.EQ):
+        if self._decides(number) and self._inline(number):
             return f"({self._condition(number)} ? ({ctype}){literal(1, ctype)} : {literal(0, ctype)})"
         have = I32 if number in self.lowered.sums else type_of(node)
         return self.names[number] if have == ctype else f"({ctype}){self.names[number]}"
@@ -201,14 +245,13 @@ class Printer:
 
     def _needed(self) -> list[int]:
         """Nodes that the result or the new context depends on, in order; of the trees' features those still read."""
-        read = features_read(self.lowered.forest) if self.lowered.forest else set()
+        return needed(self.program, self._operands)
 
-        def operands(node: Node) -> list[int]:
-            if node.op is Op.TREES:
-                return [node.args[feature] for feature in sorted(read)]
-            return [] if _fixed(node) else list(node.args)
-
-        return needed(self.program, operands)
+    def _operands(self, node: Node) -> list[int]:
+        if node.op is Op.TREES:
+            read = features_read(self.lowered.forest) if self.lowered.forest else set()
+            return [node.args[feature] for feature in sorted(read)]
+        return [] if _fixed(node) else list(node.args)
 
     def _names(self) -> dict[int, str]:
         """A C identifier for every node that gets one; unnamed nodes are numbered, twins get their number too."""

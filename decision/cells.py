@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from decision.features import PreviousAction
 from decision.interpret import trace
 from decision.program import Op
-from decision.rate import multiplier_of
+from decision.rate import multiplied
 from decision.signals import ACTION_BITS, FEATURE_LIMIT
 from decision.student import Student
 from decision.tree_decision import build_observer
@@ -94,13 +94,13 @@ def act(student: Student, rows: Integers) -> Integers:
     sums, back = np.unique(student.forest.evaluate(rows)[:, 0], return_inverse=True)
     program = student.program()
     trees = next(n for n, node in enumerate(program.nodes) if node.op == Op.TREES)
-    multiplier = multiplier_of(program)
-    assert multiplier is not None
+    product = multiplied(program)
+    assert product is not None
     zeros = np.zeros(len(sums), dtype=np.int64)
     event = dict.fromkeys(program.interface.event_names, zeros)
     context = dict.fromkeys([field.name for field in program.state], zeros)
     values = trace(program, event, student.params(), context, forced={trees: sums})
-    actions: Integers = values[multiplier][back.reshape(-1)] - (1 << ACTION_BITS)
+    actions: Integers = values[product.multiplier][back.reshape(-1)] - (1 << ACTION_BITS)
     return actions
 
 

@@ -22,11 +22,13 @@ from decision.tape import FloatOp, TapeBuilder
 
 @dataclass(frozen=True)
 class Nodes:
-    """Where integers are built: ``in_force`` the node of the knob that the context keeps, ``decided`` those of what has
-    been decided now, by name, ``past`` gives the node of an expression's value so many decisions ago."""
+    """Where integers are built: ``in_force`` the node of the knob that the context keeps (``in_force_q32`` as Q0.32, if
+    any), ``decided`` those of what has been decided now, by name, ``past`` gives the node of an expression's value so
+    many decisions ago."""
 
     b: ProgramBuilder
     in_force: int = -1
+    in_force_q32: int = -1
     decided: Mapping[str, int] = field(default_factory=dict)
     past: Callable[["Past"], int] | None = None
 
@@ -298,8 +300,10 @@ class TimesRoot(Expression):
     def integers(self, n: Nodes) -> int:
         x = self.x.integers(n)
         square = n.b.add(Op.MUL, (x, x), name=self.names[0])
-        shift = 2 * self.x.bits + self.y.bits - self.square_bits
-        return n.b.add(Op.MUL_SHR, (square, self.y.integers(n)), shift, self.names[1], self.note)
+        y, bits = self.y.integers(n), self.y.bits
+        if isinstance(self.y, InForce) and n.in_force_q32 >= 0:
+            y, bits = n.in_force_q32, 32
+        return n.b.add(Op.MUL_SHR, (square, y), 2 * self.x.bits + bits - self.square_bits, self.names[1], self.note)
 
 
 @dataclass(frozen=True)

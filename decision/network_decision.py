@@ -19,7 +19,9 @@ from decision.forest import Forest
 from decision.network import INPUT_MAGNITUDE, Network
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
-from decision.tree_decision import History, feature_name, finish, history_note, in_force
+from decision.rate import rate_in_force
+from decision.start import Start
+from decision.tree_decision import History, feature_name, finish, history_note, history_of
 
 ROOT_BITS = 15
 MAX_SHIFT = 20
@@ -50,10 +52,12 @@ def input_name(feature: AnyFeature) -> str:
     return f"{feature.kind if feature.kind in FEATURE_KINDS else feature.name}_input"
 
 
-def build(observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Network) -> Program:
+def build(
+    observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Network, start: Start | None = None
+) -> Program:
     """The decision program of a network. ``inputs``: one a feature of the observation."""
-    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), network=network)
-    history = History(b, in_force(b))
+    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), observation.agents, network=network)
+    history = history_of(b, observation, start)
     rows = _observe(history, observation, action, inputs)
     operands = [row[lag] for lag in range(observation.window) for row in rows]
     if len(operands) != network.inputs:
@@ -74,7 +78,7 @@ def build_inputs(observation: Observation, action: Scale, inputs: tuple[Input, .
     """A program that only computes the newest inputs, and their nodes in the order of the features. Its context holds
     the rate in force and, for a previous action, that of the decision before."""
     b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits))
-    history = History(b, in_force(b))
+    history = History(b, rate_in_force(b))
     rows = _observe(history, observation.with_window(1), action, inputs)
     for field in list(b.state):
         b.state_out(field.name, b.state_in(field.name, field.storage))

@@ -16,6 +16,7 @@ from decision.network_decision import Input, build, wants_root
 from decision.network_json import network_from_json, network_to_json
 from decision.policy import Limits, Observation, default_params
 from decision.program import Program
+from decision.start import Start
 from decision.student import NAME as STUDENT_NAME
 from decision.student import Header, Student, load_student, writable_names
 
@@ -35,18 +36,19 @@ class NetworkPolicy:
     network: Network
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
+    start: Start | None = None
 
     def program(self) -> Program:
         """The decision program."""
-        return build(self.observation, scale_of(self.action, "an int8 network"), self.inputs, self.network)
+        return build(self.observation, scale_of(self.action, "an int8 network"), self.inputs, self.network, self.start)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the teacher was trained for."""
-        return default_params(self.observation, self.limits)
+        return default_params(self.observation, self.limits, self.start)
 
     def save(self, folder: Path) -> None:
         """Write network.json into an artefact folder."""
-        header = Header(observation=self.observation, action=self.action, limits=self.limits)
+        header = Header(observation=self.observation, action=self.action, limits=self.limits, start=self.start)
         content = {
             "format": FORMAT,
             "name": self.name,
@@ -65,7 +67,7 @@ def load_network_policy(path: Path) -> NetworkPolicy:
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; emit the firmware again")
-        parts = {key: data[key] for key in Header.model_fields}
+        parts = {key: data[key] for key in Header.model_fields if key in data or key != "start"}
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         if not writable_names(name, teacher):
             raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; emit the firmware again")
@@ -74,7 +76,9 @@ def load_network_policy(path: Path) -> NetworkPolicy:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a network of rlcc ({error!r}); emit the firmware again") from None
     header = validate(Header, parts, str(path))
-    policy = NetworkPolicy(name, header.observation, header.action, header.limits, inputs, network, teacher, report)
+    policy = NetworkPolicy(
+        name, header.observation, header.action, header.limits, inputs, network, teacher, report, header.start
+    )
     if [scaling.root for scaling in inputs] != [wants_root(feature) for feature in header.observation.features]:
         raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
     policy.program()

@@ -1,5 +1,7 @@
 """The knob that a flow keeps in force, its rate, and what a multiplier makes of it."""
 
+from dataclasses import dataclass
+
 from decision.program import Op, Program, ProgramBuilder
 from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS
 
@@ -14,27 +16,41 @@ def rate_in_force(b: ProgramBuilder) -> int:
     return b.add(Op.MIN, (known, line_rate), name="rate_now_q30", note="rate in force")
 
 
-def new_rate(b: ProgramBuilder, rate: int, decided: int) -> int:
-    """From the action (multiplier - 1, Q16) to the new rate in force (Q0.30), clamped to the operator's limits."""
-    one = b.const(1 << ACTION_BITS)
-    multiplier = b.add(Op.ADD, (decided, one), name="multiplier_q16")
-    scaled = b.add(Op.MUL_SHR, (rate, multiplier), ACTION_BITS, "rate_scaled_q30", "rate * multiplier")
-    raised = b.add(Op.MAX, (scaled, b.param("rate_min_q30")), name="rate_raised_q30")
-    new = b.add(Op.MIN, (raised, b.param("rate_max_q30")), name="rate_new_q30", note="clamped to the limits")
-    b.state_out("rate_q30", new)
-    return new
+def scaled_rate(b: ProgramBuilder, rate: int, rate_bits: int, decided: int) -> int:
+    """What an action (multiplier - 1, Q16) makes of the rate in force (with so many fraction bits): Q0.30, before the
+    limits."""
+    multiplier = b.add(Op.ADD, (decided, b.const(1 << ACTION_BITS)), name="multiplier_q16")
+    shift = ACTION_BITS + rate_bits - CONTEXT_RATE_BITS
+    return b.add(Op.MUL_SHR, (rate, multiplier), shift, "rate_scaled_q30", "rate * multiplier")
 
 
-def multiplier_of(program: Program) -> int | None:
-    """The node by which the program multiplies the rate in force: the factor of the product that, clamped, is written
-    back. None where it sets its knobs otherwise."""
-    waiting = [field.node for field in program.state if field.name == "rate_q30"]
+def within_limits(b: ProgramBuilder, rate: int) -> int:
+    """A rate (Q0.30) clamped to the operator's limits."""
+    raised = b.add(Op.MAX, (rate, b.param("rate_min_q30")), name="rate_raised_q30")
+    return b.add(Op.MIN, (raised, b.param("rate_max_q30")), name="rate_new_q30", note="clamped to the limits")
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """Nodes of a program that multiplies the rate in force: the multiplier (Q16), and what is 1 where the rate is set
+    otherwise (None: it never is)."""
+
+    multiplier: int
+    otherwise: int | None
+
+
+def multiplied(program: Program) -> Multiplied | None:
+    """The factor of the product that, clamped, is written back. None where a program sets its knobs otherwise."""
+    waiting: list[tuple[int, int | None]] = [(s.node, None) for s in program.state if s.name == "rate_q30"]
     while waiting:
-        node = program.nodes[waiting.pop()]
-        if node.op is Op.MUL_SHR and node.imm == ACTION_BITS:
-            return node.args[1]
-        if node.op in (Op.MIN, Op.MAX):
-            waiting += node.args
+        number, otherwise = waiting.pop()
+        node = program.nodes[number]
+        if node.op is Op.MUL_SHR:
+            return Multiplied(node.args[1], otherwise)
+        if node.op is Op.SELECT:
+            waiting.append((node.args[2], node.args[0]))
+        elif node.op in (Op.MIN, Op.MAX, Op.WRAP_SUB):
+            waiting += [(a, otherwise) for a in node.args]
     return None
 
 

@@ -5,20 +5,22 @@
     RECOVERING   the rate has been cut to the brake's and grows again
     SETTLED      the policy decides, for good
 
-    from                what is seen                            step                       to
-    STARTING, ARMED     a NACK, or RTT > brake                  at most the brake's rate   RECOVERING
-    STARTING            RTT < slow start's end, below rate_max  rate * factor              STARTING
-    STARTING            else                                    the policy's               ARMED
-    RECOVERING          RTT < recovery's end, below rate_max    rate * factor              RECOVERING
-    RECOVERING          else, at most at the brake's rate       the policy's               RECOVERING
-    RECOVERING          else                                    the policy's               SETTLED
-    ARMED, SETTLED      else                                    the policy's               the same
+    from             what is seen                            step                       to
+    STARTING, ARMED  a NACK, or RTT > brake                  at most the brake's rate   RECOVERING
+    STARTING         else RTT < slow start's end             rate * factor              STARTING, at rate_max ARMED
+    STARTING         else                                    none                       ARMED
+    RECOVERING       RTT < recovery's end                    rate * factor              RECOVERING, at rate_max SETTLED
+    RECOVERING       else the first since the brake          none                       RECOVERING
+    RECOVERING       else                                    none                       SETTLED
+    ARMED, SETTLED   else                                    the policy's               the same
 
-RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. Until a flow has
-grown out of the brake's rate a long RTT is the flood that it braked for, still draining: it does not end the recovery.
+RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. What the first
+response after the brake has met is the flood that the flow braked for, still draining: it does not end the recovery.
+Bit 0 of the rate (2^-30 of line rate) tells that response: a phase leaves it 1 where it has just braked, else 0.
 
-A step that the phase makes is no action: the policy's history shows a multiplier of 1 for it, as for a new flow.
-Whatever a context holds is one of the four phases with a rate below line rate: a corrupted one is a flow in that phase.
+While a flow starts or recovers its phase makes every step and no tree is walked, so its decisions are the short ones. A
+step of the phase is no action: the policy's history shows a multiplier of 1 for it, as for a new flow. Whatever a
+context holds is one of the four phases with a rate below line rate: a corrupted one is a flow in that phase.
 """
 
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ from decision.interface import PHASE_SHIFT
 from decision.interfaces.flow_rate import FLOW_START, INFLATIONS, Phase
 from decision.program import Op, Program, ProgramBuilder
 from decision.quantity import LineFractionQ30
+from decision.rate import within_limits
 from decision.signals import INFLATION_BITS, LINE_RATE_Q30
 
 
@@ -94,60 +97,90 @@ class Start(_Strict):
 
 @dataclass(frozen=True)
 class Step:
-    """Nodes. ``phase`` and ``rate`` (Q0.30, below line rate) are in force before the decision. ``made``: 1 where the
-    phase makes the step; then ``rate_made`` is the rate after it. ``phase_after``, whoever makes it."""
+    """Nodes. ``rate`` (Q0.30) is in force before the decision, ``held`` (also as Q0.32) what the context has of it: the
+    same but for a new flow. ``made``: 1 where the phase makes the step, as it does a new flow's; then the rate is
+    ``rate_made`` after it. ``phase_bits``: the phase after it, whoever makes it, where it stands in the context's word.
+    """
 
-    phase: int
     rate: int
+    held: int
+    held_q32: int
     made: int
     rate_made: int
-    phase_after: int
+    phase_bits: int
 
 
 def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
     """What the phase makes of an event."""
     stored = b.state_in("rate_q30", "uint32", FLOW_START.context[0].meaning)
-    line_rate, none, one = b.const(LINE_RATE_Q30), b.const(0), b.const(1)
+    line_rate, none, settled = b.const(LINE_RATE_Q30), b.const(0), b.const(Phase.SETTLED)
     is_new = b.add(Op.EQ, (stored, none), name="is_new_flow")
-    held_phase = b.add(Op.SHR, (stored,), PHASE_SHIFT, "phase_held")
-    phase = b.add(Op.SELECT, (is_new, b.const(Phase.STARTING), held_phase), name="phase", note="of the flow's start")
-    bare = b.add(Op.WRAP_SUB, (stored, b.add(Op.SHL, (held_phase,), PHASE_SHIFT)), name="rate_held_q30")
-    known = b.add(Op.SELECT, (is_new, b.param("rate_initial_q30"), bare), name="rate_known_q30")
-    rate = b.add(Op.MIN, (known, line_rate), name="rate_now_q30", note="rate in force")
+    phase = b.add(Op.SHR, (stored,), PHASE_SHIFT, "phase", "of the flow's start")
+    # Twice, and twice again, mod 2^32: the phase falls out at the top, and products take the rate as it is then.
+    twice = b.add(Op.WRAP_SUB, (stored, b.add(Op.WRAP_SUB, (none, stored))), name="rate_held_q31")
+    held_q32 = b.add(Op.WRAP_SUB, (twice, b.add(Op.WRAP_SUB, (none, twice))), name="rate_held_q32", note="no phase")
+    held = b.add(Op.SHR, (held_q32,), 32 - PHASE_SHIFT, "rate_held_q30", "rate in force; 0 = new flow")
+    first_rate = b.add(Op.MIN, (b.param("rate_initial_q30"), line_rate), name="rate_first_q30")
+    rate = b.add(Op.SELECT, (is_new, first_rate, held), name="rate_now_q30", note="rate in force")
 
     inflation = rtt_inflation(place).integers(Nodes(b))
-    grows = b.add(Op.GT, (phase, one), name="grows")
-    starts = b.add(Op.EQ, (phase, b.const(Phase.STARTING)))
-    armed = b.add(Op.MAX, (starts, b.add(Op.EQ, (phase, one))), name="armed", note="the brake is still to come")
+    starts = b.add(Op.MAX, (is_new, b.add(Op.EQ, (phase, b.const(Phase.STARTING)))))
+    grows = b.add(Op.MAX, (is_new, b.add(Op.GT, (phase, b.const(Phase.ARMED)))))
+    not_settled = b.add(Op.GT, (stored, line_rate))
+    armed = b.add(Op.EQ, (phase, b.const(Phase.ARMED)))
     lost = b.add(Op.GT, (b.event("nack_count"), none))
     late = b.add(Op.GT, (inflation, b.param("brake_above_q10")))
-    brakes = b.add(Op.MIN, (armed, b.add(Op.MAX, (lost, late))), name="brakes")
-    until = b.add(Op.SELECT, (armed, b.param("slow_start_until_q10"), b.param("recover_until_q10")), name="until_q10")
-    below = b.add(Op.MIN, (b.add(Op.GT, (until, inflation)), b.add(Op.GT, (b.param("rate_max_q30"), rate))))
-    goes_on = b.add(Op.MIN, (grows, below), name="goes_on")
-    made = b.add(Op.MAX, (brakes, goes_on), name="made", note="by the phase, not by the policy")
+    alarm = b.add(Op.MAX, (lost, late))
+    brakes_now = b.add(Op.MIN, (not_settled, alarm))
+    made = b.add(Op.MAX, (grows, brakes_now), name="made", note="by the phase, not by the policy")
+
+    # From here on the phase makes the step.
+    brakes = b.add(Op.MIN, (b.add(Op.MAX, (starts, armed)), alarm), name="brakes")
+    until = b.add(Op.SELECT, (starts, b.param("slow_start_until_q10"), b.param("recover_until_q10")), name="until_q10")
+    below = b.add(Op.GT, (until, inflation))
 
     def grown(growth: Growth) -> int:
         return b.add(Op.SHL, (rate,), growth.factor.bit_length() - 1, "rate_grown_q30")
 
-    more = b.add(Op.SELECT, (armed, grown(start.slow_start), grown(start.recovery)))
-    less = b.add(Op.MIN, (rate, b.param("brake_rate_q30")))
-    wanted = b.add(Op.SELECT, (brakes, less, more))
-    raised = b.add(Op.MAX, (wanted, b.param("rate_min_q30")))
-    rate_made = b.add(Op.MIN, (b.add(Op.MIN, (raised, b.param("rate_max_q30"))), line_rate), name="rate_made_q30")
-    grown_phase = b.add(Op.SELECT, (brakes, b.const(Phase.RECOVERING), phase))
-    drains = b.add(Op.MIN, (b.add(Op.EQ, (phase, b.const(Phase.RECOVERING))), b.add(Op.EQ, (less, rate))))
-    policy_phase = b.add(Op.SELECT, (drains, b.const(Phase.RECOVERING), armed))
-    phase_after = b.add(Op.SELECT, (made, grown_phase, policy_phase), name="phase_after")
-    return Step(phase, rate, made, rate_made, phase_after)
+    more = grown(start.slow_start)
+    if start.recovery.factor != start.slow_start.factor:
+        more = b.add(Op.SELECT, (starts, more, grown(start.recovery)))
+    cut = b.add(Op.MIN, (rate, b.param("brake_rate_q30")), name="rate_cut_q30")
+    wanted = b.add(Op.SELECT, (brakes, cut, b.add(Op.SELECT, (below, more, rate))), name="rate_wanted_q30")
+    even = b.add(Op.SHL, (b.add(Op.SHR, (within_limits(b, wanted),), 1),), 1)
+    rate_made = b.add(Op.ADD, (even, brakes), name="rate_made_q30", note="odd where it has just braked")
+
+    half = b.add(Op.SHR, (rate,), 1)
+    odd = b.add(Op.GT, (rate, b.add(Op.SHL, (half,), 1)))
+    first = b.add(Op.MIN, (b.add(Op.EQ, (starts, none)), odd), name="is_first", note="response since the brake")
+    goes_on = b.add(Op.SELECT, (below, b.add(Op.GT, (b.param("rate_max_q30"), more)), first))
+    kept = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)))
+    ended = b.add(Op.SELECT, (starts, b.const(Phase.ARMED), settled))
+    after = b.add(Op.SELECT, (goes_on, kept, ended))
+    phase_made = b.add(Op.SELECT, (brakes, b.const(Phase.RECOVERING), after), name="phase_made")
+    made_bits = b.add(Op.SHL, (phase_made,), PHASE_SHIFT)
+    phase_bits = b.add(Op.SELECT, (made, made_bits, b.add(Op.SHL, (phase,), PHASE_SHIFT)), name="phase_after")
+    return Step(rate, held, held_q32, made, rate_made, phase_bits)
+
+
+def finish_start(b: ProgramBuilder, nodes: Step, rate: int) -> int:
+    """The rate after the decision (Q0.30), which is ``rate`` where the policy makes the step; written with its phase.
+
+    2^30, line rate as an operator may have it, is kept as 2^30 - 1. Limits beyond run into the phase: a context is safe
+    whatever it holds.
+    """
+    after = b.add(Op.SELECT, (nodes.made, nodes.rate_made, rate), name="rate_after_q30")
+    kept = b.add(Op.WRAP_SUB, (after, b.add(Op.SHR, (after,), PHASE_SHIFT)), name="rate_kept_q30")
+    minus = b.add(Op.WRAP_SUB, (b.const(0), nodes.phase_bits))
+    b.state_out("rate_q30", b.add(Op.WRAP_SUB, (kept, minus), name="word", note="rate, and phase above it"))
+    return after
 
 
 def start_program(start: Start, place: Place) -> tuple[Program, Step]:
-    """The start alone: what evaluators of another body (a teacher's network in floats) ask it of each event."""
+    """The start alone: what evaluators of another body (a teacher's network in floats) ask of each event."""
     b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_START)
     nodes = step(b, start, place)
-    b.state_out("rate_q30", nodes.rate_made)
-    return b.finish(nodes.rate_made), nodes
+    return b.finish(finish_start(b, nodes, within_limits(b, nodes.held))), nodes
 
 
 def implied(data: Any) -> Any:

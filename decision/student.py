@@ -13,6 +13,7 @@ from decision.errors import InputError
 from decision.forest import Forest
 from decision.policy import POLICY_NAME, Limits, Observation, check_fit, default_params
 from decision.program import Program
+from decision.start import Start, implied
 from decision.tree_decision import build
 
 FORMAT = 1
@@ -26,10 +27,16 @@ class Header(BaseModel):
     observation: Observation
     action: AnyAction
     limits: Limits | None = Field(default=None, exclude_if=lambda limits: limits is None)
+    start: Start | None = Field(default=None, exclude_if=lambda start: start is None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _interface(cls, data: Any) -> Any:
+        return implied(data)
 
     @model_validator(mode="after")
     def _fits(self) -> "Header":
-        check_fit(self.observation, self.action, self.limits)
+        check_fit(self.observation, self.action, self.limits, self.start)
         return self
 
 
@@ -44,18 +51,19 @@ class Student:
     forest: Forest
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
+    start: Start | None = None
 
     def program(self) -> Program:
         """The whole decision as an integer program."""
-        return build(self.observation, self.action, self.forest)
+        return build(self.observation, self.action, self.forest, self.start)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the student was distilled for."""
-        return default_params(self.observation, self.limits)
+        return default_params(self.observation, self.limits, self.start)
 
     def save(self, folder: Path) -> None:
         """Write student.json into an artefact folder."""
-        header = Header(observation=self.observation, action=self.action, limits=self.limits)
+        header = Header(observation=self.observation, action=self.action, limits=self.limits, start=self.start)
         content = {
             "format": FORMAT,
             "name": self.name,
@@ -78,7 +86,7 @@ def load_student(path: Path) -> Student:
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
-        parts = {key: data[key] for key in Header.model_fields if key in data or key != "limits"}
+        parts = {key: data[key] for key in Header.model_fields if key in data or key not in ("limits", "start")}
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         forest = Forest.from_json(data["ensemble"])
         if not writable_names(name, teacher):
@@ -86,6 +94,6 @@ def load_student(path: Path) -> Student:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
     header = validate(Header, parts, str(path))
-    student = Student(name, header.observation, header.action, header.limits, forest, teacher, report)
+    student = Student(name, header.observation, header.action, header.limits, forest, teacher, report, header.start)
     student.program()
     return student

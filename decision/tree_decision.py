@@ -14,8 +14,9 @@ from decision.features import AnyFeature, PreviousAction
 from decision.forest import Forest
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
-from decision.rate import knob, new_rate, rate_in_force
-from decision.signals import LINE_RATE_Q30
+from decision.rate import knob, rate_in_force, scaled_rate, within_limits
+from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30
+from decision.start import Start, Step, finish_start, step
 
 
 def feature_name(feature: AnyFeature, lag: int) -> str:
@@ -29,7 +30,7 @@ def feature_names(observation: Observation) -> tuple[str, ...]:
     return tuple(feature_name(f, lag) for lag in range(observation.window) for f in observation.features)
 
 
-def build(observation: Observation, action: Action, forest: Forest) -> Program:
+def build(observation: Observation, action: Action, forest: Forest, start: Start | None = None) -> Program:
     """The decision program of a student. Features that no tree looks at are neither computed nor remembered."""
     names = feature_names(observation)
     if forest.features != names:
@@ -44,7 +45,7 @@ def build(observation: Observation, action: Action, forest: Forest) -> Program:
     compact = forest.only_used()
     b = ProgramBuilder(compact, observation.agents)
 
-    history = History(b, in_force(b))
+    history = history_of(b, observation, start)
     values = _observe(history, observation, action, set(compact.features))
     args = tuple(values[name] for name in compact.features)
     single = action.sums == 1
@@ -55,19 +56,28 @@ def build(observation: Observation, action: Action, forest: Forest) -> Program:
     return finish(history, action, sums)
 
 
-def in_force(b: ProgramBuilder) -> int:
-    """The node of the knob that contexts of the interface keep in force; -1 where they keep none."""
-    if b.interface.new_phase is not None:
-        raise InputError("a policy with a table start runs in netsim only as yet; leave the table out to make firmware")
-    return rate_in_force(b) if b.interface.context else -1
+def history_of(b: ProgramBuilder, observation: Observation, start: Start | None) -> "History":
+    """The history of an agent, with the knob that it keeps in force, where it keeps one, and the step of its phase."""
+    if start is not None:
+        nodes = step(b, start, observation.place)
+        return History(b, nodes.held, nodes)
+    return History(b, rate_in_force(b) if b.interface.context else -1)
 
 
 def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
     """From the sums to the knobs and the new context."""
     b, decided = history.b, action.integer(history.b, sums)
     if isinstance(action, Scale):
-        rate = new_rate(b, history.in_force, decided[0])
-        history.write({"action": decided[0]})
+        shown = decided[0]
+        in_force = history.in_force if history.step is None else history.step.held_q32
+        rate = scaled_rate(b, in_force, CONTEXT_RATE_BITS if history.step is None else 32, shown)
+        rate = within_limits(b, rate)
+        if history.step is None:
+            b.state_out("rate_q30", rate)
+        else:
+            rate = finish_start(b, history.step, rate)
+            shown = b.add(Op.SELECT, (history.step.made, b.const(0), shown), 0, "action_q16", "none of the phase's")
+        history.write({"action": shown})
         return b.finish(knob(b, rate))
     history.write(dict(zip(b.interface.knob_names, decided, strict=True)))
     program = b.finish(*decided)
@@ -77,15 +87,26 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
 
 @dataclass
 class History:
-    """The fields of a context that hold earlier decisions. ``writes``: what each takes over, a node or, of what is yet
-    to be decided, an expression."""
+    """The fields of a context that hold earlier decisions. ``in_force``: the knob where the action map decides;
+    ``step``: that of the agent's phase, where it has one.
+    ``writes``: what each takes over, a node or, of what is yet to be decided, an expression."""
 
     b: ProgramBuilder
     in_force: int
+    step: Step | None = None
     writes: dict[str, int | Expression] = field(default_factory=dict)
 
     def nodes(self) -> Nodes:
-        return Nodes(self.b, self.in_force, past=self._past)
+        wide = -1 if self.step is None else self.step.held_q32
+        return Nodes(self.b, self.in_force, wide, past=self._past)
+
+    def seen(self, expression: Expression, newest: int) -> int:
+        """What is to be remembered of an expression whose value is ``newest`` where the action map decides: a new
+        flow's rate in force is not in its context yet."""
+        if self.step is None:
+            return newest
+        now = expression.integers(Nodes(self.b, self.step.rate, past=self._past))
+        return now if now == newest else self.b.add(Op.SELECT, (self.step.made, now, newest))
 
     def field(self, name: str, storage: str, note: str, newest: int | Expression) -> int:
         """Read a field that will hold ``newest``."""
@@ -99,7 +120,8 @@ class History:
             self.b.state_out(name, newest if isinstance(newest, int) else newest.integers(nodes))
 
     def _past(self, past: Past) -> int:
-        newest = node = past.x.integers(self.nodes())
+        in_force = self.in_force if self.step is None else self.step.rate
+        newest = node = past.x.integers(Nodes(self.b, in_force, past=self._past))
         for back in range(1, past.back + 1):
             node = self.field(f"{past.x.name}_{back}", past.x.storage, _ago(past.x.name, back), node)
         return _no_wider(self.b, node, newest)
@@ -118,8 +140,6 @@ def build_observer(observation: Observation) -> Observer:
     """Of the features in their order."""
     b = ProgramBuilder(Forest((), (), (0,), 0), observation.agents)
     force = -1
-    if b.interface.new_phase is not None:
-        in_force(b)
     if b.interface.context:
         force = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
     past: dict[str, tuple[int, int]] = {}
@@ -156,6 +176,7 @@ def _observe(history: History, observation: Observation, action: Action, used: s
         if feature.decided is None:
             newest = expression.integers(history.nodes())
             values[feature_name(feature, 0)] = newest
+            newest = history.seen(expression, newest) if len(lags) > 1 or lags[-1] > 0 else newest
             first_stored = 1
         for lag in range(first_stored, max(lags) + 1):
             name = feature_name(feature, lag)

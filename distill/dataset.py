@@ -58,7 +58,7 @@ def join(parts: list[Dataset]) -> Dataset:
 def _label_run(run: Rollout, teacher: Teacher, observation: Observation, rows: int, seed: int) -> Dataset:
     decided, known = decide(teacher, run.trajectories)
     x, has_history = run.trajectories.integer_rows(observation, teacher.policy.params())
-    usable = np.flatnonzero(known & has_history)
+    usable = np.flatnonzero(known & has_history & run.trajectories.of_policy())
     if usable.size > rows:
         usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
     y = teacher.policy.action.label(decided[usable])

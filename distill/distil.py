@@ -151,7 +151,7 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     model = boost.fit(data, options, policy.action.loss, seed=seed)
     forest = quantise.quantise(model, feature_names(observation), policy.action.leaf_bits)
     exactness = quantise.check(model, forest, data.x, seed=seed)
-    student = Student(policy.name, observation, policy.action, policy.limits, forest, teacher.hash)
+    student = Student(policy.name, observation, policy.action, policy.limits, forest, teacher.hash, start=policy.start)
     return Fitted(student, model, exactness)
 
 

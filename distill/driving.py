@@ -4,12 +4,13 @@ and the metrics of both, to be compared."""
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from decision.interface import Interface
 from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout, made
 from netsim.deployment import Deployment
 from netsim.kept import Outcome
-from netsim.policies import PolicySpec
+from netsim.policies import PolicySpec, interface_of
 from netsim.trials import Trial, run
 
 LATER_PS = 10_000
@@ -58,13 +59,17 @@ def side_by_side(
     beside = [_trial(teacher, networks, name, seed) for name in networks.compare for seed in seeds]
     outcomes = run(own + beside)
     deployed = networks.deployment
-    return _driven(own, outcomes[: len(own)], deployed), _driven(beside, outcomes[len(own) :], deployed)
+    interface = interface_of(student)
+    return (
+        _driven(own, outcomes[: len(own)], deployed, interface),
+        _driven(beside, outcomes[len(own) :], deployed, interface),
+    )
 
 
 def later_self(teacher: PolicySpec, networks: Networks, seeds: Sequence[int]) -> Driven:
     """The teacher where it is compared, deciding 10 ns later."""
     trials = [_trial(teacher, networks, name, seed, later_ps=LATER_PS) for name in networks.compare for seed in seeds]
-    return _driven(trials, run(trials), networks.deployment)
+    return _driven(trials, run(trials), networks.deployment, interface_of(teacher))
 
 
 def _trial(
@@ -83,11 +88,11 @@ def _trial(
     )
 
 
-def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome], deployed: Deployment) -> Driven:
+def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome], deployed: Deployment, interface: Interface) -> Driven:
     each = [(str(t.scenario), t.seed, t.duration_ps, outcome) for t, outcome in zip(trials, outcomes, strict=True)]
     return Driven(
         [
-            made(name, seed, duration_ps, outcome.records[deployed.cohort], deployed)
+            made(name, seed, duration_ps, outcome.records[deployed.cohort], deployed, interface)
             for name, seed, duration_ps, outcome in each
             if outcome.records
         ],

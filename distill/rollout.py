@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from decision.actions import Scale
 from decision.documents import dump_json
 from decision.errors import InputError
+from decision.interface import Interface
 from decision.manifest import Manifest, opened, sha256, writing
 from decision.quantity import parse_duration_ps
 from decision.records import Columns, Trajectories, record_columns
@@ -25,7 +26,7 @@ from decision.tree_decision import feature_names
 from distill.options import RolloutOptions
 from netsim.content import content
 from netsim.deployment import Deployment
-from netsim.policies import PolicySpec, native
+from netsim.policies import PolicySpec, interface_of, native
 from netsim.trials import Progress
 from netsim.trials import run as run_trials
 from teachers.inference import decide
@@ -65,15 +66,17 @@ def collect(
     ]
     outcomes = run_trials(trials, progress=progress)
     return [
-        made(*place, options.duration, outcome.records[deployed.cohort], deployed)
+        made(*place, options.duration, outcome.records[deployed.cohort], deployed, interface_of(policy))
         for place, outcome in zip(places, outcomes, strict=True)
     ]
 
 
-def made(scenario: str, seed: int, duration_ps: int, records: Columns, deployment: Deployment) -> Rollout:
-    """Of the recorded decisions at a deployment's agents in question."""
+def made(
+    scenario: str, seed: int, duration_ps: int, records: Columns, deployment: Deployment, interface: Interface
+) -> Rollout:
+    """Of the recorded decisions at a deployment's agents in question, by deciders of that interface."""
     places = deployment.places(scenario, seed, duration_ps)
-    return Rollout(scenario, seed, Trajectories.of(records, deployment.interface, places))
+    return Rollout(scenario, seed, Trajectories.of(records, interface, places))
 
 
 def teacher_policy(teacher: Teacher) -> PolicySpec:
@@ -126,7 +129,7 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
     starts = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]) | (seeds[1:] != seeds[:-1])])
     for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}
-        yield made(str(names[begin]), int(seeds[begin]), duration_ps, part, deployed)
+        yield made(str(names[begin]), int(seeds[begin]), duration_ps, part, deployed, interface)
 
 
 def _duration_ps(manifest: Manifest, folder: Path) -> int:

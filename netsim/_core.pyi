@@ -105,9 +105,7 @@ class ProgramConfig:
     def made_node(self, arg: int, /) -> None: ...
 
 class StartConfig:
-    def __init__(
-        self, program: ProgramConfig, device: DeviceConfig, in_force: int, made: int, knob_made: int, phase_after: int
-    ) -> None: ...
+    def __init__(self, program: ProgramConfig, device: DeviceConfig, in_force: int, made: int, word: int) -> None: ...
 
 class NativeConfig:
     def __init__(

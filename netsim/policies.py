@@ -26,7 +26,7 @@ from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Policy
 from decision.program import Op, Program
-from decision.rate import multiplier_of
+from decision.rate import multiplied
 from decision.signals import LINE_RATE_Q30
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
@@ -315,9 +315,7 @@ def _start_config(policy: Policy, start: Start, place: Place) -> "_core.StartCon
     """The start as its integer program, with the operator's parameters."""
     program, nodes = start_program(start, place)
     config = device(policy.observation.agents, policy.params())
-    return _core.StartConfig(
-        _program_config(program), config, nodes.rate, nodes.made, nodes.rate_made, nodes.phase_after
-    )
+    return _core.StartConfig(_program_config(program), config, nodes.rate, nodes.made, program.state[0].node)
 
 
 def _tape(tape: Tape) -> "_core.TapeConfig":
@@ -343,8 +341,9 @@ def _program_config(program: Program) -> "_core.ProgramConfig":
     core.bias = flat["bias"]
     core.state_nodes = flat["state_nodes"]
     core.results = flat["results"]
-    multiplier = multiplier_of(program)
-    core.multiplier_node = -1 if multiplier is None else multiplier
+    node = multiplied(program)
+    core.multiplier_node = -1 if node is None else node.multiplier
+    core.made_node = -1 if node is None or node.otherwise is None else node.otherwise
     return core
 
 

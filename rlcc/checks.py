@@ -198,8 +198,14 @@ def same_eyes(student: Student, policy: Policy) -> Check:
         "observation": policy.observation.with_window(student.observation.window),
         "action map": policy.action,
         "limits": policy.limits,
+        "start": policy.start,
     }
-    ours = {"observation": student.observation, "action map": student.action, "limits": student.limits}
+    ours = {
+        "observation": student.observation,
+        "action map": student.action,
+        "limits": student.limits,
+        "start": student.start,
+    }
     other = [name for name in ours if ours[name] != theirs[name]]
     return Check(
         group="teacher",

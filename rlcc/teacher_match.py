@@ -18,7 +18,7 @@ from decision.errors import InputError
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.program import Op, Program
-from decision.rate import multiplier_of
+from decision.rate import multiplied
 from decision.records import Trajectories
 from decision.signals import ACTION_BITS, EVENT_NAMES
 from decision.tree_decision import feature_names
@@ -94,9 +94,9 @@ def actions(program: Program, observation: Observation, params: dict[str, int], 
     context["rate_q30"] = states.columns["rate_q30"].astype(np.int64)
     event = {name: states.columns[name].astype(np.int64) for name in EVENT_NAMES}
     values = trace(program, event, params, context)
-    node = multiplier_of(program)
-    assert node is not None
-    multiplier: Floats = np.asarray(values[node], dtype=np.float64) / 2**ACTION_BITS
+    product = multiplied(program)
+    assert product is not None
+    multiplier: Floats = np.asarray(values[product.multiplier], dtype=np.float64) / 2**ACTION_BITS
     return multiplier[:, None] - 1.0
 
 
@@ -135,5 +135,5 @@ def compare(
         _, seen = states.integer_rows(observation, params)
         told = decided - 1.0 if observation.agents.context else decided
         off = np.abs(actions(program, observation, params, states) - told) / spans(teacher.policy.action)
-        errors.append(off.max(axis=1)[known & seen])
+        errors.append(off.max(axis=1)[known & seen & states.of_policy()])
     return Errors.of(errors, rollouts)

@@ -300,6 +300,11 @@ class Pool:
             return self.sum(1, ((a, -1),))
         if op == "and" and b & (b + 1) == 0 and low >= 0 and high <= b:
             return a
+        step = b & -b
+        if op == "and" and b == MODULUS - step:  # low bits dropped: shifted out and back
+            return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))
+        if op == "or" and self._multiple(a, 1 << b.bit_length()):  # bits that are 0 in the word
+            return self.sum(b, ((a, 1),))
         if op == "and" and self.op(a) == "or":
             x, y = (self.make("and", part, b) for part in self.operands(a))
             return self.make("or", x, y)
@@ -313,6 +318,11 @@ class Pool:
                 if mask < FIRST:
                     return self._bits("and", word, mask & b)
         return self._plain(op, a, b)
+
+    def _multiple(self, a: int, step: int) -> bool:
+        """Whether the word is surely a multiple of a power of two."""
+        constant, terms = self.linear(a)
+        return constant % step == 0 and all(factor % step == 0 for _, factor in terms)
 
     def _halves(self, a: int, b: int) -> int | None:
         """A product shifted across its halves: high << (32 - k) | low >> k."""

@@ -68,6 +68,10 @@ class Joiner:
         self.after_trees = _dependents(program)
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
         self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
+        self.joined = _joined(program)
+        # Where paths do not meet behind the trees only, a value is to go on as the last that it is, not as one that a
+        # clamp behind it has left alone: what was asked of it is forgotten.
+        self.order = range(len(program.nodes))[:: -1 if self.joined else 1]
         self.gave_up = False
         self.careful = careful
 
@@ -152,8 +156,8 @@ class Joiner:
             column = lanes.values[n]
             if (column == UNKNOWN).any():
                 continue
-            for node in range(len(self.program.nodes)):
-                if self.program.nodes[node].op is Op.CONST or not self.cuts.narrow(node):
+            for node in self.order:
+                if self.program.nodes[node].op is Op.CONST or not self.cuts.narrow(node) or node in self.joined:
                     continue
                 if (sample.words(node) == column[rows]).all() and (view.words(node) == column).all():
                     names[n] = self._atom(node)
@@ -288,6 +292,19 @@ def _dependents(program: Program) -> list[int]:
         if node.op is Op.TREES or any(a in dependents for a in node.args):
             dependents.add(n)
     return sorted(dependents)
+
+
+def _joined(program: Program) -> set[int]:
+    """Comparisons that a choice asks for together, by and and or (minima and maxima of 0 and 1), and what joins them:
+    which of them holds is not forgotten under a name, or the choice could not be decided any more."""
+    nodes = program.nodes
+    logical = {n for n, node in enumerate(nodes) if node.op in (Op.GT, Op.EQ)}
+    joined: set[int] = set()
+    for n, node in enumerate(nodes):
+        if node.op in (Op.MIN, Op.MAX) and logical.issuperset(node.args):
+            logical.add(n)
+            joined |= {n, *node.args}
+    return joined
 
 
 def _mixed(column: Ints) -> bool:

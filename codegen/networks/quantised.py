@@ -52,5 +52,13 @@ def quantised(
         "parameters": network.parameters(),
     }
     return NetworkPolicy(
-        policy.name, policy.observation, policy.action, policy.limits, inputs, network, teacher_hash, report
+        policy.name,
+        policy.observation,
+        policy.action,
+        policy.limits,
+        inputs,
+        network,
+        teacher_hash,
+        report,
+        policy.start,
     )

@@ -139,10 +139,10 @@ void bind_deciders(nb::module_ &m) {
       .def(
           "__init__",
           [](StartConfig *self, ProgramConfig program, DeviceConfig device, std::int32_t in_force, std::int32_t made,
-             std::int32_t knob_made, std::int32_t phase_after) {
-            new (self) StartConfig{std::move(program), std::move(device), in_force, made, knob_made, phase_after};
+             std::int32_t word) {
+            new (self) StartConfig{std::move(program), std::move(device), in_force, made, word};
           },
-          "program"_a, "device"_a, "in_force"_a, "made"_a, "knob_made"_a, "phase_after"_a);
+          "program"_a, "device"_a, "in_force"_a, "made"_a, "word"_a);
   nb::class_<NativeConfig>(m, "NativeConfig")
       .def(
           "__init__",

@@ -32,6 +32,7 @@ struct DeviceConfig {
   std::uint32_t first(std::uint32_t knob) const {
     return new_phase < 0 ? knob : std::min(knob, kBelow) | static_cast<std::uint32_t>(new_phase) << kPhaseShift;
   }
+  std::uint32_t phase(std::uint32_t word) const { return word & ~kBelow; } // where it is
   std::uint32_t knob(std::uint32_t word) const { return new_phase < 0 ? word : word & kBelow; }
 };
 

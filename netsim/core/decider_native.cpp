@@ -55,7 +55,7 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
     start_.emplace(start->program, config_.signals, start->device.params.size());
     params_.emplace(start->device.params, agents);
     require(config_.keeps_knob && start->device.new_phase >= 0 && start_->fields() == 1);
-    for (const std::int32_t node : {start->in_force, start->made, start->knob_made, start->phase_after})
+    for (const std::int32_t node : {start->in_force, start->made, start->word})
       require(node >= 0 && start_->has(node));
   }
   past_.resize(static_cast<std::size_t>(agents) * past_size_);
@@ -217,18 +217,19 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   knob_.run(read, results_.data());
   for (std::size_t k = 0; k < knobs.size(); ++k)
     knobs[k] = static_cast<std::uint32_t>(results_[k]);
+  if (!config_.keeps_knob)
+    return decision;
+  std::uint32_t word = knobs[0];
   if (made) { // no action of the network's
+    word = static_cast<std::uint32_t>(start_->value(config_.start->word));
     decision.maker = Maker::phase;
     decided[0] = 0.0;
-    knobs[0] = static_cast<std::uint32_t>(start_->value(config_.start->knob_made));
+    knobs[0] = config_.start->device.knob(word);
+  } else if (start_.has_value()) {
+    word |= config_.start->device.phase(in_force_[agent]);
   }
-  if (config_.keeps_knob) {
-    decision.action = static_cast<std::int32_t>(decided[0]);
-    in_force_[agent] = knobs[0];
-  }
-  if (start_.has_value())
-    in_force_[agent] |= static_cast<std::uint32_t>(start_->value(config_.start->phase_after))
-                        << DeviceConfig::kPhaseShift;
+  decision.action = static_cast<std::int32_t>(decided[0]);
+  in_force_[agent] = word;
   return decision;
 }
 

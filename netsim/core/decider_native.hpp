@@ -34,7 +34,7 @@ struct NetworkWeights {
 struct StartConfig {
   ProgramConfig program;
   DeviceConfig device;
-  std::int32_t in_force = -1, made = -1, knob_made = -1, phase_after = -1;
+  std::int32_t in_force = -1, made = -1, word = -1;
 };
 
 // Floats are whole expressions that Python hands over as tapes; nothing here knows what they mean.

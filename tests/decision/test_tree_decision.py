@@ -12,7 +12,7 @@ from decision.errors import InputError
 from decision.forest import Forest, branches, oblivious, unrolled
 from decision.interpret import evaluate
 from decision.program import STORAGE_RANGE, Op, ProgramBuilder
-from decision.rate import multiplier_of
+from decision.rate import Multiplied, multiplied
 from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 from decision.tree_decision import build, build_observer, feature_names
 
@@ -246,8 +246,9 @@ def test_an_ensemble_without_features_can_be_evaluated():
 def test_the_multiplier_is_known_by_what_it_does_not_by_its_name():
     made = make_student(RL_CC, ACTIONS[0], (oblivious((), (655,)),)).program()
     (named,) = (n for n, node in enumerate(made.nodes) if node.name == "multiplier_q16")
-    assert multiplier_of(made) == named
-    assert multiplier_of(replace(made, nodes=tuple(replace(node, name="") for node in made.nodes))) == named
+    assert multiplied(made) == Multiplied(named, None)
+    nameless = replace(made, nodes=tuple(replace(node, name="") for node in made.nodes))
+    assert multiplied(nameless) == Multiplied(named, None)
     b = ProgramBuilder(Forest((), (), (0,), 16))
     b.state_out("rate_q30", b.state_in("rate_q30", "uint32"))
-    assert multiplier_of(b.finish(b.const(1))) is None
+    assert multiplied(b.finish(b.const(1))) is None

@@ -12,7 +12,7 @@ from decision.errors import InputError
 from decision.forest import Forest, Node, oblivious
 from decision.interpret import evaluate, trace
 from decision.program import STORAGE_RANGE, Program
-from decision.rate import multiplier_of
+from decision.rate import multiplied
 from decision.signals import EVENT_NAMES, PARAM_NAMES
 from decision.tree_decision import build, feature_names
 from netsim import Network, Simulation, policies
@@ -95,7 +95,7 @@ def test_a_simulation_follows_the_specification(cases, number: int) -> None:
     run = Simulation("many-to-one:8", case.policy, seed=3, decision_latency_ps=0, record=True, network=lossy)
     run.run(MS)
     records = run.drain_records()
-    multiplier = multiplier_of(case.program)
+    product = multiplied(case.program)
     context = {f: {s.name: 0 for s in case.program.state} for f in range(8)}
     rates = np.zeros(8)
     for row in range(records["flow"].size):
@@ -103,7 +103,7 @@ def test_a_simulation_follows_the_specification(cases, number: int) -> None:
         before = context[flow]["rate_q30"] or PARAMS["rate_initial_q30"]
         assert records["rate_q30"][row] == before
         event = {name: records[name][row] for name in EVENT_NAMES}
-        action = trace(case.program, event, PARAMS, context[flow])[multiplier][0] - 65536
+        action = trace(case.program, event, PARAMS, context[flow])[product.multiplier][0] - 65536
         assert records["action_q16"][row] == action
         (rate,), after = evaluate(case.program, event, PARAMS, context[flow])
         context[flow] = {name: int(v[0]) for name, v in after.items()}

@@ -8,6 +8,7 @@ from decision.interfaces.flow_rate import FLOW_START, Phase
 from decision.interfaces.queue_marking import QUEUE_MARKING
 from decision.interpret import trace
 from decision.records import Trajectories
+from decision.signals import LINE_RATE_Q30
 from decision.start import start_program
 from netsim import Cohort, Network, Simulation, Wire, assembly, simulate
 from netsim.network import MS
@@ -46,10 +47,12 @@ def test_every_step_is_the_phases_or_the_policys(steering, scenario, network):
     assert (action[made] == 0).all()
     assert (action[~made] != 0).any()
     follows = np.clip((rate * (65536 + action) + 32768) >> 16, policy.limits.rate_min, policy.limits.rate_max)
-    follows = np.where(made, values[nodes.rate_made], follows)
+    word = values[program.state[0].node]
+    follows = np.where(made, word & LINE_RATE_Q30, follows)
+    stays = np.where(made, word >> 30, phase)
     same = t.position[1:] > 0
     np.testing.assert_array_equal(rate[1:][same], follows[:-1][same])
-    np.testing.assert_array_equal(phase[1:][same], values[nodes.phase_after][:-1][same])
+    np.testing.assert_array_equal(phase[1:][same], stays[:-1][same])
     new = t.starts()
     assert (rate[new] == policy.limits.rate_initial).all()
     assert (phase[new] == Phase.STARTING).all()

@@ -1,0 +1,68 @@
+"""A choice with the trees on one side only: a branch in the C, so that who goes the other way walks none.
+
+    if (made) {            first: what only the one side needs
+        ..
+    } else {               second: what only the other needs, the trees among it
+        ..
+    }
+
+All selects by one condition are one branch; what both sides need stands before it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from decision.program import Node, Op, Program
+
+Operands = Callable[[Node], Iterable[int]]
+
+
+@dataclass(frozen=True)
+class Fork:
+    """Nodes in the order of evaluation, by where they are printed; ``selects``: what the sides give."""
+
+    condition: int
+    selects: tuple[int, ...]
+    before: tuple[int, ...]
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def fork_of(program: Program, used: Iterable[int], operands: Operands) -> Fork | None:
+    """The branch of a program whose trees are walked on one side of a choice; None where they always are."""
+    nodes, used = program.nodes, tuple(used)
+    for condition in {nodes[n].args[0]: None for n in used if nodes[n].op is Op.SELECT}:
+        selects = tuple(n for n in used if nodes[n].op is Op.SELECT and nodes[n].args[0] == condition)
+        always = _reached(program, program.outputs, operands, frozenset(selects), condition)
+        sides = [
+            _reached(program, [nodes[n].args[arm] for n in selects], operands, frozenset(), -1) - always
+            for arm in (1, 2)
+        ]
+        if not any(nodes[n].op is Op.TREES for n in sides[0] ^ sides[1]):
+            continue
+        always |= sides[0] & sides[1]
+        later = set(selects)
+        for n in sorted(always):
+            if later & set(operands(nodes[n])):
+                later.add(n)
+        # What a side needs of what comes later cannot be: no node is its own operand.
+        before = tuple(n for n in used if n in always and n not in later)
+        after = tuple(n for n in used if n in later and n not in selects)
+        first, second = (tuple(n for n in used if n in side and n not in always) for side in sides)
+        return Fork(condition, selects, before, first, second, after)
+    return None
+
+
+def _reached(
+    program: Program, roots: Iterable[int], operands: Operands, selects: frozenset[int], condition: int
+) -> set[int]:
+    """What the roots need, of ``selects`` only their ``condition``."""
+    seen: set[int] = set()
+    todo = list(roots)
+    while todo:
+        number = todo.pop()
+        if number not in seen:
+            seen.add(number)
+            todo += [condition] if number in selects else operands(program.nodes[number])
+    return seen
