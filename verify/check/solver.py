@@ -84,10 +84,15 @@ class _Script:
             self.products[x, y] = f"(bvmul ((_ zero_extend 32) {self.names[x]}) ((_ zero_extend 32) {self.names[y]}))"
         elif (x, y) not in self.products:
             name = self.products[x, y] = f"p{len(self.products)}"
-            low, high = (a * b for a, b in zip(self.bounds(x), self.bounds(y), strict=True))
+            low, high = (a * b for a, b in zip(self._unsigned(x), self._unsigned(y), strict=True))
             self.lines.append(f"(declare-const {name} (_ BitVec 64))")
             self.lines.append(f"(assert (and (bvule (_ bv{low} 64) {name}) (bvule {name} (_ bv{high} 64))))")
         return self.products[x, y]
+
+    def _unsigned(self, x: Term) -> tuple[int, int]:
+        """Bounds of a word without its sign."""
+        low, high = self.bounds(x)
+        return (low, high) if 0 <= low <= high else (0, (1 << 32) - 1)
 
 
 def _in_order(roots: Iterable[Term]) -> list[Term]:
