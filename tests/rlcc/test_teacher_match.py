@@ -24,7 +24,8 @@ TEACHER: Any = SimpleNamespace(policy=SimpleNamespace(action=None))
 
 
 def states(seen: list[bool]) -> Any:
-    return SimpleNamespace(integer_rows=lambda observation, params: (None, np.array(seen)))
+    own = np.ones(len(seen), bool)  # steps that a policy made
+    return SimpleNamespace(integer_rows=lambda observation, params: (None, np.array(seen)), of_policy=lambda: own)
 
 
 def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +45,15 @@ def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest
         p99=0.25,
         maximum=0.25,
     )
+
+
+def test_steps_that_a_phase_made_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = states([True, True])
+    run.of_policy = lambda: np.array([False, True])
+    monkeypatch.setattr(teacher_match, "decide", lambda *_: (np.ones((2, 1)), np.ones(2, bool)))
+    monkeypatch.setattr(teacher_match, "actions", lambda *_: np.array([[9.0], [0.5]]))
+    found = compare(None, OF_FLOWS, {}, TEACHER, [run], "it")  # type: ignore[arg-type]
+    assert (found.decisions, found.maximum) == (1, 0.5)
 
 
 def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,8 @@ ONE, HALF, QUARTER = 1 << 16, 1 << 15, 1 << 14
 def recorded(rows: list[list[int]]) -> Any:
     """States whose integer features are these."""
     seen = np.ones(len(rows), bool)
-    return SimpleNamespace(integer_rows=lambda observation, params: (np.array(rows), seen))
+    own = np.ones(len(rows), bool)
+    return SimpleNamespace(integer_rows=lambda observation, params: (np.array(rows), seen), of_policy=lambda: own)
 
 
 def test_a_program_sets_its_knobs_from_the_recorded_features() -> None:
