@@ -6,11 +6,13 @@ bound is tried with base RTTs from 256 ns to 4 ms, and rows are chosen in which 
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from codegen.edges import exact, moved_by
 from codegen.inputs import Columns, Integers, Row, columns_of, count, plausible, split
+from decision.interface import PHASE_SHIFT
 from decision.interpret import trace
 from decision.program import Node, Op, Program
 from decision.signals import U32_MAX
@@ -64,6 +66,31 @@ def _at_parameter(
         kept = np.flatnonzero(values == trace(_until(program, bounded), *split(program, moved))[bounded])[:ROWS_A_POINT]
         label = f"edge:{_name(program.nodes[clamp])} bound {name} {step:+d}"
         rows += [(label, _row(moved, index)) for index in kept]
+    return rows
+
+
+def phase_rows(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[tuple[str, Row]]:
+    """Labelled rows for a program whose contexts keep a phase: in every phase, what is compared with an operator's
+    parameter right below it, on it and above it."""
+    if program.interface.new_phase is None:
+        return []
+    word, rows = f"context.{program.interface.context[0].name}", []
+    below = (1 << PHASE_SHIFT) - 1
+    for node in program.nodes:
+        if node.op is not Op.GT:
+            continue
+        for compared, bound in (node.args, node.args[::-1]):
+            limit = program.nodes[bound]  # a parameter, or one of some
+            either = [limit] if limit.op is not Op.SELECT else [program.nodes[a] for a in limit.args[1:]]
+            names = [program.interface.param_names[n.imm] for n in either if n.op is Op.PARAM]
+            for name, phase in product(names, range(1 << 32 - PHASE_SHIFT)):
+                columns = columns_of(program, _surroundings(program, defaults, rng))
+                columns[word] = np.minimum(columns[word], below) | phase << PHASE_SHIFT
+                values = trace(_until(program, compared), *split(program, columns))[compared]
+                for step in (-1, 0, 1):
+                    moved = columns | {f"params.{name}": np.clip(values + step, 0, U32_MAX)}
+                    label = f"edge:phase {phase} {name} {step:+d}"
+                    rows += [(label, _row(moved, index)) for index in range(ROWS_A_POINT)]
     return rows
 
 

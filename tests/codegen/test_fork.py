@@ -3,10 +3,12 @@
 import numpy as np
 
 from codegen.fork import fork_of
+from codegen.inputs import split
 from codegen.lower import Options
 from codegen.passes.program import lower_program
 from codegen.passes.rewrite import needed
 from codegen.printer import Printer
+from codegen.vectors import make
 from decision.actions import TanhMap
 from decision.cells import act
 from decision.forest import Forest, oblivious
@@ -93,3 +95,32 @@ def test_what_a_student_does_in_a_state_is_its_policys():
     """Cells are asked of the trees, not of the phase that a zeroed context is in."""
     rows = np.array([[0, 0, 0, 0], [5, 9000, 0, 0], [5, 9000, 0, 20000]])
     assert act(student(Start()), rows).tolist() == act(student(None), rows).tolist()
+
+
+def test_vectors_stand_on_every_threshold_of_the_start_in_every_phase():
+    one = student(Start())
+    program = one.program()
+    vectors, _ = make(program, one.params(), seed=1, random_rows=16)
+    phases = np.asarray(vectors.columns["context.rate_q30"], dtype=np.int64) >> 30
+    for name in ("slow_start_until_q10", "brake_above_q10", "recover_until_q10"):
+        for phase in range(4):
+            for step in ("-1", "+0", "+1"):
+                kind = f"edge:phase {phase} {name} {step}"
+                at = [i for i, k in enumerate(vectors.kinds) if k == kind]
+                assert at, kind
+                assert (phases[at] == phase).all()
+
+
+def test_vectors_tell_every_comparison_of_the_start_from_one_that_is_off_by_one():
+    one = student(Start())
+    program = one.program()
+    vectors, _ = make(program, one.params(), seed=1, random_rows=256)
+    inputs = split(program, {key: np.asarray(column, dtype=np.int64) for key, column in vectors.columns.items()})
+    values = trace(program, *inputs)
+    for number, node in enumerate(program.nodes):
+        if node.op not in (Op.GT, Op.EQ):
+            continue
+        a, b = (values[operand] for operand in node.args)
+        wrong = (a >= b if node.op is Op.GT else a != b).astype(np.int64)
+        others = trace(program, *inputs, forced={number: wrong})
+        assert any((values[n] != others[n]).any() for n in program.outputs), f"{number} {node.name or node.op.name}"
