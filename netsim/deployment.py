@@ -67,7 +67,7 @@ class Deployment:
     ) -> Trial:
         """``decider`` at the agents in question."""
         found = FLOW_RATE if isinstance(decider, BaselineSpec) else interface_of(decider)
-        if found != self.interface:
+        if found.agent != self.interface.agent:
             raise InputError(
                 f"what decides for agents of {found.name} cannot stand at those of {self.interface.name}; a recipe "
                 "says which agents are in question and who steers the flows: [agents.NAME], for rlcc run and rlcc gate"
