@@ -216,6 +216,7 @@ def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> Non
         (("observation",), "observation not the teacher's"),
         (("action map",), "action map not the teacher's"),
         (("limits",), "limits not the teacher's"),
+        (("start",), "start not the teacher's"),
         (("observation", "limits"), "observation, limits not the teacher's"),
     ],
 )
@@ -225,11 +226,17 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
 
     seen = SimpleNamespace(window=2)
     observation: dict[int, Any] = {2: seen if "observation" not in differing else "another"}
-    student: Any = SimpleNamespace(observation=seen, action=of("action map", "student"), limits=of("limits", "student"))
+    student: Any = SimpleNamespace(
+        observation=seen,
+        action=of("action map", "student"),
+        limits=of("limits", "student"),
+        start=of("start", "student"),
+    )
     policy: Any = SimpleNamespace(
         observation=SimpleNamespace(with_window=observation.__getitem__),
         action=of("action map", "teacher"),
         limits=of("limits", "teacher"),
+        start=of("start", "teacher"),
     )
     check = checks.same_eyes(student, policy)
     assert (check.passed, check.value, check.file) == (not differing, value, "student.json")
