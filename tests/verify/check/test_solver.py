@@ -99,6 +99,21 @@ def test_a_product_is_within_that_of_its_factors_bounds(name: str) -> None:
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("known", "least", "most"),
+    [((-1, 5), 0, 2**32 - 1), ((7, 3), 0, 2**32 - 1), ((0, 5), 0, 5), ((4, 4), 4, 4)],
+)
+def test_a_factor_below_zero_or_without_a_range_may_be_any_word(
+    name: str, known: tuple[int, int], least: int, most: int
+) -> None:
+    bounds = {X: known, Y: (1, 1)}.__getitem__
+    for value in (least, most):
+        assert not impossible([equal(product(X, Y), wide(value))], bounds, name, multiply=False)
+    for value in (least - 1, most + 1):
+        assert impossible([equal(product(X, Y), wide(value % 2**64))], bounds, name, multiply=False)
+
+
+@BOTH
 def test_factors_are_multiplied_only_where_that_is_wanted(name: str) -> None:
     bounds = {X: (0, 5), Y: (0, 5)}.__getitem__
     conditions = [at_most(X, 5), at_most(Y, 5), equal(product(X, Y), wide(7))]
