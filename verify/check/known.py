@@ -4,10 +4,11 @@
 from intervals, or from a solver that finds the other side impossible.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from verify.check.solver import Undecided, impossible
-from verify.check.terms import FALSE, MEANING, TRUE, Term, const, make, negate, signed, unshifted
+from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
 
 HALF, FULL = 1 << 31, (1 << 32) - 1
 Bounds = tuple[int, int, int, int]
@@ -135,14 +136,14 @@ class Known:
         return 0, top
 
     def product(self, a: Term, b: Term) -> Term:
-        """All 64 bits of a product, by that of the factors before a shift left that has lost nothing."""
+        """All 64 bits of a product, by that of the factors before a shift left, without what the shift loses."""
         shift = 0
         factors = []
         for factor in (a, b):
             inner, k = unshifted(factor)
             lost = inner.op != "const" and self.span(inner)[1] >> (32 - k)
-            factors.append(factor if lost else inner)
-            shift += 0 if lost else k
+            factors.append(extend(extract(inner, 31 - k, 0), 32, False) if lost else inner)
+            shift += k
         return make("bvshl", make("prod", *factors), const(shift, 64))
 
     def _signed_span(self, a: Term) -> tuple[int, int]:
@@ -168,18 +169,22 @@ class Known:
                 return TRUE if answer else FALSE
             if self._plain(condition):
                 return condition
-        try:
-            for side, otherwise in ((condition, FALSE), (negate(condition), TRUE)):
-                if oracle.impossible([side, *self.about(side)], self, multiply=False):
-                    return otherwise
-        except Undecided:
-            pass
+        near = self.about(condition)
+        # What speaks of its variables alone is the same on many paths, so the oracle has often been asked.
+        alone = [f for f in near if f.leaves <= condition.leaves]
+        for facts in (alone, near) if len(alone) < len(near) else (near,):
+            with suppress(Undecided):
+                for side, otherwise in ((condition, FALSE), (negate(condition), TRUE)):
+                    if oracle.impossible([side, *facts], self, multiply=False):
+                        return otherwise
         return condition
 
     def _by_spans(self, condition: Term) -> bool | None:
         spans = (self._signed_span if condition.op == "bvslt" else self.span)(condition.args[0])
         others = (self._signed_span if condition.op == "bvslt" else self.span)(condition.args[1])
         if condition.op == "=":
+            if spans == others and spans[0] == spans[1]:
+                return True
             return False if spans[1] < others[0] or others[1] < spans[0] else None
         return True if spans[1] < others[0] else False if spans[0] >= others[1] else None
 

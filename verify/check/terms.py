@@ -87,6 +87,10 @@ def make(op: str, *args: Term) -> Term:
             return const(0, width)
         if b.op == "const":
             return make("bvadd", a, const(-b.value, width))
+        if b.op == "bvsub" and b.args[0] is const(0, width):  # a - (0 - c)
+            return make("bvadd", a, b.args[1])
+    if op == "bvadd" and a is b:
+        return make("bvshl", a, const(1, width))
     if op in COMMUTATIVE and (a.op == "const" or (b.op != "const" and a.serial > b.serial)):
         a, b = b, a
     if op in ("=", "bvult", "bvslt") and a is b:
@@ -109,6 +113,8 @@ def make(op: str, *args: Term) -> Term:
             return const(0, width)
         if op == "bvadd" and a.op == "bvadd" and a.args[1].op == "const":
             return make("bvadd", a.args[0], const(a.args[1].value + b.value, width))
+        if op == "bvshl" and a.op == "bvshl" and a.args[1].op == "const" and a.args[1].value + b.value < width:
+            return make("bvshl", a.args[0], const(a.args[1].value + b.value, width))
         if op == "bvshl" and a.op in ("zero", "sign") and a.args[0].width + b.value >= width:
             inner = a.args[0]  # what the shift drops need not be there
             if inner.op == "extract" and inner.value[1] == 0 and inner.args[0].width == width:

@@ -126,6 +126,9 @@ def same() -> dict[str, tuple[Term, Term]]:
         "some of the lower": (extract(concat(X, Y), 15, 8), extract(Y, 15, 8)),
         "bits put together": (concat(extract(X, 15, 8), extract(X, 7, 0)), extract(X, 15, 0)),
         "constants put together": (concat(const(0xAB, 8), const(0xCD, 8)), const(0xABCD, 16)),
+        "less what is less than nothing": (make("bvsub", X, make("bvsub", const(0), Y)), make("bvadd", X, Y)),
+        "twice": (make("bvadd", Y, Y), make("bvshl", Y, const(1))),
+        "twice, and twice again": (make("bvshl", make("bvshl", Y, const(1)), const(1)), make("bvshl", Y, const(2))),
         "no extension": (extend(X, 32, True), X),
         "a constant by its sign": (extend(const(0x80, 8), 32, True), const(0xFFFF_FF80)),
         "a constant without": (extend(const(0x80, 8), 32, False), const(0x80)),
@@ -259,6 +262,8 @@ def composed() -> list[Term]:
         make("bvadd", s, s),
         make("bvadd", make("bvadd", X, Y), const(3)),
         make("bvsub", s, X),
+        *(make("bvsub", a, make("bvsub", const(k), b)) for a in (X, Y) for b in (X, Y) for k in (0, 1)),
+        make("bvadd", extend(X, 64, False), extend(X, 64, False)),
     ]
     return found
 
@@ -324,6 +329,7 @@ def test_no_simplification_changes_a_value() -> None:
         wanted += [a << 32 | 5, 5 << 32 | a, a << 16 | a & 0xFFFF]
         wanted += [a & k for k in (1, 2, 3, 6, 255, 256, HALF - 1, HALF, FULL)]
         wanted += [a & b, (s + s) % 2**32, (a + b + 3) % 2**32, 3]
+        wanted += [(w - k + z) % 2**32 for w in (a, b) for z in (a, b) for k in (0, 1)] + [2 * a]
         for n, (term, right) in enumerate(zip(terms_, wanted, strict=True)):
             assert value_of(term, values, done) == right, (n, text(term), a, b)
             assert right < 1 << (term.width or 1)
