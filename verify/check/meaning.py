@@ -158,7 +158,10 @@ class Meaning:
             case Op.EQ:
                 return ite(self.choose(self._equal(*args)), const(1), const(0))
             case Op.SELECT:
-                return ite(self.choose(make("=", self.word(args[0]), const(1))), operand(args[1]), operand(args[2]))
+                condition = self.choose(make("=", self.word(args[0]), const(1)))
+                if condition.op == "const":  # what the other side is made of need not be asked about
+                    return operand(args[1] if condition.value else args[2])
+                return ite(condition, operand(args[1]), operand(args[2]))
             case Op.TABLE:
                 table = self.program.tables[imm]
                 chosen = const(table[-1], 32 if narrow else 64)
