@@ -48,6 +48,16 @@ def value(a: Term, env: dict[Term, int]) -> int:
     return value_of(a, {variable.value: n for variable, n in env.items()}, {})
 
 
+def test_shifts_by_constants_are_one_shift_where_that_is_the_same() -> None:
+    for first, second in [(3, 4), (16, 15), (16, 16), (31, 31), (FULL, 1), (1, FULL)]:
+        twice = make("bvshl", make("bvshl", X, const(first)), const(second))
+        for x in EDGES:
+            wanted = (x << first + second) % 2**32 if first + second < 32 else 0
+            assert value(twice, {X: x}) == wanted, (first, second)
+    unknown = make("bvshl", make("bvshl", X, Y), const(3))
+    assert value(unknown, {X: 5, Y: 2}) == 5 << 5
+
+
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_an_operation_means_what_smt_lib_says_folded_or_not(op: str) -> None:
     for a, b in itertools.product(EDGES, EDGES):
