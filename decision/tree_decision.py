@@ -68,15 +68,13 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
     """From the sums to the knobs and the new context."""
     b, decided = history.b, action.integer(history.b, sums)
     if isinstance(action, Scale):
-        shown = decided[0]
-        in_force = history.in_force if history.step is None else history.step.held_q32
-        rate = scaled_rate(b, in_force, CONTEXT_RATE_BITS if history.step is None else 32, shown)
-        rate = within_limits(b, rate)
-        if history.step is None:
+        shown, start = decided[0], history.step
+        if start is None:
+            rate = within_limits(b, scaled_rate(b, history.in_force, CONTEXT_RATE_BITS, shown))
             b.state_out("rate_q30", rate)
         else:
-            rate = finish_start(b, history.step, rate)
-            shown = b.add(Op.SELECT, (history.step.made, b.const(0), shown), 0, "action_q16", "none of the phase's")
+            rate = finish_start(b, start, within_limits(b, scaled_rate(b, start.held_q32, 32, shown)))
+            shown = b.add(Op.SELECT, (start.made, b.const(0), shown), 0, "action_q16", "none of the phase's")
         history.write({"action": shown})
         return b.finish(knob(b, rate))
     history.write(dict(zip(b.interface.knob_names, decided, strict=True)))

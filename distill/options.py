@@ -4,7 +4,6 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from decision.errors import InputError
 from decision.quantity import DurationPs, parse_duration_ps
 from netsim import scenarios
 from netsim.simulation import WINDOW_PS
@@ -15,14 +14,6 @@ MAX_LEAVES = 12_800
 """Of all trees (200 of depth 6): they are solved for together, with a matrix of their square, 1.3 GB."""
 
 
-def _known(name: str) -> str:
-    try:
-        scenarios.parse(name)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return name
-
-
 def _distinct(values: list[T]) -> list[T]:
     for value in values:
         if values.count(value) > 1:
@@ -30,7 +21,7 @@ def _distinct(values: list[T]) -> list[T]:
     return values
 
 
-Scenario = Annotated[str, AfterValidator(_known)]
+Scenario = Annotated[str, AfterValidator(scenarios.known)]
 Scenarios = Annotated[list[Scenario], Field(min_length=1, max_length=64), AfterValidator(_distinct)]
 Seed = Annotated[int, Field(ge=0, lt=2**62)]
 Seeds = Annotated[list[Seed], Field(min_length=1, max_length=64), AfterValidator(_distinct)]

@@ -26,7 +26,7 @@ def exports(program: Program) -> str:
         taken = [name for name in GROUPS if name != "action" or name in structures]
         heads = [f"{'' if name in WRITTEN else 'const '}void *{name}" for name in taken]
         unused = " ".join(f"(void){name};" for name in taken)
-        handed = ", ".join(name for name in structures)
+        handed = ", ".join(structures)
         called = f"{EMITTED}({handed});" if returns == "void" else f"return (uint32_t){EMITTED}({handed});"
         head = f"{returns} {ENTRY}({', '.join(heads)})"
         lines += [f"#undef {ENTRY}", f"{head};", f"{head} {{ {unused} {called} }}"]

@@ -66,10 +66,10 @@ class Deployment:
         name: str = "",
     ) -> Trial:
         """``decider`` at the agents in question."""
-        found = FLOW_RATE if isinstance(decider, BaselineSpec) else interface_of(decider)
-        if found.agent != self.interface.agent:
+        theirs = FLOW_RATE if isinstance(decider, BaselineSpec) else interface_of(decider)
+        if theirs.agent != self.interface.agent:
             raise InputError(
-                f"what decides for agents of {found.name} cannot stand at those of {self.interface.name}; a recipe "
+                f"what decides for agents of {theirs.name} cannot stand at those of {self.interface.name}; a recipe "
                 "says which agents are in question and who steers the flows: [agents.NAME], for rlcc run and rlcc gate"
             )
         flows, latency_ps, cohorts = decider, decision_latency_ps, self.cohorts

@@ -27,7 +27,7 @@ from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Policy
 from decision.program import Op, Program
 from decision.rate import multiplied
-from decision.signals import LINE_RATE_Q30
+from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes
@@ -290,10 +290,11 @@ def _network_weights(policy: Policy, weights: Weights) -> "_core.NetworkWeights"
 
 def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
     observation, action, limits, start = policy.observation, policy.action, policy.limits, policy.start
-    bounds = None if limits is None else (limits.rate_min, limits.rate_max)
-    if start is not None and bounds is not None:
-        bounds = min(bounds[0], LINE_RATE_Q30), min(bounds[1], LINE_RATE_Q30)  # below the bits of a phase
-    first = None if limits is None else min(limits.rate_initial, LINE_RATE_Q30 if start else limits.rate_initial)
+    bounds = first = None
+    if limits is not None:
+        most = 1 << CONTEXT_RATE_BITS if start is None else LINE_RATE_Q30  # below the bits of a phase
+        bounds = min(limits.rate_min, most), min(limits.rate_max, most)
+        first = min(limits.rate_initial, most)
     names = Names(observation.agents.event_names, tuple(observation.known), action.values)
     return _core.NativeConfig(
         signals=len(names.event),

@@ -258,6 +258,15 @@ def parse(text: str) -> Scenario:
     return read(text).scenario(0, None, Network())
 
 
+def known(text: str) -> str:
+    """The name itself; ValueError where it is no scenario's, as pydantic's models want it."""
+    try:
+        parse(text)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
 def instantiate(text: str, seed: int, duration_ps: int, network: Network) -> Scenario:
     """A scenario by its name for one run. The seed draws flows where they are random, and nothing elsewhere."""
     return read(text).scenario(seed, duration_ps, network)

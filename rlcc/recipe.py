@@ -194,18 +194,22 @@ class Recipe(_Strict):
     emulate: EmulateOptions = EmulateOptions()
     gate: GateOptions
 
-    @model_validator(mode="after")
-    def _one_teacher(self) -> "Recipe":
-        assert self.pupil
-        return self
+    @property
+    def everyone(self) -> dict[str, AgentOptions]:
+        """All agents by name, those that ``teacher`` stands for too."""
+        if self.teacher is None:
+            return self.agents
+        return {"teacher": AgentOptions(interface=FLOW_RATE.name, teacher=self.teacher)} | self.agents
 
     @property
     def pupil(self) -> AgentOptions:
-        """The agents whose teacher is distilled. ValueError unless there is one such, and one who decides at each
-        place."""
-        everyone = self.agents
-        if self.teacher is not None:
-            everyone = {"teacher": AgentOptions(interface=FLOW_RATE.name, teacher=self.teacher)} | everyone
+        """The agents whose teacher is distilled."""
+        return next(agent for agent in self.everyone.values() if agent.teacher is not None)
+
+    @model_validator(mode="after")
+    def _one_decides(self) -> "Recipe":
+        """One teacher, and one who decides at each place."""
+        everyone = self.everyone
         pupils = [name for name, agent in everyone.items() if agent.teacher is not None]
         if len(pupils) != 1:
             said = f"{' and '.join(pupils)} have one each" if pupils else "none is named"
@@ -220,7 +224,7 @@ class Recipe(_Strict):
             raise ValueError(
                 f'nobody steers the flows; add [agents.NAME] with interface = "{FLOW_RATE.name}" and a baseline'
             )
-        return everyone[pupils[0]]
+        return self
 
 
 def load_recipe(path: Path) -> Recipe:

@@ -138,11 +138,11 @@ def run_episode(
     for _ in range(t.segments):
         weights = network.weights()
         segments = [run.advance(weights) for run in runs]
-        losses = [
-            loss(network, s, t, target) * (t.changing_weight if run.scenario.finite else 1.0)
-            for run, s in zip(runs, segments, strict=True)
-            if s.counted(t, target).any()
-        ]
+        losses = []
+        for run, segment in zip(runs, segments, strict=True):
+            its = loss(network, segment, t, target)
+            if its is not None:
+                losses.append(its * (t.changing_weight if run.scenario.finite else 1.0))
         if losses:
             optimizer.zero_grad()
             torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
@@ -195,8 +195,11 @@ class Segment:
         return known & self.mask() & counted(self.delta / target, self.presence, t.credit, t.horizon)
 
 
-def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -> torch.Tensor:
-    """What ADPG descends: its gradient is the one above."""
+def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -> torch.Tensor | None:
+    """What ADPG descends: its gradient is the one above. None where no decision teaches anything."""
+    teaches = segment.counted(t, target)
+    if not teaches.any():
+        return None
     half = segment.memory.shape[1] // 2
     state = None
     if network.lstm is not None:
@@ -210,10 +213,10 @@ def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -
     # A saturated tanh has no gradient: where the sign is wrong, a softsign beside it leads back.
     wrong = answers * logits.detach() < 0
     pushed = outputs + t.leak * wrong * torch.nn.functional.softsign(logits)
-    gained = (answers * pushed)[torch.from_numpy(segment.counted(t, target))].mean()
+    gained = (answers * pushed)[torch.from_numpy(teaches)].mean()
 
     mask = segment.mask()
-    both = mask[1:] if segment.own is None else mask[1:] & mask[:-1]
+    both = mask[1:] & mask[:-1]
     if not both.any():
         return -gained
     changes = (outputs[1:] - outputs[:-1])[torch.from_numpy(both)]

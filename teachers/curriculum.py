@@ -10,12 +10,11 @@ first rates drawn at random, and networks drawn at random are options; without t
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from decision.documents import load_toml
-from decision.errors import InputError
 from decision.features import PccRlCongestion, RlCcCongestion
 from decision.interfaces import FLOW_RATE
 from decision.policy import Policy
@@ -30,19 +29,18 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def check_name(name: str) -> None:
-    """ValueError where this is no scenario's name."""
-    try:
-        scenarios.parse(name)
-    except InputError as error:
-        raise ValueError(str(error)) from None
+def _known(names: list[str]) -> list[str]:
+    return [scenarios.known(name) for name in names]
+
+
+ScenarioNames = Annotated[list[str], AfterValidator(_known)]
 
 
 class Training(_Strict):
     """Where the policy learns, and how fast. Sources: RL-CC's paper and the published research code ([code])."""
 
     seed: int = Field(ge=0, lt=2**31)
-    scenarios: list[str] = Field(min_length=1, max_length=32)
+    scenarios: ScenarioNames = Field(min_length=1, max_length=32)
     episodes: int = Field(ge=1, le=100_000)
     segments: int = Field(default=40, ge=1, le=10_000)  # updates an episode; every episode starts in an empty network
     rollout: int = Field(default=15, ge=2, le=1024)  # decisions a flow and update [code]
@@ -63,13 +61,6 @@ class Training(_Strict):
     changing_weight: float = Field(default=1.0, gt=0)  # of a scenario whose flows come and go, beside another
     credit: Credit = Credit()
 
-    @field_validator("scenarios")
-    @classmethod
-    def _known(cls, names: list[str]) -> list[str]:
-        for name in names:
-            check_name(name)
-        return names
-
 
 class Validation(_Strict):
     """Closed-loop runs of many-to-one that decide which weights are kept, and of changing traffic beside them."""
@@ -81,16 +72,9 @@ class Validation(_Strict):
     measure: DurationPs = 10 * MS
     intervals: int = Field(default=40, ge=1)  # decisions a flow, at least, in either
     seed: int = Field(default=1, ge=0)
-    changing: list[str] = Field(default_factory=list, max_length=16)  # scenarios whose flows come and go
+    changing: ScenarioNames = Field(default_factory=list, max_length=16)  # scenarios whose flows come and go
     changing_time: DurationPs = 50 * MS  # measured from the start
     changing_weight: float = Field(default=1.0, ge=0)  # of their mean cost beside that of many-to-one
-
-    @field_validator("changing")
-    @classmethod
-    def _known(cls, names: list[str]) -> list[str]:
-        for name in names:
-            check_name(name)
-        return names
 
     @field_validator("flows")
     @classmethod

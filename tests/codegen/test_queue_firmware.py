@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
+from queue_actions import LEVEL, choice
 
 from codegen.differences import differences
 from codegen.emit import emit
@@ -14,20 +15,7 @@ from decision.policy import Observation
 from decision.student import Student
 from decision.tree_decision import feature_names
 
-ROWS = [
-    {"kmin_bytes": k, "kmax_bytes": 4 * k, "pmax_q16": p} for k, p in ((5_000, 655), (40_000, 13_107), (320_000, 9))
-]
-ACTIONS = {
-    "choice": {"kind": "choice", "rows": ROWS},
-    "level": {
-        "kind": "level",
-        "knobs": {
-            "kmin_bytes": {"low": 2_000, "high": 200_000},
-            "kmax_bytes": {"low": 10_000, "high": 400_000, "not_below": "kmin_bytes"},
-            "pmax_q16": {"low": 655, "high": 65_536},
-        },
-    },
-}
+ACTIONS = {"choice": choice(((5_000, 655), (40_000, 13_107), (320_000, 9))), "level": LEVEL}
 
 
 def student(kind: str) -> Student:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from queue_actions import FOUR as CHOICE
+from queue_actions import LEVEL
 
 from codegen.emit import emit
 from codegen.lower import Options
@@ -28,21 +30,6 @@ OBSERVATION: dict[str, Any] = {
         {"kind": "previous_knob", "knob": "kmin_bytes", "unit": 1000},
         {"kind": "previous_knob", "knob": "pmax_q16", "unit": 65_536, "fraction_bits": 12},
     ],
-}
-CHOICE = {
-    "kind": "choice",
-    "rows": [
-        {"kmin_bytes": kmin, "kmax_bytes": 4 * kmin, "pmax_q16": pmax}
-        for kmin, pmax in ((5_000, 655), (20_000, 13_107), (80_000, 6_554), (320_000, 65_536))
-    ],
-}
-LEVEL = {
-    "kind": "level",
-    "knobs": {
-        "kmin_bytes": {"low": 2_000, "high": 200_000},
-        "kmax_bytes": {"low": 10_000, "high": 400_000, "not_below": "kmin_bytes"},
-        "pmax_q16": {"low": 655, "high": 65_536},
-    },
 }
 
 

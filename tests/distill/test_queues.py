@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
+from queue_actions import LEVEL, choice
 
 from decision.errors import InputError
 from decision.features import AnyFeature
@@ -27,21 +28,7 @@ ROLLOUTS = RolloutOptions.model_validate(
     {"scenarios": ["many-to-one:8", "many-to-one:32"], "seeds": [1], "duration": "20 ms", "decision_latency": "3 us"}
 )
 OPTIONS = {"trees": 10, "depth": 4, "rounds": 1, "compare_window": ("5 ms", "20 ms"), "rows": 2000}
-CHOICE = {
-    "kind": "choice",
-    "rows": [
-        {"kmin_bytes": kmin, "kmax_bytes": 4 * kmin, "pmax_q16": pmax}
-        for kmin, pmax in ((5_000, 655), (40_000, 13_107), (320_000, 65_536))
-    ],
-}
-LEVEL = {
-    "kind": "level",
-    "knobs": {
-        "kmin_bytes": {"low": 2_000, "high": 200_000},
-        "kmax_bytes": {"low": 10_000, "high": 400_000, "not_below": "kmin_bytes"},
-        "pmax_q16": {"low": 655, "high": 65_536},
-    },
-}
+CHOICE = choice(((5_000, 655), (40_000, 13_107), (320_000, 65_536)))
 
 
 def teacher_of(action: dict[str, Any]) -> Teacher:

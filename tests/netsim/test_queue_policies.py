@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from queue_actions import FOUR as CHOICE
+from queue_actions import LEVEL
 
 from decision.forest import Branch, Forest, Leaf
 from decision.interfaces import QUEUE_MARKING
@@ -34,21 +36,6 @@ FEATURES: list[dict[str, Any]] = [
     {"kind": "previous_knob", "knob": "kmin_bytes", "unit": 1000},
     {"kind": "previous_knob", "knob": "pmax_q16", "unit": 65_536, "fraction_bits": 12},
 ]
-CHOICE = {
-    "kind": "choice",
-    "rows": [
-        {"kmin_bytes": kmin, "kmax_bytes": 4 * kmin, "pmax_q16": pmax}
-        for kmin, pmax in ((5_000, 655), (20_000, 13_107), (80_000, 6_554), (320_000, 65_536))
-    ],
-}
-LEVEL = {
-    "kind": "level",
-    "knobs": {
-        "kmin_bytes": {"low": 2_000, "high": 200_000},
-        "kmax_bytes": {"low": 10_000, "high": 400_000, "not_below": "kmin_bytes"},
-        "pmax_q16": {"low": 655, "high": 65_536},
-    },
-}
 DCQCN = by_name("dcqcn")
 
 

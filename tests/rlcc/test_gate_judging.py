@@ -21,6 +21,7 @@ from decision.manifest import opened
 from decision.student import load_student
 from emulator import Cycles, EmulationReport, HostReport
 from emulator.build import Build
+from emulator.compile import Toolchain
 from emulator.firmware import read_firmware, tree_inputs
 from rlcc import gate
 from rlcc.certified import Certified
@@ -79,6 +80,11 @@ class Stage:
             self.said.append,
             evidence=evidence,
         )
+
+
+def unlinked(firmware: Path, tools: Toolchain) -> Build:
+    """A build of which the replaced parts need no code."""
+    return Build(read_firmware(firmware), tools, (), (), (), None, None)
 
 
 @pytest.fixture(scope="session")
@@ -204,7 +210,7 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
 
 def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
     tools = EmulateOptions().toolchain()
-    build = Build(read_firmware(stage.folder / "firmware"), tools, (), (), (), None, None)
+    build = unlinked(stage.folder / "firmware", tools)
     assert stage.judge(Evidence(build=build, emulation=REPORT)).passed
     assert not {"build_firmware", "run_vectors"} & set(stage.asked)
     assert stage.asked["worst_path"][0][0][0] is build
@@ -215,7 +221,7 @@ def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
 
 def test_the_toolchain_is_that_of_the_build(stage: Stage) -> None:
     tools = EmulateOptions(profile="ibex-maxperf").toolchain()
-    build = Build(read_firmware(stage.folder / "firmware"), tools, (), (), (), None, None)
+    build = unlinked(stage.folder / "firmware", tools)
     assert stage.judge(Evidence(build=build)).profile.startswith("ibex-maxperf")
 
 
@@ -258,7 +264,7 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
 def test_a_build_of_another_folder_is_not_taken_for_this_one(stage: Stage, tmp_path: Path) -> None:
     tools, elsewhere = EmulateOptions().toolchain(), tmp_path / "firmware"
     shutil.copytree(stage.folder / "firmware", elsewhere)
-    build = Build(read_firmware(elsewhere), tools, (), (), (), None, None)
+    build = unlinked(elsewhere, tools)
     with pytest.raises(InputError, match="is not the firmware that was built"):
         stage.judge(Evidence(build=build, emulation=REPORT))
 
@@ -433,7 +439,7 @@ def test_a_folder_that_changes_while_it_is_judged_is_refused(
 
 
 def test_one_that_changed_after_it_was_built_is_refused(copied: Stage, resealed: Any) -> None:
-    build = Build(read_firmware(copied.folder / "firmware"), EmulateOptions().toolchain(), (), (), (), None, None)
+    build = unlinked(copied.folder / "firmware", EmulateOptions().toolchain())
     reseal(copied, resealed, lambda folder: (folder / "rlcc_policy.h").write_text("/* another */\n"))
     with pytest.raises(InputError, match="was changed while it was judged"):
         copied.judge(Evidence(build=build))

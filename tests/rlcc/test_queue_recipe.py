@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from queue_actions import LEVEL
 
 from decision.policy import Policy
 from decision.weights import shapes
@@ -23,14 +24,7 @@ POLICY = {
         "params": {"capacity_bytes": 625_000},
         "features": [{"kind": "level", "signal": "queue_bytes", "unit": 65_536, "fraction_bits": 8}],
     },
-    "action": {
-        "kind": "level",
-        "knobs": {
-            "kmin_bytes": {"low": 2_000, "high": 200_000},
-            "kmax_bytes": {"low": 10_000, "high": 400_000, "not_below": "kmin_bytes"},
-            "pmax_q16": {"low": 655, "high": 65_536},
-        },
-    },
+    "action": LEVEL,
 }
 RECIPE = """\
 format = 1

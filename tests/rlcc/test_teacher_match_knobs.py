@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import queue_actions
 
 from decision.actions import Choice, Level, TanhMap
 from decision.errors import InputError
@@ -27,16 +28,7 @@ OBSERVATION = Observation.model_validate(
         ],
     }
 )
-LEVEL = Level.model_validate(
-    {
-        "kind": "level",
-        "knobs": {
-            "kmin_bytes": {"low": 2_000, "high": 200_000},
-            "kmax_bytes": {"low": 10_000, "high": 400_000, "not_below": "kmin_bytes"},
-            "pmax_q16": {"low": 655, "high": 65_536},
-        },
-    }
-)
+LEVEL = Level.model_validate(queue_actions.LEVEL)
 ONE, HALF, QUARTER = 1 << 16, 1 << 15, 1 << 14
 
 
