@@ -11,6 +11,7 @@ from decision.actions import AnyAction, scale_of
 from decision.documents import dump_json, load_json, validate, write_atomically
 from decision.errors import InputError
 from decision.forest import integer
+from decision.in_flight import InFlight
 from decision.network import Network
 from decision.network_decision import Input, build, wants_root
 from decision.network_json import network_from_json, network_to_json
@@ -18,7 +19,7 @@ from decision.policy import Limits, Observation, default_params
 from decision.program import Program
 from decision.start import Start
 from decision.student import NAME as STUDENT_NAME
-from decision.student import Header, Student, load_student, writable_names
+from decision.student import Header, Student, header_parts, load_student, writable_names
 
 FORMAT = 1
 NAME = "network.json"
@@ -37,6 +38,7 @@ class NetworkPolicy:
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
     start: Start | None = None
+    in_flight: InFlight | None = None
 
     def program(self) -> Program:
         """The decision program."""
@@ -44,16 +46,15 @@ class NetworkPolicy:
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the teacher was trained for."""
-        return default_params(self.observation, self.limits, self.start)
+        return default_params(self.observation, self.limits, self.start, self.in_flight)
 
     def save(self, folder: Path) -> None:
         """Write network.json into an artefact folder."""
-        header = Header(observation=self.observation, action=self.action, limits=self.limits, start=self.start)
         content = {
             "format": FORMAT,
             "name": self.name,
             "teacher": self.teacher,
-            **header.model_dump(mode="json"),
+            **Header.of(self).model_dump(mode="json"),
             "report": self.report,
             "inputs": [{"root": scaling.root, "shift": scaling.shift} for scaling in self.inputs],
             "network": network_to_json(self.network),
@@ -67,7 +68,7 @@ def load_network_policy(path: Path) -> NetworkPolicy:
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; emit the firmware again")
-        parts = {key: data[key] for key in Header.model_fields if key in data or key != "start"}
+        parts = header_parts(data)
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         if not writable_names(name, teacher):
             raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; emit the firmware again")
@@ -76,9 +77,8 @@ def load_network_policy(path: Path) -> NetworkPolicy:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a network of rlcc ({error!r}); emit the firmware again") from None
     header = validate(Header, parts, str(path))
-    policy = NetworkPolicy(
-        name, header.observation, header.action, header.limits, inputs, network, teacher, report, header.start
-    )
+    asked, options = (header.observation, header.action, header.limits), (header.start, header.in_flight)
+    policy = NetworkPolicy(name, *asked, inputs, network, teacher, report, *options)
     if [scaling.root for scaling in inputs] != [wants_root(feature) for feature in header.observation.features]:
         raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
     policy.program()

@@ -42,14 +42,15 @@ from decision.actions import Action, AnyAction
 from decision.documents import load_toml
 from decision.errors import InputError
 from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
+from decision.flow_options import FLOW_NAMES, check_options, implied
+from decision.in_flight import InFlight
 from decision.interface import Interface
-from decision.interfaces import FLOW_RATE, FLOW_START, INTERFACES
+from decision.interfaces import FLOW_RATE, INTERFACES
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.signals import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
-from decision.start import Start, check_start, implied
+from decision.start import Start
 
 MAX_WINDOW = 16
-FLOWS = (FLOW_RATE.name, FLOW_START.name)
 POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 
 
@@ -82,7 +83,7 @@ class Observation(_Strict):
     """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
     the values of the operator's parameters."""
 
-    interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOWS)
+    interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOW_NAMES)
     window: int = Field(ge=1, le=MAX_WINDOW)
     base_rtt: DurationNs | None = Field(default=None, exclude_if=_is_none)
     line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
@@ -96,7 +97,7 @@ class Observation(_Strict):
     def _ranges(self) -> "Observation":
         if self.interface not in INTERFACES:
             raise ValueError(f"there is no interface {self.interface!r}; there are {', '.join(INTERFACES)}")
-        if self.interface in FLOWS:
+        if self.interface in FLOW_NAMES:
             self._check_path()
         elif any(value is not None for value in (self.base_rtt, self.line_rate, self.rtt_max)):
             raise ValueError(f"base_rtt, line_rate and rtt_max are of flows; {self.interface} has params")
@@ -115,7 +116,7 @@ class Observation(_Strict):
             raise ValueError(f"line_rate is {self.line_rate} b/s; it must lie between 100 Mb/s and 100 Tb/s")
 
     def _check_params(self) -> None:
-        names = () if self.interface in FLOWS else self.agents.param_names
+        names = () if self.interface in FLOW_NAMES else self.agents.param_names
         if tuple(sorted(self.params)) != tuple(sorted(names)):
             raise ValueError(
                 f"params are {', '.join(self.params) or 'none'}; they must be {', '.join(names) or 'none'}"
@@ -186,7 +187,8 @@ class Limits(_Strict):
 
 
 class Policy(_Strict):
-    """A teacher's policy.toml, checked. ``start``: how flows start, brake once and recover, where they do."""
+    """A teacher's policy.toml, checked. ``start``: how flows start, brake once and recover, where they do;
+    ``in_flight``: what they may have in flight, where their rate says so."""
 
     format: Literal[1]
     name: str = Field(pattern=POLICY_NAME)
@@ -195,6 +197,7 @@ class Policy(_Strict):
     action: AnyAction
     limits: Limits | None = Field(default=None, exclude_if=_is_none)
     start: Start | None = Field(default=None, exclude_if=_is_none)
+    in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
     provenance: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -204,20 +207,22 @@ class Policy(_Strict):
 
     @model_validator(mode="after")
     def _fits(self) -> "Policy":
-        check_fit(self.observation, self.action, self.limits, self.start)
+        check_fit(self.observation, self.action, self.limits, self.start, self.in_flight)
         if self.architecture.kind == "lstm" and self.observation.window != 1:
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
         return self
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the policy was trained for."""
-        return default_params(self.observation, self.limits, self.start)
+        return default_params(self.observation, self.limits, self.start, self.in_flight)
 
 
-def check_fit(observation: Observation, action: Action, limits: Limits | None, start: Start | None = None) -> None:
-    """ValueError where the action map is none for agents that observe so, or limits or a start are missing or
+def check_fit(
+    observation: Observation, action: Action, limits: Limits | None, start: Start | None, in_flight: InFlight | None
+) -> None:
+    """ValueError where the action map is none for agents that observe so, or limits or options of flows are missing or
     nobody's."""
-    check_start(observation.interface, start)
+    check_options(observation.interface, {"start": start, "in_flight": in_flight})
     action.check(observation.agents)
     if (limits is None) != (not observation.agents.context):
         raise ValueError(
@@ -227,9 +232,11 @@ def check_fit(observation: Observation, action: Action, limits: Limits | None, s
         )
 
 
-def default_params(observation: Observation, limits: Limits | None, start: Start | None = None) -> dict[str, int]:
+def default_params(
+    observation: Observation, limits: Limits | None, start: Start | None, in_flight: InFlight | None
+) -> dict[str, int]:
     """The operator's parameters, in the device's integers, for what a policy assumes of its network."""
-    if observation.base_rtt is None or limits is None:
+    if observation.base_rtt is None or observation.line_rate is None or limits is None:
         return dict(observation.params)
     return {
         "base_rtt_recip_q32": base_rtt_recip_q32(observation.base_rtt),
@@ -237,6 +244,7 @@ def default_params(observation: Observation, limits: Limits | None, start: Start
         "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
         "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
         **({} if start is None else start.params()),
+        **({} if in_flight is None else in_flight.params(observation.base_rtt, observation.line_rate)),
     }
 
 

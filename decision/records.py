@@ -32,13 +32,14 @@ MAKER = "maker"
 
 def record_columns(interface: Interface) -> dict[str, str]:
     """Columns of an interface's records and their types. ``step`` counts an agent's decisions from 0 (a new agent).
-    Where contexts keep a knob in force: that knob before the decision, what was decided (multiplier - 1) and the
-    network's ``output``, NaN for other policies; where also a phase, that before it and who made the step; else the
-    knobs that were set."""
+    Where contexts keep a knob in force: that knob before the decision, what was decided (multiplier - 1), the network's
+    ``output``, NaN for other policies, and other knobs as they were set; where also a phase, that before it and who
+    made the step; else the knobs that were set."""
     columns = {"t_ps": "int64", interface.agent: "uint32", "step": "uint32"}
     columns |= {signal.name: signal.storage for signal in interface.event}
     if not interface.context:
         return columns | {knob.name: knob.storage for knob in interface.knobs}
+    columns |= {knob.name: knob.storage for knob in interface.knobs[1:]}
     phases = {} if interface.new_phase is None else dict.fromkeys(("phase", MAKER), "uint8")
     return columns | {interface.context[0].name: "uint32", ACTION: "int32", "output": "float32"} | phases
 

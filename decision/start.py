@@ -24,7 +24,7 @@ context holds is one of the four phases with a rate below line rate: a corrupted
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
@@ -181,18 +181,3 @@ def start_program(start: Start, place: Place) -> tuple[Program, Step]:
     b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_START)
     nodes = step(b, start, place)
     return b.finish(finish_start(b, nodes, within_limits(b, nodes.held))), nodes
-
-
-def implied(data: Any) -> Any:
-    """A document with a table `start`, its observation's interface said."""
-    if not isinstance(data, dict) or data.get("start") is None or not isinstance(data.get("observation"), dict):
-        return data
-    return data | {"observation": {"interface": FLOW_START.name} | data["observation"]}
-
-
-def check_start(interface: str, start: Start | None) -> None:
-    """ValueError where agents of the interface have no start, or need one."""
-    if start is not None and interface != FLOW_START.name:
-        raise ValueError(f"start is of flows that set their rate, and agents of {interface} are none")
-    if start is None and interface == FLOW_START.name:
-        raise ValueError(f"the interface {FLOW_START.name} is what a table start makes of flows; leave it out")

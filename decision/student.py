@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from decision.actions import AnyAction
 from decision.documents import dump_json, load_json, validate, write_atomically
 from decision.errors import InputError
+from decision.flow_options import implied
 from decision.forest import Forest
+from decision.in_flight import InFlight
 from decision.policy import POLICY_NAME, Limits, Observation, check_fit, default_params
 from decision.program import Program
-from decision.start import Start, implied
+from decision.start import Start
 from decision.tree_decision import build
 
 FORMAT = 1
@@ -28,6 +30,7 @@ class Header(BaseModel):
     action: AnyAction
     limits: Limits | None = Field(default=None, exclude_if=lambda limits: limits is None)
     start: Start | None = Field(default=None, exclude_if=lambda start: start is None)
+    in_flight: InFlight | None = Field(default=None, exclude_if=lambda in_flight: in_flight is None)
 
     @model_validator(mode="before")
     @classmethod
@@ -36,8 +39,21 @@ class Header(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> "Header":
-        check_fit(self.observation, self.action, self.limits, self.start)
+        check_fit(self.observation, self.action, self.limits, self.start, self.in_flight)
         return self
+
+    @staticmethod
+    def of(decider: Any) -> "Header":
+        """What a decider's fields of these names say."""
+        return Header(**{name: getattr(decider, name) for name in Header.model_fields})
+
+
+def header_parts(data: dict[str, Any]) -> dict[str, Any]:
+    """Of a document, what its header says. KeyError where a part is missing."""
+    missing = [key for key, field in Header.model_fields.items() if field.is_required() and key not in data]
+    if missing:
+        raise KeyError(missing[0])
+    return {key: data[key] for key in Header.model_fields if key in data}
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,7 @@ class Student:
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
     start: Start | None = None
+    in_flight: InFlight | None = None
 
     def program(self) -> Program:
         """The whole decision as an integer program."""
@@ -59,16 +76,15 @@ class Student:
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the student was distilled for."""
-        return default_params(self.observation, self.limits, self.start)
+        return default_params(self.observation, self.limits, self.start, self.in_flight)
 
     def save(self, folder: Path) -> None:
         """Write student.json into an artefact folder."""
-        header = Header(observation=self.observation, action=self.action, limits=self.limits, start=self.start)
         content = {
             "format": FORMAT,
             "name": self.name,
             "teacher": self.teacher,
-            **header.model_dump(mode="json"),
+            **Header.of(self).model_dump(mode="json"),
             "report": self.report,
             "ensemble": self.forest.to_json(),
         }
@@ -86,7 +102,7 @@ def load_student(path: Path) -> Student:
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
-        parts = {key: data[key] for key in Header.model_fields if key in data or key not in ("limits", "start")}
+        parts = header_parts(data)
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         forest = Forest.from_json(data["ensemble"])
         if not writable_names(name, teacher):
@@ -94,6 +110,7 @@ def load_student(path: Path) -> Student:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
     header = validate(Header, parts, str(path))
-    student = Student(name, header.observation, header.action, header.limits, forest, teacher, report, header.start)
+    asked, options = (header.observation, header.action, header.limits), (header.start, header.in_flight)
+    student = Student(name, *asked, forest, teacher, report, *options)
     student.program()
     return student

@@ -12,6 +12,7 @@ from decision.errors import InputError
 from decision.expression import Expression, Nodes, Past
 from decision.features import AnyFeature, PreviousAction
 from decision.forest import Forest
+from decision.in_flight import in_flight
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
 from decision.rate import knob, rate_in_force, scaled_rate, within_limits
@@ -76,7 +77,8 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
             rate = finish_start(b, start, within_limits(b, scaled_rate(b, start.held_q32, 32, shown)))
             shown = b.add(Op.SELECT, (start.made, b.const(0), shown), 0, "action_q16", "none of the phase's")
         history.write({"action": shown})
-        return b.finish(knob(b, rate))
+        capped = "in_flight_bytes" in b.interface.knob_names
+        return b.finish(knob(b, rate), *([in_flight(b, rate)] if capped else []))
     history.write(dict(zip(b.interface.knob_names, decided, strict=True)))
     program = b.finish(*decided)
     action.check_shown(program)

@@ -72,7 +72,7 @@ def distil(
         data = join(seen)
         fitted = _fit(teacher, observation, data, options, seed)
         _enforce(fitted.student, options)
-        policy = program(fitted.student.program(), fitted.student.params())
+        policy = program(fitted.student.program(), fitted.student.params(), fitted.student.in_flight)
         seeds = _seeds(network, number)
         driven, beside = side_by_side(policy, original, networks, seeds)
         if noise is None:
@@ -151,7 +151,9 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     model = boost.fit(data, options, policy.action.loss, seed=seed)
     forest = quantise.quantise(model, feature_names(observation), policy.action.leaf_bits)
     exactness = quantise.check(model, forest, data.x, seed=seed)
-    student = Student(policy.name, observation, policy.action, policy.limits, forest, teacher.hash, start=policy.start)
+    student = Student(
+        policy.name, observation, policy.action, policy.limits, forest, teacher.hash, {}, policy.start, policy.in_flight
+    )
     return Fitted(student, model, exactness)
 
 

@@ -7,7 +7,13 @@ from numpy.typing import NDArray
 
 class DeviceConfig:
     def __init__(
-        self, signals: int, params: Sequence[int], knob_shift: Sequence[int], initial: int, new_phase: int
+        self,
+        signals: int,
+        params: Sequence[int],
+        knob_shift: Sequence[int],
+        initial: int,
+        new_phase: int,
+        follows: ProgramConfig | None = None,
     ) -> None: ...
 
 class TapeConfig:
@@ -105,7 +111,7 @@ class ProgramConfig:
     def made_node(self, arg: int, /) -> None: ...
 
 class StartConfig:
-    def __init__(self, program: ProgramConfig, device: DeviceConfig, in_force: int, made: int, word: int) -> None: ...
+    def __init__(self, program: ProgramConfig, in_force: int, made: int, word: int) -> None: ...
 
 class NativeConfig:
     def __init__(
@@ -121,6 +127,7 @@ class NativeConfig:
         decides: int,
         knob: TapeConfig,
         in_force: int | None,
+        device: DeviceConfig | None = None,
         start: StartConfig | None = None,
     ) -> None: ...
 
@@ -130,7 +137,7 @@ class Decider:
 class NativeDecider(Decider):
     def __init__(self, config: NativeConfig, weights: NetworkWeights, agents: int) -> None: ...
     def set_weights(self, weights: NetworkWeights) -> None: ...
-    def set_start_param(
+    def set_program_param(
         self,
         param: int,
         values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -810,10 +817,14 @@ class SiteKind(enum.Enum):
     queues = 1
 
 class CohortSpec:
-    def __init__(self, site: SiteKind, decider: Decider | None, latency_ps: int, period_ps: int = 0) -> None: ...
+    def __init__(
+        self, site: SiteKind, knobs: int, decider: Decider | None, latency_ps: int, period_ps: int = 0
+    ) -> None: ...
     def set_engines(self, of_device: int, depth: int, overload: Overload) -> None: ...
     def set_level(self, signal: int, level: int) -> None: ...
-    def set_steering(self, baseline: Baseline | None, ideal: bool, initial_rate: float) -> None: ...
+    def set_steering(
+        self, baseline: Baseline | None, ideal: bool, initial_rate: float, initial_in_flight: Sequence[int] = []
+    ) -> None: ...
 
 class Simulator:
     def __init__(

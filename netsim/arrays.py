@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.in_flight import InFlight, in_flight_program
+from decision.interfaces.flow_rate import flow_interface
+from decision.interpret import evaluate
 from netsim import assembly
 from netsim.cohorts import named
 from netsim.network import Network
@@ -65,7 +67,9 @@ class ArrayEnv(Measured):
         rate_min_q30: int = ONE_Q30 // 10**6,
         rate_max_q30: int = ONE_Q30,
         rate_initial_q30: int = ONE_Q30,
+        in_flight: InFlight | None = None,
     ) -> None:
+        """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that."""
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)
@@ -74,9 +78,16 @@ class ArrayEnv(Measured):
         self.network = assembly.place(self.scenario, asked)[1]
         self.duration_ps = duration_ps
         self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
-        initial = rate_initial_q30 / ONE_Q30
+        self._in_flight = None if in_flight is None else self._params(in_flight, asked)
+        flows = len(self.scenario.flows)
         self._core, _ = assembly.build(
-            self.scenario, asked, None, initial_rate=initial, seed=seed, decision_latency_ps=decision_latency_ps
+            self.scenario,
+            asked,
+            None,
+            initial_rate=rate_initial_q30 / ONE_Q30,
+            seed=seed,
+            decision_latency_ps=decision_latency_ps,
+            initial_in_flight=self._capped(np.full(flows, rate_initial_q30, np.uint32), np.arange(flows)),
         )
         self.start_recording(record)
         self._batch: Batch | None = None
@@ -93,7 +104,7 @@ class ArrayEnv(Measured):
         check_until(self.now_ps, until)
         if self._core.run(until):
             return None
-        columns = named(self._core.batch(), FLOW_RATE)
+        columns = named(self._core.batch(), self.interfaces[0])
         self._batch = Batch(**{name: columns[name] for name in Batch.__dataclass_fields__})
         return self._batch
 
@@ -123,8 +134,28 @@ class ArrayEnv(Measured):
         else:
             raise InputError("send either multiplier or rate_q30")
         rate = np.floor(np.clip(asked, self.rate_min_q30, self.rate_max_q30) + 0.5)
-        self._core.answer(0, rate.astype(np.uint32), action.astype(np.int32))
+        knobs, capped = rate.astype(np.uint32), self._capped(rate.astype(np.uint32), batch.flow)
+        if capped is not None:
+            knobs = np.stack([knobs, capped], axis=1).ravel()
+        self._core.answer(0, knobs, action.astype(np.int32))
         self._batch = None
+
+    def _params(self, in_flight: InFlight, asked: Network) -> dict[str, NDArray[np.uint32]]:
+        """Of each flow, by what is known of its path."""
+        self.interfaces = (flow_interface(("in_flight",)),)
+        where = assembly.paths(self.scenario, *assembly.place(self.scenario, asked))
+        return where.params(in_flight)
+
+    def _capped(self, rate_q30: NDArray[np.uint32], flow: NDArray[np.integer]) -> NDArray[np.uint32] | None:
+        """The bytes that flows [N] at these rates may have in flight; None where the network alone says that."""
+        if self._in_flight is None:
+            return None
+        each = {name: values[flow] for name, values in self._in_flight.items()}
+        program = in_flight_program(self.interfaces[0])
+        event = dict.fromkeys(program.interface.event_names, 0)
+        params = dict.fromkeys(program.interface.param_names, 1) | each
+        knobs, _ = evaluate(program, event, params, {"rate_q30": rate_q30})
+        return knobs[1].astype(np.uint32)
 
 
 def _order(asked: NDArray[np.uint32], in_order: ArrayLike | None) -> NDArray[np.int64]:

@@ -50,9 +50,11 @@ def build(
     cohorts: Sequence[Cohort] = (),
     wires: Sequence[Wire] = (),
     starts_q30: NDArray[np.uint32] | None = None,
+    initial_in_flight: NDArray[np.uint32] | None = None,
 ) -> tuple["_core.Simulator", Any]:
     """A simulator and what decides at its flows: a ``_core.Decider``, a ``_core.Baseline``, or None for decisions from
-    outside and for the ideal allocator."""
+    outside and for the ideal allocator. ``initial_in_flight``: where decisions from outside cap what is in flight too,
+    each new flow's bytes [flows]."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
     latency_ps = whole_ps("decision latency", decision_latency_ps)
@@ -73,11 +75,13 @@ def build(
     if isinstance(spec, BaselineSpec):
         baseline = spec.build(agents, net.link_gbps)
     elif spec is not None:
-        decider = spec.build(agents, None if scenario.topology is None else _paths(scenario, fabric, net))
+        decider = spec.build(agents, None if scenario.topology is None else paths(scenario, fabric, net))
         if starts_q30 is not None:
             decider.set_initial(starts_q30)
-    flows = _core.CohortSpec(_core.SiteKind.flows, decider, latency_ps)
-    flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate)
+    capped = [] if initial_in_flight is None else initial_in_flight.tolist()
+    knobs = 2 if capped else len(flows_interface(spec).knobs)
+    flows = _core.CohortSpec(_core.SiteKind.flows, knobs, decider, latency_ps)
+    flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate, capped)
     if engines is not None:
         engines.set(flows)
     core = network_config(net, fabric, spec)
@@ -118,7 +122,8 @@ def flows_interface(spec: PolicySpec | BaselineSpec | None) -> Interface:
     return FLOW_RATE if spec is None or isinstance(spec, BaselineSpec) else interface_of(spec)
 
 
-def _paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
+def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
+    """What its flows may be told of the place they are in."""
     rtts_ps = fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver"))
     return Paths(np.rint(rtts_ps / 1000).astype(np.uint32), net.link_gbps)
 

@@ -65,7 +65,8 @@ class Cohort:
         """The cohort for the core, and its decider."""
         ports = ports_of(fabric, classes, self.period_ps)
         decider = self.decider.build(ports.capacity_bytes.size, ports)
-        core = _core.CohortSpec(site_of(self.interface).kind, decider, self.latency_ps, self.period_ps)
+        knobs = len(self.interface.knobs)
+        core = _core.CohortSpec(site_of(self.interface).kind, knobs, decider, self.latency_ps, self.period_ps)
         if self.engines is not None:
             self.engines.set(core)
         if self.level is not None:
@@ -142,18 +143,19 @@ def ports_of(fabric: Topology, classes: int, period_ps: int) -> Ports:
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:
     """Records as the core has them, by the names of their interface: an agent whose context keeps the knob in force has
-    that and the action (columns: decision.records), any other the knobs that were set. Where it keeps a phase too, its
-    phase before the decision, and who made the step."""
+    that, the action and the knobs that follow (columns: decision.records), any other the knobs that were set. Where it
+    keeps a phase too, its phase before the decision, and who made the step."""
     event = dict(zip(interface.event_names, columns["event"], strict=True))
     records = {"t_ps": columns["t_ps"], interface.agent: columns["agent"], "step": columns["step"], **event}
     if not interface.context:
         return records | dict(zip(interface.knob_names, columns["knobs"], strict=True))
-    kept, action = interface.context[0].name, columns["action"]
+    kept, before = interface.context[0].name, columns["before"]
+    records |= {kept: before, ACTION: columns["action"], "output": columns["output"]}
+    records |= dict(zip(interface.knob_names[1:], columns["knobs"][1:], strict=True))
     if interface.new_phase is None:
-        return records | {kept: columns["before"], ACTION: action, "output": columns["output"]}
-    before = columns["before"]
-    records |= {kept: before & np.uint32((1 << PHASE_SHIFT) - 1), ACTION: action, "output": columns["output"]}
-    return records | {"phase": (before >> PHASE_SHIFT).astype(np.uint8), MAKER: columns["maker"]}
+        return records
+    phase = (before >> PHASE_SHIFT).astype(np.uint8)
+    return records | {kept: before & np.uint32((1 << PHASE_SHIFT) - 1), "phase": phase, MAKER: columns["maker"]}
 
 
 def whole_ps(name: str, value: object, least: int = 0) -> int:

@@ -22,16 +22,17 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.expression import signals
 from decision.features import Place
+from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Policy
 from decision.program import Op, Program
-from decision.rate import multiplied
 from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes
 from netsim import _core
+from netsim.programs import program_config
 from netsim.sites import Paths, Ports, device, site_of
 
 Weights = Mapping[str, NDArray[np.float32]]
@@ -81,9 +82,9 @@ class NativePolicy:
         )
         for name, values in (where.known() if where is not None else {}).items():
             core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
-        if self.policy.start is not None:
-            for name, values in (where.params() if where is not None else {}).items():
-                core.set_start_param(self.interface.param_names.index(name), values)
+        if self.policy.start is not None or self.policy.in_flight is not None:
+            for param, each in _params_of(self.interface, where, self.policy.in_flight):
+                core.set_program_param(param, each)
         return core
 
     def with_weights(self, weights: Weights) -> "NativePolicy":
@@ -102,6 +103,7 @@ class CompiledPolicy:
     params: Mapping[str, int]
     needs_int: bool = False
     interface: Interface = field(default=FLOW_RATE, repr=False)
+    in_flight: InFlight | None = None
 
     def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.CompiledDecider":
         config, symbol = device(self.interface, self.params), f"rlcc_{self.interface.agent}_bytes"
@@ -111,7 +113,7 @@ class CompiledPolicy:
             raise InputError(
                 f"{self.path} is not a compiled policy: {error}; build it from a firmware folder"
             ) from None
-        return _told(core, self.interface, where)
+        return _told(core, self.interface, where, self.in_flight)
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class ProgramPolicy:
 
     program: Program
     params: Mapping[str, int]
+    in_flight: InFlight | None = None
 
     @property
     def interface(self) -> Interface:
@@ -131,7 +134,9 @@ class ProgramPolicy:
 
     def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.ProgramDecider":
         config = device(self.interface, self.params)
-        return _told(_core.ProgramDecider(_program_config(self.program), config, agents), self.interface, where)
+        return _told(
+            _core.ProgramDecider(program_config(self.program), config, agents), self.interface, where, self.in_flight
+        )
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,7 @@ class DeciderPolicy:
     keep: object = field(default=None, repr=False)
     needs_int: bool = False
     interface: Interface = field(default=FLOW_RATE, repr=False)
+    in_flight: InFlight | None = None
 
     def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.CoreDecider":
         config = device(self.interface, self.params)
@@ -153,7 +159,7 @@ class DeciderPolicy:
             core = _core.CoreDecider(self.address, self.context_bytes, self.clock_mhz, config, agents, self.keep)
         except ValueError as error:
             raise InputError(f"the core cannot decide here: {error}; build it again with this rlcc") from None
-        return _told(core, self.interface, where)
+        return _told(core, self.interface, where, self.in_flight)
 
     def content(self) -> None:
         raise InputError("a core behind an address decides in this process only, so its runs cannot be kept")
@@ -180,18 +186,22 @@ def native(policy: Policy, weights: Weights) -> NativePolicy:
 
 
 def compiled(
-    path: Path | str, params: Mapping[str, int], needs_int: bool = False, interface: Interface = FLOW_RATE
+    path: Path | str,
+    params: Mapping[str, int],
+    needs_int: bool = False,
+    interface: Interface = FLOW_RATE,
+    in_flight: InFlight | None = None,
 ) -> CompiledPolicy:
     """The emitted C as a shared library; ``params`` are the operator's, by their names in the interface. Whether it
-    reads queue lengths its program says (``reads_queues``)."""
+    reads queue lengths its program says (``reads_queues``). ``in_flight``: by which its cap follows other networks."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file} does not exist; compile the firmware folder into a shared library first")
     device(interface, params)
-    return CompiledPolicy(file.resolve(), dict(params), needs_int, interface)
+    return CompiledPolicy(file.resolve(), dict(params), needs_int, interface, in_flight)
 
 
-def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
+def program(program: Program, params: Mapping[str, int], in_flight: InFlight | None = None) -> ProgramPolicy:
     """An integer decision program (decision.program); its interface says what its agents are."""
     interface = program.interface
     first = [field.name for field in interface.context]
@@ -200,7 +210,7 @@ def program(program: Program, params: Mapping[str, int]) -> ProgramPolicy:
             f"the decision program keeps no {first[0]} as its first field; decision.tree_decision builds it"
         )
     device(interface, params)
-    return ProgramPolicy(program, dict(params))
+    return ProgramPolicy(program, dict(params), in_flight)
 
 
 def fixed(interface: Interface, knobs: Mapping[str, int]) -> FixedPolicy:
@@ -224,6 +234,7 @@ def decider(
     keep: object = None,
     needs_int: bool = False,
     interface: Interface = FLOW_RATE,
+    in_flight: InFlight | None = None,
 ) -> DeciderPolicy:
     """The core behind ``address``, a pointer to an ``rlcc_decider`` that ``keep`` owns. Each decision takes its cycles
     at ``clock_mhz``; contexts are ``context_bytes`` long and begin as the interface says. Where the core faults a run
@@ -236,18 +247,30 @@ def decider(
     if not 0 < clock_mhz <= 10_000:
         raise InputError(f"a clock of {clock_mhz} MHz is not possible; choose up to 10,000")
     device(interface, params)
-    return DeciderPolicy(address, context_bytes, float(clock_mhz), dict(params), keep, needs_int, interface)
+    return DeciderPolicy(address, context_bytes, float(clock_mhz), dict(params), keep, needs_int, interface, in_flight)
 
 
 Integer = TypeVar("Integer", _core.CompiledDecider, _core.ProgramDecider, _core.CoreDecider)
 
 
-def _told(decider: Integer, interface: Interface, where: Paths | Ports | None) -> Integer:
+def _told(decider: Integer, interface: Interface, where: Paths | Ports | None, in_flight: InFlight | None) -> Integer:
     """The operator's parameters that the network says, of each agent."""
-    if where is not None:
-        for name, values in where.params().items():
-            decider.set_param(interface.param_names.index(name), values)
+    for param, values in _params_of(interface, where, in_flight):
+        decider.set_param(param, values)
     return decider
+
+
+def _params_of(
+    interface: Interface, where: Paths | Ports | None, in_flight: InFlight | None
+) -> list[tuple[int, NDArray[np.uint32]]]:
+    """By their places in the interface."""
+    if isinstance(where, Paths) and "in_flight_bytes" in interface.knob_names and in_flight is None:
+        raise InputError(
+            "the parameters cap what is in flight in the network that they are for; hand over the policy's in_flight, "
+            "by which those of another network follow"
+        )
+    params = {} if where is None else where.params(in_flight)
+    return [(interface.param_names.index(name), values) for name, values in params.items()]
 
 
 def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]:
@@ -290,7 +313,9 @@ def _network_weights(policy: Policy, weights: Weights) -> "_core.NetworkWeights"
 
 def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
     observation, action, limits, start = policy.observation, policy.action, policy.limits, policy.start
-    bounds = first = None
+    bounds = first = config = None
+    if start is not None or policy.in_flight is not None:
+        config = device(observation.agents, policy.params())
     if limits is not None:
         most = 1 << CONTEXT_RATE_BITS if start is None else LINE_RATE_Q30  # below the bits of a phase
         bounds = min(limits.rate_min, most), min(limits.rate_max, most)
@@ -308,44 +333,21 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         decides=len(action.values),
         knob=_tape(action.knob_tape(bounds)),
         in_force=first,
-        start=None if start is None else _start_config(policy, start, place),
+        device=config,
+        start=None if start is None else _start_config(start, place),
     )
 
 
-def _start_config(policy: Policy, start: Start, place: Place) -> "_core.StartConfig":
-    """The start as its integer program, with the operator's parameters."""
+def _start_config(start: Start, place: Place) -> "_core.StartConfig":
+    """The start as its integer program."""
     program, nodes = start_program(start, place)
-    config = device(policy.observation.agents, policy.params())
-    return _core.StartConfig(_program_config(program), config, nodes.rate, nodes.made, program.state[0].node)
+    return _core.StartConfig(program_config(program), nodes.rate, nodes.made, program.state[0].node)
 
 
 def _tape(tape: Tape) -> "_core.TapeConfig":
     steps = [(int(step.op), step.a, step.b, step.c) for step in tape.steps]
     kept = [(each.register, each.back, each.initial) for each in tape.kept]
     return _core.TapeConfig(list(tape.constants), steps, list(tape.results), kept)
-
-
-def _program_config(program: Program) -> "_core.ProgramConfig":
-    flat = program.flatten()
-    core = _core.ProgramConfig()
-    nodes = []
-    for op, args, imm in zip(flat["ops"], flat["args"], flat["imms"], strict=True):
-        if op == Op.TREES:
-            if core.tree_args not in ([], list(args)):
-                raise InputError("the trees of this program look at different values; the simulator walks them once")
-            core.tree_args, args = list(args), []
-        a, b, c = [*args, 0, 0, 0][:3]
-        nodes.append(_core.ProgramNode(op, a, b, c, imm))
-    core.nodes = nodes
-    core.trees = [_core.ProgramTree(*tree) for tree in flat["trees"]]
-    core.tables = flat["tables"]
-    core.bias = flat["bias"]
-    core.state_nodes = flat["state_nodes"]
-    core.results = flat["results"]
-    node = multiplied(program)
-    core.multiplier_node = -1 if node is None else node.multiplier
-    core.made_node = -1 if node is None or node.otherwise is None else node.otherwise
-    return core
 
 
 def reads_queues(program: Program) -> bool:

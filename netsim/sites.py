@@ -1,6 +1,6 @@
 """Where the agents of an interface live in a network, and how the network's numbers stand to theirs.
 
-flow_rate       a flow at its NIC, asked when the response to its RTT probe comes; flow_start the same
+flow_rate       a flow at its NIC, asked when the response to its RTT probe comes; with any options the same
 queue_marking   a queue of a switch port (port x traffic class), asked every period
 """
 
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.in_flight import InFlight, in_flight_program
 from decision.interface import Interface
-from decision.interfaces.flow_rate import FLOW_RATE, FLOW_START
+from decision.interfaces.flow_rate import FLOWS
 from decision.interfaces.queue_marking import QUEUE_MARKING
 from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS, U32_MAX, base_rtt_recip_q32
 from netsim import _core
+from netsim.programs import program_config
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,11 @@ class Site:
     initial: str | None = None
 
 
-_FLOWS = Site(_core.SiteKind.flows, (CONTEXT_RATE_BITS - RATE_FRACTION_BITS,), "rate_initial_q30")
+_FINER = {"rate_q20": CONTEXT_RATE_BITS - RATE_FRACTION_BITS, "in_flight_bytes": 0}
 SITES: dict[str, Site] = {
-    FLOW_RATE.name: _FLOWS,
-    FLOW_START.name: _FLOWS,
+    flow.name: Site(_core.SiteKind.flows, tuple(_FINER[name] for name in flow.knob_names), "rate_initial_q30")
+    for flow in FLOWS
+} | {
     QUEUE_MARKING.name: Site(_core.SiteKind.queues, (0, 0, 0)),
 }
 
@@ -48,11 +51,15 @@ class Paths:
         """What a teacher is told of them [flows]."""
         return {"base_rtt_ns": self.base_rtt_ns}
 
-    def params(self) -> dict[str, NDArray[np.uint32]]:
-        """The operator's parameters that follow [flows]."""
+    def params(self, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
+        """The operator's parameters that follow [flows]; of a cap of what is in flight, too."""
         each, back = np.unique(self.base_rtt_ns, return_inverse=True)
-        recips = np.array([base_rtt_recip_q32(int(ns)) for ns in each], np.uint32)
-        return {"base_rtt_recip_q32": recips[back]}
+        of_each: list[dict[str, int]] = [{"base_rtt_recip_q32": base_rtt_recip_q32(int(ns))} for ns in each]
+        if in_flight is not None:
+            of_each = [
+                p | in_flight.params(int(ns), self.link_gbps * 10**9) for p, ns in zip(of_each, each, strict=True)
+            ]
+        return {name: np.array([p[name] for p in of_each], np.uint32)[back] for name in of_each[0]}
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Ports:
         """What a teacher is told of them [queues]."""
         return self.params()
 
-    def params(self) -> dict[str, NDArray[np.uint32]]:
+    def params(self, _: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
         """The operator's parameters that follow [queues]."""
         return {"capacity_bytes": self.capacity_bytes}
 
@@ -93,4 +100,7 @@ def device(interface: Interface, params: Mapping[str, int]) -> "_core.DeviceConf
         raise InputError(f"parameter {site.initial} must be 1 to {LINE_RATE_Q30}, below the bits of a flow's phase")
     values = [int(params[name]) for name in interface.param_names]
     phase = -1 if interface.new_phase is None else interface.new_phase
-    return _core.DeviceConfig(len(interface.event), values, list(site.knob_shift), initial, phase)
+    follows = None
+    if site.initial is not None and len(interface.knobs) > 1:
+        follows = program_config(in_flight_program(interface))
+    return _core.DeviceConfig(len(interface.event), values, list(site.knob_shift), initial, phase, follows)

@@ -199,12 +199,14 @@ def same_eyes(student: Student, policy: Policy) -> Check:
         "action map": policy.action,
         "limits": policy.limits,
         "start": policy.start,
+        "in_flight": policy.in_flight,
     }
     ours = {
         "observation": student.observation,
         "action map": student.action,
         "limits": student.limits,
         "start": student.start,
+        "in_flight": student.in_flight,
     }
     other = [name for name in ours if ours[name] != theirs[name]]
     return Check(

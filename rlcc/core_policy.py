@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import emulator
 from decision.errors import InputError
+from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE
 from decision.manifest import opened
@@ -57,13 +58,13 @@ class CorePolicy:
     params: Mapping[str, int] = field(repr=False)
     needs_int: bool = False
     interface: Interface = field(default=FLOW_RATE, repr=False)
+    in_flight: InFlight | None = None
 
     def build(self, agents: int, where: Paths | Ports | None = None) -> Any:
         """A ``_core.CoreDecider`` with an engine of its own, which ends with it."""
         engine = self._engine()
-        spec = decider(
-            engine.address, engine.context_bytes, engine.clock_mhz, self.params, engine, self.needs_int, self.interface
-        )
+        asked = self.params, engine, self.needs_int, self.interface, self.in_flight
+        spec = decider(engine.address, engine.context_bytes, engine.clock_mhz, *asked)
         return spec.build(agents, where)
 
     def content(self) -> list[Any]:

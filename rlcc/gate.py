@@ -220,7 +220,7 @@ def _beside_the_teacher(job: _Job, pupil: _Pupil, latency_ps: int) -> tuple[Erro
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     entries = [
         Entry("teacher", native(pupil.teacher.policy, pupil.teacher.weights), latency_ps),
-        Entry("student", interpreted(job.program, params), latency_ps),
+        Entry("student", interpreted(job.program, params, pupil.student.in_flight), latency_ps),
     ]
     outcomes = closed_loop.run(
         entries,

@@ -49,13 +49,13 @@ def by_path(path: Path) -> Iterator[Named]:
     if kind == "student":
         manifest = opened(path, "student")
         student = load_student(path / STUDENT_NAME)
-        yield Named(student.name, kind, manifest.hash, program(student.program(), student.params()))
+        yield Named(student.name, kind, manifest.hash, program(student.program(), student.params(), student.in_flight))
     elif kind == "firmware":
         manifest = opened(path, "firmware")
         source = load_decider(path)
         with shared_library(path) as library:
             made = source.program()
-            policy = compiled(library, source.params(), reads_queues(made), made.interface)
+            policy = compiled(library, source.params(), reads_queues(made), made.interface, source.in_flight)
             yield Named(source.name, kind, manifest.hash, policy)
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
@@ -71,7 +71,9 @@ def on_core(path: Path, core: CoreName) -> Named:
     manifest = opened(path, "firmware")
     source = load_decider(path)
     made = source.program()
-    policy = CorePolicy(path.resolve(), manifest.hash, core, source.params(), reads_queues(made), made.interface)
+    policy = CorePolicy(
+        path.resolve(), manifest.hash, core, source.params(), reads_queues(made), made.interface, source.in_flight
+    )
     policy.check()
     return Named(source.name, kind, manifest.hash, policy)
 

@@ -61,4 +61,5 @@ def quantised(
         teacher_hash,
         report,
         policy.start,
+        policy.in_flight,
     )

@@ -45,7 +45,7 @@ class Scale(Action):
         return "int16" if low >= -(2**15) and high < 2**15 else "int32"
 
     def check(self, interface: Interface) -> None:
-        if not interface.context or len(interface.knobs) != 1:
+        if not interface.context:
             raise ValueError(
                 f"{self.kind} multiplies one knob in force, and agents of {interface.name} keep none: "
                 "give a choice or a level"

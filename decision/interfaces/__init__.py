@@ -5,12 +5,12 @@ from typing import Any
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces import grid
-from decision.interfaces.flow_rate import FLOW_RATE, FLOW_START
+from decision.interfaces.flow_rate import FLOW_RATE, FLOW_START, FLOWS
 from decision.interfaces.queue_marking import QUEUE_MARKING
 
-__all__ = ["FLOW_RATE", "FLOW_START", "INTERFACES", "QUEUE_MARKING", "from_json", "grid", "to_json"]
+__all__ = ["FLOWS", "FLOW_RATE", "FLOW_START", "INTERFACES", "QUEUE_MARKING", "from_json", "grid", "to_json"]
 
-INTERFACES: dict[str, Interface] = {interface.name: interface for interface in (FLOW_RATE, FLOW_START, QUEUE_MARKING)}
+INTERFACES: dict[str, Interface] = {interface.name: interface for interface in (*FLOWS, QUEUE_MARKING)}
 """Those that are the same for every decider; a grid is made for its model."""
 
 

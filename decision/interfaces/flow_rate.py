@@ -3,10 +3,13 @@
 Sources: [RLCC] sections 2.5 and 3; the programmable congestion-control interfaces of ConnectX and BlueField (timestamps
 are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of line rate).
 
-``FLOW_START`` is the same flow under a decision that starts and brakes by itself (decision/start.py): the operator
-tunes when, and the context holds the flow's phase above its rate.
+``OPTIONS`` are what a policy may ask for beyond that; each adds to the interface, and each set of them is one:
+    start       the decision starts and brakes by itself (decision/start.py): the operator tunes when, and the context
+                holds the flow's phase above its rate
+    in_flight   a second knob caps what is in flight, by the rate (decision/in_flight.py)
 """
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from enum import IntEnum
 
@@ -127,18 +130,54 @@ class Phase(IntEnum):
 INFLATIONS = (0, 1 << 24)
 """Of an RTT over the base RTT, Q10: what firmware's can be (4 ms over 256 ns)."""
 
-FLOW_START = replace(
-    FLOW_RATE,
-    name="flow_start",
-    params=(
-        *FLOW_RATE.params,
-        Signal("slow_start_until_q10", "base RTTs / 2^10", "RTT that ends slow start", settable=INFLATIONS),
-        Signal("brake_above_q10", "base RTTs / 2^10", "RTT above which a flow brakes", settable=INFLATIONS),
-        Signal("brake_rate_q30", "line rate / 2^30", "highest rate of a flow that has just braked", settable=RATES),
-        Signal("recover_until_q10", "base RTTs / 2^10", "RTT that ends the recovery", settable=INFLATIONS),
-    ),
-    context=(
-        replace(FLOW_RATE.context[0], meaning="phase (2 bits), rate, fraction of line rate (30 bits); 0 = new flow"),
-    ),
-    new_phase=Phase.STARTING,
+
+def _with_start(flow: Interface) -> Interface:
+    return replace(
+        flow,
+        params=(
+            *flow.params,
+            Signal("slow_start_until_q10", "base RTTs / 2^10", "RTT that ends slow start", settable=INFLATIONS),
+            Signal("brake_above_q10", "base RTTs / 2^10", "RTT above which a flow brakes", settable=INFLATIONS),
+            Signal("brake_rate_q30", "line rate / 2^30", "highest rate of a flow that has just braked", settable=RATES),
+            Signal("recover_until_q10", "base RTTs / 2^10", "RTT that ends the recovery", settable=INFLATIONS),
+        ),
+        context=(
+            replace(flow.context[0], meaning="phase (2 bits), rate, fraction of line rate (30 bits); 0 = new flow"),
+            *flow.context[1:],
+        ),
+        new_phase=Phase.STARTING,
+    )
+
+
+def _with_in_flight(flow: Interface) -> Interface:
+    line_rate = "most bytes in flight at line rate"
+    return replace(
+        flow,
+        params=(
+            *flow.params,
+            Signal("in_flight_line_q2", "bytes / 2^2", line_rate, settable=(4, 2**32 - 1)),
+            Signal("in_flight_min_bytes", "bytes", "may be in flight at any rate", settable=(1, 2**30)),
+        ),
+        knobs=(*flow.knobs, Knob("in_flight_bytes", "bytes", "the most that may be in flight from now on", 1, 2**30)),
+    )
+
+
+OPTIONS: dict[str, Callable[[Interface], Interface]] = {"start": _with_start, "in_flight": _with_in_flight}
+"""By the table of policy.toml that asks for each, in the order in which they add to the interface."""
+
+
+def flow_interface(chosen: Collection[str]) -> Interface:
+    """Of flows with these options."""
+    flow, names = FLOW_RATE, [name for name in OPTIONS if name in chosen]
+    for name in names:
+        flow = OPTIONS[name](flow)
+    return replace(flow, name="_".join(["flow", *names])) if names else flow
+
+
+FLOWS = tuple(
+    flow_interface([name for bit, name in enumerate(OPTIONS) if chosen >> bit & 1])
+    for chosen in range(2 ** len(OPTIONS))
 )
+"""All of them, ``FLOW_RATE`` first."""
+
+FLOW_START = flow_interface(("start",))

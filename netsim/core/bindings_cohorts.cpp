@@ -1,6 +1,8 @@
 // Python's view of cohorts: how they are described, and what they have recorded and measured.
 #include "bindings.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -21,7 +23,13 @@ nb::list take_all(std::vector<std::vector<std::uint32_t>> &&values) {
   return columns;
 }
 
-const Shape &shape_of(SiteKind site) { return site == SiteKind::flows ? FlowSite::kShape : QueueSite::kShape; }
+// A site's agents may set fewer knobs than it has, the first of them.
+Shape shape_of(SiteKind site, std::uint32_t knobs) {
+  const Shape shape = site == SiteKind::flows ? FlowSite::kShape : QueueSite::kShape;
+  if (knobs == 0 || knobs > shape.knobs)
+    throw std::invalid_argument("agents there set other knobs");
+  return {shape.signals, knobs};
+}
 
 void check_cohort(const CohortSpec &spec) {
   const Trigger &trigger = spec.config.trigger;
@@ -113,15 +121,15 @@ void bind_cohorts(nb::module_ &m) {
   nb::class_<CohortSpec>(m, "CohortSpec")
       .def(
           "__init__",
-          [](CohortSpec *self, SiteKind site, Decider *decider, Ps latency, Ps period) {
+          [](CohortSpec *self, SiteKind site, std::uint32_t knobs, Decider *decider, Ps latency, Ps period) {
             CohortSpec spec{site, decider, {}, {}};
-            spec.config.shape = shape_of(site);
+            spec.config.shape = shape_of(site, knobs);
             spec.config.latency = latency;
             spec.config.trigger.period = period;
             check_cohort(spec);
             new (self) CohortSpec(spec);
           },
-          "site"_a, nb::arg("decider").none(), "latency_ps"_a, "period_ps"_a = 0, nb::keep_alive<1, 3>())
+          "site"_a, "knobs"_a, nb::arg("decider").none(), "latency_ps"_a, "period_ps"_a = 0, nb::keep_alive<1, 4>())
       .def(
           "set_engines",
           [](CohortSpec &c, std::uint32_t of_device, std::uint32_t depth, Overload overload) {
@@ -138,10 +146,12 @@ void bind_cohorts(nb::module_ &m) {
           "signal"_a, "level"_a)
       .def(
           "set_steering",
-          [](CohortSpec &c, Baseline *baseline, bool ideal, double initial_rate) {
-            c.steering = Steering{baseline, ideal, initial_rate};
+          [](CohortSpec &c, Baseline *baseline, bool ideal, double initial_rate,
+             std::vector<std::uint32_t> initial_in_flight) {
+            c.steering = Steering{baseline, ideal, initial_rate, std::move(initial_in_flight)};
           },
-          nb::arg("baseline").none(), "ideal"_a, "initial_rate"_a, nb::keep_alive<1, 2>());
+          nb::arg("baseline").none(), "ideal"_a, "initial_rate"_a, "initial_in_flight"_a = std::vector<std::uint32_t>{},
+          nb::keep_alive<1, 2>());
 }
 
 } // namespace netsim

@@ -57,9 +57,9 @@ Column<float> rows(const NativeDecider &p, std::uint32_t flows, bool memory) {
 
 void bind_deciders(nb::module_ &m) {
   nb::class_<DeviceConfig>(m, "DeviceConfig")
-      .def(
-          nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t, std::int32_t>(),
-          "signals"_a, "params"_a, "knob_shift"_a, "initial"_a, "new_phase"_a);
+      .def(nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t, std::int32_t,
+                    std::optional<ProgramConfig>>(),
+           "signals"_a, "params"_a, "knob_shift"_a, "initial"_a, "new_phase"_a, "follows"_a = nb::none());
 
   nb::class_<TapeConfig>(m, "TapeConfig")
       .def(
@@ -138,18 +138,17 @@ void bind_deciders(nb::module_ &m) {
   nb::class_<StartConfig>(m, "StartConfig")
       .def(
           "__init__",
-          [](StartConfig *self, ProgramConfig program, DeviceConfig device, std::int32_t in_force, std::int32_t made,
-             std::int32_t word) {
-            new (self) StartConfig{std::move(program), std::move(device), in_force, made, word};
+          [](StartConfig *self, ProgramConfig program, std::int32_t in_force, std::int32_t made, std::int32_t word) {
+            new (self) StartConfig{std::move(program), in_force, made, word};
           },
-          "program"_a, "device"_a, "in_force"_a, "made"_a, "word"_a);
+          "program"_a, "in_force"_a, "made"_a, "word"_a);
   nb::class_<NativeConfig>(m, "NativeConfig")
       .def(
           "__init__",
           [](NativeConfig *self, std::uint32_t signals, std::uint32_t knobs, std::vector<TapeConfig> features,
              std::vector<double> initial, std::uint32_t window, std::vector<double> known, bool squashed,
              TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
-             std::optional<StartConfig> start) {
+             std::optional<DeviceConfig> device, std::optional<StartConfig> start) {
             new (self) NativeConfig{
                 .signals = signals,
                 .knobs = knobs,
@@ -163,17 +162,19 @@ void bind_deciders(nb::module_ &m) {
                 .knob = std::move(knob),
                 .keeps_knob = in_force.has_value(),
                 .initial_knob = in_force.value_or(0),
+                .device = std::move(device),
                 .start = std::move(start),
             };
           },
           "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "squashed"_a, "action"_a,
-          "decides"_a, "knob"_a, nb::arg("in_force").none(), nb::arg("start") = nb::none());
+          "decides"_a, "knob"_a, nb::arg("in_force").none(), nb::arg("device") = nb::none(),
+          nb::arg("start") = nb::none());
 
   nb::class_<Decider>(m, "Decider");
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")
       .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "agents"_a)
       .def("set_weights", &NativeDecider::set_weights, "weights"_a)
-      .def("set_start_param", &set_param<NativeDecider>, "param"_a, "values"_a)
+      .def("set_program_param", &set_param<NativeDecider>, "param"_a, "values"_a)
       .def(
           "set_known",
           [](NativeDecider &p, std::uint32_t number, const ReadOnly<double> &values) {

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "decider.hpp"
+#include "program.hpp"
 
 namespace netsim {
 
@@ -21,6 +23,7 @@ struct DeviceConfig {
   std::int32_t initial = -1;   // the parameter that a new agent's first word of context stands for: a knob in force;
                                // -1: contexts keep no knob
   std::int32_t new_phase = -1; // of a new agent, above the knob in that word; -1: the word is the knob alone
+  std::optional<ProgramConfig> follows; // from that knob alone to all of them, as a site takes them
 
   static constexpr std::uint32_t kPhaseShift = 30; // decision.interface.PHASE_SHIFT
   static constexpr std::uint32_t kBelow = (std::uint32_t{1} << kPhaseShift) - 1;
@@ -68,6 +71,30 @@ private:
   std::uint32_t agents_;
 };
 
+// The knobs of an agent that follow from the one in force, and the operator's parameters.
+class Following {
+public:
+  explicit Following(const DeviceConfig &config) : event_(config.signals) {
+    if (!config.follows.has_value())
+      return;
+    program_.emplace(*config.follows, config.signals, config.params.size());
+    if (program_->fields() != 1 || program_->config().results.size() != config.knob_shift.size())
+      throw std::invalid_argument("the knobs that follow are another number");
+  }
+
+  explicit operator bool() const { return program_.has_value(); }
+  void set(std::uint32_t in_force, const std::uint32_t *params, Knobs knobs) {
+    const std::int64_t context = in_force;
+    program_->run(event_, params, &context);
+    for (std::size_t k = 0; k < knobs.size(); ++k)
+      knobs[k] = static_cast<std::uint32_t>(program_->values()[program_->config().results[k]]);
+  }
+
+private:
+  std::optional<Program> program_;
+  std::vector<std::uint32_t> event_; // nothing has happened
+};
+
 // A knob in the site's unit.
 inline std::uint32_t to_site(std::uint32_t knob, std::uint32_t shift) {
   return std::min(knob, ~std::uint32_t{0} >> shift) << shift;
@@ -81,7 +108,7 @@ inline std::int32_t action_of(double after, double before) {
 class Contexts {
 public:
   Contexts(std::uint32_t bytes, const DeviceConfig &config, std::uint32_t agents)
-      : params(config.params, agents), config_(config), bytes_(bytes), stride_((bytes + 7) / 8 * 8),
+      : params(config.params, agents), config_(config), following_(config), bytes_(bytes), stride_((bytes + 7) / 8 * 8),
         contexts_(agents * stride_ / 8, 0) {
     if (config.initial >= static_cast<std::int64_t>(config.params.size()))
       throw std::invalid_argument("a new agent's knob is no parameter");
@@ -93,6 +120,10 @@ public:
   void *of(std::uint32_t agent) { return &contexts_[agent * (stride_ / 8)]; }
 
   std::uint32_t initial(std::uint32_t agent) { return config_.initial < 0 ? 0 : params.of(agent)[config_.initial]; }
+  void first(std::uint32_t agent, Knobs knobs) {
+    if (following_)
+      following_.set(initial(agent), params.of(agent), knobs);
+  }
   // The first word, where contexts keep a knob in force there.
   std::uint32_t in_force(std::uint32_t agent) {
     if (config_.initial < 0)
@@ -118,6 +149,7 @@ public:
 
 private:
   DeviceConfig config_;
+  Following following_;
   std::uint32_t bytes_;
   std::size_t stride_;                  // a multiple of 8
   std::vector<std::uint64_t> contexts_; // one after the other

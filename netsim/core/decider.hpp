@@ -38,6 +38,8 @@ public:
   virtual bool timed() const { return false; } // its decisions say what they take
   // What is in force in a new agent, as `Decision::before` has it; 0 where the decider does not say.
   virtual std::uint32_t initial(std::uint32_t /*agent*/) { return 0; }
+  // The knobs of a new agent, where there are more than that one.
+  virtual void first(std::uint32_t agent, Knobs knobs) { knobs.front() = initial(agent); }
   virtual Decision decide(std::uint32_t agent, Words event, Knobs knobs) = 0;
   // An operator's parameter, by its place in the interface, becomes `value` for one agent.
   virtual void set_param(std::uint32_t /*param*/, std::uint32_t /*agent*/, std::uint32_t /*value*/) {}

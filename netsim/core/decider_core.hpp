@@ -23,6 +23,7 @@ public:
 
   bool timed() const override { return true; }
   std::uint32_t initial(std::uint32_t agent) override { return contexts_.initial(agent); }
+  void first(std::uint32_t agent, Knobs knobs) override { contexts_.first(agent, knobs); }
   void reset(std::uint32_t agent) override { contexts_.reset(agent); }
   Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
   void set_param(std::uint32_t param, std::uint32_t agent, std::uint32_t value) override {

@@ -14,6 +14,9 @@ class FixedDecider final : public Decider {
 public:
   explicit FixedDecider(std::vector<std::uint32_t> knobs) : knobs_(std::move(knobs)) {}
 
+  void first(std::uint32_t, Knobs knobs) override {
+    std::copy_n(knobs_.begin(), std::min(knobs.size(), knobs_.size()), knobs.begin());
+  }
   void reset(std::uint32_t) override {}
   Decision decide(std::uint32_t, Words, Knobs knobs) override {
     std::copy(knobs_.begin(), knobs_.end(), knobs.begin());

@@ -42,7 +42,7 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
       throw std::invalid_argument("a teacher's tapes give another number of values");
   };
   require(config_.initial.size() == config_.features.size() && action_.results() == config_.decides + 1 &&
-          knob_.results() == config_.knobs);
+          knob_.results() + (config_.device && config_.device->follows ? config_.knobs - 1 : 0) == config_.knobs);
   for (const TapeConfig &feature : config_.features) {
     features_.emplace_back(feature, readable(config_, 0));
     require(features_.back().results() == 1);
@@ -51,10 +51,15 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
     then_.resize(std::max(then_.size(), feature.kept.size()));
   }
   results_.resize(std::max<std::size_t>(results_.size(), config_.knobs));
+  if (const std::optional<DeviceConfig> &device = config_.device) {
+    require(config_.keeps_knob && device->signals == config_.signals && device->knob_shift.size() == config_.knobs);
+    params_.emplace(device->params, agents);
+    following_.emplace(*device);
+  }
   if (const std::optional<StartConfig> &start = config_.start) {
-    start_.emplace(start->program, config_.signals, start->device.params.size());
-    params_.emplace(start->device.params, agents);
-    require(config_.keeps_knob && start->device.new_phase >= 0 && start_->fields() == 1);
+    require(config_.device.has_value() && config_.device->new_phase >= 0);
+    start_.emplace(start->program, config_.signals, config_.device->params.size());
+    require(start_->fields() == 1);
     for (const std::int32_t node : {start->in_force, start->made, start->word})
       require(node >= 0 && start_->has(node));
   }
@@ -93,12 +98,17 @@ void NativeDecider::set_weights(NetworkWeights weights) {
 
 Params &NativeDecider::params() {
   if (!params_.has_value())
-    throw std::invalid_argument("a teacher without a start has no parameters");
+    throw std::invalid_argument("no integer program of this teacher reads parameters");
   return *params_;
 }
 
+void NativeDecider::first(std::uint32_t agent, Knobs knobs) {
+  if (following_ && *following_)
+    following_->set(initial_[agent], params_->of(agent), knobs);
+}
+
 void NativeDecider::reset(std::uint32_t agent) {
-  in_force_[agent] = config_.start ? config_.start->device.first(initial_[agent]) : initial_[agent];
+  in_force_[agent] = config_.device ? config_.device->first(initial_[agent]) : initial_[agent];
   std::fill_n(&decided_[agent * config_.decides], config_.decides, 0.0);
   float *window = &window_[agent * observation_];
   for (std::uint32_t w = 0; w < config_.window; ++w) {
@@ -215,7 +225,7 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   decision.output = static_cast<float>(results_[0]);
   std::copy_n(results_.begin() + 1, config_.decides, decided);
   knob_.run(read, results_.data());
-  for (std::size_t k = 0; k < knobs.size(); ++k)
+  for (std::size_t k = 0; k < knob_.results(); ++k)
     knobs[k] = static_cast<std::uint32_t>(results_[k]);
   if (!config_.keeps_knob)
     return decision;
@@ -224,12 +234,15 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
     word = static_cast<std::uint32_t>(start_->value(config_.start->word));
     decision.maker = Maker::phase;
     decided[0] = 0.0;
-    knobs[0] = config_.start->device.knob(word);
   } else if (start_.has_value()) {
-    word |= config_.start->device.phase(in_force_[agent]);
+    word |= config_.device->phase(in_force_[agent]);
   }
   decision.action = static_cast<std::int32_t>(decided[0]);
   in_force_[agent] = word;
+  if (config_.device)
+    knobs[0] = config_.device->knob(word);
+  if (following_ && *following_)
+    following_->set(knobs[0], params_->of(agent), knobs);
   return decision;
 }
 

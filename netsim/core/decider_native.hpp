@@ -33,7 +33,6 @@ struct NetworkWeights {
 // what is in force before a step, whether the phase makes it, and what holds after it.
 struct StartConfig {
   ProgramConfig program;
-  DeviceConfig device;
   std::int32_t in_force = -1, made = -1, word = -1;
 };
 
@@ -47,9 +46,10 @@ struct NativeConfig {
   bool squashed = true;      // the network's outputs go through tanh
   TapeConfig action;         // what a record keeps as the output, then what is decided, whole numbers
   std::uint32_t decides = 1; // how many of them
-  TapeConfig knob;           // from what is in force and what is decided to the knobs
+  TapeConfig knob;           // from what is in force and what is decided to the knobs that do not follow from it
   bool keeps_knob = false;   // the first knob is in force at the next decision, and what is decided is its action
   std::uint32_t initial_knob = 0;
+  std::optional<DeviceConfig> device; // where integer programs have a part in it:
   std::optional<StartConfig> start;
 };
 
@@ -59,13 +59,14 @@ public:
   NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t agents);
 
   std::uint32_t initial(std::uint32_t agent) override { return initial_[agent]; }
+  void first(std::uint32_t agent, Knobs knobs) override;
   void reset(std::uint32_t agent) override;
   Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
 
   void set_weights(NetworkWeights weights);
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
   void set_initial(std::vector<std::uint32_t> knobs); // in force in new agents, one an agent; before the simulation
-  Params &params();                                   // the operator's, where agents have a start
+  Params &params();                                   // the operator's, where integer programs read them
   std::uint32_t signals() const { return config_.signals; }
   std::uint32_t knobs() const { return config_.knobs; }
   std::uint32_t lstm_units() const { return weights_.lstm_units; }
@@ -85,6 +86,7 @@ private:
   std::vector<Tape> features_;
   Tape action_, knob_;
   std::optional<Program> start_;
+  std::optional<Following> following_;
   std::optional<Params> params_;
   std::uint32_t past_size_ = 0; // what the features keep of earlier decisions, an agent
 

@@ -7,7 +7,7 @@
 namespace netsim {
 
 ProgramDecider::ProgramDecider(ProgramConfig program, const DeviceConfig &config, std::uint32_t agents)
-    : program_(std::move(program), config.signals, config.params.size()), config_(config),
+    : program_(std::move(program), config.signals, config.params.size()), config_(config), following_(config),
       params_(config.params, agents) {
   const std::size_t fields = program_.fields();
   if (config.initial >= static_cast<std::int64_t>(config.params.size()) || (config.initial >= 0 && fields == 0) ||

@@ -18,6 +18,10 @@ public:
   std::uint32_t initial(std::uint32_t agent) override {
     return config_.initial < 0 ? 0 : params_.of(agent)[config_.initial];
   }
+  void first(std::uint32_t agent, Knobs knobs) override {
+    if (following_)
+      following_.set(initial(agent), params_.of(agent), knobs);
+  }
   void reset(std::uint32_t agent) override;
   Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
   void set_param(std::uint32_t param, std::uint32_t agent, std::uint32_t value) override {
@@ -31,6 +35,7 @@ public:
 private:
   Program program_;
   DeviceConfig config_;
+  Following following_;
   Params params_;
   std::vector<std::int64_t> contexts_; // one an agent, its fields in order
 };

@@ -1,6 +1,7 @@
 #include "flow_site.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -62,12 +63,17 @@ void FlowSite::merge(Words older, Knobs newer) const {
 }
 
 void FlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
-  knobs[0] = static_cast<std::uint32_t>(n_.senders[flow].rate * 0x1p30 + 0.5);
+  const Sender &s = n_.senders[flow];
+  knobs[kRate] = static_cast<std::uint32_t>(s.rate * 0x1p30 + 0.5);
+  if (knobs.size() > kInFlight)
+    knobs[kInFlight] = s.window * n_.net.payload_bytes;
 }
 
 void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
   sending_.turns_of(n_.senders[flow].host, now);
-  set_rate(now, flow, rate_of_knob(knobs[0]));
+  if (knobs.size() > kInFlight)
+    n_.senders[flow].window = capped_packets(knobs[kInFlight]);
+  set_rate(now, flow, rate_of_knob(knobs[kRate]));
 }
 
 void FlowSite::set_rate(Ps now, std::uint32_t flow, double rate) {
@@ -93,8 +99,15 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
   s.step = 0;
   if (cohort_ != nullptr) {
     cohort_->begin(flow);
-    if (cohort_->decider() != nullptr)
+    std::array<std::uint32_t, kKnobs> first{};
+    if (cohort_->decider() != nullptr) {
       s.rate = cohort_->decider()->initial(flow) * 0x1p-30;
+      cohort_->decider()->first(flow, first);
+    } else if (!initial_in_flight_.empty()) {
+      first[kInFlight] = initial_in_flight_[flow];
+    }
+    if (cohort_->shape().knobs > kInFlight)
+      s.window = capped_packets(first[kInFlight]);
   }
   if (baseline_ != nullptr) {
     const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
@@ -152,6 +165,11 @@ std::uint32_t FlowSite::window_packets(double window) const {
   if (std::isinf(window))
     return n_.net.inflight_packets;
   return static_cast<std::uint32_t>(std::clamp(window, 1.0, 1e9));
+}
+
+// Whole packets, and no fewer than a message where only its last packet asks for an ACK.
+std::uint32_t FlowSite::capped_packets(std::uint32_t bytes) const {
+  return std::max(bytes / n_.net.payload_bytes, n_.net.ack_each_packet ? 1 : n_.net.message_packets);
 }
 
 double FlowSite::rate_of(std::uint32_t flow) const {

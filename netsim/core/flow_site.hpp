@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "baseline.hpp"
 #include "cohort.hpp"
@@ -19,23 +20,28 @@
 namespace netsim {
 
 // Who sets the rates: a baseline, the ideal, or where it is neither, a cohort. Where it has no decider, which would say
-// so, new flows start at `initial_rate`.
+// so, new flows start at `initial_rate`, and where that cohort caps what is in flight, each with its own bytes of it.
 struct Steering {
   Baseline *baseline = nullptr;
   bool ideal = false;
   double initial_rate = 1.0;
+  std::vector<std::uint32_t> initial_in_flight;
 };
 
 class FlowSite final : public Site {
 public:
   enum Signal : std::size_t { request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes };
-  static constexpr Shape kShape{6, 1}; // the knob: the rate, Q0.30 of line rate
+  // The knobs: the rate, Q0.30 of line rate, and the bytes that may be in flight. Without the second one the network's
+  // own cap holds.
+  enum Knob : std::uint8_t { kRate, kInFlight, kKnobs };
+  static constexpr Shape kShape{6, kKnobs};
   static constexpr std::uint64_t kNoiseStream = std::uint64_t{1} << 33;
 
   FlowSite(Network &network, Sending &sending, Recovery &recovery, const Steering &steering, std::uint64_t seed)
       : n_(network), sending_(sending), recovery_(recovery), baseline_(steering.baseline),
         timed_(baseline_ != nullptr && baseline_->timed()), probes_(baseline_ == nullptr && !steering.ideal),
-        initial_rate_(steering.initial_rate), noise_(seed, kNoiseStream) {}
+        initial_rate_(steering.initial_rate), initial_in_flight_(steering.initial_in_flight),
+        noise_(seed, kNoiseStream) {}
 
   void ask_from(CohortAt<FlowSite> *cohort) { cohort_ = cohort; }
   void start_clock(Pcg32 &random);
@@ -77,6 +83,7 @@ private:
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
   void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
   std::uint32_t window_packets(double window) const;
+  std::uint32_t capped_packets(std::uint32_t bytes) const;
   std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }
 
   Network &n_;
@@ -87,6 +94,7 @@ private:
   bool timed_;  // the baseline's rates change with time alone
   bool probes_; // nobody else sets the rates
   double initial_rate_;
+  std::vector<std::uint32_t> initial_in_flight_;
   std::uint32_t clock_offset_ = 0;
   Pcg32 noise_;
 };

@@ -174,7 +174,11 @@ def test_two_features_of_a_name_are_refused():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"interface": "queues"}, "there is no interface 'queues'; there are flow_rate, flow_start, queue_marking"),
+        (
+            {"interface": "queues"},
+            "there is no interface 'queues'; there are flow_rate, flow_start, flow_in_flight, flow_start_in_flight, "
+            "queue_marking",
+        ),
         ({"params": {}}, "params are none; they must be capacity_bytes"),
         ({"params": {"capacity_bytes": True}}, "valid integer"),
         ({"params": {"capacity_bytes": 0}}, "params: capacity_bytes is 0, not 1 to 2147483647"),

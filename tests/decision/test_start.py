@@ -205,5 +205,7 @@ def test_who_has_no_rate_has_no_start(tmp_path):
     with pytest.raises(ValidationError, match="agents of queue_marking are none"):
         Policy.model_validate(example | {"observation": marking, "start": {}})
     observation = example["observation"] | {"interface": "flow_start"}
-    with pytest.raises(ValidationError, match="what a table start makes of flows"):
+    with pytest.raises(
+        ValidationError, match="with no such table flows are of flow_rate, and interface says flow_start"
+    ):
         Policy.model_validate(example | {"observation": observation})

@@ -66,7 +66,7 @@ def paths_of(scenario, network):
     """As a simulation tells its flows."""
     scene = at_random(scenario, 3, 8 * MS, network)
     fabric, net = assembly.place(scene, network)
-    return assembly._paths(scene, fabric, net).params()["base_rtt_recip_q32"].astype(np.int64)
+    return assembly.paths(scene, fabric, net).params()["base_rtt_recip_q32"].astype(np.int64)
 
 
 def test_the_history_is_that_of_the_records(steering):

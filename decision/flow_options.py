@@ -1,0 +1,31 @@
+"""Which interface the tables of a document make of flows (decision/interfaces/flow_rate.py, ``OPTIONS``)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from decision.interfaces.flow_rate import FLOWS, OPTIONS, flow_interface
+
+FLOW_NAMES = tuple(flow.name for flow in FLOWS)
+
+
+def implied(data: Any) -> Any:
+    """A document with tables that options are of, its observation's interface said."""
+    if not isinstance(data, dict) or not isinstance(data.get("observation"), dict):
+        return data
+    chosen = _chosen(data)
+    return data | {"observation": {"interface": flow_interface(chosen).name} | data["observation"]} if chosen else data
+
+
+def check_options(interface: str, tables: Mapping[str, object]) -> None:
+    """ValueError where agents of the interface do not have just these options; a table that is None is not there."""
+    chosen = _chosen(tables)
+    if interface not in FLOW_NAMES:
+        if chosen:
+            raise ValueError(f"{chosen[0]} is of flows that set their rate, and agents of {interface} are none")
+    elif interface != flow_interface(chosen).name:
+        tables_say = f"with {' and '.join(chosen) or 'no such table'} flows are of {flow_interface(chosen).name}"
+        raise ValueError(f"{tables_say}, and interface says {interface}; leave it out")
+
+
+def _chosen(tables: Mapping[str, object]) -> list[str]:
+    return [name for name in OPTIONS if tables.get(name) is not None]
