@@ -66,7 +66,7 @@ def _distances(scenario: str, metrics: Metrics, reference: Metrics, allowed: Tol
         for name, one in allowed.items()
         if not isnan(one.difference(reference, reference))
     }
-    times = {name: inf if isnan(value) else allowed[name].times(value) for name, value in apart.items()}
+    times = {name: inf if isnan(value) else allowed[name].times(value, reference) for name, value in apart.items()}
     return [Distance(scenario, name, value, times[name]) for name, value in apart.items()]
 
 

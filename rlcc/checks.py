@@ -1,9 +1,6 @@
 """The gate's checks: what was measured, beside what is allowed. Each is a pure function of reports and metrics."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from math import inf, isnan, nan
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +12,8 @@ from decision.student import Student
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.profile import Limits
-from netsim.metric_names import METRICS
-from netsim.tolerance import Allowance
-from rlcc.closed_loop import PolicyMetrics
 from rlcc.neighbourhood import Outside
-from rlcc.recipe import GateOptions, Match, Neighbourhood, Sizes
+from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check
 
@@ -239,52 +233,6 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
         detail="" if passed else unseen if outside.missed else place,
         file=STUDENT_NAME,
     )
-
-
-def network(outcomes: list[PolicyMetrics], options: GateOptions) -> list[Check]:
-    """The student beside its teacher, scenario by scenario, each seed for itself. NaN never passes, nor does a metric
-    that no scenario has."""
-    check = partial(Check, group="network", file=STUDENT_NAME)
-    if not outcomes or any(not outcome.metrics for outcome in outcomes):
-        return [check(name="closed loop", value="nothing ran", limit="a scenario", passed=False)]
-    checks: list[Check] = []
-    missing = dict(options.tolerance)
-    for teacher, student in zip(outcomes[::2], outcomes[1::2], strict=True):
-        seeds = list(zip(student.metrics, teacher.metrics, strict=True))
-        for name, allowed in options.tolerance.items():
-            if not any(allowed.metric in metrics for pair in seeds for metrics in pair):
-                continue  # it is of other traffic: nothing ends here, say
-            missing.pop(name, None)
-            checks.append(check(**_furthest(student.scenario, seeds, allowed)))
-    return checks + [
-        check(name=name, value="in no scenario", limit=_limit(allowed), passed=False)
-        for name, allowed in missing.items()
-    ]
-
-
-SHOWN = {"latency_mean_us": ("mean latency", 2, " us"), "jain": ("Jain fairness", 4, ""), "loss": ("loss", 4, "")}
-"""Metrics with words of their own: name, decimals, unit; others are called as in every table."""
-
-Pair = tuple[Mapping[str, float], Mapping[str, float]]
-
-
-def _furthest(scenario: str, seeds: Sequence[Pair], allowed: Allowance) -> dict[str, Any]:
-    """Of a metric the seed that is furthest off: a mean would hide it. One that was not measured comes before all
-    others. ``seeds``: metrics of student and teacher."""
-    apart = [allowed.difference(student, teacher) for student, teacher in seeds]
-    worst = max(range(len(apart)), key=lambda n: inf if isnan(apart[n]) else allowed.off(apart[n]))
-    column = METRICS[allowed.metric]
-    name, decimals, unit = SHOWN.get(allowed.metric, (column.heading, column.decimals, ""))
-    more = f"{apart[worst]:+.2%}" if allowed.relative else f"{apart[worst]:+.{decimals}f}"
-    value = f"{seeds[worst][0].get(allowed.metric, nan):.{decimals}f}{unit} ({more})"
-    passed = allowed.holds(apart[worst])
-    return {"name": f"{scenario} {name}", "value": value, "limit": _limit(allowed), "passed": passed}
-
-
-def _limit(allowed: Allowance) -> str:
-    if not allowed.relative:
-        return f"{allowed.sign}{allowed.most:g}"
-    return f"{allowed.sign}{allowed.most:.1%}" if round(allowed.most, 3) == allowed.most else allowed.text()
 
 
 def _us(ps: float) -> str:

@@ -1,4 +1,4 @@
-"""Two policies in the same networks with the same seeds, which the gate compares."""
+"""Policies in the same networks with the same seeds, which the gate compares."""
 
 from dataclasses import dataclass
 from math import isfinite

@@ -21,6 +21,7 @@ from decision.model import Model, load_model
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
 from decision.student import Student, load_student
+from distill.driving import LATER_PS
 from emulator import EmulationReport, HostReport, host_compilers, run_on_host
 from emulator.build import Build
 from emulator.build import build as build_firmware
@@ -38,7 +39,6 @@ from rlcc.checks import (
     coverage,
     equality,
     neighbourhood,
-    network,
     object_code,
     same_eyes,
     sizes,
@@ -47,6 +47,8 @@ from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, PolicyMetrics
 from rlcc.emulated import KIND as EMULATION
 from rlcc.emulated import kept
+from rlcc.fidelity import LATER, STUDENT, TEACHER, network
+from rlcc.fidelity import compare as compare_networks
 from rlcc.neighbourhood import Outside, furthest
 from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
@@ -130,8 +132,9 @@ def judge(
         if pupil is not None and all(check.passed for check in checks if check.group == "equality"):
             errors, outcomes = _beside_the_teacher(job, pupil, decision_latency_ps(core.report))
             around, outside = _around_the_states(job, pupil)
-            checks += [*teacher_checks(errors, options.match), *around, *network(outcomes, options)]
+            checks += [*teacher_checks(errors, options.match), *around, *network(outcomes, options.tolerance)]
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
+            measured["fidelity"] = [one.to_json() for one in compare_networks(outcomes, options.tolerance)]
             measured["neighbourhood"] = vars(outside) if outside else None
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
@@ -218,9 +221,11 @@ def _beside_the_teacher(job: _Job, pupil: _Pupil, latency_ps: int) -> tuple[Erro
         named = f"rollouts of seed {match.seed}"
     errors = compare(job.program, pupil.student.observation, params, pupil.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
+    theirs = native(pupil.teacher.policy, pupil.teacher.weights)
     entries = [
-        Entry("teacher", native(pupil.teacher.policy, pupil.teacher.weights), latency_ps),
-        Entry("student", interpreted(job.program, params, pupil.student.in_flight), latency_ps),
+        Entry(TEACHER, theirs, latency_ps),
+        Entry(STUDENT, interpreted(job.program, params, pupil.student.in_flight), latency_ps),
+        Entry(LATER, theirs, latency_ps + LATER_PS),
     ]
     outcomes = closed_loop.run(
         entries,

@@ -49,7 +49,7 @@ class WorstPath(BaseModel):
 class Verdict(BaseModel):
     """PASS or FAIL, and why. ``measured`` holds the figures as numbers: of the core (``emulation``), of actions beside
     the teacher's on rollouts (``teacher``) and in the cells of the forest (``neighbourhood``), of the networks
-    (``network``)."""
+    (``network``, every metric of every run; ``fidelity``, what was judged of them beside the teacher's own noise)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     format: Literal[1] = 1

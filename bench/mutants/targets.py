@@ -6,6 +6,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),
     "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
     "rlcc/checks.py": ("tests/rlcc/test_gate.py",),
+    "rlcc/fidelity.py": ("tests/rlcc/test_fidelity.py",),
     "rlcc/gate.py": ("tests/rlcc/test_gate_judging.py", "tests/rlcc/test_gate.py", "tests/rlcc/test_gate_model.py"),
     "rlcc/neighbourhood.py": ("tests/rlcc/test_neighbourhood_search.py",),
     "rlcc/teacher_match.py": (

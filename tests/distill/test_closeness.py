@@ -40,10 +40,10 @@ def test_a_network_is_not_off_itself() -> None:
 @pytest.mark.parametrize(
     ("change", "metric", "value", "times"),
     [
-        ({"goodput": 0.88}, "goodput", -0.02, 2.0),
-        ({"goodput": 0.93}, "goodput", 0.03, 3.0),
-        ({"latency_mean_us": 9.0}, "latency", -0.1, 5.0),
-        ({"latency_mean_us": 10.5}, "latency", 0.05, 2.5),
+        ({"goodput": 0.88}, "goodput", -0.02, 4.0),
+        ({"goodput": 0.93}, "goodput", 0.03, 6.0),
+        ({"latency_mean_us": 9.0}, "latency", -0.1, 10.0),
+        ({"latency_mean_us": 10.5}, "latency", 0.05, 5.0),
         ({"jain": 0.58}, "fairness", -0.4, 4.0),
         ({"loss": 0.001}, "loss", 0.001, 10.0),
         ({"latency_mean_us": nan}, "latency", nan, inf),

@@ -40,6 +40,7 @@ def test_nothing_beside_nothing_is_no_difference() -> None:
         ("+5 %", Allowance("rtt_mean_us", "+", 0.05, relative=True)),
         ("-7%", Allowance("rtt_mean_us", "-", 0.07, relative=True)),
         ("-1e-3", Allowance("rtt_mean_us", "-", 0.001)),
+        ("-1 or 0.5%", Allowance("rtt_mean_us", "-", 1.0, share=0.005)),
         ("any", None),
     ],
 )
@@ -47,15 +48,34 @@ def test_one_side_or_both_absolute_or_relative(text: str, allowed: Allowance | N
     assert allowance("rtt_mean_us", text) == allowed
 
 
-@pytest.mark.parametrize("text", ["0.01", "±", "± %", "5 percent", "+nan", "+inf", "++1", "+1 us", "", "+1\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.01",
+        "±",
+        "± %",
+        "5 percent",
+        "+nan",
+        "+inf",
+        "++1",
+        "+1 us",
+        "",
+        "+1\n",
+        "+1 or 2",
+        "+1 or +2 %",
+        "+1 % or 2 %",
+        "+1 or 2 % or 3 %",
+        "any or 1 %",
+    ],
+)
 def test_what_is_no_tolerance_is_told(text: str) -> None:
     with pytest.raises(InputError, match="is no tolerance"):
         allowance("goodput", text)
 
 
-@given(st.sampled_from("±+-"), st.floats(0, 1e12, allow_subnormal=False), st.booleans())
-def test_a_text_is_read_as_it_was_written(sign: str, most: float, relative: bool) -> None:
-    allowed = Allowance("goodput", sign, 0.0 if most < 1e-12 else most, relative)
+@given(st.sampled_from("±+-"), st.floats(0, 1e12, allow_subnormal=False), st.booleans(), st.sampled_from([0, 0.01, 2]))
+def test_a_text_is_read_as_it_was_written(sign: str, most: float, relative: bool, share: float) -> None:
+    allowed = Allowance("goodput", sign, 0.0 if most < 1e-12 else most, relative, 0.0 if relative else share)
     assert allowance("goodput", allowed.text()) == allowed
 
 
@@ -65,18 +85,23 @@ def test_a_text_is_read_as_it_was_written(sign: str, most: float, relative: bool
 )
 def test_only_the_side_that_is_judged_counts(sign: str, difference: float, times: float) -> None:
     allowed = Allowance("goodput", sign, 0.25)
-    assert allowed.times(difference) == times
-    assert allowed.holds(difference) == (times <= 1)
-    assert allowed.holds(difference / 2) == (times / 2 <= 1)
+    assert allowed.times(difference, REFERENCE) == times
 
 
 def test_nothing_is_allowed_and_nan_never_holds() -> None:
     strict = Allowance("timeouts", "+", 0.0)
-    assert (strict.times(0.0), strict.times(1.0)) == (0.0, inf)
-    assert strict.holds(0.0)
-    assert not strict.holds(1e-9)
-    assert not strict.holds(nan)
-    assert isnan(strict.times(nan))
+    assert (strict.times(0.0, {}), strict.times(1.0, {})) == (0.0, inf)
+    assert isnan(strict.times(nan, {}))
+
+
+def test_a_share_of_what_the_reference_has_is_allowed_where_that_is_more() -> None:
+    allowed = allowance("loss", "+0.001 or 2 %")
+    assert allowed == Allowance("loss", "+", 0.001, share=0.02)
+    assert allowed.text() == "+0.001 or 2 %"
+    assert [allowed.limit({"loss": loss}) for loss in (0.0, 0.05, 0.1, nan)] == [0.001, 0.001, 0.002, 0.001]
+    assert allowed.limit({}) == 0.001
+    assert allowed.times(0.004, {"loss": 0.1}) == 2.0
+    assert allowed.times(0.004, {"loss": 0.0}) == 4.0
 
 
 def test_the_default_with_what_is_said_otherwise() -> None:

@@ -21,9 +21,8 @@ from emulator import Cycles, EmulationReport, HostReport
 from emulator.profile import Limits
 from emulator.report import StateCost
 from rlcc import checks, gate
-from rlcc.closed_loop import PolicyMetrics
 from rlcc.neighbourhood import Outside
-from rlcc.recipe import GateOptions, Match, Neighbourhood, Sizes
+from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
 
@@ -217,6 +216,7 @@ def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> Non
         (("action map",), "action map not the teacher's"),
         (("limits",), "limits not the teacher's"),
         (("start",), "start not the teacher's"),
+        (("in_flight",), "in_flight not the teacher's"),
         (("observation", "limits"), "observation, limits not the teacher's"),
     ],
 )
@@ -231,12 +231,14 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         action=of("action map", "student"),
         limits=of("limits", "student"),
         start=of("start", "student"),
+        in_flight=of("in_flight", "student"),
     )
     policy: Any = SimpleNamespace(
         observation=SimpleNamespace(with_window=observation.__getitem__),
         action=of("action map", "teacher"),
         limits=of("limits", "teacher"),
         start=of("start", "teacher"),
+        in_flight=of("in_flight", "teacher"),
     )
     check = checks.same_eyes(student, policy)
     assert (check.passed, check.value, check.file) == (not differing, value, "student.json")
@@ -256,174 +258,6 @@ def test_each_action_error_has_its_limit(worse: dict[str, float]) -> None:
     fine = Errors("rollouts of the test", 1000, 0.02, 0.05, 0.3)
     assert passed(checks.teacher(fine, allowed))
     assert [check.passed for check in checks.teacher(replace(fine, **worse), allowed)].count(False) == 1
-
-
-# --- the network -----------------------------------------------------------------------------------------------------
-
-GOOD = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
-OPTIONS = GateOptions.model_validate(
-    {
-        "budget": "1 us",
-        "scenarios": ["many-to-one:8"],
-        "tolerance": {"goodput": 0.01, "latency": 0.02, "fairness": 0.1, "loss": 0.0001},
-    }
-)
-
-
-def pair(teacher: dict[str, float], *student: dict[str, float]) -> list[PolicyMetrics]:
-    seeds = tuple(range(max(1, len(student))))
-    return [
-        PolicyMetrics("teacher", "many-to-one:8", seeds, (teacher,) * len(seeds)),
-        PolicyMetrics("student", "many-to-one:8", seeds, student),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("change", "failing"),
-    [
-        ({}, None),
-        ({"goodput": 0.9401}, None),
-        ({"goodput": 0.9399}, "goodput"),
-        ({"goodput": 0.9599}, None),
-        ({"goodput": 0.9601}, "goodput"),  # either way: a student that decides otherwise is not its teacher
-        ({"latency_mean_us": 20.39}, None),
-        ({"latency_mean_us": 20.41}, "mean latency"),
-        ({"latency_mean_us": 19.61}, None),
-        ({"latency_mean_us": 19.59}, "mean latency"),
-        ({"jain": 0.801}, None),
-        ({"jain": 0.799}, "Jain fairness"),
-        ({"jain": 1.0}, None),  # only a loss of fairness fails
-        ({"loss": 0.00109}, None),
-        ({"loss": 0.00111}, "loss"),
-        ({"loss": 0.0}, None),  # only more loss fails
-    ],
-)
-def test_tolerances_hold_on_the_sides_they_are_meant_for(change: dict[str, float], failing: str | None) -> None:
-    checks = gate.network(pair(GOOD, GOOD | change), OPTIONS)
-    assert len(checks) == 4
-    assert [c.name for c in checks if not c.passed] == ([f"many-to-one:8 {failing}"] if failing else [])
-
-
-@pytest.mark.parametrize("metric", sorted(GOOD))
-@pytest.mark.parametrize("side", ["teacher", "student", "both"])
-def test_what_was_not_measured_never_passes(metric: str, side: str) -> None:
-    broken = GOOD | {metric: math.nan}
-    teacher, student = (broken if side in (who, "both") else GOOD for who in ("teacher", "student"))
-    failed = [check.name for check in gate.network(pair(teacher, student), OPTIONS) if not check.passed]
-    assert len(failed) == 1
-
-
-def test_one_seed_that_was_not_measured_fails_the_mean() -> None:
-    assert not passed(gate.network(pair(GOOD, GOOD, GOOD | {"jain": math.nan}), OPTIONS))
-
-
-def test_one_bad_seed_is_not_hidden_by_the_others() -> None:
-    low, high, near = GOOD | {"goodput": 0.93}, GOOD | {"goodput": 0.97}, GOOD | {"goodput": 0.955}
-    assert passed(gate.network(pair(GOOD, near, GOOD), OPTIONS))
-    checks = gate.network(pair(GOOD, low, high, near), OPTIONS)
-    assert [check.name for check in checks if not check.passed] == ["many-to-one:8 goodput"]
-    shown = next(check.value for check in gate.network(pair(GOOD, near, low, GOOD), OPTIONS))
-    assert shown == "0.9300 (-0.0200)"  # the seed that is furthest off
-
-
-@pytest.mark.parametrize(
-    ("metric", "bad", "shown"),
-    [
-        ("goodput", 0.9, "0.9000 (-0.0500)"),
-        ("goodput", 1.0, "1.0000 (+0.0500)"),
-        ("latency_mean_us", 30.0, "30.00 us (+50.00%)"),
-        ("latency_mean_us", 10.0, "10.00 us (-50.00%)"),
-        ("jain", 0.5, "0.5000 (-0.4000)"),
-        ("loss", 0.5, "0.5000 (+0.4990)"),
-    ],
-)
-def test_the_seed_that_is_furthest_off_is_judged_and_shown(metric: str, bad: float, shown: str) -> None:
-    """Beside seeds that are right, better, or have the greater value with a teacher that has it too."""
-    better = {"jain": 1.0, "loss": 0.0}.get(metric, GOOD[metric])
-    others = [(GOOD, GOOD), (GOOD, GOOD | {metric: better}), (GOOD | {metric: 60.0}, GOOD | {metric: 60.0})]
-    others.append((GOOD | {metric: 1e-9}, GOOD | {metric: 1e-9}))
-    for place in range(4):
-        pairs = [*others[:place], (GOOD, GOOD | {metric: bad}), *others[place:]]
-        seeds = tuple(range(len(pairs)))
-        outcomes = [
-            PolicyMetrics(name, "many-to-one:8", seeds, tuple(pair[side] for pair in pairs))
-            for side, name in enumerate(("teacher", "student"))
-        ]
-        (wrong,) = [check for check in gate.network(outcomes, OPTIONS) if not check.passed]
-        assert wrong.value == shown
-
-
-def test_each_tolerance_may_just_be_reached() -> None:
-    base = {"goodput": 0.5, "latency_mean_us": 16.0, "jain": 0.5, "loss": 0.25}
-    tolerance = {"goodput": 0.125, "latency": 0.25, "fairness": 0.25, "loss": 0.125}
-    options = GateOptions.model_validate({"budget": "1 us", "scenarios": ["many-to-one:8"], "tolerance": tolerance})
-    for edge in (
-        {"goodput": 0.625, "latency_mean_us": 20.0, "jain": 0.25, "loss": 0.375},
-        {"goodput": 0.375, "latency_mean_us": 12.0},
-    ):
-        assert passed(gate.network(pair(base, base | edge), options))
-    beyond = {"goodput": 0.6251, "latency_mean_us": 20.01, "jain": 0.2499, "loss": 0.3751}
-    for metric, value in beyond.items():
-        assert not passed(gate.network(pair(base, base | {metric: value}), options))
-
-
-def judged(tolerance: dict[str, str], teacher: dict[str, float], student: dict[str, float]) -> list[Check]:
-    off = dict.fromkeys(("goodput", "latency", "fairness", "loss"), "any")
-    options = GateOptions.model_validate(OPTIONS.model_dump(mode="json") | {"tolerance": off | tolerance})
-    return gate.network(pair(teacher, student), options)
-
-
-def test_any_metric_may_be_judged_either_way_or_one_absolute_or_relative() -> None:
-    teacher = {"latency_p99_us": 20.0, "queue_max_bytes": 1000.0, "slowdown_mean": 2.0}
-    student = {"latency_p99_us": 21.1, "queue_max_bytes": 1100.0, "slowdown_mean": 1.0}
-    found = judged({"latency_p99_us": "+5 %", "queue_max_bytes": "±100", "slowdown_mean": "+0.25 %"}, teacher, student)
-    assert [(check.name, check.value, check.limit, check.passed) for check in found] == [
-        ("many-to-one:8 p99 us", "21.10 (+5.50%)", "+5.0%", False),
-        ("many-to-one:8 queue max B", "1100 (+100)", "±100", True),
-        ("many-to-one:8 slowdown mean", "1.00 (-50.00%)", "+0.25 %", True),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("tolerance", "shown"), [("+5 %", "+5.0%"), ("+12.5 %", "+12.5%"), ("+1.25 %", "+1.25 %"), ("+0.125 %", "+0.125 %")]
-)
-def test_a_limit_is_shown_as_exactly_as_it_was_given(tolerance: str, shown: str) -> None:
-    same = {"latency_p99_us": 20.0}
-    (check,) = judged({"latency_p99_us": tolerance}, same, same)
-    assert check.limit == shown
-
-
-def test_a_metric_that_no_scenario_has_fails_and_one_that_another_has_is_left_out() -> None:
-    (check,) = judged({"recovery_us": "+1"}, GOOD, GOOD)
-    assert (check.name, check.value, check.passed) == ("recovery_us", "in no scenario", False)
-    there = GOOD | {"recovery_us": 5.0}
-    long = [replace(each, scenario="long") for each in pair(there, there)]
-    options = GateOptions.model_validate(OPTIONS.model_dump(mode="json") | {"tolerance": {"recovery_us": "+1"}})
-    found = gate.network([*pair(GOOD, GOOD), *long], options)
-    assert passed(found)
-    assert [check.name for check in found if "recovery" in check.name] == ["long recovery us"]
-    one_sided = gate.network([*pair(GOOD, GOOD), *pair(there, GOOD)], options)
-    assert [check.passed for check in one_sided if "recovery" in check.name] == [False]
-    beside = gate.network([*pair(there, GOOD), *long], options)
-    assert [check.passed for check in beside if "recovery" in check.name] == [False, True]
-
-
-def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:
-    low, high = GOOD, GOOD | {"goodput": 0.5}
-    outcomes = [
-        replace(outcome, scenario=name)
-        for name, metrics in (("a", low), ("b", high), ("c", low))
-        for outcome in pair(metrics, metrics)
-    ]
-    found = gate.network(outcomes, OPTIONS)
-    assert passed(found)
-    assert [check.name.split()[0] for check in found] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
-
-
-def test_a_latency_of_less_than_a_microsecond_is_compared_too() -> None:
-    teacher = GOOD | {"latency_mean_us": 0.5}
-    assert passed(gate.network(pair(teacher, GOOD | {"latency_mean_us": 0.505}), OPTIONS))
-    assert not passed(gate.network(pair(teacher, GOOD | {"latency_mean_us": 0.6}), OPTIONS))
 
 
 def test_what_a_check_of_equality_shows() -> None:
@@ -480,20 +314,6 @@ def test_a_threshold_that_no_vector_stands_beside_fails() -> None:
         assert not check.passed
         assert check.value == "2 of 4"
         assert f"x = {5 + missing}" in check.detail
-
-
-def test_a_teacher_that_delivers_nothing_cannot_vouch_for_anyone() -> None:
-    nothing = {"goodput": 0.0, "latency_mean_us": 0.0, "jain": math.nan, "loss": math.nan}
-    assert not passed(gate.network(pair(nothing, nothing), OPTIONS))
-
-
-def test_no_outcome_at_all_does_not_pass() -> None:
-    assert not passed(gate.network([], OPTIONS))
-    asking_nothing = OPTIONS.model_copy(update={"tolerance": {}})
-    assert not passed(gate.network([], asking_nothing))
-    with pytest.raises(ValueError, match="zip"):
-        gate.network(pair(GOOD, GOOD)[:1], OPTIONS)
-    assert not passed(gate.network(pair(GOOD), OPTIONS))  # outcomes without a seed
 
 
 def test_a_verdict_without_checks_is_no_pass() -> None:

@@ -26,6 +26,7 @@ from emulator.firmware import read_firmware, tree_inputs
 from rlcc import gate
 from rlcc.certified import Certified
 from rlcc.closed_loop import PolicyMetrics
+from rlcc.fidelity import ROLES, Comparison, compare
 from rlcc.gate import Evidence
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import EmulateOptions, GateOptions, Sizes
@@ -82,6 +83,12 @@ class Stage:
         )
 
 
+def compared() -> list[Comparison]:
+    """Of a student that is as its teacher, who has no noise."""
+    same = [PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)) for name in ROLES]
+    return compare(same, options().tolerance)
+
+
 def unlinked(firmware: Path, tools: Toolchain) -> Build:
     """A build of which the replaced parts need no code."""
     return Build(read_firmware(firmware), tools, (), (), (), None, None)
@@ -106,6 +113,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     outcomes = [
         lambda: PolicyMetrics("teacher", "many-to-one:2", (3,), (METRICS,)),
         lambda: PolicyMetrics("student", "many-to-one:2", (3,), (made.student,)),
+        lambda: PolicyMetrics("teacher, 10 ns later", "many-to-one:2", (3,), (METRICS,)),
     ]
     answering("differences", lambda: made.differing)
     answering("run_vectors", lambda: made.report)
@@ -127,7 +135,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("furthest", lambda: made.outside)
     answering("same_eyes", lambda: EYES.model_copy(update={"passed": made.same_eyes}))
     monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
-    monkeypatch.setattr(gate, "interpreted", lambda program, params: ("program", program, params))
+    monkeypatch.setattr(gate, "interpreted", lambda program, params, cap: ("program", program, params, cap))
 
     def network(*given: Any, **named: Any) -> list[PolicyMetrics]:
         made.asked.setdefault("network", []).append((given, named))
@@ -162,9 +170,8 @@ def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> Non
         "certificate": "c" * 64,
         "worst_case_cycles": 135,
         "teacher": vars(stage.errors),
-        "network": [
-            PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ("teacher", "student")
-        ],
+        "network": [PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ROLES],
+        "fidelity": [one.to_json() for one in compared()],
         "neighbourhood": vars(OUTSIDE),
     }
 
@@ -194,9 +201,11 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     assert [(e.name, e.policy[0], e.decision_latency_ps) for e in entries] == [
         ("teacher", "native", LATENCY_PS),
         ("student", "program", LATENCY_PS),
+        ("teacher, 10 ns later", "native", LATENCY_PS + 10_000),
     ]
+    assert entries[2].policy is entries[0].policy
     assert entries[0].policy[1] == teacher.policy
-    assert entries[1].policy[2] == student.params()
+    assert entries[1].policy[2:] == (student.params(), student.in_flight)
     assert (scenarios, seeds) == (["many-to-one:2"], [3])
     assert (named["duration_ps"], named["window_ps"]) == (4 * 10**9, (10**9, 3 * 10**9))
     assert "run_on_host" not in stage.asked

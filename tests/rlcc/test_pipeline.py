@@ -208,7 +208,7 @@ def test_verdict_json_conforms_to_the_schema_in_the_docs(pipeline: Any) -> None:
     found = Verdict.model_validate(content)  # the schema's source; extra keys are forbidden
     assert found.passed
     assert found.measured["emulation"]["vectors"] > 100
-    assert [o["policy"] for o in found.measured["network"]] == ["teacher", "student"]
+    assert [o["policy"] for o in found.measured["network"]] == ["teacher", "student", "teacher, 10 ns later"]
 
 
 def test_junit_and_markdown_tell_the_same_checks(pipeline: Any) -> None:

@@ -105,7 +105,7 @@ def test_the_gate_compares_networks_with_teacher_and_student_at_the_queues(run: 
     assert groups == {"equality", "object code", "size", "proof", "budget", "teacher", "network"}
     names = [check["name"] for check in verdict["checks"] if check["group"] == "network"]
     assert names[-1] == "many-to-one:8 queue max B"
-    teacher, student = (each["metrics"][0] for each in verdict["measured"]["network"])
+    teacher, student, _ = (each["metrics"][0] for each in verdict["measured"]["network"])
     assert teacher["cnps"] > 0
     assert teacher["decisions"] == student["decisions"]  # of the flows, which DCQCN steers
     assert verdict["measured"]["teacher"]["maximum"] > 0
