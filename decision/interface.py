@@ -107,7 +107,7 @@ class Signal:
 @dataclass(frozen=True)
 class Knob:
     """One integer that a decision sets. ``low..high``: what the device takes. ``not_below``: a knob before it that must
-    not be greater."""
+    not be greater. ``finer``: fraction bits beyond these that the context and the network keep of it."""
 
     name: str
     unit: str
@@ -116,6 +116,7 @@ class Knob:
     high: int
     storage: str = "uint32"
     not_below: str | None = None
+    finer: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ class Interface:
     (a knob in force); a context that is all zero is a new agent's. ``mixes``: groups of signals that are independent of
     each other; vectors that are exact in one feature meet those of another by shuffling the groups. ``new_phase``: of a
     new agent, where the first field of the context holds a phase above the ``PHASE_SHIFT`` bits of its knob in force;
-    None where it holds the knob alone."""
+    None where it holds the knob alone. ``initial``: the parameter that says what is in force in a new agent.
+    ``site``: where its agents live in a network (netsim/core/SITE_site.cpp); None: at the site of its own name."""
 
     name: str
     agent: AgentKind
@@ -135,6 +137,12 @@ class Interface:
     context: tuple[Signal, ...] = ()
     mixes: tuple[tuple[tuple[str, ...], ...], ...] = ()
     new_phase: int | None = None
+    initial: str | None = None
+    site: str | None = None
+
+    @property
+    def site_name(self) -> str:
+        return self.site or self.name
 
     @property
     def event_names(self) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from decision.interfaces.flow_rate import FLOW_RATE
 from decision.signals import CONTEXT_RATE_BITS
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec
-from netsim.cohorts import MOST, Cohort, End, Wire, whole_ps
+from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps
 from netsim.engines import Engines
 from netsim.network import LATEST_PS, MS, Network
 from netsim.policies import DeciderPolicy, NativePolicy, PolicySpec, interface_of
 from netsim.scenarios import Scenario
-from netsim.sites import Paths
+from netsim.sites import Paths, Told
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Topology
 
@@ -79,27 +79,19 @@ def build(
         if starts_q30 is not None:
             decider.set_initial(starts_q30)
     capped = [] if initial_in_flight is None else initial_in_flight.tolist()
-    knobs = 2 if capped else len(flows_interface(spec).knobs)
-    flows = _core.CohortSpec(_core.SiteKind.flows, knobs, decider, latency_ps)
+    steered = flows_interface(spec)
+    flows = _core.CohortSpec(steered.site_name, 2 if capped else len(steered.knobs), decider, latency_ps)
     flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate, capped)
     if engines is not None:
         engines.set(flows)
     core = network_config(net, fabric, spec)
     # A FIFO marks a packet that leaves only when it has arrived; thresholds that change meanwhile must not.
     core.scheduled_ports |= net.mark_at_dequeue and len(cohorts) > 0
-    built = [cohort.build(fabric, len(net.class_weights)) for cohort in cohorts]
+    configs = (core, _fabric(fabric), _scenario(scenario, fabric, net, int(seed)))
+    built = [cohort.build(configs) for cohort in cohorts]
     specs = [flows, *(spec for spec, _ in built)]
-    queues = len(fabric.ports) * len(net.class_weights)
-    ends = [End(flows_interface(spec), decider, agents)]
-    ends += [End(cohort.interface, other, queues) for cohort, (_, other) in zip(cohorts, built, strict=True)]
-    simulator = _core.Simulator(
-        core,
-        _fabric(fabric),
-        _scenario(scenario, fabric, net, int(seed)),
-        specs,
-        [wire.build(ends) for wire in wires],
-        int(seed),
-    )
+    ends = [End(flows_interface(spec), decider, agents), *(end for _, end in built)]
+    simulator = _core.Simulator(*configs, specs, [wire.build(ends) for wire in wires], int(seed))
     for number, port in enumerate(fabric.ports):
         if port.gbps != net.link_gbps:
             scale = port.gbps / net.link_gbps
@@ -156,6 +148,13 @@ def fitted(network: Network, spec: PolicySpec | BaselineSpec | None) -> Network:
         changes |= {"ecn_min_bytes": ecn.kmin, "ecn_max_bytes": ecn.kmax, "ecn_max_probability": ecn.pmax}
         changes["mark_at_dequeue"] = ecn.marking == "dequeue"
     return replace(network, **changes)
+
+
+def told_in(scenario: Scenario, network: Network, interface: Interface, period_ps: int, seed: int) -> Told:
+    """What agents that are no flows are told of the network in which a scenario happens."""
+    fabric, net = place(scenario, network)
+    configs = (network_config(net, fabric, None), _fabric(fabric), _scenario(scenario, fabric, net, seed))
+    return told_of(interface, configs, period_ps)
 
 
 def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSpec | None) -> "_core.NetworkConfig":

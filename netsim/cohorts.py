@@ -3,7 +3,7 @@
     marking = Cohort(policies.compiled(library, params, interface=QUEUE_MARKING), period_ps=100 * US)
     Simulation("many-to-one:64", baselines.by_name("dcqcn"), seed=1, cohorts=[marking])
 
-The agents are those of the decider's interface (netsim/sites.py). Every period all of them are looked at, and each is
+The agents are those of the decider's interface. Every period all of them are looked at, and each is
 asked; with ``level`` only those whose signal has crossed it since the last look. What is decided holds ``latency_ps``
 later, or when one of the device's ``engines`` has got to it. A ``Wire`` makes a knob of one cohort a parameter of
 another.
@@ -24,10 +24,11 @@ from netsim import _core
 from netsim.engines import Engines
 from netsim.network import LATEST_PS
 from netsim.policies import PolicySpec, interface_of
-from netsim.sites import Ports, site_of
-from netsim.topology import Topology
+from netsim.sites import Told
 
 Records = dict[str, NDArray[Any]]
+Configs = tuple["_core.NetworkConfig", "_core.FabricConfig", "_core.ScenarioConfig"]
+"""A network for the core."""
 MOST = 63  # beside the flows'
 
 
@@ -61,17 +62,18 @@ class Cohort:
     def interface(self) -> Interface:
         return interface_of(self.decider)
 
-    def build(self, fabric: Topology, classes: int) -> tuple["_core.CohortSpec", Any]:
-        """The cohort for the core, and its decider."""
-        ports = ports_of(fabric, classes, self.period_ps)
-        decider = self.decider.build(ports.capacity_bytes.size, ports)
-        knobs = len(self.interface.knobs)
-        core = _core.CohortSpec(site_of(self.interface).kind, knobs, decider, self.latency_ps, self.period_ps)
+    def build(self, configs: "Configs") -> tuple["_core.CohortSpec", "End"]:
+        """The cohort for the core, and how wires see it."""
+        interface = self.interface
+        told = told_of(interface, configs, self.period_ps)
+        decider = self.decider.build(told.agents, told)
+        knobs = len(interface.knobs)
+        core = _core.CohortSpec(interface.site_name, knobs, decider, self.latency_ps, self.period_ps)
         if self.engines is not None:
             self.engines.set(core)
         if self.level is not None:
             core.set_level(self.interface.event_names.index(self.level[0]), self.level[1])
-        return core, decider
+        return core, End(self.interface, decider, told.agents)
 
 
 @dataclass(frozen=True)
@@ -128,17 +130,15 @@ class Wire:
         knob, param = source.knobs.index(self.knob), target.params.index(self.param)
         signal = target.interface.params[param]
         least, most = signal.settable or signal.range
-        shift = site_of(source.interface).knob_shift[knob]
-        return _core.WireSpec(self.source, knob, shift, self.target, param, least, most)
+        return _core.WireSpec(self.source, knob, source.interface.knobs[knob].finer, self.target, param, least, most)
 
     def __str__(self) -> str:
         return f"the wire from {self.knob} of cohort {self.source} to {self.param} of cohort {self.target}"
 
 
-def ports_of(fabric: Topology, classes: int, period_ps: int) -> Ports:
-    """What the queues of a fabric's ports are told."""
-    port_ps = np.array([8000 // port.gbps for port in fabric.ports], np.int64)
-    return Ports(np.minimum(period_ps // port_ps, U32_MAX).astype(np.uint32).repeat(classes))
+def told_of(interface: Interface, configs: "Configs", period_ps: int) -> Told:
+    """What the interface's agents in a network are told of it."""
+    return Told(*_core.told(interface.site_name, *configs, period_ps))
 
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:

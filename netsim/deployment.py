@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
-from netsim.assembly import place
+from netsim.assembly import told_in
 from netsim.baselines import BaselineSpec
-from netsim.cohorts import Cohort, ports_of
+from netsim.cohorts import Cohort
 from netsim.network import Network
 from netsim.policies import PolicySpec, interface_of
 from netsim.scenarios import instantiate
@@ -50,8 +50,8 @@ class Deployment:
         """What is known of each agent in question, by name, where it is not what its policy assumes [agents]."""
         if self.flows is None:
             return {}
-        fabric, network = place(instantiate(scenario, seed, duration_ps, self.network), self.network)
-        return ports_of(fabric, len(network.class_weights), self.period_ps).known()
+        drawn = instantiate(scenario, seed, duration_ps, self.network)
+        return dict(told_in(drawn, self.network, self.interface, self.period_ps, seed).known())
 
     def trial(
         self,

@@ -33,7 +33,7 @@ from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes
 from netsim import _core
 from netsim.programs import program_config
-from netsim.sites import Paths, Ports, device, site_of
+from netsim.sites import Paths, Told, device, has_agents
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -45,7 +45,7 @@ class PolicySpec(Protocol):
     def needs_int(self) -> bool:
         """It reads queue lengths, which switches have to stamp into packets."""
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> Any:
+    def build(self, agents: int, where: Paths | Told | None = None) -> Any:
         """A fresh ``_core.Decider`` for ``agents`` new agents; ``where`` None: in the network that it was made for."""
 
 
@@ -73,7 +73,7 @@ class NativePolicy:
         read = {name for f in observation.features for name in signals(f.expression(observation.place))}
         return self.interface.agent == "flow" and "queue_bytes" in read
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.NativeDecider":
+    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.NativeDecider":
         place = self.policy.observation.place
         if isinstance(where, Paths) and place.assumed is not None:
             place = replace(place, assumed=replace(place.assumed, line_rate_bps=where.link_gbps * 1e9))
@@ -105,7 +105,7 @@ class CompiledPolicy:
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.CompiledDecider":
+    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.CompiledDecider":
         config, symbol = device(self.interface, self.params), f"rlcc_{self.interface.agent}_bytes"
         try:
             core = _core.CompiledDecider(str(self.path), symbol, config, agents)
@@ -132,7 +132,7 @@ class ProgramPolicy:
     def needs_int(self) -> bool:
         return reads_queues(self.program)
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.ProgramDecider":
+    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.ProgramDecider":
         config = device(self.interface, self.params)
         return _told(
             _core.ProgramDecider(program_config(self.program), config, agents), self.interface, where, self.in_flight
@@ -153,7 +153,7 @@ class DeciderPolicy:
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.CoreDecider":
+    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.CoreDecider":
         config = device(self.interface, self.params)
         try:
             core = _core.CoreDecider(self.address, self.context_bytes, self.clock_mhz, config, agents, self.keep)
@@ -173,11 +173,9 @@ class FixedPolicy:
     knobs: Mapping[str, int]
     needs_int: bool = False
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> "_core.FixedDecider":
-        shifts = site_of(self.interface).knob_shift
-        return _core.FixedDecider(
-            [self.knobs[name] << shift for name, shift in zip(self.interface.knob_names, shifts, strict=True)]
-        )
+    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.FixedDecider":
+        has_agents(self.interface)
+        return _core.FixedDecider([self.knobs[knob.name] << knob.finer for knob in self.interface.knobs])
 
 
 def native(policy: Policy, weights: Weights) -> NativePolicy:
@@ -253,7 +251,7 @@ def decider(
 Integer = TypeVar("Integer", _core.CompiledDecider, _core.ProgramDecider, _core.CoreDecider)
 
 
-def _told(decider: Integer, interface: Interface, where: Paths | Ports | None, in_flight: InFlight | None) -> Integer:
+def _told(decider: Integer, interface: Interface, where: Paths | Told | None, in_flight: InFlight | None) -> Integer:
     """The operator's parameters that the network says, of each agent."""
     for param, values in _params_of(interface, where, in_flight):
         decider.set_param(param, values)
@@ -261,7 +259,7 @@ def _told(decider: Integer, interface: Interface, where: Paths | Ports | None, i
 
 
 def _params_of(
-    interface: Interface, where: Paths | Ports | None, in_flight: InFlight | None
+    interface: Interface, where: Paths | Told | None, in_flight: InFlight | None
 ) -> list[tuple[int, NDArray[np.uint32]]]:
     """By their places in the interface."""
     if isinstance(where, Paths) and "in_flight_bytes" in interface.knob_names and in_flight is None:

@@ -21,7 +21,7 @@ from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.content import package_hash
 from netsim.policies import decider
-from netsim.sites import Paths, Ports
+from netsim.sites import Paths, Told
 
 if TYPE_CHECKING:
     from emulator.fast import FastDecider
@@ -60,7 +60,7 @@ class CorePolicy:
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> Any:
+    def build(self, agents: int, where: Paths | Told | None = None) -> Any:
         """A ``_core.CoreDecider`` with an engine of its own, which ends with it."""
         engine = self._engine()
         asked = self.params, engine, self.needs_int, self.interface, self.in_flight

@@ -1,5 +1,8 @@
-"""The interfaces that rlcc knows, one file each, and how a file says which one it means."""
+"""The interfaces that rlcc knows, one file each (every ``Interface`` in a file of this folder is one), and how a file
+says which one it means."""
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from decision.errors import InputError
@@ -10,7 +13,13 @@ from decision.interfaces.queue_marking import QUEUE_MARKING
 
 __all__ = ["FLOWS", "FLOW_RATE", "FLOW_START", "INTERFACES", "QUEUE_MARKING", "from_json", "grid", "to_json"]
 
-INTERFACES: dict[str, Interface] = {interface.name: interface for interface in (*FLOWS, QUEUE_MARKING)}
+INTERFACES: dict[str, Interface] = {
+    interface.name: interface
+    for module in iter_modules(__path__, f"{__name__}.")
+    for value in vars(import_module(module.name)).values()
+    for interface in (value if isinstance(value, tuple) else (value,))
+    if isinstance(interface, Interface)
+}
 """Those that are the same for every decider; a grid is made for its model."""
 
 

@@ -94,7 +94,16 @@ FLOW_RATE = Interface(
         Signal("rate_max_q30", "line rate / 2^30", "highest rate of a flow", settable=RATES),
         Signal("rate_initial_q30", "line rate / 2^30", "rate of a new flow", settable=RATES),
     ),
-    knobs=(Knob("rate_q20", "line rate / 2^20", "the flow's rate from now on", 1, 1 << RATE_FRACTION_BITS),),
+    knobs=(
+        Knob(
+            "rate_q20",
+            "line rate / 2^20",
+            "the flow's rate from now on",
+            1,
+            1 << RATE_FRACTION_BITS,
+            finer=CONTEXT_RATE_BITS - RATE_FRACTION_BITS,
+        ),
+    ),
     context=(
         Signal(
             "rate_q30",
@@ -114,6 +123,8 @@ FLOW_RATE = Interface(
         (("event.nack_count",), ("event.queue_bytes",)),
         (("context.rate_q30",),),
     ),
+    initial="rate_initial_q30",
+    site="flow",
 )
 
 

@@ -31,6 +31,7 @@ QUEUE_MARKING = Interface(
             grows=(0, 2**30),
         ),
     ),
+    site="queue",
     params=(Signal("capacity_bytes", "bytes", "what the port can send in a period", settable=(1, 2**31 - 1)),),
     knobs=(
         Knob("kmin_bytes", "bytes", "queue above which packets are marked", 0, 2**31 - 1),

@@ -148,7 +148,7 @@ Column<std::uint32_t> delivered(const Simulator &sim) {
 
 void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
            const std::vector<const CohortSpec *> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed) {
-  if (cohorts.empty() || cohorts.size() > 64 || cohorts.front()->site != SiteKind::flows)
+  if (cohorts.empty() || cohorts.size() > 64 || cohorts.front()->kind->make != nullptr)
     throw std::invalid_argument("1 to 64 cohorts are possible, the first at the flows");
   if (scenario.flows.empty() ||
       2 + 2 * cohorts.size() + scenario.control_delays.size() + 2 * fabric.ports.size() + 2 * scenario.hosts > 65536)
@@ -177,7 +177,7 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
   std::vector<CohortSpec> specs;
   for (const CohortSpec *cohort : cohorts)
     specs.push_back(*cohort);
-  if (std::count_if(specs.begin(), specs.end(), [](const CohortSpec &c) { return c.site == SiteKind::flows; }) != 1)
+  if (std::count_if(specs.begin(), specs.end(), [](const CohortSpec &c) { return c.kind->make == nullptr; }) != 1)
     throw std::invalid_argument("there is one cohort at the flows");
   new (self) Simulator(net, fabric, scenario, specs, wires, seed);
 }

@@ -1,13 +1,15 @@
 // Python's view of cohorts: how they are described, and what they have recorded and measured.
 #include "bindings.hpp"
 
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <vector>
 
-#include "queue_site.hpp"
 #include "simulator.hpp"
 
 namespace netsim {
@@ -23,12 +25,30 @@ nb::list take_all(std::vector<std::vector<std::uint32_t>> &&values) {
   return columns;
 }
 
+const SiteKind &kind_of(const std::string &site) {
+  const SiteKind *kind = SiteKind::of(site);
+  if (kind == nullptr)
+    throw std::invalid_argument("there is no site " + site);
+  return *kind;
+}
+
+std::pair<std::uint32_t, Named> told(const std::string &site, const NetworkConfig &net, const FabricConfig &fabric,
+                                     const ScenarioConfig &scenario, Ps period) {
+  const SiteKind &kind = kind_of(site);
+  if (kind.tell == nullptr)
+    throw std::invalid_argument("a network's flows are told of it elsewhere");
+  Told told = kind.tell(net, fabric, scenario, period);
+  nb::dict params;
+  for (auto &[name, values] : told.params)
+    params[name.c_str()] = take(std::move(values));
+  return {told.agents, params};
+}
+
 // A site's agents may set fewer knobs than it has, the first of them.
-Shape shape_of(SiteKind site, std::uint32_t knobs) {
-  const Shape shape = site == SiteKind::flows ? FlowSite::kShape : QueueSite::kShape;
-  if (knobs == 0 || knobs > shape.knobs)
+Shape shape_at(const SiteKind &kind, std::uint32_t knobs) {
+  if (knobs == 0 || knobs > kind.shape.knobs)
     throw std::invalid_argument("agents there set other knobs");
-  return {shape.signals, knobs};
+  return {kind.shape.signals, knobs};
 }
 
 void check_cohort(const CohortSpec &spec) {
@@ -117,13 +137,14 @@ void bind_cohorts(nb::module_ &m) {
       .def(nb::init<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
                     std::uint32_t>(),
            "source"_a, "knob"_a, "shift"_a, "target"_a, "param"_a, "least"_a, "most"_a);
-  nb::enum_<SiteKind>(m, "SiteKind").value("flows", SiteKind::flows).value("queues", SiteKind::queues);
+  m.def("sites", &SiteKind::names);
+  m.def("told", &told, "site"_a, "network"_a, "fabric"_a, "scenario"_a, "period_ps"_a);
   nb::class_<CohortSpec>(m, "CohortSpec")
       .def(
           "__init__",
-          [](CohortSpec *self, SiteKind site, std::uint32_t knobs, Decider *decider, Ps latency, Ps period) {
-            CohortSpec spec{site, decider, {}, {}};
-            spec.config.shape = shape_of(site, knobs);
+          [](CohortSpec *self, const std::string &site, std::uint32_t knobs, Decider *decider, Ps latency, Ps period) {
+            CohortSpec spec{&kind_of(site), decider, {}, {}};
+            spec.config.shape = shape_at(*spec.kind, knobs);
             spec.config.latency = latency;
             spec.config.trigger.period = period;
             check_cohort(spec);

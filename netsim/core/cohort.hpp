@@ -122,29 +122,4 @@ protected:
   Records records_;
 };
 
-// The same, at a site that is known when it is compiled: a decision makes no virtual call but the decider's.
-template <class AtSite> class CohortAt final : public Cohort {
-public:
-  CohortAt(Loop &loop, std::uint32_t number, AtSite &site, Decider *decider, const CohortConfig &config)
-      : Cohort(loop, number, site, decider, config), site_(site) {}
-
-  std::uint32_t agents() const override { return site_.agents(); }
-  void ask(Ps now, std::uint32_t agent); // it has something to decide on
-  void tick(Ps now) override;
-  void due(Ps now) override;
-  void answer(const std::uint32_t *knobs, const std::int32_t *action) override;
-
-private:
-  Decision decide(Ps now, std::uint32_t agent, Words event, Knobs knobs);
-  void ask_outside(Ps now, std::uint32_t agent);
-  void ask_engine(Ps now, std::uint32_t agent);
-  void serve(Ps now, std::uint32_t agent);
-  void served(Ps now);
-  bool crossed(std::uint32_t agent, Ps now);
-  void carry_out(Ps now, std::uint32_t agent, std::uint32_t life, Words knobs);
-  void apply(Ps now, std::uint32_t agent, Words knobs);
-
-  AtSite &site_;
-};
-
 } // namespace netsim

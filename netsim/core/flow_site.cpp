@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "site_kind.hpp"
+
 namespace netsim {
 
 namespace {
@@ -21,6 +23,12 @@ double rate_of_knob(std::uint32_t q30) { return (q30 == 0 ? kSlowest : std::min(
 // The device's clock wraps every 4.29 s; it starts so that it wraps between 10 and 110 ms of every run.
 void FlowSite::start_clock(Pcg32 &random) {
   clock_offset_ = static_cast<std::uint32_t>(0) - static_cast<std::uint32_t>(10'000'000 + random.below(100'000'000));
+}
+
+std::unique_ptr<Cohort> FlowSite::settle(Decider *decider, const CohortConfig &config) {
+  auto cohort = std::make_unique<CohortAt<FlowSite>>(n_.loop, 0, *this, decider, config);
+  cohort_ = cohort.get();
+  return cohort;
 }
 
 // --- agents ----------------------------------------------------------------------------------------------------------
@@ -182,5 +190,11 @@ double FlowSite::rate_of(std::uint32_t flow) const {
   const Ps rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
   return std::min(rate, static_cast<double>(s.window * n_.data_ps) / static_cast<double>(rtt));
 }
+
+namespace {
+
+const SiteKind kFlows{"flow", Shape{6, FlowSite::kKnobs}, nullptr, nullptr};
+
+} // namespace
 
 } // namespace netsim

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "baseline.hpp"
@@ -18,6 +19,8 @@
 #include "site.hpp"
 
 namespace netsim {
+
+template <class AtSite> class CohortAt;
 
 // Who sets the rates: a baseline, the ideal, or where it is neither, a cohort. Where it has no decider, which would say
 // so, new flows start at `initial_rate`, and where that cohort caps what is in flight, each with its own bytes of it.
@@ -34,7 +37,6 @@ public:
   // The knobs: the rate, Q0.30 of line rate, and the bytes that may be in flight. Without the second one the network's
   // own cap holds.
   enum Knob : std::uint8_t { kRate, kInFlight, kKnobs };
-  static constexpr Shape kShape{6, kKnobs};
   static constexpr std::uint64_t kNoiseStream = std::uint64_t{1} << 33;
 
   FlowSite(Network &network, Sending &sending, Recovery &recovery, const Steering &steering, std::uint64_t seed)
@@ -43,7 +45,8 @@ public:
         initial_rate_(steering.initial_rate), initial_in_flight_(steering.initial_in_flight),
         noise_(seed, kNoiseStream) {}
 
-  void ask_from(CohortAt<FlowSite> *cohort) { cohort_ = cohort; }
+  // The flows' cohort, the first of the simulation's.
+  std::unique_ptr<Cohort> settle(Decider *decider, const CohortConfig &config);
   void start_clock(Pcg32 &random);
 
   std::uint32_t agents() const override { return static_cast<std::uint32_t>(n_.senders.size()); }

@@ -15,9 +15,9 @@ std::uint32_t saturated(std::uint64_t value) {
 
 } // namespace
 
-QueueSite::QueueSite(Network &network)
-    : n_(network), classes_(static_cast<std::uint32_t>(network.net.classes.size())),
-      queues_(network.fabric.ports().size() * classes_) {}
+QueueSite::QueueSite(const Surroundings &around)
+    : n_(around.network), classes_(static_cast<std::uint32_t>(n_.net.classes.size())),
+      queues_(n_.fabric.ports().size() * classes_) {}
 
 void QueueSite::observe(std::uint32_t queue, Ps now, Knobs event) {
   const Port &port = n_.fabric.ports()[this->port(queue)];
@@ -50,5 +50,20 @@ void QueueSite::apply(std::uint32_t queue, Ps, Words knobs) {
   const RedConfig red{knobs[kmin_bytes], std::max(knobs[kmin_bytes], knobs[kmax_bytes]), probability};
   n_.fabric.set_red(port(queue), klass(queue), red);
 }
+
+namespace {
+
+// What each queue's port can send in a period.
+Told tell(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &, Ps period) {
+  std::vector<std::uint32_t> capacity;
+  for (const PortConfig &port : fabric.ports)
+    capacity.insert(capacity.end(), net.classes.size(),
+                    saturated(static_cast<std::uint64_t>(period / port.ps_per_byte)));
+  return Told{static_cast<std::uint32_t>(capacity.size()), {{"capacity_bytes", capacity}}};
+}
+
+const SiteKind kQueues{"queue", Shape{3, 3}, make<QueueSite>, tell};
+
+} // namespace
 
 } // namespace netsim

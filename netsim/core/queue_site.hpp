@@ -7,6 +7,7 @@
 
 #include "network.hpp"
 #include "site.hpp"
+#include "site_kind.hpp"
 
 namespace netsim {
 
@@ -14,9 +15,8 @@ class QueueSite final : public Site {
 public:
   enum Signal : std::size_t { queue_bytes, sent_bytes, marked_bytes };
   enum Knob : std::size_t { kmin_bytes, kmax_bytes, pmax_q16 };
-  static constexpr Shape kShape{3, 3};
 
-  explicit QueueSite(Network &network);
+  explicit QueueSite(const Surroundings &around);
 
   std::uint32_t agents() const override { return static_cast<std::uint32_t>(queues_.size()); }
   std::uint32_t group(std::uint32_t queue) const override { return n_.fabric.ports()[port(queue)].node; }

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "check.hpp"
-#include "queue_site.hpp"
 
 namespace netsim {
 
@@ -22,18 +21,17 @@ Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const
   CohortConfig steered = cohorts.front().config;
   steered.disturbance = Disturbance{net.decision_loss, net.decision_late, net.decision_late_by};
   steered.seed = seed;
-  auto flows = std::make_unique<CohortAt<FlowSite>>(network_.loop, 0, flows_, cohorts.front().decider, steered);
-  flows_.ask_from(flows.get());
-  cohorts_.push_back(std::move(flows));
+  cohorts_.push_back(flows_.settle(cohorts.front().decider, steered));
   for (std::uint32_t number = 1; number < cohorts.size(); ++number) {
-    queues_.push_back(std::make_unique<QueueSite>(network_));
-    cohorts_.push_back(std::make_unique<CohortAt<QueueSite>>(network_.loop, number, *queues_.back(),
-                                                             cohorts[number].decider, cohorts[number].config));
+    const CohortSpec &spec = cohorts[number];
+    Settled settled = spec.kind->make({network_, flows_}, number, spec.decider, spec.config);
+    sites_.push_back(std::move(settled.site));
+    cohorts_.push_back(std::move(settled.cohort));
   }
   for (const WireSpec &wire : wires) {
     if (wire.from >= cohorts.size() || wire.to >= cohorts.size() || wire.from == wire.to)
       throw std::invalid_argument("a wire joins two cohorts");
-    connect(wire, cohorts[wire.from].site == cohorts[wire.to].site);
+    connect(wire, cohorts[wire.from].kind == cohorts[wire.to].kind);
   }
   reset_window();
 }

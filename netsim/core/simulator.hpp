@@ -3,7 +3,8 @@
 //   NIC --burst--> uplink --packet--> port --link--> port .. --> receiver --ACK/NACK/CNP/response--> sender
 //   Sending        Forwarding, Pausing                           Receiving                           Transport
 //
-// Workload brings flows and takes them away. Who decides are cohorts of agents, at sites: flows, queues.
+// Workload brings flows and takes them away. Who decides are cohorts of agents, at sites (site_kind.hpp): flows,
+// queues.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@
 #include "forwarding.hpp"
 #include "network.hpp"
 #include "pausing.hpp"
-#include "queue_site.hpp"
 #include "receiving.hpp"
 #include "recovery.hpp"
 #include "sending.hpp"
+#include "site_kind.hpp"
 #include "transport.hpp"
 #include "workload.hpp"
 
@@ -32,11 +33,9 @@ struct Conservation {
   bool holds() const { return sent == arrived + dropped + on_uplinks + at_ports; }
 };
 
-enum class SiteKind : std::uint8_t { flows, queues };
-
 // One cohort as a simulation is given it. At the flows `steering` says who decides where no cohort does.
 struct CohortSpec {
-  SiteKind site = SiteKind::flows;
+  const SiteKind *kind = nullptr;
   Decider *decider = nullptr;
   CohortConfig config;
   Steering steering;
@@ -86,8 +85,8 @@ private:
   Pausing pausing_;
   Forwarding forwarding_;
   Transport transport_;
-  std::vector<std::unique_ptr<QueueSite>> queues_; // of each cohort beside the flows'
-  std::vector<std::unique_ptr<Cohort>> cohorts_;   // in the order they were given
+  std::vector<std::unique_ptr<Site>> sites_;     // of each cohort beside the flows'
+  std::vector<std::unique_ptr<Cohort>> cohorts_; // in the order they were given
 };
 
 } // namespace netsim

@@ -19,7 +19,7 @@ from netsim.network import MS, US
 from netsim.places import Here, Lost, Place, Processes, Threads
 from netsim.samples import Sampling
 from netsim.scenarios import Flows, Scenario
-from netsim.sites import Paths, Ports
+from netsim.sites import Paths, Told
 from netsim.trials import ATTEMPTS, Trial, run
 
 FIXED = policies.fixed(QUEUE_MARKING, {"kmin_bytes": 10_000, "kmax_bytes": 40_000, "pmax_q16": 1 << 14})
@@ -44,7 +44,7 @@ class Ends:
     lives: int
     needs_int: bool = False
 
-    def build(self, agents: int, where: Paths | Ports | None = None) -> Any:
+    def build(self, agents: int, where: Paths | Told | None = None) -> Any:
         if len(list(self.folder.iterdir())) < self.lives:
             (self.folder / str(len(list(self.folder.iterdir())))).touch()
             os.kill(os.getpid(), signal.SIGKILL)
