@@ -1,6 +1,6 @@
 """The one error a user may see: bad input, told in one sentence."""
 
-LONGEST = 2000
+LONGEST = 1000
 
 
 class InputError(Exception):
@@ -15,6 +15,7 @@ class InputError(Exception):
 
 
 def one_line(message: str) -> str:
-    """Printable characters alone, not too many."""
-    shown = "".join(c if c.isprintable() else " " for c in message[: LONGEST + 1])
-    return shown if len(shown) <= LONGEST else shown[: LONGEST - 4] + " ..."
+    """Printable characters alone, not too many: what a file made it quote is cut in the middle, what to do stays."""
+    if len(message) > LONGEST:
+        message = f"{message[: LONGEST // 2]} ... {message[5 - LONGEST // 2 :]}"
+    return "".join(c if c.isprintable() else " " for c in message)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from math import inf, isnan, nan
 
 from decision.errors import InputError
@@ -86,9 +87,7 @@ only less fails, of loss only more: where the teacher loses nothing next to noth
 
 def allowance(name: str, text: str) -> Allowance | None:
     """What ``text`` allows of the metric ``name``; None: anything."""
-    metric = WORDS.get(name, name)
-    if metric not in METRICS:
-        raise InputError(f"there is no metric {name!r}; docs/netsim.md lists those there are")
+    metric = _metric(name)
     if text == "any":
         return None
     first, _, second = text.partition(" or ")
@@ -122,7 +121,18 @@ def tolerance(allowed: Mapping[str, object]) -> dict[str, Allowance]:
     return read
 
 
+def _metric(name: str) -> str:
+    """The metric of this name, or of this short one."""
+    metric = WORDS.get(name, name)
+    if metric not in METRICS:
+        alike = get_close_matches(name, [*WORDS, *METRICS], 3, 0.5)
+        mend = f"did you mean {' or '.join(alike)}?" if alike else "docs/netsim.md lists those there are"
+        raise InputError(f"there is no metric {name!r}; {mend}")
+    return metric
+
+
 def _read(name: str, what: object) -> Allowance | None:
+    _metric(name)
     if isinstance(what, str):
         return allowance(name, what)
     usual = DEFAULT.get(name)

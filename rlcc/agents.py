@@ -20,6 +20,9 @@ from netsim.cohorts import Cohort
 from netsim.policies import PolicySpec, fixed
 from netsim.sites import SITES
 
+SHORTEST_PS = 100_000
+"""Of a period: in less nobody decides, and a network would do little but ask."""
+
 
 def _with_site(name: str) -> str:
     if name not in SITES:
@@ -49,6 +52,8 @@ class AgentOptions(BaseModel):
         periodic = INTERFACES[self.interface].trigger == "period"
         if self.baseline is not None and self.interface != FLOW_RATE.name:
             raise ValueError(f"a baseline steers flows, not agents of {self.interface}; give a teacher or fixed knobs")
+        if periodic and self.period is not None and self.period < SHORTEST_PS:
+            raise ValueError("a period is 100 ns or more, about what the fastest decision takes; give a longer one")
         if periodic and not self.period:
             raise ValueError(f'agents of {self.interface} are asked every period; give one, period = "100 us"')
         if not periodic and (self.period is not None or self.level is not None):

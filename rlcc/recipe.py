@@ -178,6 +178,12 @@ class GateOptions(_Strict):
         return self
 
 
+def _network(value: object) -> object:
+    if not isinstance(value, str | dict):
+        raise ValueError(f"{value!r} is no network; give a TOML file of one, or its keys in [network]")
+    return value
+
+
 class Recipe(_Strict):
     """A recipe file. Paths are relative to its folder. ``teacher`` alone is short for the agents of flow_rate with that
     teacher; ``network``: a TOML file, or its keys."""
@@ -185,7 +191,7 @@ class Recipe(_Strict):
     format: Literal[1]
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
     teacher: str | None = None
-    network: str | dict[str, Any] = {}
+    network: Annotated[str | dict[str, Any], BeforeValidator(_network)] = {}
     agents: dict[str, AgentOptions] = {}
     seed: int = Field(default=1, ge=0, lt=2**31)
     rollout: RolloutOptions

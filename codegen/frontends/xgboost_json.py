@@ -103,6 +103,8 @@ def _forest(learner: Any) -> Forest:
 def _tree(tree: Any, number: int, output: int, outputs: int, weight: Fraction, names: tuple[str, ...]) -> Value | Ask:
     if int(tree["tree_param"].get("size_leaf_vector", "1")) > 1:
         raise InputError(f"tree {number} has vectors in its leaves; train with multi_strategy=one_output_per_tree")
+    if not 0 <= output < outputs:
+        raise ValueError(f"tree {number} adds to output {output} of {outputs}")
     columns = (tree[key] for key in ("left_children", "right_children", "split_indices", "split_conditions"))
     kinds = tree.get("split_type") or [0] * len(tree["left_children"])
     nodes: list[Value | Question] = []

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from decision import documents
 from decision.documents import dump_json, load_json, load_toml
-from decision.errors import InputError
+from decision.errors import LONGEST, InputError
 
 
 class Model(BaseModel):
@@ -80,3 +80,11 @@ def test_a_message_is_one_line_of_printable_characters(tmp_path: Path) -> None:
         load_toml(Model, tmp_path / "a.toml")
     assert str(caught.value).isprintable()
     assert str(InputError(key)) == "a ::error::forged [2J"
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
+    shown = str(InputError(f"a.json: {'9' * 10**6} is too much; make it again"))
+    assert len(shown) == LONGEST
+    assert shown.startswith("a.json: 99")
+    assert shown.endswith("99 is too much; make it again")
+    assert len(str(InputError("9" * LONGEST))) == LONGEST

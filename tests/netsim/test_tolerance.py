@@ -123,6 +123,8 @@ def test_a_metric_of_the_default_is_the_same_by_its_full_name() -> None:
     ("name", "what", "words"),
     [
         ("speed", "±1", "speed: there is no metric 'speed'"),
+        ("speed", 0.1, "speed: there is no metric 'speed'"),
+        ("godput", 0.1, "godput: there is no metric 'godput'; did you mean goodput"),
         ("goodput", 2, "goodput: 2 is no tolerance; give a number from 0 to 1"),
         ("goodput", -0.1, "goodput: -0.1 is no tolerance"),
         ("goodput", nan, "goodput: nan is no tolerance"),

@@ -54,6 +54,8 @@ def test_a_teacher_of_flows_may_be_an_agent_like_others(recipe: Any, tmp_path: P
 
 def test_a_network_takes_what_evaluate_takes_as_a_table_or_a_file(recipe: Any, tmp_path: Path) -> None:
     (tmp_path / "net.toml").write_text('lossless = true\nbuffer = "32 MiB"\n')
+    with pytest.raises(InputError, match="network: 3 is no network; give a TOML file of one"):
+        recipe("", front="network = 3\n")
     table = deployment_of(*recipe('[network]\nlossless = true\nbuffer = "32 MiB"\n'))
     assert table.network == Network(lossless=True, buffer_bytes=32 * 2**20)
     assert deployment_of(*recipe("", front='network = "net.toml"\n')) == table
@@ -87,6 +89,7 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
         (PUPIL + KNOBS, False, "agents.queues: teacher and fixed decides here"),
         (QUEUES + 'baseline = "dcqcn"\n', True, "agents.queues: a baseline steers flows"),
         (QUEUES.replace('period = "100 us"\n', "") + KNOBS, True, "agents.queues: agents of queue_marking are asked"),
+        (QUEUES.replace("100 us", "1 ps") + KNOBS, True, "agents.queues: a period is 100 ns or more"),
         ('[agents.a]\ninterface = "flow_rate"\nteacher = "t"\nperiod = "1 us"\n', False, "leave period and level out"),
         ('[agents.a]\ninterface = "grid"\nteacher = "t"\n', False, "agents.a.interface: agents of 'grid' live in no"),
         (

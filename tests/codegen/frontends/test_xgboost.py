@@ -166,6 +166,17 @@ def test_more_outputs_than_any_model_has_are_refused_before_there_is_room_for_th
         load(tmp_path / "model.json", grid(*NAMES))
 
 
+@pytest.mark.parametrize("output", [-1, 1])
+def test_a_tree_of_an_output_that_is_not_there_is_refused(tmp_path, output):
+    """And not left out: its leaves would count nowhere."""
+    written([(2, 1.0, [2.0], [-2.0])], tmp_path / "model.json")
+    data = json.loads((tmp_path / "model.json").read_text())
+    data["learner"]["gradient_booster"]["model"]["tree_info"] = [output]
+    (tmp_path / "model.json").write_text(json.dumps(data))
+    with pytest.raises(InputError, match=f"tree 0 adds to output {output} of 1"):
+        load(tmp_path / "model.json", grid(*NAMES))
+
+
 def test_categorical_features_are_refused_by_name(tmp_path):
     columns = np.column_stack([X[:, :2], CLASSES])
     matrix = xgboost.DMatrix(columns, CLASSES * 3.0, feature_types=["q", "q", "c"], enable_categorical=True, nthread=1)
