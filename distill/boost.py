@@ -6,7 +6,7 @@ one least-squares problem over leaf indicators; with ten trees that is 160 unkno
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +45,17 @@ Loss = Callable[[Floats, Floats, Floats], float]
 """Of sums [N, sums] beside labels [N, sums], by weight [N] (decision.actions)."""
 
 
-def fit(data: Dataset, options: DistillOptions, loss: Loss, *, seed: int) -> CatBoostRegressor:
-    """The learning rate with the least loss on held-out decisions, leaves refitted."""
+def fit(
+    data: Dataset, options: DistillOptions, loss: Loss, *, seed: int, without: Sequence[int] = ()
+) -> CatBoostRegressor:
+    """The learning rate with the least loss on held-out decisions, leaves refitted. ``without``: columns of the
+    features that no tree asks for."""
     if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
         raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
     train, held = data.split(seed)
     if min(len(train), len(held)) < FEWEST:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
-    fitted = [_fit_one(train, options, rate, seed) for rate in options.learning_rate]
+    fitted = [_fit_one(train, options, rate, seed, without) for rate in options.learning_rate]
     errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
     return fitted[int(np.argmin(errors))]
 
@@ -71,7 +74,9 @@ def scrub(model: CatBoostRegressor) -> None:
             metadata[key] = neutral
 
 
-def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed: int) -> CatBoostRegressor:
+def _fit_one(
+    data: Dataset, options: DistillOptions, learning_rate: float, seed: int, without: Sequence[int] = ()
+) -> CatBoostRegressor:
     if (data.y.min(axis=0) == data.y.max(axis=0)).all():
         raise InputError("the teacher decides the same everywhere; there is nothing to distil")
     model = CatBoostRegressor(
@@ -90,6 +95,7 @@ def _fit_one(data: Dataset, options: DistillOptions, learning_rate: float, seed:
         thread_count=THREADS,
         allow_writing_files=False,
         verbose=False,
+        **({"ignored_features": list(without)} if without else {}),
     )
     y = _uneven(data.y)
     try:

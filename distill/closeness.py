@@ -1,7 +1,7 @@
 """How close a student's network is to its teacher's, by what the gate judges, and which round's student to keep.
 
 Teacher and student run in the same networks with the same seeds (distill.driving). Even the teacher, deciding 10 ns
-later, is off its own network: queues are chaotic. That is the noise; no student is preferred for less.
+later, is off its own network: queues are chaotic. That is the noise; no round is added for less.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,12 +78,9 @@ def check_measurable(reference: Mapping[Place, Metrics]) -> None:
         )
 
 
-def choose(rounds: Sequence[Round], noise: Distance) -> int:
-    """The round to keep: of those that are no further off than the closest and the noise, the one with the least action
-    error; of equals the earliest."""
-    closest = min(each.distance.of_tolerance for each in rounds)
-    level = [n for n, each in enumerate(rounds) if each.distance.of_tolerance <= closest + _floor(noise)]
-    return min(level, key=lambda n: rounds[n].rmse)
+def choose(rounds: Sequence[Round]) -> int:
+    """The round to keep: the one that is closest; of equals the one with the least action error, then the earliest."""
+    return min(range(len(rounds)), key=lambda n: (rounds[n].distance.of_tolerance, rounds[n].rmse))
 
 
 def pays(rounds: Sequence[Round], noise: Distance, patience: int) -> bool:

@@ -7,7 +7,7 @@ the student that comes closest to it there is kept, and rounds end when they bri
 keeps its hidden state along the student's trajectories.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ def distil(
     observation = student_observation(teacher, options)
     if options.anywhere > 0:
         scale_of(teacher.policy.action, "distill.anywhere")
+    _check_without(options, feature_names(observation))
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
     networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
@@ -98,7 +99,7 @@ def distil(
         if not pays(rounds, noise, options.patience):
             break
     assert noise is not None
-    best = choose(rounds, noise)
+    best = choose(rounds)
     fitted = students[best]
     report = {
         "options": options.model_dump(mode="json"),
@@ -148,13 +149,23 @@ def student_observation(teacher: Teacher, options: DistillOptions) -> Observatio
 
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
     policy = teacher.policy
-    model = boost.fit(data, options, policy.action.loss, seed=seed)
-    forest = quantise.quantise(model, feature_names(observation), policy.action.leaf_bits)
+    names = feature_names(observation)
+    without = [names.index(name) for name in options.without]
+    model = boost.fit(data, options, policy.action.loss, seed=seed, without=without)
+    forest = quantise.quantise(model, names, policy.action.leaf_bits)
     exactness = quantise.check(model, forest, data.x, seed=seed)
     student = Student(
         policy.name, observation, policy.action, policy.limits, forest, teacher.hash, {}, policy.start, policy.in_flight
     )
     return Fitted(student, model, exactness)
+
+
+def _check_without(options: DistillOptions, names: Sequence[str]) -> None:
+    """InputError where a feature that is left out is none, or where none is left."""
+    unknown = [name for name in options.without if name not in names]
+    if unknown or set(options.without) == set(names):
+        wrong = f"there is no feature {unknown[0]!r}" if unknown else "no feature is left"
+        raise InputError(f"distill.without: {wrong}; the student's are {', '.join(names)}")
 
 
 def _loss(student: Student, data: Dataset) -> float:

@@ -50,6 +50,8 @@ class DistillOptions(_Strict):
     """How many candidate thresholds a feature has."""
     window: int | None = Field(default=None, ge=1, le=16)
     """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
+    without: list[str] = []
+    """Features, by their names in student.json, that the trees may not ask for: one less to remember, or to compute."""
     rounds: int = Field(default=6, ge=0, le=50)
     """DAgger rounds after the first fit, at most: the student drives, the teacher labels."""
     patience: int = Field(default=3, ge=1, le=50)

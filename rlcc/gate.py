@@ -217,7 +217,7 @@ def _beside_the_teacher(job: _Job, pupil: _Pupil, latency_ps: int) -> tuple[Erro
         runs = given_rollouts(job.evidence.rollouts, pupil.teacher, where)
         named = f"rollouts {job.evidence.rollouts.name}"
     else:
-        runs = iter(own_rollouts(pupil.teacher, options.scenarios, match, where))
+        runs = iter(own_rollouts(pupil.teacher, match.scenarios or options.scenarios, match, where))
         named = f"rollouts of seed {match.seed}"
     errors = compare(job.program, pupil.student.observation, params, pupil.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.

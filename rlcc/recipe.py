@@ -90,8 +90,10 @@ class Match(_Strict):
     p99: float = Field(default=0.05, ge=0, le=4)
     """What 99 % of the decisions keep."""
     maximum: float = Field(default=0.35, ge=0, le=4)
+    scenarios: Annotated[Scenarios, BeforeValidator(listed)] | None = None
+    """Of the rollouts that the gate makes where none are given; None: those of the closed loop."""
     duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("100 ms")
-    """Of the rollouts that the gate makes where none are given, in each scenario of the closed loop."""
+    """Of each."""
     seed: int = Field(default=9001, ge=0, lt=2**62)
     """Of these; no recipe that comes with rlcc distils with it."""
 
@@ -144,7 +146,7 @@ class GateOptions(_Strict):
     """What a firmware folder must hold to pass."""
 
     budget: DurationPs
-    scenarios: Annotated[Scenarios, BeforeValidator(listed)]
+    scenarios: Annotated[Scenarios, BeforeValidator(listed)] = Field(default="all-kinds", validate_default=True)
     """A list, or the name of one (rlcc/scenario_lists.toml)."""
     seeds: Seeds = [11]
     duration: DurationPs = DURATION_PS

@@ -161,9 +161,7 @@ def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:
     """The recipe's limits with what the command line says instead; without a recipe a budget must be given."""
     if recipe is None and asked["budget"] is None:
         raise InputError("rlcc gate needs --budget or a --recipe that has one")
-    base: dict[str, Any] = {"scenarios": ["many-to-one:64"]}
-    if recipe is not None:
-        base = recipe.model_dump(mode="json")
+    base: dict[str, Any] = {} if recipe is None else recipe.model_dump(mode="json")
     said = {
         "budget": None if asked["budget"] is None else f"{asked['budget']} ps",
         "scenarios": list(asked["scenarios"]) or None,

@@ -185,6 +185,33 @@ def test_a_constant_teacher_is_refused(make_policy: Any, network: RolloutOptions
         distil.distil(teacher, runs, small, network, seed=1)
 
 
+def test_a_feature_that_is_left_out_is_asked_for_by_no_tree(
+    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions
+) -> None:
+    def asked(without: list[str]) -> set[str]:
+        options = small.model_copy(update={"rounds": 0, "without": without})
+        forest = distil.distil(teacher, runs, options, network, seed=1).student.forest
+        return {forest.features[feature] for feature in forest.thresholds()}
+
+    usual = asked([])
+    for name in usual:
+        assert asked([name]) - {name} == asked([name]) != usual
+
+
+@pytest.mark.parametrize(
+    ("without", "words"),
+    [
+        (["speed"], "there is no feature 'speed'; the student's are action_1, congestion_q20"),
+        (["action_1", "congestion_q20", "action_2", "congestion_q20_1"], "no feature is left"),
+    ],
+)
+def test_features_that_cannot_be_left_out_are_told(
+    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, without: list[str], words: str
+) -> None:
+    with pytest.raises(InputError, match=rf"distill\.without: {words}"):
+        distil.distil(teacher, runs, small.model_copy(update={"without": without}), network, seed=1)
+
+
 def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, runs: Any, teacher: Any) -> None:
     report = fitted.student.report
     assert DistillOptions.model_validate(report["options"]) == small

@@ -217,6 +217,14 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     assert "lines of the worst path" in stage.said
 
 
+def test_actions_may_be_compared_in_scenarios_of_their_own(stage: Stage) -> None:
+    stage.judge(match={"scenarios": "papers", "seed": 5})
+    ((given, _),) = stage.asked["own_rollouts"]
+    assert given[1] == ["many-to-one:8", "many-to-one:64", "many-to-one:512", "many-to-one:1024", "many-to-one:2048"]
+    ((given, _),) = stage.asked["network"]
+    assert given[1] == ["many-to-one:2"]
+
+
 def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
     tools = EmulateOptions().toolchain()
     build = unlinked(stage.folder / "firmware", tools)
