@@ -102,6 +102,8 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
     if resume:
         kept = read_checkpoint(checkpoint_path(out), config, network, optimizer)
 
+    if t.episodes == 0:  # the weights of ``start`` under this policy
+        kept = kept.after(0, cost_of(v, validate(config, network.weights())), network.weights())
     while kept.episode < t.episodes and kept.stale < v.patience:
         for group in optimizer.param_groups:
             done = kept.episode / max(t.episodes - 1, 1)

@@ -41,7 +41,7 @@ class Training(_Strict):
 
     seed: int = Field(ge=0, lt=2**31)
     scenarios: ScenarioNames = Field(min_length=1, max_length=32)
-    episodes: int = Field(ge=1, le=100_000)
+    episodes: int = Field(ge=0, le=100_000)  # 0: the weights of ``start`` as they are, under this recipe's policy
     segments: int = Field(default=40, ge=1, le=10_000)  # updates an episode; every episode starts in an empty network
     rollout: int = Field(default=15, ge=2, le=1024)  # decisions a flow and update [code]
     horizon: int = Field(default=5, ge=1, le=64)  # deltas that a decision answers for
@@ -60,6 +60,12 @@ class Training(_Strict):
     segment_time: DurationPs = MS  # of a segment where flows come and go: a round is 10 ms
     changing_weight: float = Field(default=1.0, gt=0)  # of a scenario whose flows come and go, beside another
     credit: Credit = Credit()
+
+    @model_validator(mode="after")
+    def _weights(self) -> "Training":
+        if self.episodes == 0 and self.start is None:
+            raise ValueError("without an episode there are no weights; give start, a teacher that has them")
+        return self
 
 
 class Validation(_Strict):

@@ -75,6 +75,26 @@ def test_the_robust_teacher_loses_nothing_where_flows_come_and_go(scenario: str)
     assert ours.slowdown < 1.5 * ours.ideal_slowdown
 
 
+def test_one_set_of_weights_serves_both_ways_of_the_robust_teacher() -> None:
+    by_rate, capped = (teachers.load(FOLDER / name) for name in ("robust", "robust-in-flight"))
+    assert by_rate.policy.in_flight is None
+    assert capped.policy.in_flight is not None
+    assert by_rate.weights.keys() == capped.weights.keys()
+    assert all((by_rate.weights[name] == capped.weights[name]).all() for name in by_rate.weights)
+
+
+@pytest.mark.parametrize("scenario", ["long-short:33", "incast:32", "websearch:60%"])
+def test_the_cap_lets_flows_start_faster_without_loss(scenario: str) -> None:
+    by_rate, capped = (
+        measure_changing(teacher.policy, teacher.weights, scenario, time_ps=40 * MS, seed=11)
+        for teacher in (teachers.load(FOLDER / name) for name in ("robust", "robust-in-flight"))
+    )
+    assert capped.loss == 0
+    assert capped.goodput >= 0.95 * capped.ideal_goodput
+    assert capped.slowdown < 1.2 * capped.ideal_slowdown + 0.5
+    assert capped.slowdown < by_rate.slowdown
+
+
 def test_fit_finds_the_line_it_was_given() -> None:
     def at(flows: int, inflation: float) -> Measured:
         return Measured(flows, 0.9, 1.0, 0.0, 10.0, 11.0, inflation, 0.0, 1.0)

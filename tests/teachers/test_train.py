@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 import teachers
 from decision.errors import InputError
@@ -200,6 +201,23 @@ def test_training_goes_on_from_another_teacher(tmp_path: Path, make_config: Any)
     second = train(config, tmp_path / "second").teacher
     for name, weights in second.weights.items():
         assert np.abs(weights - first.teacher.weights[name]).max() < 1e-7
+
+
+def test_without_an_episode_a_teacher_keeps_its_weights_under_another_policy(tmp_path: Path, make_config: Any) -> None:
+    first = train(make_config(), tmp_path / "first").teacher
+    config = make_config(episodes=0, start=str(tmp_path / "first"))
+    other = config.model_copy(update={"policy": config.policy.model_copy(update={"name": "other"})})
+    report = train(other, tmp_path / "second")
+    assert (report.episodes, report.best_episode, report.stopped_early) == (0, 0, False)
+    assert report.teacher.policy.name == "other"
+    assert report.teacher.policy.provenance["cost"] == pytest.approx(report.cost, abs=1e-6)
+    assert 0 <= report.cost < float("inf")
+    assert all((report.teacher.weights[name] == first.weights[name]).all() for name in first.weights)
+
+
+def test_without_an_episode_there_must_be_a_teacher_to_start_from(make_config: Any) -> None:
+    with pytest.raises(ValidationError, match="give start"):
+        make_config(episodes=0)
 
 
 @pytest.mark.parametrize("recipe", sorted(RECIPES.glob("train-*.toml")), ids=lambda p: p.stem)
