@@ -90,7 +90,8 @@ class Body:
     def misfit(self, target: Target, printer: Printer, context_bytes: int, limit: int) -> str | None:
         """Why the decider cannot go on the target, in one sentence; None where it can."""
         widest = max((len(f.parameters) for f in printer.functions()), default=0)
-        return misfit(target, signals=printer.signals(), flow_bytes=context_bytes, arguments=widest)
+        knobs = printer.program.interface.knob_names
+        return misfit(target, signals=printer.signals(), flow_bytes=context_bytes, arguments=widest, knobs=knobs)
 
 
 def as_they_came(program: Program) -> Walk | None:

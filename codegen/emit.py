@@ -137,6 +137,7 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
     return {
         "target": emission.target,
         "left_out": left_out,
+        **dropped(targets, program),
         "policy": decider.name,
         "context_bytes": context_layout(program)[1],
         "context_limit": limit,
@@ -149,6 +150,13 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         "compiled": emission.options.to_json(),
         **body.details(lowered),
     }
+
+
+def dropped(targets: Sequence[Target], program: Program) -> dict[str, Any]:
+    """Knobs of the program that a target has no setting for, where there are such, by its name."""
+    knobs = {t.name: [name for name in program.interface.knob_names if name in t.drops] for t in targets}
+    without = {name: names for name, names in knobs.items() if names}
+    return {"dropped": without} if without else {}
 
 
 def _limit(target: Target, emission: Emission) -> int:

@@ -6,7 +6,8 @@
         ..
     }
 
-All selects by one condition are one branch; what both sides need stands before it.
+All selects by one condition are one branch; what both sides need stands before it, what neither needs behind it: a
+value that waits for its use across the branch takes a register that the trees could have.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,13 +43,10 @@ def fork_of(program: Program, used: Iterable[int], operands: Operands) -> Fork |
         if not any(nodes[n].op is Op.TREES for n in sides[0] ^ sides[1]):
             continue
         always |= sides[0] & sides[1]
-        later = set(selects)
-        for n in sorted(always):
-            if later & set(operands(nodes[n])):
-                later.add(n)
         # What a side needs of what comes later cannot be: no node is its own operand.
-        before = tuple(n for n in used if n in always and n not in later)
-        after = tuple(n for n in used if n in later and n not in selects)
+        sooner = _reached(program, [condition, *(a for n in selects for a in nodes[n].args)], operands, frozenset(), -1)
+        before = tuple(n for n in used if n in always and n in sooner)
+        after = tuple(n for n in used if n in always and n not in sooner and n not in selects)
         first, second = (tuple(n for n in used if n in side and n not in always) for side in sides)
         return Fork(condition, selects, before, first, second, after)
     return None

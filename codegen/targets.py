@@ -3,7 +3,7 @@
 One core (rlcc_policy.c and .h) serves every target; an adapter is the device's entry point around it.
 """
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from decision.errors import InputError
@@ -25,11 +25,15 @@ class Target:
     templates: tuple[str, ...]
     adapter_sources: tuple[str, ...]
     """C files that a makefile builds beside rlcc_policy.c."""
-    counts_events: bool
-    """Whether the adapter itself keeps COUNTERS, as far as the policy looks at them, in the flow's context."""
+    counts: tuple[str, ...]
+    """Which of COUNTERS the adapter itself keeps, as far as the policy looks at them, in the flow's context."""
     adapter_bytes: int
     lacks: tuple[str, ...] = ()
     """Raw signals that the device does not give: a policy that looks at one would be blind there."""
+    drops: tuple[str, ...] = ()
+    """Knobs that the device has no setting for: the adapter drops them, unless its integrator says where they go."""
+    keeps: tuple[str, ...] = ()
+    """Knobs that the adapter keeps in the flow's context, four bytes each, beside its own."""
     most_arguments: int | None = None
     """Arguments that a function may have, where the machine sets a limit."""
     form: str | None = None
@@ -45,7 +49,7 @@ TARGETS = {
         120,
         ("generic/rlcc_main_loop.c.j2", "generic/README.md.j2"),
         (),
-        counts_events=False,
+        counts=(),
         adapter_bytes=0,
     ),
     "connectx6dx": Target(
@@ -53,26 +57,29 @@ TARGETS = {
         120,
         ("connectx6dx/rlcc_rl_algo.c.j2", "connectx6dx/rl_algo_shim.h.j2", "connectx6dx/README.md.j2"),
         ("rlcc_rl_algo.c",),
-        counts_events=True,
+        counts=COUNTERS,
         adapter_bytes=4,
+        drops=("in_flight_bytes",),
     ),
     "doca-pcc": Target(
         "doca-pcc",
         48,
         ("doca-pcc/rlcc_doca_pcc.c.j2", "doca-pcc/doca_pcc_shim.h.j2", "doca-pcc/README.md.j2"),
         ("rlcc_doca_pcc.c",),
-        counts_events=True,
+        counts=COUNTERS,
         adapter_bytes=4,
         lacks=("queue_bytes",),
+        drops=("in_flight_bytes",),
     ),
     "linux-bpf": Target(
         "linux-bpf",
         104,
         ("linux-bpf/rlcc_bpf.c.j2", "linux-bpf/linux_bpf_shim.h.j2", "linux-bpf/README.md.j2"),
         (),
-        counts_events=False,
+        counts=("nack_count", "sent_bytes"),
         adapter_bytes=12,
-        lacks=("cnp_count", "nack_count", "queue_bytes"),
+        lacks=("cnp_count", "queue_bytes"),
+        keeps=("in_flight_bytes",),
         most_arguments=5,
         form="branches",
     ),
@@ -81,7 +88,7 @@ TARGETS = {
 Linux's icsk_ca_priv (104 bytes) and the BPF calling convention (five registers)."""
 
 
-BARE = Target("bare", 1 << 16, (), (), counts_events=False, adapter_bytes=0, serves=None)
+BARE = Target("bare", 1 << 16, (), (), counts=(), adapter_bytes=0, serves=None)
 """The C alone, without any device's adapter: of what decides elsewhere than at flows."""
 
 
@@ -107,14 +114,23 @@ def unserved(target: Target, agent: AgentKind) -> str | None:
 
 def counters_kept(target: Target, signals: Set[str]) -> list[str]:
     """COUNTERS that the target's adapter keeps for a policy that looks at ``signals``."""
-    return [name for name in COUNTERS if name in signals] if target.counts_events else []
+    return [name for name in target.counts if name in signals]
 
 
-def misfit(target: Target, *, signals: Set[str], flow_bytes: int, arguments: int) -> str | None:
+def adapter_bytes(target: Target, signals: Set[str], knobs: Sequence[str]) -> int:
+    """What the target's adapter keeps a flow, for a policy that looks at ``signals`` and sets ``knobs``."""
+    return target.adapter_bytes + 4 * (
+        len(counters_kept(target, signals)) + sum(name in knobs for name in target.keeps)
+    )
+
+
+def misfit(
+    target: Target, *, signals: Set[str], flow_bytes: int, arguments: int, knobs: Sequence[str] = ()
+) -> str | None:
     """Why the policy cannot go on the target, in one sentence; None where it can.
 
     ``signals``: raw signals that it looks at; ``flow_bytes``: size of rlcc_flow; ``arguments``: of the function that
-    takes most.
+    takes most; ``knobs``: that it sets.
     """
     missing = [name for name in target.lacks if name in signals]
     if missing:
@@ -122,7 +138,7 @@ def misfit(target: Target, *, signals: Set[str], flow_bytes: int, arguments: int
             f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
             f"distil a policy without it"
         )
-    adapter = target.adapter_bytes + 4 * len(counters_kept(target, signals))
+    adapter = adapter_bytes(target, signals, knobs)
     if flow_bytes + adapter > target.context_bytes:
         return (
             f"the flow context takes {flow_bytes + adapter} bytes ({flow_bytes} of the policy, {adapter} of the "

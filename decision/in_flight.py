@@ -15,10 +15,13 @@ from decision.forest import Forest
 from decision.interface import Interface
 from decision.program import Op, Program, ProgramBuilder
 from decision.quantity import SizeBytes
-from decision.signals import LINE_RATE_Q30, U32_MAX
+from decision.signals import LINE_RATE_Q30
 
 LINE_BITS = 2
 """Fraction bits of the bytes in flight at line rate: with a rate's 30 the product's high word is whole bytes."""
+
+MOST_Q2 = (1 << 32) - (1 << LINE_BITS)
+"""Of whole bytes that 32 bits hold."""
 
 NS_BITS = 8 * 10**9
 """A rate in b/s times a time in ns is so many times the bytes that it carries."""
@@ -38,7 +41,7 @@ class InFlight(BaseModel):
         line_bytes = ceil(Fraction(str(self.bdp)) * base_rtt_ns * Fraction(line_rate_bps) / NS_BITS)
         # A byte more: the greatest rate is 2^-30 below line rate, and the rest of a byte is dropped.
         return {
-            "in_flight_line_q2": min((line_bytes + 1) << LINE_BITS, U32_MAX),
+            "in_flight_line_q2": min((line_bytes + 1) << LINE_BITS, MOST_Q2),
             "in_flight_min_bytes": self.least,
         }
 

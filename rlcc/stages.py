@@ -120,6 +120,7 @@ def emit(
         f"{options.target}, context {details['context_bytes']} of {details['context_limit']} B",
         f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
         *(f"without {name}: {reason}" for name, reason in details["left_out"].items()),
+        *(f"{name} has no setting for {', '.join(knobs)}" for name, knobs in details.get("dropped", {}).items()),
         f"{details['vectors']:,} vectors, {points['hit']} of {points['wanted']} threshold points hit",
     ]
 

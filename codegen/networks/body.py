@@ -16,7 +16,7 @@ from codegen.networks.quantised import FORMS
 from codegen.networks.vectors import make
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
-from codegen.targets import Target, counters_kept, misfit
+from codegen.targets import Target, adapter_bytes, misfit
 from codegen.vectors import Vectors
 from decision.errors import InputError
 from decision.features import PreviousAction
@@ -85,7 +85,7 @@ class NetworkBody(Body):
         if target.form is not None:
             return f"the target {target.name} takes trees only, its verifier no loops over tables; choose another"
         policy, used = self.decider, printer.signals()
-        adapter = target.adapter_bytes + 4 * len(counters_kept(target, used))
+        adapter = adapter_bytes(target, used, printer.program.interface.knob_names)
         if context_bytes + adapter > limit:
             lstm = policy.network.lstm
             state = f"{2 * lstm.units} state values of the LSTM in " if lstm else ""

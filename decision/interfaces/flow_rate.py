@@ -166,7 +166,7 @@ def _with_in_flight(flow: Interface) -> Interface:
         flow,
         params=(
             *flow.params,
-            Signal("in_flight_line_q2", "bytes / 2^2", line_rate, settable=(4, 2**32 - 1)),
+            Signal("in_flight_line_q2", "bytes / 2^2", line_rate, settable=(4, 2**32 - 4)),
             Signal("in_flight_min_bytes", "bytes", "may be in flight at any rate", settable=(1, 2**30)),
         ),
         knobs=(*flow.knobs, Knob("in_flight_bytes", "bytes", "the most that may be in flight from now on", 1, 2**30)),

@@ -16,6 +16,8 @@ class Flow:
 
     program: Program
     rate: int = 0
+    in_flight: int = 0
+    """Where the program sets it."""
     state: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -28,9 +30,10 @@ class Flow:
         """A decision on the counts so far and these signals (those not given are 0)."""
         event = {name: self.counts.get(name, signals.get(name, 0)) for name in EVENT_NAMES}
         state = {s.name: self.state.get(s.name, 0) for s in self.program.state}
-        (result,), after = evaluate(self.program, event, params, state)
+        knobs, after = evaluate(self.program, event, params, state)
         self.state = {name: int(values[0]) for name, values in after.items()}
-        self.rate = int(result[0])
+        self.rate, *others = (int(values[0]) for values in knobs)
+        self.in_flight = others[0] if others else 0
         self.counts = dict.fromkeys(COUNTERS, 0)
         return self.rate
 
@@ -38,6 +41,9 @@ class Flow:
         """Any other event: the rate stays; before the first decision it is the operator's."""
         if self.rate == 0:
             self.rate = (params["rate_initial_q30"] >> 10) + 1
+            if "in_flight_line_q2" in params:
+                share = params["rate_initial_q30"] * params["in_flight_line_q2"] >> 32
+                self.in_flight = max(share, params["in_flight_min_bytes"])
         return self.rate
 
 

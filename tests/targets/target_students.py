@@ -1,9 +1,15 @@
-"""Students for the targets' tests: what RL-CC looks like; one that counts everything; one without a past."""
+"""Students for the targets' tests: what RL-CC looks like; one that counts everything; one without a past; RL-CC's with
+every option of flows."""
+
+from dataclasses import replace
 
 import numpy as np
 from drawing import ACTIONS, FEATURES, make_student
 
 from decision.forest import oblivious
+from decision.in_flight import InFlight
+from decision.interfaces.flow_rate import flow_interface
+from decision.start import Start
 from decision.student import Student
 
 LARGEST = {"action": 9000, "congestion": 400_000, "rtt_inflation": 4000, "rate": 1 << 20, "cnp": 255, "nack": 255}
@@ -28,8 +34,17 @@ def grown(kinds: list[str], action: int, *, trees: int, depth: int = 4, window: 
     return make_student(features, ACTIONS[action], drawn, window=window, bias=-17)
 
 
+def with_options(student: Student, *names: str) -> Student:
+    """The student with these options of flows, as policy.toml has them by default."""
+    observation = student.observation.model_copy(update={"interface": flow_interface(names).name})
+    start, in_flight = Start() if "start" in names else None, InFlight() if "in_flight" in names else None
+    return replace(student, observation=observation, start=start, in_flight=in_flight)
+
+
 STUDENTS = {
     "rl_cc": grown(["previous_action", "rl_cc_congestion"], 0, trees=10),
     "counting": grown(["previous_action", "rl_cc_congestion", "cnp_ratio", "nack_ratio"], 1, trees=6),
+    "losing": grown(["rtt_inflation", "nack_ratio"], 1, trees=6, window=1),
     "table": grown(["rtt_inflation", "rate"], 3, trees=3, depth=3, window=1),
 }
+STUDENTS["options"] = with_options(STUDENTS["rl_cc"], "start", "in_flight")

@@ -12,7 +12,7 @@ from decision.manifest import opened
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 
-@pytest.mark.parametrize(("student", "left_out"), [("rl_cc", set()), ("counting", {"linux-bpf"})])
+@pytest.mark.parametrize(("student", "left_out"), [("rl_cc", set()), ("counting", {"linux-bpf"}), ("options", set())])
 def test_every_target_that_the_policy_fits_has_its_folder(student, left_out, firmware, host_compiler, run, tmp_path):
     folder = firmware(student, ALL)
     details = opened(folder, "firmware").details
@@ -26,6 +26,10 @@ def test_every_target_that_the_policy_fits_has_its_folder(student, left_out, fir
             assert built.returncode == 0, f"{source}: {built.stderr}"
     assert details["context_limit"] == min(TARGETS[name].context_bytes for name in set(TARGETS) - left_out)
     assert differences(folder) == []
+    caps = (
+        {"dropped": {name: ["in_flight_bytes"] for name in ("connectx6dx", "doca-pcc")}} if student == "options" else {}
+    )
+    assert {key: details[key] for key in ("dropped",) if key in details} == caps
 
 
 def test_the_bpf_adapter_builds_from_its_folder(firmware, run, tmp_path):
@@ -41,7 +45,8 @@ def test_the_bpf_adapter_builds_from_its_folder(firmware, run, tmp_path):
     ("target", "signals", "flow_bytes", "arguments", "reason"),
     [
         ("doca-pcc", {"queue_bytes"}, 12, 1, "looks at queue_bytes, which the target doca-pcc does not give"),
-        ("linux-bpf", {"nack_count"}, 12, 1, "looks at nack_count, which the target linux-bpf does not give"),
+        ("linux-bpf", {"cnp_count"}, 12, 1, "looks at cnp_count, which the target linux-bpf does not give"),
+        ("linux-bpf", {"nack_count", "sent_bytes"}, 88, 1, r"takes 108 bytes \(88 of the policy, 20 of the adapter\)"),
         ("linux-bpf", set(), 96, 1, r"takes 108 bytes \(96 of the policy, 12 of the adapter\).* keeps 104"),
         ("linux-bpf", set(), 12, 6, "a tree looks at 6 features.* at most 5"),
         ("doca-pcc", {"cnp_count", "sent_bytes"}, 40, 1, r"takes 52 bytes \(40 of the policy, 12 of the adapter\)"),

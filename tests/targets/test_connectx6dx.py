@@ -11,6 +11,8 @@ from target_students import STUDENTS
 from decision.signals import EVENT_NAMES
 
 ENGINE = Path(__file__).parent / "devices" / "engine.c"
+SET = "-DRLCC_SET_IN_FLIGHT(of,bytes)=do { extern uint32_t device_in_flight; device_in_flight = (bytes); } while (0)"
+"""How an integrator's build would say where the second knob goes."""
 SOURCES = ("rlcc_policy.c", "rlcc_rl_algo.c", ENGINE)
 
 
@@ -35,8 +37,14 @@ class Engine:
         self.code.engine_call(context, self.memory, answer)
         return tuple(answer)
 
+    def in_flight(self) -> int:
+        """What a build has set since the last call; 0: nothing."""
+        place = ctypes.c_uint32.in_dll(self.code, "device_in_flight")
+        value, place.value = place.value, 0
+        return value
 
-def drive(path: Path, student: str, *, events: int = 600) -> list[str]:
+
+def drive(path: Path, student: str, *, events: int = 600, caps: bool = False) -> list[str]:
     """Events of a few flows; where the adapter did otherwise than the model."""
     rng = np.random.default_rng(7)
     program, params = STUDENTS[student].program(), STUDENTS[student].params()
@@ -58,10 +66,13 @@ def drive(path: Path, student: str, *, events: int = 600) -> list[str]:
         sent, answered = round_trips(rng)
         timestamps = {"request_sent_ns": sent, "response_ns": answered}
         is_response = bool(rng.random() < 0.4)
+        sets = caps and (is_response or model.rate == 0)
         rate = model.decide(params, **timestamps) if is_response else model.without_decision(params)
         got = engine.event(flow, is_response=is_response, **timestamps, **more)
         if got != (rate, 1, 0):
             wrong.append(f"event {number}: {got}, expected rate {rate}")
+        if (cap := engine.in_flight()) != (model.in_flight if sets else 0):
+            wrong.append(f"event {number}: {cap} bytes in flight, expected {model.in_flight}")
     if any(any(list(context)[20:]) for context in engine.contexts.values()):
         wrong.append("the context holds something behind the adapter's part")
     return wrong
@@ -70,6 +81,13 @@ def drive(path: Path, student: str, *, events: int = 600) -> list[str]:
 @pytest.mark.parametrize("student", STUDENTS)
 def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
     assert drive(library(firmware(student, "connectx6dx"), *SOURCES), student) == []
+
+
+def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):
+    folder = firmware("options", "connectx6dx")
+    assert drive(library(folder, SET, *SOURCES), "options", caps=True) == []
+    edit = ("rlcc_rl_algo.c", "first * params->in_flight_line_q2", "first / 2U * params->in_flight_line_q2")
+    assert drive(library(folder, SET, *SOURCES, edit=edit), "options", caps=True) != []
 
 
 MUTANTS = {

@@ -16,6 +16,8 @@ DEVICE = Path(__file__).parent / "devices" / "doca.c"
 SOURCES = ("rlcc_policy.c", "rlcc_doca_pcc.c", DEVICE)
 CNP, TX, ACK, NACK, RTT = 2, 3, 4, 5, 6
 OURS, BUILT_IN = 0, 15
+SET = "-DRLCC_SET_IN_FLIGHT(of,bytes)=do { extern uint32_t device_in_flight; device_in_flight = (bytes); } while (0)"
+"""How an integrator's build would say where the second knob goes."""
 FAILED = 1
 
 
@@ -43,6 +45,12 @@ class Device:
     def words(self, name: str, count: int) -> list[int]:
         return list((ctypes.c_uint32 * count).in_dll(self.code, name))
 
+    def take(self, name: str) -> int:
+        """A word, which is 0 afterwards."""
+        place = ctypes.c_uint32.in_dll(self.code, name)
+        value, place.value = place.value, 0
+        return value
+
     def give(self, name: str, memory: "ctypes.Array[ctypes.c_uint32] | None") -> None:
         pointer = ctypes.c_void_p.in_dll(self.code, name)
         pointer.value = None if memory is None else ctypes.addressof(memory)
@@ -63,12 +71,13 @@ class Device:
         return status
 
 
-def drive(device: Device, student: str, *, events: int = 600, seed: int = 5) -> list[str]:
-    """A long day of a few flows; what the adapter did otherwise than the model."""
+def drive(device: Device, student: str, *, events: int = 600, seed: int = 5, caps: bool = False) -> list[str]:
+    """A long day of a few flows; what the adapter did otherwise than the model. ``caps``: the build says where what may
+    be in flight goes."""
     rng = np.random.default_rng(seed)
     program, defaults = STUDENTS[student].program(), STUDENTS[student].params()
     params = defaults
-    counters, stored = (ctypes.c_uint32 * 4)(), (ctypes.c_uint32 * 4)(*defaults.values())
+    counters, stored = (ctypes.c_uint32 * 4)(), (ctypes.c_uint32 * len(defaults))(*defaults.values())
     expected = [0, 0, 0, 0]
     flows: dict[int, Flow] = {}
     wrong = []
@@ -76,7 +85,7 @@ def drive(device: Device, student: str, *, events: int = 600, seed: int = 5) -> 
         if number == events // 3:
             device.give("device_counters", counters)
         if number == 2 * events // 3:  # the operator doubles the base RTT and halves the rates
-            params = {name: value // 2 for name, value in defaults.items()}
+            params = {name: value // 2 for name, value in defaults.items()} | {"rate_initial_q30": 1 << 20}
             device.give("device_params", stored)
             assert device.set_params(0, list(params.values()), stored) == 0
         flow = int(rng.integers(3)) + number // 100
@@ -87,6 +96,7 @@ def drive(device: Device, student: str, *, events: int = 600, seed: int = 5) -> 
         sent, answered = round_trips(rng)
         units, coalesced = int(rng.integers(1 << 8)), int(rng.integers(4))
         times = max(coalesced, 1)
+        sets = caps and (kind == RTT or model.rate == 0)
         if kind == RTT:
             rate = model.decide(params, request_sent_ns=sent, response_ns=answered)
         else:
@@ -104,6 +114,8 @@ def drive(device: Device, student: str, *, events: int = 600, seed: int = 5) -> 
         got = device.event(flow, type=kind, subtype=int(rng.integers(4)), **fields)
         if (got.rate, got.rtt_req, got.probe_type_slot) != (rate, 1, 0):
             wrong.append(f"event {number}, type {kind}: rate {got.rate}, expected {rate}")
+        if (cap := device.take("device_in_flight")) != (model.in_flight if sets else 0):
+            wrong.append(f"event {number}, type {kind}: {cap} bytes in flight, expected {model.in_flight}")
     if list(counters) != expected:
         wrong.append(f"counters {list(counters)}, expected {expected}")
     return wrong
@@ -113,6 +125,25 @@ def drive(device: Device, student: str, *, events: int = 600, seed: int = 5) -> 
 def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
     """Through wraps, coalesced events, new flows, without counters and with, before and after new parameters."""
     assert drive(Device(library(firmware(student, "doca-pcc"), *SOURCES)), student) == []
+
+
+def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):
+    device = Device(library(firmware("options", "doca-pcc"), SET, *SOURCES))
+    assert drive(device, "options", caps=True) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("action.in_flight_bytes);", "action.in_flight_bytes + 1U);"),
+        ("(share > params->in_flight_min_bytes) ? share : params->in_flight_min_bytes", "share"),
+        ("first * params->in_flight_line_q2) >> 32U", "first * params->in_flight_line_q2) >> 30U"),
+    ],
+)
+def test_a_wrong_cap_is_noticed(old, new, firmware, library):
+    edit = ("rlcc_doca_pcc.c", old, new)
+    device = Device(library(firmware("options", "doca-pcc"), SET, *SOURCES, edit=edit))
+    assert drive(device, "options", caps=True) != []
 
 
 MUTANTS = {

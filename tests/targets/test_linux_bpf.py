@@ -20,7 +20,7 @@ CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding",
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 LICENCE = '-DRLCC_BPF_LICENCE="GPL"'
 LINE_RATE = 12_500_000_000
-FITTING = ("rl_cc", "table")
+FITTING = ("rl_cc", "table", "losing", "options")
 WIDTHS = {"uint32_t": 4, "int32_t": 4, "uint16_t": 2, "int16_t": 2}
 
 
@@ -34,6 +34,8 @@ class TcpSock(ctypes.Structure):
         ("tcp_mstamp", ctypes.c_uint64),
         ("mss_cache", ctypes.c_uint32),
         ("snd_cwnd", ctypes.c_uint32),
+        ("lost", ctypes.c_uint32),
+        ("bytes_sent", ctypes.c_uint64),
     )
 
 
@@ -65,7 +67,7 @@ class OnHost:
         getattr(self.code, name)(arguments)
 
     def tune(self, words: list[int], line_rate: int) -> None:
-        memory = (ctypes.c_uint32 * 6).in_dll(self.code, "rlcc_tuned")
+        memory = (ctypes.c_uint32 * (len(words) + 2)).in_dll(self.code, "rlcc_tuned")
         memory[:] = [*words, line_rate & 0xFFFFFFFF, line_rate >> 32]
 
 
@@ -89,7 +91,13 @@ class InVm:
             self.machine.write(place + 4 * index, 4, word)
 
 
-def expected_window(rate: int, rtt_us: int, mss: int, before: int) -> int:
+BEYOND = [0, 2**31, 0, 2**32 - 1, 2**24 + 1, 2**25, 0, 2**32 - 1, 2**32 - 1, 0]
+"""Of each parameter a value that no operator may set."""
+
+
+def expected_window(flow: Flow, rate: int, rtt_us: int, mss: int, before: int) -> int:
+    if flow.in_flight and mss:
+        return min(max(flow.in_flight // mss, 4), 1 << 20)
     if rtt_us == 0 or mss == 0:
         return before
     return min(max(rate * rtt_us // 500_000 // mss, 4), 1 << 20)
@@ -97,12 +105,16 @@ def expected_window(rate: int, rtt_us: int, mss: int, before: int) -> int:
 
 def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
     """ACKs of one socket; where it was not what the integer program and the documented map to TCP give."""
-    rng = np.random.default_rng(11)
+    rng, losses = np.random.default_rng(11), np.random.default_rng(12)
     params, line_rate = STUDENTS[student].params(), LINE_RATE
     sock, flow = TcpSock(snd_cwnd=10), Flow(STUDENTS[student].program())
     sock.icsk_ca_priv[:] = [0x0505050505050505] * 13  # another's leavings
     now, decided, rtt = 2**32 - 3000, 0, 0  # the 32 bits of the time wrap soon
     wrong = []
+    sock.lost, sock.bytes_sent = 2**32 - 40, 2**32 - 10**5  # these wrap too
+    if "brake_above_q10" in params:  # nothing but a loss ends a long start
+        params |= {"slow_start_until_q10": 1 << 24, "brake_above_q10": 1 << 24, "rate_initial_q30": 1 << 14}
+        side.tune(list(params.values()), line_rate)
     side.call("rlcc_init", sock, AckSample())
     flow.without_decision(params)
     for number in range(acks):
@@ -110,14 +122,21 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             params, line_rate = {name: value // 2 for name, value in params.items()}, 3_125_000_000
             side.tune(list(params.values()), line_rate)
         if number == 2 * acks // 3:  # out of range, one by one: the defaults
-            side.tune([0, 2**31, 0, 2**32 - 1], 2**63)
+            side.tune(BEYOND[: len(params)], 2**63)
             params, line_rate = STUDENTS[student].params(), 1 << 40
         now += int(rng.integers(1, 40))
         measured = int(
             rng.choice([-1, 0, rng.integers(4, 300), rng.integers(4, 300), 2**31 - 1], p=[0.1, 0.1, 0.4, 0.38, 0.02])
         )
         sock.tcp_mstamp, sock.mss_cache = now, int(rng.choice([0, 536, 1448, 8948]))
-        before = sock.snd_cwnd
+        before, lost, sent = (
+            sock.snd_cwnd,
+            int(losses.choice([0, 0, 0, 3])) * (number > 20),
+            int(losses.integers(20_000)),
+        )
+        sock.lost, sock.bytes_sent = (sock.lost + lost) & 0xFFFFFFFF, sock.bytes_sent + sent
+        flow.count(nack_count=lost, sent_bytes=sent)
+        measured = measured if number else -1
         sample = AckSample(1, measured)
         side.call("rlcc_pkts_acked", sock, sample)
         if measured > 0 and (rtt == 0 or ((now & 0xFFFFFFFF) - decided) % 2**32 >= rtt):
@@ -127,7 +146,7 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             flow.decide(params, request_sent_ns=0, response_ns=1000 * rtt)
         side.call("rlcc_cong_control", sock, sample)
         rate = (line_rate * flow.rate) >> 20
-        wanted = (rate, 1, expected_window(rate, rtt, sock.mss_cache, before))
+        wanted = (rate, 1, expected_window(flow, rate, rtt, sock.mss_cache, before))
         got = (sock.sk_pacing_rate, sock.sk_pacing_status, sock.snd_cwnd)
         if got != wanted:
             wrong.append(f"ack {number}: {got}, expected {wanted}")
@@ -143,6 +162,33 @@ def test_the_vm_does_what_the_integer_program_and_the_map_to_tcp_say(student, fl
 @pytest.mark.parametrize("student", FITTING)
 def test_so_does_the_host_build(student, firmware, library):
     assert drive(OnHost(library(firmware(student, "linux-bpf"), "rlcc_bpf.c")), student, acks=3000) == []
+
+
+OPTIONS_MUTANTS = {
+    "another's losses": ("    context->nack_count = tp->lost;\n}", "}"),
+    "the window kept": ("        context->in_flight_bytes = action.in_flight_bytes;", ""),
+    "no window before the first decision": ("rlcc_first_in_flight(&params)", "0U"),
+    "bytes for packets": ("context->in_flight_bytes / mss", "context->in_flight_bytes"),
+}
+
+
+TOTALS_MUTANTS = {
+    "losses counted twice": ("        context->nack_count = tp->lost;", ""),
+    "bytes counted twice": ("        context->sent_bytes = (uint32_t)tp->bytes_sent;", ""),
+    "no losses": ("tp->lost - context->nack_count", "0U"),
+}
+
+
+@pytest.mark.parametrize("name", TOTALS_MUTANTS)
+def test_a_broken_count_is_noticed(name, firmware, library):
+    path = library(firmware("losing", "linux-bpf"), "rlcc_bpf.c", edit=("rlcc_bpf.c", *TOTALS_MUTANTS[name]))
+    assert drive(OnHost(path), "losing", acks=3000) != []
+
+
+@pytest.mark.parametrize("name", OPTIONS_MUTANTS)
+def test_a_broken_start_or_cap_is_noticed(name, firmware, library):
+    path = library(firmware("options", "linux-bpf"), "rlcc_bpf.c", edit=("rlcc_bpf.c", *OPTIONS_MUTANTS[name]))
+    assert drive(OnHost(path), "options", acks=3000) != []
 
 
 MUTANTS = {
@@ -184,7 +230,13 @@ def test_the_policys_own_vectors_hold_in_the_vm(student, firmware, built):
             places[kind] = machine.map(bytes(layout[kind]["size"]))
             for f in layout[kind]["fields"]:
                 machine.write(places[kind] + f["offset"], WIDTHS[f["ctype"]], int(row[f"{kind}.{f['name']}"]))
-        got = (machine.call("rlcc_decide", *places.values()) or 0) & 0xFFFFFFFF
+        if "action" in layout:
+            places["action"] = machine.map(bytes(layout["action"]["size"]))
+        rate = (machine.call("rlcc_decide", *places.values()) or 0) & 0xFFFFFFFF
+        got = {"rate_q20": rate} | {
+            f["name"]: machine.read(places["action"] + f["offset"], 4)
+            for f in layout.get("action", {}).get("fields", [])
+        }
         after = {
             f["name"]: machine.read(places["context"] + f["offset"], WIDTHS[f["ctype"]])
             for f in layout["context"]["fields"]
@@ -193,7 +245,7 @@ def test_the_policys_own_vectors_hold_in_the_vm(student, firmware, built):
             f["name"]: int(row[f"expect.context.{f['name']}"]) % (1 << 8 * WIDTHS[f["ctype"]])
             for f in layout["context"]["fields"]
         }
-        assert (got, after) == (int(row["expect.rate_q20"]), wanted), row["kind"]
+        assert (got, after) == ({name: int(row[f"expect.{name}"]) for name in got}, wanted), row["kind"]
         for place in places.values():
             del machine.regions[place]
 

@@ -10,8 +10,9 @@ struct doca_pcc_dev_event {
 
 uint32_t *device_params, *device_counters; /* NULL: none */
 uint32_t device_foreign_calls;
+uint32_t device_in_flight;      /* set last, where a build does */
 uint32_t device_metadata[3];    /* algorithm, parameters, counters */
-uint32_t device_param[8][3];    /* default, most, least */
+uint32_t device_param[30][3];   /* default, most, least */
 uint32_t device_counter_count;
 uint32_t device_slots[8][4];    /* port, slot, algorithm, enabled */
 uint32_t device_slot_count;

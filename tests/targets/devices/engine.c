@@ -3,6 +3,7 @@
 
 rlcc_event engine_event;
 int32_t engine_is_response;
+uint32_t device_in_flight; /* set last, where a build does */
 
 int32_t rlcc_read_event(const mlnx_cc_algo_ctxt_t *ctxt, mlnx_cc_event_general_attr_t attr, rlcc_event *out)
 {

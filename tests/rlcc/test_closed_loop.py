@@ -1,0 +1,80 @@
+"""The emitted C and the decision program it comes from decide alike, event by event, in networks that they steer."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "targets"))
+
+from target_students import STUDENTS, with_options
+
+from codegen.emit import emit
+from decision.manifest import writing
+from decision.network_policy import load_decider
+from netsim import Simulation
+from netsim.network import MS
+from netsim.policies import compiled
+from rlcc.policies import by_path
+
+OPTIONS = [(), ("start",), ("in_flight",), ("start", "in_flight")]
+DURATION_PS = 10 * MS
+UNSAID = ("maker", "output", "action_q16")
+"""What only the program says, or says more finely."""
+
+
+def recorded(path, scenario):
+    """Everything that the policy in ``path`` was told and set, in a network of one switch or of many."""
+    with by_path(path) as named:
+        simulation = Simulation(scenario, named.policy, seed=3, record=True)
+        simulation.run(DURATION_PS)
+        return simulation.drain_records() | {
+            "delivered": simulation.delivered(),
+            "sent": simulation.window()["sent_packets"],
+        }
+
+
+@pytest.fixture(scope="module", params=OPTIONS, ids=lambda names: "+".join(names) or "plain")
+def folders(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("loop")
+    with writing(folder / "student", "student") as work:
+        with_options(STUDENTS["rl_cc"], *request.param).save(work)
+    emit(folder / "student", folder / "firmware", target="generic", seed=0)
+    return request.param, folder
+
+
+@pytest.mark.parametrize("scenario", ["incast:32", "long-short:9@fat-tree:4:25"])
+def test_the_c_and_the_program_leave_the_same_records(folders, scenario):
+    options, folder = folders
+    program, c = recorded(folder / "student", scenario), recorded(folder / "firmware", scenario)
+    assert set(program) == set(c)
+    assert ("in_flight_bytes" in c) is ("in_flight" in options)
+    assert ("phase" in c) is ("start" in options)
+    assert len(c["flow"]) > 100
+    for name in set(c) - set(UNSAID):
+        np.testing.assert_array_equal(program[name], c[name], name)
+    if "in_flight" in options:
+        assert len(np.unique(c["in_flight_bytes"])) > 1
+
+
+def test_a_cap_that_is_one_byte_off_is_seen(folders, tmp_path):
+    """The library by hand: rlcc takes no C that it did not write."""
+    options, folder = folders
+    if "in_flight" not in options:
+        return
+    source = load_decider(folder / "firmware")
+    text = (folder / "firmware" / "rlcc_policy.c").read_text()
+    assert "action->in_flight_bytes = in_flight_bytes;" in text
+    text = text.replace("= in_flight_bytes;", "= in_flight_bytes + 1U;")
+    (tmp_path / "wrong.c").write_text(f"{text}\nconst uint32_t rlcc_flow_bytes = sizeof(rlcc_flow);\n")
+    flags = ("-std=c99", "-O1", "-shared", "-fPIC", "-I", folder / "firmware", "-o", tmp_path / "wrong.so")
+    subprocess.run(("cc", *flags, tmp_path / "wrong.c"), check=True)
+    interface = source.program().interface
+    wrong = compiled(tmp_path / "wrong.so", source.params(), interface=interface, in_flight=source.in_flight)
+    simulation = Simulation("incast:32", wrong, seed=3, record=True)
+    simulation.run(DURATION_PS)
+    cap = recorded(folder / "student", "incast:32")["in_flight_bytes"]
+    assert int(simulation.drain_records()["in_flight_bytes"][0]) == int(cap[0]) + 1

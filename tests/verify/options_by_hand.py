@@ -1,0 +1,60 @@
+"""A small student of flows with options: its firmware, the code of other C in its place, the checker over all of it."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from drawing import FEATURES
+
+from codegen.emit import emit
+from decision.actions import TanhMap
+from decision.forest import Forest, oblivious
+from decision.in_flight import InFlight
+from decision.interfaces.flow_rate import flow_interface
+from decision.manifest import writing
+from decision.policy import Limits, Observation
+from decision.start import Start
+from decision.student import Student
+from decision.tree_decision import feature_names
+from emulator.compile import compile_policy, link_program, toolchain
+from emulator.firmware import Firmware, read_firmware
+from emulator.objects import Image, read_image
+from emulator.profile import load_profile
+from verify.check.judge import Judge
+from verify.check.known import Oracle
+from verify.costs import cycle_model
+from verify.prove import ENTRY
+
+ENGINE = load_profile("ibex-small")
+
+
+def small_firmware(folder: Path, options: Collection[str]) -> Firmware:
+    """One tree over the congestion now and at the last response, which a phase's step leaves for the next."""
+    path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
+    features = {"window": 2, "features": [FEATURES["rl_cc_congestion"]]}
+    observation = Observation.model_validate({"interface": flow_interface(options).name, **path, **features})
+    limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
+    trees = (oblivious(((1, 4295),), (655, -8192)),)
+    forest = Forest(feature_names(observation), trees, (7,), 16)
+    action = TanhMap(kind="tanh_map", step=0.2)
+    start, in_flight = Start() if "start" in options else None, InFlight() if "in_flight" in options else None
+    student = Student("drawn", observation, action, limits, forest, "0" * 12, start=start, in_flight=in_flight)
+    with writing(folder / "student", "student") as work:
+        student.save(work)
+    emit(folder / "student", folder / "firmware", target="generic", seed=0)
+    return read_firmware(folder / "firmware")
+
+
+def linked(firmware: Firmware, source: str, folder: Path) -> Image:
+    for name in firmware.folder.glob("*.h"):
+        (folder / name.name).write_text(name.read_text())
+    path = folder / "rlcc_policy.c"
+    path.write_text(source)
+    policy = compile_policy(path, toolchain(ENGINE), folder=folder)
+    return read_image(link_program(policy, ENTRY, ENGINE, folder))
+
+
+def judge(firmware: Firmware, image: Image, solver: str = "bitwuzla") -> Judge:
+    """The checker without a cut: every path of the code from call to return."""
+    stack = ENGINE.limits.stack_bytes
+    entry, oracle = image.symbols[ENTRY], Oracle(solver)
+    return Judge(image, entry, firmware.program, firmware.layouts, (), cycle_model(ENGINE), stack, oracle)
