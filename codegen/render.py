@@ -138,7 +138,6 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
         "arguments": handed,
         "agent": next((s.argument for s in handed if s.key == "context"), None),
         "knobs": interface.knobs,
-        "capped": "in_flight_bytes" in interface.knob_names,
         "head": printer.head(),
         **body.words(source.lowered, printer),
     }
