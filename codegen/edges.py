@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from codegen.inputs import Columns, Integers, Row, columns_of, count, keys, plausible, split
+from decision.formats import U32_MAX
 from decision.interpret import trace
 from decision.program import Op, Program
-from decision.signals import U32_MAX
 
 SURROUNDINGS = 32
 

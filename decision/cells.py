@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.features import PreviousAction
+from decision.formats import ACTION_BITS, FEATURE_LIMIT
 from decision.interpret import trace
 from decision.program import Op
 from decision.rate import multiplied
-from decision.signals import ACTION_BITS, FEATURE_LIMIT
 from decision.student import Student
 from decision.tree_decision import build_observer
 

@@ -14,9 +14,9 @@ nothing else. So a product with a root becomes a square, and a root or a sign ar
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from decision.formats import FEATURE_LIMIT
 from decision.interface import STORAGE_RANGE
 from decision.program import Op, ProgramBuilder
-from decision.signals import FEATURE_LIMIT
 from decision.tape import FloatOp, TapeBuilder
 
 

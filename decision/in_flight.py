@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from decision.forest import Forest
 from decision.interface import Interface
+from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.program import Op, Program, ProgramBuilder
 from decision.quantity import SizeBytes
-from decision.signals import LINE_RATE_Q30
 
 LINE_BITS = 2
 """Fraction bits of the bytes in flight at line rate: with a rate's 30 the product's high word is whole bytes."""

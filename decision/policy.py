@@ -46,8 +46,8 @@ from decision.flow_options import FLOW_NAMES, check_options, implied
 from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES
+from decision.interfaces.flow_rate import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
-from decision.signals import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
 from decision.start import Start
 
 MAX_WINDOW = 16

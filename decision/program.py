@@ -19,12 +19,12 @@ from typing import Any
 from decision.errors import InputError
 from decision.forest import Forest, Leaf, integer
 from decision.forest import Node as TreeNode
+from decision.formats import U32_MAX
 from decision.interface import GROUPS, Interface
 from decision.interface import STORAGE_RANGE as STORAGE_RANGE
 from decision.interfaces import FLOW_RATE, from_json, to_json
 from decision.network import Network
 from decision.network_json import network_from_json, network_to_json
-from decision.signals import U32_MAX
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1

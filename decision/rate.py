@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from decision.formats import ACTION_BITS
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS
 from decision.program import Op, Program, ProgramBuilder
-from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS
 
 
 def rate_in_force(b: ProgramBuilder) -> int:

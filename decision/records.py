@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
 from decision.expression import pasts
+from decision.formats import FEATURE_LIMIT
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE
 from decision.interpret import trace
 from decision.policy import Observation
-from decision.signals import FEATURE_LIMIT
 from decision.tape import Names, Reading, Tape, evaluate
 from decision.tree_decision import build_observer
 

@@ -34,11 +34,10 @@ from decision.features import Place
 from decision.features.flow import rtt_inflation
 from decision.forest import Forest
 from decision.interface import PHASE_SHIFT
-from decision.interfaces.flow_rate import FLOW_START, INFLATIONS, Phase
+from decision.interfaces.flow_rate import FLOW_START, INFLATION_BITS, INFLATIONS, LINE_RATE_Q30, Phase
 from decision.program import Op, Program, ProgramBuilder
 from decision.quantity import LineFractionQ30
 from decision.rate import within_limits
-from decision.signals import INFLATION_BITS, LINE_RATE_Q30
 
 
 def _inflation(value: object) -> int:

@@ -13,10 +13,10 @@ from decision.expression import Expression, Nodes, Past
 from decision.features import AnyFeature, PreviousAction
 from decision.forest import Forest
 from decision.in_flight import in_flight
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
 from decision.rate import knob, rate_in_force, scaled_rate, within_limits
-from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30
 from decision.start import Start, Step, finish_start, step
 
 

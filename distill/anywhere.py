@@ -10,7 +10,7 @@ import numpy as np
 
 from decision.cells import act
 from decision.features import PreviousAction
-from decision.signals import FEATURE_LIMIT
+from decision.formats import FEATURE_LIMIT
 from decision.student import Student
 from decision.tree_decision import build_observer
 from distill.dataset import Dataset

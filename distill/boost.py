@@ -15,7 +15,7 @@ from catboost import CatBoostError, CatBoostRegressor
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from decision.signals import FEATURE_LIMIT
+from decision.formats import FEATURE_LIMIT
 from distill.dataset import Dataset
 from distill.options import DistillOptions
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.forest import Forest, Leaf, Node, Question, oblivious, unrolled
-from decision.signals import FEATURE_LIMIT
+from decision.formats import FEATURE_LIMIT
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from decision.actions import Scale
 from decision.documents import dump_json
 from decision.errors import InputError
+from decision.formats import ACTION_BITS
 from decision.interface import Interface
 from decision.manifest import Manifest, opened, sha256, writing
 from decision.quantity import parse_duration_ps
 from decision.records import Columns, Trajectories, record_columns
-from decision.signals import ACTION_BITS
 from decision.tree_decision import feature_names
 from distill.options import RolloutOptions
 from netsim.content import content

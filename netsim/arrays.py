@@ -30,7 +30,7 @@ ACTION_LIMIT_Q16 = 2**31 - 1
 
 @dataclass(frozen=True)
 class Batch:
-    """Decisions to make, in the order of their times. Signals: decision.signals; ``rate_q30`` is in force."""
+    """Decisions to make, in the order of their times. Signals: of flow_rate; ``rate_q30`` is in force."""
 
     t_ps: NDArray[np.int64]
     flow: NDArray[np.uint32]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.interface import Interface
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.signals import CONTEXT_RATE_BITS
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.formats import U32_MAX
 from decision.interface import PHASE_SHIFT, Interface
 from decision.records import ACTION, MAKER
-from decision.signals import U32_MAX
 from netsim import _core
 from netsim.engines import Engines
 from netsim.network import LATEST_PS

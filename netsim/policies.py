@@ -24,10 +24,9 @@ from decision.expression import signals
 from decision.features import Place
 from decision.in_flight import InFlight
 from decision.interface import Interface
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, LINE_RATE_Q30
 from decision.policy import Policy
 from decision.program import Op, Program
-from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes

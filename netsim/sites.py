@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.formats import U32_MAX
 from decision.in_flight import InFlight, in_flight_program
 from decision.interface import Interface
 from decision.interfaces import INTERFACES
-from decision.signals import CONTEXT_RATE_BITS, LINE_RATE_Q30, U32_MAX, base_rtt_recip_q32
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30, base_rtt_recip_q32
 from netsim import _core
 from netsim.programs import program_config
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from decision.cells import States, states
 from decision.features import PreviousAction
+from decision.formats import ACTION_BITS
 from decision.policy import Observation
-from decision.signals import ACTION_BITS
 from decision.student import Student
 from decision.tree_decision import feature_name
 from rlcc.recipe import Neighbourhood

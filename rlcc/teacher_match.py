@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from decision.actions import Action, Choice, Level
 from decision.errors import InputError
+from decision.formats import ACTION_BITS
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.program import Op, Program
 from decision.rate import multiplied
 from decision.records import Trajectories
-from decision.signals import ACTION_BITS, EVENT_NAMES
 from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
@@ -90,9 +90,10 @@ def actions(program: Program, observation: Observation, params: dict[str, int], 
     columns = {name: rows[:, n] for n, name in enumerate(feature_names(observation))}
     if not program.interface.context:
         return _knobs(program, columns, params)
-    context = {f.name: columns[f.name] for f in program.state if f.name != "rate_q30"}
-    context["rate_q30"] = states.columns["rate_q30"].astype(np.int64)
-    event = {name: states.columns[name].astype(np.int64) for name in EVENT_NAMES}
+    kept = program.interface.context[0].name
+    context = {f.name: columns[f.name] for f in program.state if f.name != kept}
+    context[kept] = states.columns[kept].astype(np.int64)
+    event = {name: states.columns[name].astype(np.int64) for name in program.interface.event_names}
     values = trace(program, event, params, context)
     product = multiplied(program)
     assert product is not None

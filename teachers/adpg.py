@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from decision import manifest
 from decision.errors import InputError
+from decision.formats import ACTION_BITS
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS
 from decision.policy import Policy
 from decision.records import ACTION, Trajectories
-from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS
 from netsim import Simulation
 from netsim.network import Network
 from netsim.policies import NativePolicy, native

@@ -16,9 +16,9 @@ from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
 from decision.forest import Forest
+from decision.formats import FEATURE_LIMIT
 from decision.manifest import opened
 from decision.program import Op
-from decision.signals import FEATURE_LIMIT
 from decision.student import load_student
 from distill.quantise import check, quantise
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from codegen.networks.floats import Weights, actions, activations, in_step
 from codegen.networks.recorded import Integers, Recorded, integer_rows
+from decision.formats import ACTION_BITS
 from decision.network import Network
 from decision.network_decision import Input
 from decision.policy import Policy
-from decision.signals import ACTION_BITS
 
 
 def integer_actions(network: Network, rows: Integers, starts: Integers) -> Integers:

@@ -19,10 +19,11 @@ from codegen.networks.recorded import Recorded
 from decision.actions import Scale, Table, scale_of
 from decision.errors import InputError
 from decision.features import AnyFeature, PccRlCongestion, RlCcCongestion
+from decision.formats import ACTION_BITS
+from decision.interfaces.flow_rate import INFLATION_BITS, RATE_FRACTION_BITS
 from decision.network import ACTION_ENTRIES, GATE_BITS, Layer, Lstm, Matrix, Network
 from decision.network_decision import MAX_SHIFT, ROOT_BITS, Input, wants_root
 from decision.policy import Policy
-from decision.signals import ACTION_BITS, INFLATION_BITS, RATE_FRACTION_BITS
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from pydantic import Field, model_validator
 
 from decision.actions.action import Action, clamp, spanned
 from decision.errors import InputError
+from decision.formats import ACTION_BITS
 from decision.interface import Interface
 from decision.program import Op, ProgramBuilder
-from decision.signals import ACTION_BITS
 from decision.tape import FloatOp, Floats, Names, Tape, TapeBuilder
 
 ONE = 1 << ACTION_BITS

@@ -23,7 +23,8 @@ from decision.expression import (
     Whole,
 )
 from decision.features.feature import Feature, Place
-from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, INFLATION_BITS, RATE_FRACTION_BITS
+from decision.formats import ACTION_BITS
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, INFLATION_BITS, RATE_FRACTION_BITS
 from decision.tape import Floats
 
 KIBIBYTE_BITS = 10

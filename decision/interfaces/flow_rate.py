@@ -25,6 +25,12 @@ moves a flow at 1/8192 of line rate (128 in Q0.20, where the step would be lost)
 LINE_RATE_Q30 = (1 << CONTEXT_RATE_BITS) - 1
 """Line rate as the flow context and the parameters hold it: the greatest rate below 1."""
 
+RTT_BITS = 22
+"""RTTs saturate at 2^22 - 1 ns (4.19 ms), far above what a full buffer adds (5 MiB at 100 Gb/s: 420 us)."""
+
+INFLATION_BITS = 10
+"""Fraction bits of the RTT inflation rtt / base_rtt."""
+
 RATES = (1, LINE_RATE_Q30)
 DELAYS_NS = (270_336, 73_728, 24_576, 16_384, 491_520)
 QUEUES_BYTES = tuple(12 * delay for delay in DELAYS_NS)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from decision.signals import ACTION_BITS
+from decision.formats import ACTION_BITS
 from decision.tape import Reading
 from netsim.arrays import Batch
 from netsim.environments.task import Task

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from decision.actions import Scale, Table, TanhMap
 from decision.errors import InputError
 from decision.features import PccRlCongestion, RlCcCongestion
+from decision.formats import ACTION_BITS, U32_MAX
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS
 from decision.policy import Limits, Observation
-from decision.signals import ACTION_BITS, CONTEXT_RATE_BITS, U32_MAX
 from decision.tape import Reading
 from netsim import scenarios
 from netsim.arrays import ArrayEnv

@@ -19,9 +19,9 @@ from codegen.passes.program import lower_program
 from codegen.printer import Printer
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate
 from decision.program import Op, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 # Programs of no purpose: comparisons that are always true, functions and values that nothing uses.
@@ -48,7 +48,7 @@ def decided_by(library, program, event, params, state):
         flow[name] = values
     words = [
         np.ascontiguousarray(np.stack([group[n] for n in names], axis=1).astype(np.uint32))
-        for group, names in ((event, EVENT_NAMES), (params, PARAM_NAMES))
+        for group, names in ((event, FLOW_RATE.event_names), (params, FLOW_RATE.param_names))
     ]
     rate = np.zeros(rows, dtype=np.uint32)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (flow, *words, rate)]
@@ -73,7 +73,7 @@ def printed(program, options=None):
     printer = printer_of(program, options)
     fields, _ = context_layout(program)
     lines = ["#include <stdint.h>"]
-    for name, words in (("event", EVENT_NAMES), ("params", PARAM_NAMES)):
+    for name, words in (("event", FLOW_RATE.event_names), ("params", FLOW_RATE.param_names)):
         lines.append("typedef struct { " + " ".join(f"uint32_t {w};" for w in words) + f" }} rlcc_{name};")
     lines.append("typedef struct { " + " ".join(f"{f.ctype} {f.name};" for f in fields) + " } rlcc_flow;")
     for function in printer.functions():

@@ -12,9 +12,9 @@ from codegen.passes.prune import pruned
 from codegen.paths import visits
 from codegen.vectors import make
 from decision.forest import depth, oblivious, unrolled, value
+from decision.formats import U32_MAX
 from decision.interpret import evaluate, trace
 from decision.model import GridFeature, Model
-from decision.signals import U32_MAX
 from emulator.vectors import KIND
 
 THRESHOLDS = {

@@ -10,9 +10,10 @@ from pydantic import TypeAdapter
 from decision.actions import AnyAction, Table
 from decision.errors import InputError
 from decision.forest import Forest, Node, oblivious
+from decision.formats import U32_MAX
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Limits, Observation
 from decision.program import STORAGE_RANGE, Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 from decision.student import Student
 from decision.tree_decision import feature_names
 
@@ -109,7 +110,7 @@ def drawn_programs(draw: st.DrawFn, *, nodes: int = 40) -> Program:
     b.tables = [tuple(draw(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=9)))]
     for name, storage in (("rate_q30", "uint32"), ("a", "int16"), ("b", "uint16"), ("c", "int32")):
         b.state_in(name, storage)
-    inputs = [b.event(name) for name in EVENT_NAMES] + [b.param(name) for name in PARAM_NAMES]
+    inputs = [b.event(name) for name in FLOW_RATE.event_names] + [b.param(name) for name in FLOW_RATE.param_names]
     values = [*inputs, *range(4)]
     for _ in range(draw(st.integers(1, nodes))):
         op = draw(st.sampled_from([op for op in Op if op not in (Op.EVENT, Op.PARAM, Op.STATE, Op.NETWORK)]))
@@ -160,7 +161,7 @@ def random_inputs(program: Program, rows: int, seed: int) -> tuple[Columns, Colu
         return np.choose(rng.integers(0, 3, size=rows), [anything, small, extreme]).astype(np.int64)
 
     return (
-        {name: column(0, U32_MAX) for name in EVENT_NAMES},
-        {name: column(0, U32_MAX) for name in PARAM_NAMES},
+        {name: column(0, U32_MAX) for name in FLOW_RATE.event_names},
+        {name: column(0, U32_MAX) for name in FLOW_RATE.param_names},
         {s.name: column(*STORAGE_RANGE[s.storage]) for s in program.state},
     )

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from decision.actions import TanhMap
 from decision.cells import States, act, states
 from decision.forest import Forest, oblivious
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate
 from decision.policy import Limits, Observation
-from decision.signals import EVENT_NAMES
 from decision.student import Student
 from decision.tree_decision import feature_names
 
@@ -132,7 +132,7 @@ def test_an_action_is_what_the_decision_does_there() -> None:
     made = student([([(1, 5000), (0, 100)], [3000, -4000, 20_000, -20_000]), ([(3, 9)], [5, -7])], bias=1)
     program = made.program()
     flow = {"rate_q30": np.array([2**29]), "action_1": np.array([101]), "congestion_q20_1": np.array([10])}
-    event = {name: np.array([0]) for name in EVENT_NAMES} | {"response_ns": np.array([30_000])}
+    event = {name: np.array([0]) for name in FLOW_RATE.event_names} | {"response_ns": np.array([30_000])}
     _, after = evaluate(program, event, made.params(), flow)
     row = np.array([[101, after["congestion_q20_1"][0], 0, 10]])
     assert after["action_1"] == act(made, row)

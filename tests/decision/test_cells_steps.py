@@ -12,8 +12,8 @@ from decision import cells
 from decision.actions import TanhMap
 from decision.cells import act, states
 from decision.forest import Forest, oblivious
+from decision.formats import FEATURE_LIMIT
 from decision.policy import Limits, Observation
-from decision.signals import FEATURE_LIMIT
 from decision.student import Student
 from decision.tree_decision import feature_names
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from decision.errors import InputError
 from decision.features import Bucket, Change, Level, Place, PreviousKnob, Ratio
+from decision.formats import FEATURE_LIMIT, U32_MAX
 from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.interpret import trace
 from decision.policy import Observation
-from decision.signals import FEATURE_LIMIT, U32_MAX
 from decision.tape import Reading
 from decision.tree_decision import build_observer
 

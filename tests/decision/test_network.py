@@ -13,13 +13,13 @@ from pydantic import TypeAdapter
 from decision.actions import AnyAction
 from decision.errors import InputError
 from decision.forest import Forest
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import trace
 from decision.network import ACTION_ENTRIES, GATE_MAX, TANH_Q15, Layer, Lstm, Matrix, Network, tanh_of
 from decision.network_decision import Input, build, build_inputs
 from decision.network_json import network_from_json, network_to_json
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES
 
 PATH = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
@@ -191,7 +191,7 @@ def test_the_root_of_the_congestion_is_exact(shift):
     program, nodes = build_inputs(observation(CONGESTION), ACTION, (Input(True, shift),))
     rng = np.random.default_rng(7)
     rows = 3000
-    event = {name: np.zeros(rows, dtype=np.int64) for name in EVENT_NAMES}
+    event = {name: np.zeros(rows, dtype=np.int64) for name in FLOW_RATE.event_names}
     event["response_ns"] = np.exp(rng.uniform(9, 15.3, rows)).astype(np.int64)
     rates = np.exp(rng.uniform(2, 20.8, rows)).astype(np.int64)
     params = {"base_rtt_recip_q32": 2**32 // 8192, "rate_min_q30": 1, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 5}
@@ -210,7 +210,7 @@ def test_an_action_is_divided_rounded_half_up_and_saturated(shift):
     edges = [s * (2**15 * 2 ** max(shift, 0)) + d for s in (-1, 0, 1) for d in (-513, -2, -1, 0, 1, 2, 3, 64, 513)]
     applied = np.array([*edges, -(2**31), 2**31 - 1, *range(-600, 600, 7)], dtype=np.int64)
     params = dict.fromkeys(("base_rtt_recip_q32", "rate_min_q30", "rate_max_q30", "rate_initial_q30"), 1)
-    values = trace(program, dict.fromkeys(EVENT_NAMES, 0), params, {"rate_q30": 1, "action_1": applied})
+    values = trace(program, dict.fromkeys(FLOW_RATE.event_names, 0), params, {"rate_q30": 1, "action_1": applied})
     if shift > 0:
         wanted = np.clip([(int(v) * 2 + 2**shift) // 2 ** (shift + 1) for v in applied], -(2**15), 2**15 - 1)
     else:  # the greatest multiple of the factor that int16 holds
@@ -228,7 +228,7 @@ def test_a_new_flow_decides_as_if_everything_had_its_first_value():
         "rate_max_q30": 2**30 - 1,
         "rate_initial_q30": 2**29,
     }
-    values = trace(program, dict.fromkeys(EVENT_NAMES, 0) | {"response_ns": 8192}, params, state)
+    values = trace(program, dict.fromkeys(FLOW_RATE.event_names, 0) | {"response_ns": 8192}, params, state)
     network = next(node for node in program.nodes if node.op is Op.NETWORK)
     operands = np.array([[int(values[a][0]) for a in network.args]])
     assert not operands.any()

@@ -7,8 +7,8 @@ import pytest
 
 import decision.policy
 from decision.errors import InputError
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import load_policy
-from decision.signals import PARAM_NAMES
 
 EXAMPLE = Path(__file__).parent / "policy.toml"
 GOOD = EXAMPLE.read_text()
@@ -31,7 +31,7 @@ def test_the_example_reads():
         "rate_max_q30": 2**30 - 1,
         "rate_initial_q30": 2**30 - 1,
     }
-    assert tuple(policy.params()) == PARAM_NAMES
+    assert tuple(policy.params()) == FLOW_RATE.param_names
 
 
 def test_the_example_is_the_one_in_the_modules_docstring_and_in_the_documentation():

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
+from decision.formats import U32_MAX
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate, trace
 from decision.program import INT64_MAX, Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 
-NOTHING = (dict.fromkeys(EVENT_NAMES, 0), dict.fromkeys(PARAM_NAMES, 0))
+NOTHING = (dict.fromkeys(FLOW_RATE.event_names, 0), dict.fromkeys(FLOW_RATE.param_names, 0))
 
 
 def exact(program, event, params, state):
@@ -26,8 +27,8 @@ def exact(program, event, params, state):
         values.append(
             {
                 Op.CONST: lambda n=n: n.imm,
-                Op.EVENT: lambda n=n: event[EVENT_NAMES[n.imm]],
-                Op.PARAM: lambda n=n: params[PARAM_NAMES[n.imm]],
+                Op.EVENT: lambda n=n: event[FLOW_RATE.event_names[n.imm]],
+                Op.PARAM: lambda n=n: params[FLOW_RATE.param_names[n.imm]],
                 Op.STATE: lambda n=n: state[program.state[n.imm].name],
                 Op.ADD: lambda a=a: a[0] + a[1],
                 Op.SUB: lambda a=a: a[0] - a[1],

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decision.errors import InputError
+from decision.formats import FEATURE_LIMIT
 from decision.interfaces import FLOW_RATE
 from decision.interpret import trace
 from decision.records import Trajectories, record_columns
-from decision.signals import EVENT_NAMES, FEATURE_LIMIT
 from decision.tree_decision import build_observer
 
 KINDS = ("previous_action", "rl_cc_congestion", "rtt_inflation", "rate", "cnp_ratio")
@@ -89,7 +89,7 @@ def test_integer_rows_are_the_walk(records, window):
     program, nodes, _ = build_observer(obs)
     c = {name: column.astype(np.int64) for name, column in trajectories.columns.items() if name != "output"}
     context = {"rate_q30": c["rate_q30"], "action": c["action_q16"]}
-    values = trace(program, {n: c[n] for n in EVENT_NAMES}, PARAMS, context)
+    values = trace(program, {n: c[n] for n in FLOW_RATE.event_names}, PARAMS, context)
     now = {kind: values[node] for kind, node in zip(KINDS, nodes, strict=True)}
     wanted, whole = walked(trajectories, window, now, dict.fromkeys(KINDS, 0))
     rows, valid = trajectories.integer_rows(obs, PARAMS)

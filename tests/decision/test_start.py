@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from decision.features import Path, Place
-from decision.interfaces.flow_rate import FLOW_START, Phase
+from decision.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase, base_rtt_recip_q32
 from decision.interpret import trace
 from decision.policy import Policy, load_policy
-from decision.signals import LINE_RATE_Q30, base_rtt_recip_q32
 from decision.start import Start, start_program
 
 PLACE = Place(FLOW_START, Path(8192, 1e11, 4_000_000))

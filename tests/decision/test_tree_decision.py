@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from decision.errors import InputError
 from decision.forest import Forest, branches, oblivious, unrolled
+from decision.formats import U32_MAX
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate
 from decision.program import STORAGE_RANGE, Op, ProgramBuilder
 from decision.rate import Multiplied, multiplied
-from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 from decision.tree_decision import build, build_observer, feature_names
 
 RL_CC = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
@@ -75,7 +76,7 @@ def field(storage):
 
 
 u32 = field("uint32")
-events = st.fixed_dictionaries(dict.fromkeys(EVENT_NAMES, u32))
+events = st.fixed_dictionaries(dict.fromkeys(FLOW_RATE.event_names, u32))
 near = st.builds(
     lambda event, rtt: event | {"response_ns": (event["request_sent_ns"] + rtt) % 2**32}, events, st.integers(0, 10**6)
 )
@@ -83,7 +84,7 @@ parameters = st.one_of(
     st.just(
         {"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 2**30 - 1}
     ),
-    st.fixed_dictionaries(dict.fromkeys(PARAM_NAMES, u32)),
+    st.fixed_dictionaries(dict.fromkeys(FLOW_RATE.param_names, u32)),
 )
 contexts = st.fixed_dictionaries(
     {"rate_q30": u32, "congestion_q20_1": u32, "action_1": field("int16"), "action_2": field("int16")}
@@ -94,10 +95,15 @@ DEFAULT = {"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2*
 
 @settings(max_examples=500)
 @given(seed=st.integers(0, 3), event=st.one_of(near, events), params=parameters, flow=contexts)
-@example(0, dict.fromkeys(EVENT_NAMES, 0), DEFAULT, ZERO)
-@example(0, dict.fromkeys(EVENT_NAMES, U32_MAX), dict.fromkeys(PARAM_NAMES, U32_MAX), ZERO | {"rate_q30": U32_MAX})
-@example(0, dict.fromkeys(EVENT_NAMES, 0) | {"response_ns": U32_MAX}, DEFAULT, ZERO | {"rate_q30": 1})
-@example(0, dict.fromkeys(EVENT_NAMES, 0), dict.fromkeys(PARAM_NAMES, 0), ZERO)
+@example(0, dict.fromkeys(FLOW_RATE.event_names, 0), DEFAULT, ZERO)
+@example(
+    0,
+    dict.fromkeys(FLOW_RATE.event_names, U32_MAX),
+    dict.fromkeys(FLOW_RATE.param_names, U32_MAX),
+    ZERO | {"rate_q30": U32_MAX},
+)
+@example(0, dict.fromkeys(FLOW_RATE.event_names, 0) | {"response_ns": U32_MAX}, DEFAULT, ZERO | {"rate_q30": 1})
+@example(0, dict.fromkeys(FLOW_RATE.event_names, 0), dict.fromkeys(FLOW_RATE.param_names, 0), ZERO)
 def test_the_decision_is_rl_ccs(seed, event, params, flow):
     got, wanted = both(rl_cc_student(seed), event, params, flow)
     assert got == wanted
@@ -111,7 +117,7 @@ def test_a_flow_of_200_decisions_keeps_its_history(seed):
     actions = []
     for _ in range(200):
         sent = int(rng.integers(0, 2**32))
-        event = dict.fromkeys(EVENT_NAMES, 0) | {"request_sent_ns": sent}
+        event = dict.fromkeys(FLOW_RATE.event_names, 0) | {"request_sent_ns": sent}
         event["response_ns"] = (sent + int(rng.integers(8000, 60_000))) % 2**32
         (rate,), context = evaluate(student.program(), event, DEFAULT, flow)
         wanted, reference = rl_cc_decision(student.forest, event, DEFAULT, reference)
@@ -125,7 +131,7 @@ def test_the_device_gets_the_next_step_above_never_zero_and_at_most_line_rate():
     student = make_student(RL_CC, ACTIONS[0], ())
     params = DEFAULT | {"rate_min_q30": 1}
     for rate in (1, 511, 512, 1023, 1024, 1535, 2**30 - 1025, 2**30 - 1024, 2**30 - 1, 2**30, 2**32 - 1):
-        (got,), _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), params, {"rate_q30": rate})
+        (got,), _ = evaluate(student.program(), dict.fromkeys(FLOW_RATE.event_names, 0), params, {"rate_q30": rate})
         assert int(got[0]) == min(rate // 1024 + 1, 1 << 20)
 
 
@@ -133,7 +139,10 @@ def test_parameters_of_zero_give_the_least_rate_not_the_greatest():
     """What an operator's zeroed structure does must be harmless."""
     student = make_student(RL_CC, ACTIONS[0], ())
     (got,), _ = evaluate(
-        student.program(), dict.fromkeys(EVENT_NAMES, 0), dict.fromkeys(PARAM_NAMES, 0), {"rate_q30": 0}
+        student.program(),
+        dict.fromkeys(FLOW_RATE.event_names, 0),
+        dict.fromkeys(FLOW_RATE.param_names, 0),
+        {"rate_q30": 0},
     )
     assert int(got[0]) == 1
 
@@ -190,7 +199,7 @@ def test_features_that_no_tree_looks_at_are_neither_computed_nor_stored(student)
         "nack_ratio": {"nack_count", "sent_bytes"},
     }
     wanted = set().union(*(signals.get(kind, set()) for kind in oldest))
-    assert {EVENT_NAMES[n.imm] for n in program.nodes if n.op is Op.EVENT} == wanted
+    assert {FLOW_RATE.event_names[n.imm] for n in program.nodes if n.op is Op.EVENT} == wanted
 
 
 def test_a_multiplier_beyond_int16_can_be_remembered():
@@ -199,14 +208,14 @@ def test_a_multiplier_beyond_int16_can_be_remembered():
     student = make_student([FEATURES["previous_action"]], action, (oblivious(((0, 100_000),), (131072, 5)),))
     program = student.program()
     assert {s.name: s.storage for s in program.state} == {"rate_q30": "uint32", "action_1": "int32"}
-    _, context = evaluate(program, dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": 2**20, "action_1": 0})
+    _, context = evaluate(program, dict.fromkeys(FLOW_RATE.event_names, 0), DEFAULT, {"rate_q30": 2**20, "action_1": 0})
     assert int(context["action_1"][0]) == 131072
 
 
 def test_the_rate_changes_by_small_multipliers_at_low_rates():
     """1.001 at 1/8192 of line rate: 128 in Q0.20, where the step would be lost."""
     student = make_student(RL_CC, ACTIONS[0], (), bias=66)
-    _, context = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": 2**17})
+    _, context = evaluate(student.program(), dict.fromkeys(FLOW_RATE.event_names, 0), DEFAULT, {"rate_q30": 2**17})
     assert int(context["rate_q30"][0]) == 2**17 * (65536 + 66) >> 16 > 2**17
 
 
@@ -239,7 +248,9 @@ def test_the_observer_computes_what_the_decision_computes():
 def test_an_ensemble_without_features_can_be_evaluated():
     assert Forest((), (oblivious((), (5,)),), (2,), 16).evaluate(np.empty((3, 0), dtype=np.int64)).tolist() == [[7]] * 3
     student = make_student(RL_CC, ACTIONS[0], (oblivious((), (655,)),))
-    (rate,), _ = evaluate(student.program(), dict.fromkeys(EVENT_NAMES, 0), DEFAULT, {"rate_q30": [2**20, 2**21]})
+    (rate,), _ = evaluate(
+        student.program(), dict.fromkeys(FLOW_RATE.event_names, 0), DEFAULT, {"rate_q30": [2**20, 2**21]}
+    )
     assert rate.tolist() == [1035, 2069]
 
 

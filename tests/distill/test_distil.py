@@ -11,11 +11,12 @@ from catboost import CatBoostRegressor
 from decision.documents import validate
 from decision.errors import InputError
 from decision.forest import oblivious
+from decision.formats import FEATURE_LIMIT
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import trace
 from decision.manifest import opened
 from decision.program import Op
 from decision.records import Trajectories
-from decision.signals import EVENT_NAMES, FEATURE_LIMIT
 from decision.student import NAME, load_student
 from distill import dataset, distil, quantise, rollout
 from distill.closeness import Distance
@@ -128,7 +129,7 @@ def test_integer_rows_are_the_state_that_the_running_program_saw(fitted: Any, sc
         for row in np.flatnonzero(columns["flow"] == flow):
             if columns["step"][row] == 0:
                 state = {s.name: np.int64(0) for s in decision.state}
-            event = {name: columns[name][row] for name in EVENT_NAMES}
+            event = {name: columns[name][row] for name in FLOW_RATE.event_names}
             values = trace(decision, event, params, state)
             assert [min(int(values[a][0]), FEATURE_LIMIT - 1) for a in trees.args] == rows[row, used].tolist()
             known = int(state["rate_q30"]) or params["rate_initial_q30"]

@@ -11,9 +11,9 @@ from codegen.layout import manifest_layouts
 from decision.documents import dump_json
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.manifest import opened, writing
 from decision.program import Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.firmware import argument_blocks, read_firmware, tree_inputs
 from emulator.memory_map import Block
 
@@ -37,8 +37,8 @@ def program(trees: bool = True, forest: Forest = ASKS) -> Program:
 def written(place: Path, program: Program, change: Callable[[dict[str, list[int]]], None] = lambda _: None) -> Path:
     """A folder of a program with four vectors; ``change`` edits their columns."""
     cnps = np.arange(5, 9)
-    columns = {f"event.{name}": cnps.tolist() for name in EVENT_NAMES}
-    columns |= {f"params.{name}": [0] * 4 for name in PARAM_NAMES} | {"context.rate_q30": [0] * 4}
+    columns = {f"event.{name}": cnps.tolist() for name in FLOW_RATE.event_names}
+    columns |= {f"params.{name}": [0] * 4 for name in FLOW_RATE.param_names} | {"context.rate_q30": [0] * 4}
     columns |= {"expect.rate_q20": (cnps + 3).tolist(), "expect.context.rate_q30": cnps.tolist()}
     change(columns)
     rows = zip(["by hand"] * 4, *columns.values(), strict=True)

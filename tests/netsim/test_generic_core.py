@@ -10,7 +10,8 @@ from decision.interfaces.queue_marking import QUEUE_MARKING
 
 CORE = Path(__file__).parents[2] / "netsim/core"
 GENERIC = (
-    "cohort.cpp", "cohort.hpp", "contexts.hpp", "decider.hpp", "decider_compiled.cpp", "decider_compiled.hpp",
+    "cohort.cpp", "cohort.hpp", "cohort_at.hpp", "contexts.hpp",
+    "decider.hpp", "decider_compiled.cpp", "decider_compiled.hpp",
     "decider_core.cpp", "decider_core.hpp", "decider_fixed.hpp", "decider_native.cpp", "decider_native.hpp",
     "decider_program.cpp", "decider_program.hpp", "engine.cpp", "engine.hpp", "loop.hpp", "program.cpp", "program.hpp",
     "records.hpp", "site.hpp", "tape.cpp", "tape.hpp",

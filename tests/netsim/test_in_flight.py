@@ -5,9 +5,8 @@ import pytest
 
 from decision.errors import InputError
 from decision.in_flight import InFlight, in_flight_program
-from decision.interfaces.flow_rate import flow_interface
+from decision.interfaces.flow_rate import LINE_RATE_Q30, flow_interface
 from decision.records import Trajectories
-from decision.signals import LINE_RATE_Q30
 from netsim import Network, Simulation, assembly, policies, simulate
 from netsim.arrays import ArrayEnv
 from netsim.network import MS, US

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from decision.actions import AnyAction, Multiplier, Table, TanhMap
 from decision.errors import InputError
 from decision.forest import Forest, Node, oblivious
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate, trace
 from decision.program import STORAGE_RANGE, Program
 from decision.rate import multiplied
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from decision.tree_decision import build, feature_names
 from netsim import Network, Simulation, policies
 from netsim.network import MS
@@ -72,8 +72,8 @@ def cases(make_policy) -> list[Case]:
 @given(st.data())
 def test_every_node_has_the_value_of_the_specification(cases, data) -> None:
     case = data.draw(st.sampled_from(cases))
-    event = data.draw(st.tuples(*[U32] * len(EVENT_NAMES)))
-    params = dict(zip(PARAM_NAMES, data.draw(st.tuples(*[U32] * 3)), strict=False)) | {
+    event = data.draw(st.tuples(*[U32] * len(FLOW_RATE.event_names)))
+    params = dict(zip(FLOW_RATE.param_names, data.draw(st.tuples(*[U32] * 3)), strict=False)) | {
         "rate_initial_q30": (1 << 30) - 1
     }
     bounds = [STORAGE_RANGE[s.storage] for s in case.program.state]
@@ -81,7 +81,7 @@ def test_every_node_has_the_value_of_the_specification(cases, data) -> None:
     core = policies.program(case.program, params).build(1)
     wanted = trace(
         case.program,
-        dict(zip(EVENT_NAMES, event, strict=True)),
+        dict(zip(FLOW_RATE.event_names, event, strict=True)),
         params,
         dict(zip([s.name for s in case.program.state], state, strict=True)),
     )
@@ -102,7 +102,7 @@ def test_a_simulation_follows_the_specification(cases, number: int) -> None:
         flow = int(records["flow"][row])
         before = context[flow]["rate_q30"] or PARAMS["rate_initial_q30"]
         assert records["rate_q30"][row] == before
-        event = {name: records[name][row] for name in EVENT_NAMES}
+        event = {name: records[name][row] for name in FLOW_RATE.event_names}
         action = trace(case.program, event, PARAMS, context[flow])[product.multiplier][0] - 65536
         assert records["action_q16"][row] == action
         (rate,), after = evaluate(case.program, event, PARAMS, context[flow])

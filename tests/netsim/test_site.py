@@ -8,7 +8,7 @@ import pytest
 
 from decision.actions import TanhMap
 from decision.forest import Forest, oblivious
-from decision.signals import base_rtt_recip_q32
+from decision.interfaces.flow_rate import base_rtt_recip_q32
 from decision.tree_decision import build, feature_names
 from netsim import Scenario, Simulation
 from netsim.network import MS

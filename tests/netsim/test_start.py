@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from decision.errors import InputError
-from decision.interfaces.flow_rate import FLOW_START, Phase
+from decision.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase
 from decision.interfaces.queue_marking import QUEUE_MARKING
 from decision.interpret import trace
 from decision.records import Trajectories
-from decision.signals import LINE_RATE_Q30
 from decision.start import start_program
 from netsim import Cohort, Network, Simulation, Wire, assembly, simulate
 from netsim.network import MS

@@ -19,12 +19,30 @@ FIELDS = {
 NAMES = {interface.name for interface in INTERFACES.values()} | {name.upper() for name in INTERFACES}
 WORDS = FIELDS | NAMES | {"flow", "rate"}
 
-CORE = ("site", "cohort", "decider", "decider_program", "decider_core", "decider_compiled", "decider_fixed", "engine")
+CORE = (
+    "site",
+    "site_kind",
+    "cohort",
+    "cohort_at",
+    "decider",
+    "decider_program",
+    "decider_core",
+    "decider_compiled",
+    "decider_fixed",
+    "engine",
+)
+DECISION = (
+    *("argmax", "documents", "errors", "expression", "forest", "formats", "interpret", "manifest", "model", "network"),
+    *("network_json", "tape", "weights", "actions/action", "actions/choice", "actions/level", "features/generic"),
+)
+DISTILL = ("anywhere", "dataset", "quantise")
 GENERIC = sorted(
     path
     for path in [
         *(p for package in ("codegen", "emulator", "verify") for p in (ROOT / package).rglob("*.[cphS]*")),
         *(ROOT / "netsim" / "core" / f"{name}.{end}" for name in CORE for end in ("cpp", "hpp")),
+        *(ROOT / "decision" / f"{name}.py" for name in DECISION),
+        *(ROOT / "distill" / f"{name}.py" for name in DISTILL),
     ]
     if path.suffix in (".py", ".cpp", ".hpp", ".S", ".c") and path.is_file()
 )

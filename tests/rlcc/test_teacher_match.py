@@ -13,7 +13,6 @@ from decision.errors import InputError
 from decision.forest import Forest
 from decision.interfaces import FLOW_RATE
 from decision.program import Op, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from distill import rollout
 from rlcc import teacher_match
 from rlcc.recipe import Match
@@ -73,7 +72,7 @@ def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch)
     """The rate comes from the record, all other fields of the context from the features of the same name."""
     b = ProgramBuilder(Forest((), (), (0,), 16))
     rate, before = b.state_in("rate_q30", "uint32"), b.state_in("action_1", "int16")
-    event = b.event(EVENT_NAMES[1])
+    event = b.event(FLOW_RATE.event_names[1])
     shifted = b.add(Op.SHL, (event,), 4)
     coarse = b.add(Op.SHR, (rate,), 10)
     total = b.add(Op.ADD, (b.add(Op.ADD, (shifted, before)), coarse))
@@ -83,11 +82,14 @@ def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch)
     b.state_out("action_1", before)
     program = b.finish(rate)
     monkeypatch.setattr(teacher_match, "feature_names", lambda observation: ("other", "action_1"))
-    columns = dict.fromkeys(EVENT_NAMES, np.zeros(2, np.uint32))
-    columns |= {EVENT_NAMES[1]: np.array([1, 2], np.uint32), "rate_q30": np.array([1 << 10, 3 << 10], np.uint32)}
+    columns = dict.fromkeys(FLOW_RATE.event_names, np.zeros(2, np.uint32))
+    columns |= {
+        FLOW_RATE.event_names[1]: np.array([1, 2], np.uint32),
+        "rate_q30": np.array([1 << 10, 3 << 10], np.uint32),
+    }
     rows = np.array([[9, -5], [9, 7]])
     run: Any = SimpleNamespace(columns=columns, integer_rows=lambda observation, params: (rows, np.ones(2, bool)))
-    full = {**dict.fromkeys(PARAM_NAMES, 0), "rate_max_q30": 65536}
+    full = {**dict.fromkeys(FLOW_RATE.param_names, 0), "rate_max_q30": 65536}
     found = actions(program, None, full, run)  # type: ignore[arg-type]
     assert found.tolist() == [[(16 - 5 + 1) / 65536], [(32 + 7 + 3) / 65536]]
 

@@ -8,7 +8,7 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
-from decision.signals import EVENT_NAMES
+from decision.interfaces.flow_rate import FLOW_RATE
 
 ENGINE = Path(__file__).parent / "devices" / "engine.c"
 SET = "-DRLCC_SET_IN_FLIGHT(of,bytes)=do { extern uint32_t device_in_flight; device_in_flight = (bytes); } while (0)"
@@ -17,7 +17,7 @@ SOURCES = ("rlcc_policy.c", "rlcc_rl_algo.c", ENGINE)
 
 
 class Event(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_uint32) for name in EVENT_NAMES)
+    _fields_ = tuple((name, ctypes.c_uint32) for name in FLOW_RATE.event_names)
 
 
 class Engine:

@@ -9,8 +9,8 @@ from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
 from codegen.emit import emit
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.manifest import writing
-from decision.signals import PARAM_NAMES
 
 DEVICE = Path(__file__).parent / "devices" / "doca.c"
 SOURCES = ("rlcc_policy.c", "rlcc_doca_pcc.c", DEVICE)
@@ -184,7 +184,7 @@ def test_registration_says_what_there_is(firmware, library):
     assert device.words("device_metadata", 3) == [0, 4, 4]
     assert device.word("device_counter_count") == 4
     registered = device.words("device_param", 12)
-    assert dict(zip(PARAM_NAMES, registered[::3], strict=True)) == STUDENTS["rl_cc"].params()
+    assert dict(zip(FLOW_RATE.param_names, registered[::3], strict=True)) == STUDENTS["rl_cc"].params()
     assert all(least <= value <= most for value, most, least in zip(*[iter(registered)] * 3, strict=True))
     assert device.words("device_slots", 8) == [0, 0, 0, 1, 1, 0, 0, 1]
 

@@ -8,14 +8,14 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
-from decision.signals import EVENT_NAMES
+from decision.interfaces.flow_rate import FLOW_RATE
 
 LOOP = Path(__file__).parent / "devices" / "loop.c"
 TABLE = 64
 
 
 class Event(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_uint32) for name in ("flow", "is_new", *EVENT_NAMES))
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("flow", "is_new", *FLOW_RATE.event_names))
 
 
 @pytest.mark.parametrize("edit", [None, ("*flow = new_flow;", ";"), ("event.flow < RLCC_FLOWS", "event.flow < 63U")])

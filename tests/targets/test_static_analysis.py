@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegen.layout import context_layout
-from decision.signals import EVENT_NAMES, PARAM_NAMES
+from decision.interfaces.flow_rate import FLOW_RATE
 
 CHECKS = "-*,bugprone-*,cert-*,clang-analyzer-*,-bugprone-easily-swappable-parameters"
 """Swappable parameters: a tree's arguments are integers in the order of the features; nobody calls it by hand."""
@@ -118,8 +118,8 @@ def driver(student):
     fields, _ = context_layout(STUDENTS[student].program())
     types = sorted({f.ctype for f in fields} | {"uint32_t"})
     unknown = [f"flow.{f.name} = any_{f.ctype};" for f in fields]
-    unknown += [f"event.{name} = any_uint32_t;" for name in EVENT_NAMES]
-    unknown += [f"params.{name} = any_uint32_t;" for name in PARAM_NAMES]
+    unknown += [f"event.{name} = any_uint32_t;" for name in FLOW_RATE.event_names]
+    unknown += [f"params.{name} = any_uint32_t;" for name in FLOW_RATE.param_names]
     return "\n".join(
         [
             '#include "rlcc_policy.h"',

@@ -5,8 +5,8 @@ import struct
 import numpy as np
 
 from decision.forest import Forest
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.program import Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
@@ -26,11 +26,11 @@ def layout(name: str, *fields: str) -> Layout:
 
 LAYOUTS = {
     "context": layout("context", "rate_q30"),
-    "event": layout("event", *EVENT_NAMES),
-    "params": layout("params", *PARAM_NAMES),
+    "event": layout("event", *FLOW_RATE.event_names),
+    "params": layout("params", *FLOW_RATE.param_names),
 }
 TYPES = {"uint32": "<u4", "int32": "<i4", "int16": "<i2"}
-MOST = 4 * PARAM_NAMES.index("rate_max_q30")
+MOST = 4 * FLOW_RATE.param_names.index("rate_max_q30")
 
 
 def program() -> Program:

@@ -9,10 +9,10 @@ from typing import Any
 
 from codegen.layout import manifest_layouts
 from decision.documents import dump_json
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate
 from decision.manifest import writing
 from decision.program import Program
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
@@ -33,7 +33,7 @@ calibrated = cache(calibrate)
 
 def whole(program: Program, given: Input) -> dict[str, int]:
     """An input by the names of its columns; 0 where nothing is given."""
-    names = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
+    names = [f"event.{n}" for n in FLOW_RATE.event_names] + [f"params.{n}" for n in FLOW_RATE.param_names]
     return {name: given.get(name, 0) for name in [*names, *(f"context.{s.name}" for s in program.state)]}
 
 
@@ -53,7 +53,7 @@ def write_folder(
     folder: Path, program: Program, source: str, vectors: list[Input], layout: Mapping[str, Any] | None = None
 ) -> Path:
     """A firmware folder around a program and C; the vectors' expectations are the program's."""
-    header = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
+    header = [f"event.{n}" for n in FLOW_RATE.event_names] + [f"params.{n}" for n in FLOW_RATE.param_names]
     header = ["kind", *header, *(f"context.{s.name}" for s in program.state)]
     header += [f"expect.{name}" for name in decided(program, {})]
     text = io.StringIO()

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from decision.forest import Forest, Node, oblivious
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.program import Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
@@ -90,8 +90,8 @@ def layouts() -> dict[str, Layout]:
     flow = np.dtype({"names": ["rate_q30", "action"], "formats": ["<u4", "<i2"], "offsets": [0, 4], "itemsize": 8})
     return {
         "context": Layout("context", flow),
-        "event": words("event", EVENT_NAMES),
-        "params": words("params", PARAM_NAMES),
+        "event": words("event", FLOW_RATE.event_names),
+        "params": words("params", FLOW_RATE.param_names),
     }
 
 

@@ -13,8 +13,8 @@ from drawing import ACTIONS, FEATURES, make_student
 from codegen.emit import emit
 from codegen.lower import Options
 from decision.forest import oblivious
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.manifest import writing
-from decision.signals import PARAM_NAMES
 from emulator.build import built as build_folder
 from emulator.compile import find_gcc
 from emulator.profile import load_profile
@@ -22,8 +22,9 @@ from verify.prove import Limits, prove
 
 SMALL = oblivious(((0, 300), (1, 3000)), (-9000, 4000, 7000, 15000))
 OTHER = oblivious(((1, 100), (0, 900), (0, 20000)), (0, -2000, 3000, 800, -700, 9000, 12000, 5))
+FIXED = FLOW_RATE.param_names[:4]
 CASES: dict[str, tuple[list[str], int, dict[str, Any], str, str, dict[str, Any]]] = {
-    "a rate that is folded": (["rate", "rtt_inflation"], 1, ACTIONS[1], "clang", "-O1", {"fix": PARAM_NAMES[:4]}),
+    "a rate that is folded": (["rate", "rtt_inflation"], 1, ACTIONS[1], "clang", "-O1", {"fix": FIXED}),
     "a clamp threaded into the leaves": (["queue_inflation", "previous_action"], 2, ACTIONS[0], "clang", "-O1", {}),
     "a table": (["queue_inflation", "previous_action"], 2, ACTIONS[3], "clang", "-O2", {"form": "joint"}),
     "a shift beyond the word": (["pcc_rl_congestion", "rate"], 1, ACTIONS[1], "clang", "-Os", {}),

@@ -13,8 +13,8 @@ import policy_by_hand as hand
 
 from decision.errors import InputError
 from decision.forest import Forest
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.program import Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
 from verify.concrete import Runner
 from verify.costs import cycle_model
@@ -80,7 +80,7 @@ def test_a_read_behind_a_table_is_not_certified_for_a_context_wider_than_the_pro
     assert [f.kind for f in wide.failures] == ["load-outside"]
 
 
-SWAPPED = [*EVENT_NAMES[1::-1], *EVENT_NAMES[2:]]
+SWAPPED = [*FLOW_RATE.event_names[1::-1], *FLOW_RATE.event_names[2:]]
 LAYOUTS: dict[str, tuple[str, Layout, str]] = {
     "wider": ("context", flow("<i4"), "as int32"),
     "unsigned": ("context", flow("<u2"), "as uint16"),
@@ -95,15 +95,19 @@ LAYOUTS: dict[str, tuple[str, Layout, str]] = {
         Layout("context", np.dtype([("rate_q30", "<u4"), ("action", "<i2"), ("more", "<i2")])),
         "lays out context.more",
     ),
-    "an event's halfword": ("event", words("event", EVENT_NAMES, "<u2"), "as uint16"),
-    "an event's sign": ("event", words("event", EVENT_NAMES, "<i4"), "as int32"),
+    "an event's halfword": ("event", words("event", FLOW_RATE.event_names, "<u2"), "as uint16"),
+    "an event's sign": ("event", words("event", FLOW_RATE.event_names, "<i4"), "as int32"),
     "an event in another order": ("event", words("event", tuple(SWAPPED)), "at byte 4"),
-    "an event moved": ("event", words("event", EVENT_NAMES, offsets=[24, 4, 8, 12, 16, 20], itemsize=28), "at byte 24"),
-    "an event without its last": ("event", words("event", EVENT_NAMES[:-1]), "lacks event.queue_bytes"),
-    "a longer event": ("event", words("event", EVENT_NAMES, itemsize=28), "28 bytes, C gives it 24"),
-    "a parameter's byte": ("params", words("params", PARAM_NAMES, "u1"), "as uint8"),
-    "a parameter's sign": ("params", words("params", PARAM_NAMES, "<i4"), "as int32"),
-    "a parameter renamed": ("params", words("params", (*PARAM_NAMES[:-1], "first")), "rate_initial_q30"),
+    "an event moved": (
+        "event",
+        words("event", FLOW_RATE.event_names, offsets=[24, 4, 8, 12, 16, 20], itemsize=28),
+        "at byte 24",
+    ),
+    "an event without its last": ("event", words("event", FLOW_RATE.event_names[:-1]), "lacks event.queue_bytes"),
+    "a longer event": ("event", words("event", FLOW_RATE.event_names, itemsize=28), "28 bytes, C gives it 24"),
+    "a parameter's byte": ("params", words("params", FLOW_RATE.param_names, "u1"), "as uint8"),
+    "a parameter's sign": ("params", words("params", FLOW_RATE.param_names, "<i4"), "as int32"),
+    "a parameter renamed": ("params", words("params", (*FLOW_RATE.param_names[:-1], "first")), "rate_initial_q30"),
 }
 
 

@@ -10,8 +10,9 @@ from random import Random
 
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
+from decision.formats import U32_MAX
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.program import INT64_MAX, INT64_MIN, STORAGE_RANGE, Node, Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES, U32_MAX
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 DRAWN = tuple(op for op in Op if op is not Op.NETWORK)
@@ -84,7 +85,13 @@ def _arguments(rng: Random, b: ProgramBuilder, op: Op, values: list[int]) -> tup
 
 
 def _immediate(rng: Random, b: ProgramBuilder, op: Op) -> int:
-    most = {Op.EVENT: len(EVENT_NAMES), Op.PARAM: len(PARAM_NAMES), Op.STATE: len(b.state), Op.SHL: 33, Op.SHR: 33}
+    most = {
+        Op.EVENT: len(FLOW_RATE.event_names),
+        Op.PARAM: len(FLOW_RATE.param_names),
+        Op.STATE: len(b.state),
+        Op.SHL: 33,
+        Op.SHR: 33,
+    }
     if op is Op.CONST:
         return between(rng, INT64_MIN, INT64_MAX)
     if op is Op.MUL_SHR:
@@ -126,6 +133,6 @@ def program_around(op: Op, seed: int, rows: int = 4) -> Around:
 
 
 def _input(rng: Random) -> dict[str, int]:
-    words = [f"event.{n}" for n in EVENT_NAMES] + [f"params.{n}" for n in PARAM_NAMES]
+    words = [f"event.{n}" for n in FLOW_RATE.event_names] + [f"params.{n}" for n in FLOW_RATE.param_names]
     found = {name: between(rng, 0, U32_MAX) for name in words}
     return found | {f"context.{s}": between(rng, low, high) for s, (low, high) in STORAGE_RANGE.items()}

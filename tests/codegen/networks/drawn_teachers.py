@@ -8,10 +8,10 @@ import numpy as np
 from codegen.emit import Emission
 from codegen.networks.quantise import Bits
 from codegen.networks.quantised import quantised
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.network_policy import NetworkPolicy
 from decision.policy import Policy
 from decision.records import Trajectories
-from decision.signals import EVENT_NAMES
 from decision.weights import shapes
 
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
@@ -66,7 +66,7 @@ def records(flows: int = 10, steps: int = 60, seed: int = 1) -> Trajectories:
     flow, step = np.repeat(np.arange(flows), steps), np.tile(np.arange(steps), flows)
     sent = rng.integers(0, 2**32, n)
     rtt = 8192 * np.exp(np.abs(np.cumsum(rng.normal(0, 0.3, (flows, steps)), axis=1)) % 2.5).reshape(-1)
-    columns = dict.fromkeys(EVENT_NAMES, np.zeros(n, dtype=np.uint32))
+    columns = dict.fromkeys(FLOW_RATE.event_names, np.zeros(n, dtype=np.uint32))
     columns |= {"request_sent_ns": sent.astype(np.uint32), "response_ns": (sent + rtt.astype(int)).astype(np.uint32)}
     columns |= {"cnp_count": rng.integers(0, 5, n), "sent_bytes": rng.integers(0, 60_000, n)}
     columns["t_ps"] = step * 10_000 + flow

@@ -17,12 +17,12 @@ from codegen.networks.vectors import cases
 from codegen.targets import TARGETS
 from decision.documents import load_json
 from decision.errors import InputError
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate, trace
 from decision.manifest import opened, writing
 from decision.network_policy import load_decider
 from decision.program import Program
 from decision.records import Trajectories
-from decision.signals import EVENT_NAMES
 from emulator.firmware import read_firmware
 from emulator.host import host_compilers, run_on_host
 from emulator.run import emulate
@@ -230,7 +230,7 @@ def test_in_the_network_the_c_decides_as_the_program(folders):
             state = {name: np.zeros(1, dtype=np.int64) for name in state}
         else:
             assert state["rate_q30"][0] == columns["rate_q30"][row]
-        _, state = evaluate(program, {name: int(columns[name][row]) for name in EVENT_NAMES}, params, state)
+        _, state = evaluate(program, {name: int(columns[name][row]) for name in FLOW_RATE.event_names}, params, state)
 
 
 def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):

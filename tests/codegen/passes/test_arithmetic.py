@@ -16,9 +16,9 @@ from codegen.passes.program import lower_program, text_of
 from codegen.passes.rewrite import needed, rewritten
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
+from decision.formats import U32_MAX
 from decision.interpret import evaluate
 from decision.program import Node, Op, Program, ProgramBuilder
-from decision.signals import U32_MAX
 
 NO_TREES = Forest((), (), (0,), 0)
 PASSES: dict[str, Callable[[Program], Program]] = {

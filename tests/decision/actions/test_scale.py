@@ -13,7 +13,6 @@ from decision.forest import Forest
 from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.interpret import trace
 from decision.program import ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 
 
 def integer_map(action, value):
@@ -23,7 +22,7 @@ def integer_map(action, value):
     (decided,) = action.integer(b, [start])
     b.state_out("sum", start)
     program = b.finish(b.const(0))
-    nothing = dict.fromkeys((*EVENT_NAMES, *PARAM_NAMES), 0)
+    nothing = dict.fromkeys((*FLOW_RATE.event_names, *FLOW_RATE.param_names), 0)
     return trace(program, nothing, nothing, {"sum": np.asarray(value, dtype=np.int64)})[decided]
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from decision.features import FEATURE_KINDS, AnyFeature
+from decision.formats import ACTION_BITS, FEATURE_LIMIT, U32_MAX
+from decision.interfaces.flow_rate import base_rtt_recip_q32
 from decision.interpret import trace
 from decision.policy import Observation
-from decision.signals import ACTION_BITS, FEATURE_LIMIT, U32_MAX, base_rtt_recip_q32
 from decision.tape import Reading
 from decision.tree_decision import build_observer
 

@@ -18,9 +18,9 @@ from codegen.layout import manifest_layouts
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
 from decision.interface import Interface, Knob, Signal, Uniform
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interfaces.grid import grid
 from decision.program import Op, Program, ProgramBuilder
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.vectors import Layout, read_layouts
@@ -60,7 +60,7 @@ def differ(built: Build, at: dict[str, int]) -> bool:
 
 def other_interface(storage: str, first: str, second: str) -> Interface:
     """A grid whose signals are called as a flow's are, and are something else: another type, another order."""
-    names = [first, second, *(n for n in EVENT_NAMES if n not in (first, second))]
+    names = [first, second, *(n for n in FLOW_RATE.event_names if n not in (first, second))]
     signals = [Signal(n, "", "", Uniform(0, 9), storage if n == "cnp_count" else "uint32") for n in names]
     return grid(signals, [Knob("rate_q20", "", "", 0, MOST)])
 
@@ -68,7 +68,7 @@ def other_interface(storage: str, first: str, second: str) -> Interface:
 @pytest.mark.parametrize(
     ("storage", "first", "second"),
     [
-        ("uint16", *EVENT_NAMES[:2]),
+        ("uint16", *FLOW_RATE.event_names[:2]),
         ("uint32", "response_ns", "request_sent_ns"),
     ],
     ids=["another type", "another order"],
@@ -83,7 +83,7 @@ def test_a_program_of_another_interface_is_refused(storage: str, first: str, sec
             "size": 4 * len(fields),
             "fields": [{"name": f, "ctype": "uint32_t", "offset": 4 * n} for n, f in enumerate(fields)],
         }
-        for name, fields in (("event", EVENT_NAMES), ("params", PARAM_NAMES))
+        for name, fields in (("event", FLOW_RATE.event_names), ("params", FLOW_RATE.param_names))
     }
     with pytest.raises(InputError, match="the decision program has no structure 'params'"):
         read_layouts({"layout": layouts}, program, "the manifest")

@@ -36,7 +36,6 @@ from decision_by_hand import (
 from decision.forest import Forest
 from decision.interfaces import FLOW_RATE
 from decision.program import Op, ProgramBuilder, StateField
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
@@ -281,7 +280,7 @@ def test_a_field_beyond_its_structure_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["event", "params"])
 def test_event_and_params_have_the_fields_and_types_of_every_policy(name: str) -> None:
-    names = EVENT_NAMES if name == "event" else PARAM_NAMES
+    names = FLOW_RATE.event_names if name == "event" else FLOW_RATE.param_names
     for wrong in (I4, U2):
         dtype = np.dtype([(f, wrong if f == names[1] else U4) for f in names])
         with pytest.raises(Refused, match=f"{name}.{names[1]} is {wrong} in the layout, uint32 in the program"):

@@ -9,7 +9,6 @@ import pytest
 from decision.forest import Forest
 from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.program import Program, ProgramBuilder, StateField
-from decision.signals import EVENT_NAMES, PARAM_NAMES
 from emulator.vectors import Layout
 from verify.check.layout import Field, fields_of, structures_of
 from verify.check.refused import Refused
@@ -51,15 +50,19 @@ def tied(**layouts: Layout) -> dict[str, list[Field]]:
 
 
 def tied_of(whose: Program, **layouts: Layout) -> dict[str, list[Field]]:
-    right = {"context": flow(), "event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
+    right = {
+        "context": flow(),
+        "event": words("event", FLOW_RATE.event_names),
+        "params": words("params", FLOW_RATE.param_names),
+    }
     return fields_of(whose, {**right, **layouts})
 
 
 def test_the_fields_are_given_in_the_programs_order_with_their_places() -> None:
     found = tied()
     assert found["context"] == [("a", 4, 4), ("b", 0, 2), ("c", 2, 2), ("d", 12, 1), ("e", 8, 4)]
-    assert found["event"] == [(name, 4 * n, 4) for n, name in enumerate(EVENT_NAMES)]
-    assert found["params"] == [(name, 4 * n, 4) for n, name in enumerate(PARAM_NAMES)]
+    assert found["event"] == [(name, 4 * n, 4) for n, name in enumerate(FLOW_RATE.event_names)]
+    assert found["params"] == [(name, 4 * n, 4) for n, name in enumerate(FLOW_RATE.param_names)]
 
 
 KINDS = ("<u4", "<i4", "<u2", "<i2", "|i1", "|u1", "<i8", "<u8", ">i2", ">u4", "<f4", "<f2")
@@ -73,7 +76,7 @@ def test_a_field_is_of_no_type_but_the_programs(field: str) -> None:
                 tied(context=flow({**SPELT, field: kind}, size=64))
 
 
-@pytest.mark.parametrize(("name", "fields"), [("event", EVENT_NAMES), ("params", PARAM_NAMES)])
+@pytest.mark.parametrize(("name", "fields"), [("event", FLOW_RATE.event_names), ("params", FLOW_RATE.param_names)])
 def test_event_and_params_are_words_without_sign(name: str, fields: tuple[str, ...]) -> None:
     for field in fields:
         for kind in ("<i4", "<u2", "|i1", ">u4"):
@@ -82,7 +85,7 @@ def test_event_and_params_are_words_without_sign(name: str, fields: tuple[str, .
 
 
 @pytest.mark.parametrize(
-    ("name", "fields"), [("event", EVENT_NAMES), ("params", PARAM_NAMES), ("context", tuple(STATE))]
+    ("name", "fields"), [("event", FLOW_RATE.event_names), ("params", FLOW_RATE.param_names), ("context", tuple(STATE))]
 )
 def test_a_structure_has_all_the_programs_fields_and_no_other(name: str, fields: tuple[str, ...]) -> None:
     for wrong in (fields[1:], fields[:-1], (*fields, "more"), ("other", *fields[1:])):
@@ -100,14 +103,14 @@ def test_a_structure_without_fields_has_other_fields() -> None:
 
 def test_a_name_that_stands_twice_in_the_program_is_refused() -> None:
     stored = replace(program(), state=(StateField("a", "int32", 0), StateField("a", "int32", 1)))
-    layouts = {"event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
+    layouts = {"event": words("event", FLOW_RATE.event_names), "params": words("params", FLOW_RATE.param_names)}
     with pytest.raises(Refused, match="structure context has other fields"):
         fields_of(stored, {**layouts, "context": flow({"a": "<i4"})})
 
 
 def test_a_storage_type_that_the_checker_does_not_know_is_refused() -> None:
     stored = replace(program(), state=(StateField("a", "uint8", 0),))
-    layouts = {"event": words("event", EVENT_NAMES), "params": words("params", PARAM_NAMES)}
+    layouts = {"event": words("event", FLOW_RATE.event_names), "params": words("params", FLOW_RATE.param_names)}
     with pytest.raises(Refused, match="uint8 in the program"):
         fields_of(stored, {**layouts, "context": flow({"a": "|u1"})})
 
@@ -175,7 +178,7 @@ def test_the_structures_are_those_of_the_interface_in_the_order_of_the_arguments
     flow = structures_of(program())
     assert list(flow) == ["context", "event", "params"]
     assert flow["context"] == list(STATE.items())
-    assert flow["event"] == [(name, "uint32") for name in EVENT_NAMES]
+    assert flow["event"] == [(name, "uint32") for name in FLOW_RATE.event_names]
     b = ProgramBuilder(Forest((), (), (0,), 16), QUEUE_MARKING)
     queue = structures_of(b.finish(b.const(0), b.const(1), b.const(2)))
     assert list(queue) == ["event", "params", "action"]

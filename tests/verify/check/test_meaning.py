@@ -13,9 +13,10 @@ from term_values import cut, value_of
 from wide_programs import DRAWN, INT32_MAX, INT32_MIN, Around, program_around
 
 from decision.forest import Forest, unrolled
+from decision.formats import U32_MAX
+from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import trace
 from decision.program import INT64_MAX, INT64_MIN, Op, ProgramBuilder
-from decision.signals import EVENT_NAMES, U32_MAX
 from verify.check.known import Bounds, Known, bounded
 from verify.check.meaning import Meaning, fits, input_name, input_word
 from verify.check.notation import evaluate
@@ -167,11 +168,11 @@ def test_an_input_is_narrow_where_fewer_bits_hold_it_whoever_had_its_name_before
 def test_inputs_and_constants_stay_what_they_are_where_their_names_are_free() -> None:
     """A cut may hold any node; of these two the checker knows more than that."""
     b = ProgramBuilder(Forest((), (), (0,), 16))
-    event, seven = b.event(EVENT_NAMES[0]), b.const(7)
+    event, seven = b.event(FLOW_RATE.event_names[0]), b.const(7)
     total = b.add(Op.WRAP_SUB, (event, seven))
     program = b.finish(total)
     free = frozenset(f"node.{n}" for n in (event, seven, total))
     meaning = Meaning(program, free, lambda condition: condition, Known({}).product)
-    assert meaning.value(event) is var(f"event.{EVENT_NAMES[0]}")
+    assert meaning.value(event) is var(f"event.{FLOW_RATE.event_names[0]}")
     assert meaning.value(seven) is const(7)
     assert meaning.value(total) is var(f"node.{total}")
