@@ -105,8 +105,13 @@ def _cut(run: Attempt, meeting: Meeting) -> CutClaim:
     """Everything that was known where some paths became one."""
     assert run.graph is not None
     pool, columns = run.state.pool, run.state.columns
+
+    def text(word: int) -> str:
+        # Behind the cut a product under its name is any number of its range, which is easier to reason about.
+        return pool.text(meeting.products.get(word, word))
+
     holds = {
-        f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}": pool.text(int(meeting.values[n]))
+        f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}": text(int(meeting.values[n]))
         for (kind, at, size), n in columns.items()
         if n < len(meeting.values) and meeting.values[n] != UNKNOWN and (kind, at) != ("register", 0)
     }
@@ -115,7 +120,10 @@ def _cut(run: Attempt, meeting: Meeting) -> CutClaim:
         for word, row in run.state.bases.items()
         if row < len(meeting.low)
     }
-    bounds = {pool.text(word): span for word, span in known.items() if tuple(span) != pool.range(word)}
+    bounds = {text(word): span for word, span in known.items() if tuple(span) != pool.range(word)}
+    defined = [run.state.definitions[c] for c, _ in run.state.fact_sets[meeting.facts] if c in run.state.definitions]
+    equal = sorted((n, pool.text(word)) for n, word in defined if pool.op(word) == "atom")
+    bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in equal}
     return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
 
 

@@ -41,6 +41,9 @@ class Meeting:
     low: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     high: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     values: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    products: dict[int, int] = field(default_factory=dict)
+    """Words that are a product of the program in all lanes, and its name there."""
+    facts: int = 0
 
 
 class Joiner:
@@ -69,9 +72,6 @@ class Joiner:
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
         self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
         self.joined = _joined(program)
-        # Where paths do not meet behind the trees only, a value is to go on as the last that it is, not as one that a
-        # clamp behind it has left alone: what was asked of it is forgotten.
-        self.order = range(len(program.nodes))[:: -1 if self.joined else 1]
         self.gave_up = False
         self.careful = careful
 
@@ -93,6 +93,16 @@ class Joiner:
         if len(first) == len(lanes):
             return lanes
         return self._merge(number, lanes, view, names, classes, counts, first)
+
+    def due(self, lanes: Lanes) -> bool:
+        """Whether the last instruction has left the sum of the trees, or what follows from it, in a register: what the
+        lanes know of the features is not needed any more."""
+        written = lanes.values[self.graph.positions[int(lanes.before[0])].instruction.rd]
+        if not _mixed(written) or (written < 0).any() or (written >= FIRST).any():
+            return False
+        rows = _sample(lanes)
+        view = View(self.state, self.cuts, lanes.take(rows), {})
+        return any((view.words(n) == written[rows]).all() for n in self.after_trees if self.cuts.narrow(n))
 
     def _forget(self, number: int, lanes: Lanes) -> list[int]:
         """Take the value of what is not live any more; returns the other columns."""
@@ -150,13 +160,13 @@ class Joiner:
         names: dict[int, int] = {}
         if not live:
             return names
-        rows = np.unique(np.linspace(0, len(lanes) - 1, SAMPLE).astype(np.int64))
+        rows = _sample(lanes)
         sample = View(self.state, self.cuts, lanes.take(rows), {atom: at[rows] for atom, at in view.used.items()})
         for n in live:
             column = lanes.values[n]
             if (column == UNKNOWN).any():
                 continue
-            for node in self.order:
+            for node in range(len(self.program.nodes)):
                 if self.program.nodes[node].op is Op.CONST or not self.cuts.narrow(node) or node in self.joined:
                     continue
                 if (sample.words(node) == column[rows]).all() and (view.words(node) == column).all():
@@ -236,6 +246,7 @@ class Joiner:
             sets = [self.state.fact_sets[f] for f in np.unique(lanes.facts[rows])]
             merged.facts[at] = self.state.facts(frozenset.intersection(*sets))
         self._keep_words(view, merged, classes, counts, first)
+        self._keep_equal(view, lanes, merged, names, classes, counts)
         for at, rows in enumerate(groups):
             if len(rows) == 1:
                 continue
@@ -249,10 +260,17 @@ class Joiner:
                 merged.low[:, at].copy(),
                 merged.high[:, at].copy(),
                 merged.values[:, at].copy(),
+                self._products(view, rows),
+                int(merged.facts[at]),
             )
             self.meetings.append(meeting)
             merged.origin[at], merged.trail[at], merged.cycles[at] = len(self.meetings) - 1, -1, 0
         return merged
+
+    def _products(self, view: View, rows: Ints) -> dict[int, int]:
+        multiplied = [n for n in self.computed if self.program.nodes[n].op in (Op.MUL, Op.MUL_SHR)]
+        same = [(int(view.words(n)[rows[0]]), n) for n in multiplied if not _mixed(view.words(n)[rows])]
+        return {word: self.cuts.node(n) for word, n in same if word >= FIRST and self.state.pool.op(word) != "atom"}
 
     def _keep_bounds(self, lanes: Lanes, view: View, names: dict[int, int]) -> None:
         """Put what the lanes know of cuts and features into words that outlive the joining."""
@@ -285,6 +303,21 @@ class Joiner:
             if added:
                 merged.facts[at] = self.state.facts(self.state.fact_sets[merged.facts[at]] | added)
 
+    def _keep_equal(
+        self, view: View, lanes: Lanes, merged: Lanes, names: dict[int, int], classes: Ints, counts: Ints
+    ) -> None:
+        """Note which nodes are the value that goes on under another's name, where all joined lanes say so: a clamp that
+        none of them has taken, a choice that all have made alike."""
+        for column, name in names.items():
+            renamed = (counts > 1) & (merged.values[column] == name)
+            for n in self.computed if renamed.any() else ():
+                if self.cuts.node(n) == name:
+                    continue
+                equal = renamed & (np.bincount(classes, view.words(n) == lanes.values[column], len(counts)) == counts)
+                for at in np.flatnonzero(equal).tolist():
+                    known = self.state.fact_sets[merged.facts[at]]
+                    merged.facts[at] = self.state.facts(known | {self.state.definition(n, self.cuts.node(n), name)})
+
 
 def _dependents(program: Program) -> list[int]:
     dependents: set[int] = set()
@@ -305,6 +338,10 @@ def _joined(program: Program) -> set[int]:
             logical.add(n)
             joined |= {n, *node.args}
     return joined
+
+
+def _sample(lanes: Lanes) -> Ints:
+    return np.unique(np.linspace(0, len(lanes) - 1, SAMPLE).astype(np.int64))
 
 
 def _mixed(column: Ints) -> bool:

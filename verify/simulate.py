@@ -6,6 +6,7 @@ step from one position to the next is checked against the program counter that t
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -33,7 +34,15 @@ CONDITIONS = {  # branch -> question, answer for which it is taken
 FEW, SOON = 64, 8
 """Lanes are also joined within so many instructions after a comparison without a branch, if they are few."""
 
-Join = Callable[[int, Lanes], Lanes]
+
+class Join(Protocol):
+    """May merge the lanes at a position. ``due``: it should, although no paths meet there."""
+
+    def __call__(self, number: int, lanes: Lanes) -> Lanes: ...
+
+    def due(self, lanes: Lanes) -> bool: ...
+
+
 Return = Callable[[int, Lanes], None]
 
 
@@ -63,7 +72,8 @@ def walk(
             state.widen(group)
         lanes = joined(groups)
         result.instructions += len(lanes)
-        if len(lanes) > 1 and (position.arrivals > 1 or (number in unsettled and len(lanes) <= FEW)):
+        meet = position.arrivals > 1 or (number in unsettled if len(lanes) <= FEW else join.due(lanes))
+        if len(lanes) > 1 and meet:
             lanes = join(number, lanes)
             if not len(lanes):
                 continue  # unreachable

@@ -19,7 +19,7 @@ from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
-from verify.check.judge import Judge
+from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
 from verify.costs import cycle_model
 from verify.prove import ENTRY
@@ -53,8 +53,8 @@ def linked(firmware: Firmware, source: str, folder: Path) -> Image:
     return read_image(link_program(policy, ENTRY, ENGINE, folder))
 
 
-def judge(firmware: Firmware, image: Image, solver: str = "bitwuzla") -> Judge:
-    """The checker without a cut: every path of the code from call to return."""
+def judge(firmware: Firmware, image: Image, cuts: tuple[Cut, ...] = ()) -> Judge:
+    """The checker; without a cut on every path of the code from call to return."""
     stack = ENGINE.limits.stack_bytes
-    entry, oracle = image.symbols[ENTRY], Oracle(solver)
-    return Judge(image, entry, firmware.program, firmware.layouts, (), cycle_model(ENGINE), stack, oracle)
+    entry, oracle = image.symbols[ENTRY], Oracle()
+    return Judge(image, entry, firmware.program, firmware.layouts, cuts, cycle_model(ENGINE), stack, oracle)

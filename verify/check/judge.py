@@ -28,6 +28,7 @@ from verify.machine import Instruction, decode_image
 SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
 REGISTER = re.compile(r"x([1-9]|[12][0-9]|3[01])")
 MEMORY = re.compile(r"(frame|context|action)([+-][0-9]{1,6}):([124])")
+EQUAL = re.compile(r"\(eq node\.([0-9]{1,9}) (.+)\)")
 MOST_CHAINS = 20_000
 START = -1
 WRITTEN = ("context", "action")
@@ -185,6 +186,18 @@ class Judge:
             return frozenset()
         return frozenset(name for text in self.cuts[number].holds.values() for name in names_in(text))
 
+    def _fixed(self, cut: Cut, meaning: Meaning) -> dict[int, Term]:
+        """Nodes of which a cut says what they are, a number or another value: nobody asks behind it what else they are
+        made of."""
+        fixed = {}
+        for text, (low, high) in cut.bounds.items():
+            name, equal = NAME.fullmatch(text), EQUAL.fullmatch(text)
+            if low == high and name and name[1] == "node":
+                fixed[int(name[2])] = const(low)
+            elif low == high == 1 and equal:
+                fixed[int(equal[1])] = evaluate(equal[2], meaning)
+        return fixed
+
     def _start(self, key: Key) -> Lane:
         number, before = key
         free = self._free(number)
@@ -199,6 +212,8 @@ class Judge:
             word = evaluate(text, meaning)
             bounds: dict[Term, Bounds] = {**known.bounds, word: bounded(low, high)}
             known = Known(bounds)
+        fixed = self._fixed(cut, meaning)
+        meaning = self._meaning(None, free, fixed)
         values: list[Term | None] = [None] * 32
         values[0] = const(0)
         memory = {"frame": dict[int, Term](), "context": dict(self._context), "action": dict[int, Term]()}
@@ -211,7 +226,7 @@ class Judge:
                 memory[kind].update({at + k: part(word, 8 * k + 7, 8 * k) for k in range(size)})
         frame, context, action = memory.values()
         written = frozenset(k for k, term in context.items() if term is not self._context.get(k))
-        return Lane(cut.pc, tuple(values), frame, context, known, before, written=written, action=action)
+        return Lane(cut.pc, tuple(values), frame, context, known, before, written=written, action=action, fixed=fixed)
 
     def _arrived(self, lane: Lane, free: frozenset[str]) -> int | None:
         """The cut a lane has come to: at its pc, all it says being so. A lane that is at none goes on by itself."""
@@ -270,11 +285,11 @@ class Judge:
                 wanted = extract(meaning.word(node), 8 * size - 1, 0)
                 self._equal(lane, found, wanted, f"the function leaves another value in {kind}.{name}")
 
-    def _meaning(self, lane: Lane | None, free: frozenset[str]) -> Meaning:
-        """The program for a lane, or for all inputs."""
+    def _meaning(self, lane: Lane | None, free: frozenset[str], fixed: Mapping[int, Term] | None = None) -> Meaning:
+        """The program for a lane, or for all inputs, of those that come to a cut what it has fixed."""
         if lane is None:
-            return Meaning(self.program, free, lambda c: c, Known(self._ranges(free)).product)
-        return Meaning(self.program, free, lambda c: lane.known.decide(c, self.oracle), lane.known.product)
+            return Meaning(self.program, free, lambda c: c, Known(self._ranges(free)).product, fixed)
+        return Meaning(self.program, free, lambda c: lane.known.decide(c, self.oracle), lane.known.product, lane.fixed)
 
     def _equal(self, lane: Lane, a: Term, b: Term, otherwise: str) -> None:
         if not self._impossible(lane, _differ(a, b)):

@@ -4,7 +4,7 @@ After ``decision.program`` (the operators' meanings) and ``decision.forest`` (th
 a variable of its own, as large as its range.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from decision.forest import Branch, Leaf, leaves
 from decision.program import Node, Op, Program
@@ -46,15 +46,24 @@ def fits(low: int, high: int) -> bool:
 
 
 class Meaning:
-    """Terms of the nodes. ``free`` names are variables; ``choose`` and ``multiply`` use what the lane knows.
+    """Terms of the nodes. ``free`` names are variables, ``fixed`` nodes these words; ``choose`` and ``multiply`` use
+    what the lane knows.
 
     A name is node.n, tree.k (what the leaf of tree k adds) or sum.k (what the leaves of trees 0..k add together,
     without the bias), over the operands of the first node of trees. Of the second output of n trees k counts on from
     n, and so forth: such a number is a place.
     """
 
-    def __init__(self, program: Program, free: frozenset[str], choose: Choose, multiply: Multiply) -> None:
+    def __init__(
+        self,
+        program: Program,
+        free: frozenset[str],
+        choose: Choose,
+        multiply: Multiply,
+        fixed: Mapping[int, Term] | None = None,
+    ) -> None:
         self.program, self.free, self.choose, self.multiply = program, free, choose, multiply
+        self.fixed = fixed or {}
         self._known: dict[int, Term] = {}
         self._named = next((node.args for node in program.nodes if node.op is Op.TREES), None)
 
@@ -71,7 +80,9 @@ class Meaning:
         if n not in self._known:
             node = self.program.nodes[n]
             narrow = fits(node.low, node.high)
-            if f"node.{n}" in self.free and node.op is not Op.CONST and input_name(self.program, node) is None:
+            if narrow and n in self.fixed:
+                term = self.fixed[n]
+            elif f"node.{n}" in self.free and node.op is not Op.CONST and input_name(self.program, node) is None:
                 term = var(f"node.{n}", 32 if narrow else 64)
             else:
                 term = self._value(node, narrow)
@@ -119,6 +130,8 @@ class Meaning:
             question = node.feature, node.threshold
             if question not in answers:
                 answers[question] = self.choose(self._greater(operands[node.feature], const(node.threshold, 64)))
+            if answers[question].op == "const":  # what is below the other side need not be asked about
+                return word(node.above if answers[question].value else node.below)
             return ite(answers[question], word(node.above), word(node.below))
 
         return word(self.program.forest.trees[number])

@@ -4,7 +4,7 @@ Every comparison is decided or both sides are walked. What nothing has written h
 so is an access outside the structures, the constants and the own frame, a jump to anything but code, an endless path.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from decision.interface import GROUPS
@@ -37,7 +37,7 @@ class Code:
 @dataclass(frozen=True)
 class Lane:
     """A path so far; never changed. ``cycles`` and ``conditions`` since the cut it began at; ``written``: bytes of the
-    context. The action holds nothing but what was written to it."""
+    context. The action holds nothing but what was written to it. ``fixed``: words that nodes are said to be."""
 
     pc: int
     registers: tuple[Term | None, ...]
@@ -51,6 +51,7 @@ class Lane:
     conditions: tuple[Term, ...] = ()
     written: frozenset[int] = field(default_factory=frozenset)
     action: Bytes = field(default_factory=dict)
+    fixed: Mapping[int, Term] = field(default_factory=dict)
 
 
 def at_call(register: int) -> Term:

@@ -27,7 +27,7 @@ from decision_by_hand import (
     with_code,
 )
 
-from decision.forest import Forest
+from decision.forest import Forest, oblivious
 from decision.interfaces import QUEUE_MARKING
 from decision.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
@@ -36,7 +36,7 @@ from verify.calibrate_programs import encode
 from verify.check.judge import START, Cut, Judge, _location, place
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
-from verify.check.terms import NARROW, Term, const, extract, make, var
+from verify.check.terms import FALSE, NARROW, Term, const, extract, make, var
 from verify.check.walk import Lane, at_call
 
 NODE, WRITTEN = f"node.{LEAST}", {"context+0:4": f"node.{LEAST}"}
@@ -229,6 +229,61 @@ def test_behind_a_cut_the_values_it_holds_are_free_and_the_registers_are_its_own
         n for n in range(1, 32) if f"x{n}" not in CUT.holds
     }
     assert start.known.bounds[var(NODE)] == bounded(PROGRAM.nodes[LEAST].low, PROGRAM.nodes[LEAST].high)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends", "fixed"),
+    [
+        (NODE, (7, 7), {LEAST: const(7)}),
+        (NODE, (-7, -7), {LEAST: const(-7)}),
+        (NODE, (7, 8), {}),
+        (f"(eq {NODE} event.response_ns)", (1, 1), {LEAST: var("event.response_ns")}),
+        (f"(eq {NODE} (+ event.response_ns 1))", (1, 1), {LEAST: make("bvadd", var("event.response_ns"), const(1))}),
+        (f"(eq {NODE} event.response_ns)", (0, 0), {}),
+        (f"(eq {NODE} event.response_ns)", (0, 1), {}),
+        (f"(eq event.response_ns {NODE})", (1, 1), {}),
+        (f"(slt {NODE} event.response_ns)", (1, 1), {}),
+        (f"(+ {NODE} 1)", (7, 7), {}),
+        ("event.response_ns", (7, 7), {}),
+    ],
+)
+def test_behind_a_cut_a_value_of_which_it_says_what_it_is_is_that(
+    text: str, ends: tuple[int, int], fixed: dict[int, Term]
+) -> None:
+    start = judge(None, replace(CUT, bounds={text: ends}))._start((0, None))
+    assert start.fixed == fixed
+    assert start.registers[T0] is fixed.get(LEAST, var(NODE))
+
+
+def test_a_sum_of_leaves_fixes_no_node_of_its_number() -> None:
+    b = ProgramBuilder(Forest(("a",), (oblivious(((0, 5),), (1, 2)),), (0,), 16))
+    b.state_in("rate_q30", "uint32")
+    b.state_out("rate_q30", b.event("response_ns"))
+    program = b.finish(b.add(Op.TREES, (b.event("request_sent_ns"),), 0))
+    cut = replace(CUT, holds=KEPT, bounds={"tree.0": (1, 1), "sum.0": (1, 1)})
+    assert judge(None, cut, program=program)._start((0, None)).fixed == {}
+
+
+def test_what_a_cut_fixes_is_still_known_of_what_it_is_made_of() -> None:
+    bounds = {**CUT.holds, "x5": "event.response_ns"}, {NODE: (7, 7)}
+    start = judge(None, Cut(CUT.pc, *bounds))._start((0, None))
+    difference = make("bvsub", var("event.response_ns"), SENT)
+    assert judge()._meaning(None, frozenset()).value(LEAST) in start.known.bounds
+    assert start.known.decide(make("bvult", difference, const(7)), Oracle()) is FALSE
+
+
+@pytest.mark.parametrize("number", [0, 7])
+def test_a_number_that_a_value_need_not_be_is_not_believed(number: int) -> None:
+    """Neither with the code behind the cut right nor where it returns what such a value would give."""
+    always = encode("addi", A0, 0, imm=((number >> 1) ** 2 >> 32) + 1)
+    for code in (None, with_code(plus=always)):
+        found = judge(code, replace(CUT, bounds={NODE: (number, number)}))
+        if code is None:
+            assert found.bound() == CYCLES
+        else:
+            with pytest.raises(Refused, match="another value"):
+                found.bound()
+        assert found.met == set()
 
 
 SPILLED = {

@@ -98,6 +98,26 @@ def test_a_free_value_is_not_looked_into() -> None:
     assert asked.conditions == []
 
 
+@pytest.mark.parametrize("number", [0, 9, U32, -1])
+def test_a_fixed_value_is_a_number_and_not_looked_into(number: int) -> None:
+    asked = Asked()
+    low, high = min(number, 0), max(number, 9)
+    program = program_of(value_in(low, high), value_in(low, high), Node(Op.MIN, (0, 1), 0, low, high))
+    for free in ((), ("node.2",)):
+        meaning = Meaning(program, frozenset(free), asked.choose, asked.multiply, {2: const(number)})
+        assert meaning.value(2) is const(number)
+    assert asked.conditions == []
+
+
+def test_no_word_fixes_a_value_of_more_bits() -> None:
+    program = program_of(value_in(0, U32 + 1), Node(Op.ADD, (0, 0), 0, 0, 2 * U32))
+    asked = Asked()
+    fixed = Meaning(program, frozenset(("node.0",)), asked.choose, asked.multiply, {0: const(5), 1: const(5)})
+    open_ = asked.meaning(program, ("node.0",))
+    assert [fixed.value(n) for n in (0, 1)] == [open_.value(n) for n in (0, 1)]
+    assert fixed.value(0) is var("node.0", 64)
+
+
 def unsigned(a: Range, b: Range) -> Term:
     return make("bvult", node(1, *b), node(0, *a))
 
@@ -288,6 +308,16 @@ def of_trees(forest: Forest, free: Collection[str] = (), asked: Asked | None = N
 
 def above(threshold: int, feature: int = 0) -> Term:
     return make("bvult", const(threshold), var(f"node.{feature}"))
+
+
+@pytest.mark.parametrize("side", [TRUE, FALSE])
+def test_what_is_below_the_side_not_taken_of_a_question_is_not_asked(side: Term) -> None:
+    tree = Branch(0, 50, Branch(1, 7, Leaf((1,)), Leaf((2,))), Branch(1, 8, Leaf((3,)), Leaf((4,))))
+    asked = Asked({above(50): side})
+    word = of_trees(Forest(("a", "b"), (tree,), (0,), 16), asked=asked).tree(0)
+    threshold, beyond, below = (7, 1, 2) if side is TRUE else (8, 3, 4)
+    assert asked.conditions == [above(50), above(threshold, 1)]
+    assert word is ite(above(threshold, 1), const(beyond), const(below))
 
 
 def total(*terms: Term) -> Term:
