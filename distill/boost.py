@@ -125,7 +125,11 @@ def _refit_leaves(model: CatBoostRegressor, data: Dataset, ridge: float) -> CatB
     gram[np.diag_indices_from(gram)] += penalty
     solved = np.linalg.solve(gram, right + penalty * leaves * scale)
     model.set_leaf_values((solved / scale).reshape(-1))
-    # A model that has predicted goes on with its old leaves; one read back from its bytes does not.
+    return read_back(model)
+
+
+def read_back(model: CatBoostRegressor) -> CatBoostRegressor:
+    """A model that has predicted goes on with its old leaves; one read back from its bytes does not."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "model.cbm")
         model.save_model(path)

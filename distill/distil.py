@@ -28,6 +28,7 @@ from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
+from distill.trim import best_move, moved, moved_model
 from netsim.deployment import Deployment
 from netsim.policies import program
 from netsim.tolerance import DEFAULT, Tolerance
@@ -60,8 +61,9 @@ def distil(
     """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
     closest to its teacher, in what ``tolerance`` allows."""
     observation = student_observation(teacher, options)
-    if options.anywhere > 0:
-        scale_of(teacher.policy.action, "distill.anywhere")
+    for option in ("anywhere", "trim"):
+        if getattr(options, option):
+            scale_of(teacher.policy.action, f"distill.{option}")
     _check_without(options, feature_names(observation))
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
     networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
@@ -99,8 +101,14 @@ def distil(
         if not pays(rounds, noise, options.patience):
             break
     assert noise is not None
-    best = choose(rounds)
+    # The first student has not seen anything of `anywhere` yet.
+    first = 1 if options.anywhere > 0 and len(rounds) > 1 else 0
+    best = first + choose(rounds[first:])
     fitted = students[best]
+    if options.trim:
+        seeds = [seed for number in range(best, best + 2) for seed in _seeds(network, number)]
+        move = best_move(fitted.student, options.trim, original, networks, seeds, tolerance)
+        fitted = _moved(fitted, move, data, seed)
     report = {
         "options": options.model_dump(mode="json"),
         "rounds": [{"round": number, **each.to_json()} for number, each in enumerate(rounds)],
@@ -111,6 +119,8 @@ def distil(
         "greatest_error": fitted.exactness.greatest_error,
         "visits": visited[best],
     }
+    if options.trim:
+        report["moved"] = move
     if tolerance != DEFAULT:
         report["tolerance"] = {name: one.text() for name, one in tolerance.items()}
     return replace(fitted, student=replace(fitted.student, report=report))
@@ -158,6 +168,13 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
         policy.name, observation, policy.action, policy.limits, forest, teacher.hash, {}, policy.start, policy.in_flight
     )
     return Fitted(student, model, exactness)
+
+
+def _moved(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
+    """Student and model with another bias, which are each other's as before."""
+    student = moved(fitted.student, units)
+    model = moved_model(fitted.model, units, student.forest.leaf_bits)
+    return Fitted(student, model, quantise.check(model, student.forest, data.x, seed=seed))
 
 
 def _check_without(options: DistillOptions, names: Sequence[str]) -> None:

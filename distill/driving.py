@@ -68,8 +68,22 @@ def side_by_side(
 
 def later_self(teacher: PolicySpec, networks: Networks, seeds: Sequence[int]) -> Driven:
     """The teacher where it is compared, deciding 10 ns later."""
-    trials = [_trial(teacher, networks, name, seed, later_ps=LATER_PS) for name in networks.compare for seed in seeds]
-    return _driven(trials, run(trials), networks.deployment, interface_of(teacher))
+    return compared([teacher], networks, seeds, later_ps=LATER_PS)[0]
+
+
+def compared(
+    policies: Sequence[PolicySpec], networks: Networks, seeds: Sequence[int], *, later_ps: int = 0
+) -> list[Driven]:
+    """Each policy where policies are compared; nothing is recorded."""
+    trials = [
+        [_trial(policy, networks, name, seed, later_ps=later_ps) for name in networks.compare for seed in seeds]
+        for policy in policies
+    ]
+    outcomes = iter(run([trial for each in trials for trial in each]))
+    return [
+        _driven(each, [next(outcomes) for _ in each], networks.deployment, interface_of(policy))
+        for policy, each in zip(policies, trials, strict=True)
+    ]
 
 
 def _trial(

@@ -66,6 +66,8 @@ class DistillOptions(_Strict):
     """Boosting step sizes tried; the best on held-out decisions is kept."""
     anywhere: float = Field(default=0.0, ge=0, le=100)
     """Weight of states with signals from anywhere in their range, in runs (distill.anywhere), of each round."""
+    trim: list[Annotated[int, Field(ge=-10_000, le=10_000)]] = Field(default=[], max_length=16)
+    """Moves of the chosen student's bias that are tried in the network (distill.trim), in units of its leaves."""
     ridge: float = Field(default=1e-4, ge=0)
     """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""
 
