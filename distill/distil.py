@@ -101,9 +101,7 @@ def distil(
         if not pays(rounds, noise, options.patience):
             break
     assert noise is not None
-    # The first student has not seen anything of `anywhere` yet.
-    first = 1 if options.anywhere > 0 and len(rounds) > 1 else 0
-    best = first + choose(rounds[first:])
+    best = choose(rounds)
     fitted = students[best]
     if options.trim:
         seeds = [seed for number in range(best, best + 2) for seed in _seeds(network, number)]

@@ -284,17 +284,6 @@ def test_the_student_that_comes_closest_in_the_network_is_kept(
     assert kept.student.report["noise"]["of_tolerance"] == 0.1
 
 
-def test_a_student_that_has_seen_nothing_of_anywhere_is_not_kept(
-    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watched(monkeypatch, [1.0, 3.0, 2.0])
-    options = small.model_copy(update={"rounds": 2, "anywhere": 0.2})
-    assert distil.distil(teacher, runs, options, network, seed=1).student.report["chosen"] == 2
-    watched(monkeypatch, [1.0])
-    alone = options.model_copy(update={"rounds": 0})
-    assert distil.distil(teacher, runs, alone, network, seed=1).student.report["chosen"] == 0
-
-
 def test_rounds_end_before_their_limit_when_none_comes_closer(
     teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
