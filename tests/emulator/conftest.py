@@ -8,7 +8,7 @@ import pytest
 
 from decision.documents import dump_json
 from decision.forest import Forest
-from decision.interface import Interface, Knob, Signal
+from decision.interface import Interface, Knob, Signal, Uniform
 from decision.interfaces import INTERFACES
 from decision.manifest import writing
 from decision.program import Op, Program, ProgramBuilder
@@ -47,7 +47,7 @@ BY_HAND = Interface(
     name="by_hand",
     agent="flow",
     trigger="response",
-    event=(Signal("request_sent_ns", "ns", "sent"), Signal("response_ns", "ns", "back")),
+    event=tuple(Signal(name, "ns", "time", Uniform(0, 2**32 - 1)) for name in ("request_sent_ns", "response_ns")),
     params=(Signal("base_rtt_recip_q32", "2^32 / ns", "reciprocal"),),
     knobs=(Knob("rate_q20", "line rate / 2^20", "rate", 0, 2**22 - 1),),
 )
