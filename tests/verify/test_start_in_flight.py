@@ -1,0 +1,79 @@
+"""A policy with a start and a cap: its code is proved; each wrong cap is refuted, on whichever side of the branch."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from options_by_hand import ENGINE, linked, small_firmware
+
+from emulator.firmware import Firmware
+from verify.prove import Limits as ProofLimits
+from verify.prove import prove
+
+DECLARED, BY_PHASE, BY_POLICY = (
+    "uint32_t rate_after_q30;",
+    "rate_after_q30 = rate_made_q30;",
+    "rate_after_q30 = rate_new_q30_86;",
+)
+SHARE = "(uint64_t)rate_after_q30 * (uint64_t)in_flight_line_q2"
+STORED = "action->in_flight_bytes = in_flight_bytes;"
+
+
+def _by_branch(phase: str, policy: str) -> dict[str, str]:
+    """A variable ``other`` with a value of its own on each side of the branch."""
+    return {
+        DECLARED: f"{DECLARED} uint32_t other;",
+        BY_PHASE: f"{BY_PHASE} other = {phase};",
+        BY_POLICY: f"{BY_POLICY} other = {policy};",
+    }
+
+
+WRONG = {
+    "the cap of the old rate where the phase steps": {
+        **_by_branch("rate_now_q30", "rate_after_q30"),
+        SHARE: SHARE.replace("rate_after_q30", "other"),
+    },
+    "the cap without the mark of a brake": {
+        **_by_branch("v52", "rate_after_q30"),
+        SHARE: SHARE.replace("rate_after_q30", "other"),
+    },
+    "no cap where the phase steps": {**_by_branch("0U", "1U"), STORED: f"if (other != 0U) {{ {STORED} }}"},
+    "no cap where the policy steps": {**_by_branch("1U", "0U"), STORED: f"if (other != 0U) {{ {STORED} }}"},
+    "the least dropped where the phase steps": {
+        **_by_branch("0U", "params->in_flight_min_bytes"),
+        "in_flight_share_bytes > in_flight_min_bytes) ? in_flight_share_bytes : in_flight_min_bytes": (
+            "in_flight_share_bytes > other) ? in_flight_share_bytes : other"
+        ),
+    },
+    "the rate of the context capped": {SHARE: SHARE.replace("rate_after_q30", "rate_kept_q30")},
+}
+"""What is wrong: texts of the emitted C, and what stands there instead."""
+
+
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+    return small_firmware(tmp_path_factory.mktemp("start-in-flight"), ("start", "in_flight"))
+
+
+def test_a_start_and_a_cap_are_proved_together(firmware: Firmware, tmp_path: Path) -> None:
+    image = linked(firmware, (firmware.folder / "rlcc_policy.c").read_text(), tmp_path)
+    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=ProofLimits(worst_seconds=2))
+    assert proof.proved, proof.failures
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_cap_beside_a_start_is_refuted(what: str, firmware: Firmware, tmp_path: Path) -> None:
+    source = (firmware.folder / "rlcc_policy.c").read_text()
+    for text, other in WRONG[what].items():
+        assert text in source
+        source = source.replace(text, other)
+    proof = prove(
+        linked(firmware, source, tmp_path), firmware.program, firmware.layouts, ENGINE,
+        limits=ProofLimits(1000, 4000, 5.0, 1.0),
+    )  # fmt: skip
+    assert not proof.proved
+    assert proof.failures[0].kind == "wrong-result"
