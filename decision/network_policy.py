@@ -77,8 +77,7 @@ def load_network_policy(path: Path) -> NetworkPolicy:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a network of rlcc ({error!r}); emit the firmware again") from None
     header = validate(Header, parts, str(path))
-    asked, options = (header.observation, header.action, header.limits), (header.start, header.in_flight)
-    policy = NetworkPolicy(name, *asked, inputs, network, teacher, report, *options)
+    policy = NetworkPolicy(name=name, inputs=inputs, network=network, teacher=teacher, report=report, **dict(header))
     if [scaling.root for scaling in inputs] != [wants_root(feature) for feature in header.observation.features]:
         raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
     policy.program()

@@ -110,7 +110,6 @@ def load_student(path: Path) -> Student:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
     header = validate(Header, parts, str(path))
-    asked, options = (header.observation, header.action, header.limits), (header.start, header.in_flight)
-    student = Student(name, *asked, forest, teacher, report, *options)
+    student = Student(name=name, forest=forest, teacher=teacher, report=report, **dict(header))
     student.program()
     return student
