@@ -100,6 +100,13 @@ def _off(distance: dict[str, Any], noise: dict[str, Any], tolerance: Tolerance) 
     return f"{off} at most, in {distance['scenario']}, {times:.1f} times the teacher's own noise"
 
 
+def not_served(details: dict[str, Any]) -> list[str]:
+    """Which targets the firmware is without, and which drop a knob."""
+    left_out = [f"without {name}: {reason}" for name, reason in details["left_out"].items()]
+    dropped = details.get("dropped", {}).items()
+    return left_out + [f"{name} has no setting for {', '.join(knobs)}" for name, knobs in dropped]
+
+
 def emit(
     student: Path, options: EmitOptions, seed: int, out: Path, figures: Figures, dumps: Path | None = None
 ) -> None:
@@ -119,8 +126,7 @@ def emit(
     figures += [
         f"{options.target}, context {details['context_bytes']} of {details['context_limit']} B",
         f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
-        *(f"without {name}: {reason}" for name, reason in details["left_out"].items()),
-        *(f"{name} has no setting for {', '.join(knobs)}" for name, knobs in details.get("dropped", {}).items()),
+        *not_served(details),
         f"{details['vectors']:,} vectors, {points['hit']} of {points['wanted']} threshold points hit",
     ]
 

@@ -112,8 +112,7 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
         f"{emission.target}, context {details['context_bytes']} of {details['context_limit']} B",
         f"{chosen['form']}, {policy.report['multiply_accumulates']} multiply-accumulates, "
         f"{policy.report['table_lookups']} lookups, {details['table_bytes']} B of tables",
-        *(f"without {name}: {reason}" for name, reason in details["left_out"].items()),
-        *(f"{name} has no setting for {', '.join(knobs)}" for name, knobs in details.get("dropped", {}).items()),
+        *stages.not_served(details),
         f"multiplier off the teacher's by {off['rmse']:.5f} rms, {off['p99']:.5f} p99, {off['max']:.5f} at most on "
         f"{off['decisions']:,} decisions held out",
         f"{details['vectors']:,} vectors, {entries['hit']} of {entries['wanted']} entries of its tables looked up",
