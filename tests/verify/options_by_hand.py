@@ -1,6 +1,6 @@
 """A small student of flows with options: its firmware, the code of other C in its place, the checker over all of it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from drawing import FEATURES
@@ -22,7 +22,8 @@ from emulator.profile import load_profile
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
 from verify.costs import cycle_model
-from verify.prove import ENTRY
+from verify.prove import ENTRY, Proof, prove
+from verify.prove import Limits as ProofLimits
 
 ENGINE = load_profile("ibex-small")
 
@@ -58,3 +59,23 @@ def judge(firmware: Firmware, image: Image, cuts: tuple[Cut, ...] = ()) -> Judge
     stack = ENGINE.limits.stack_bytes
     entry, oracle = image.symbols[ENTRY], Oracle()
     return Judge(image, entry, firmware.program, firmware.layouts, cuts, cycle_model(ENGINE), stack, oracle)
+
+
+def proved(firmware: Firmware, folder: Path) -> Image:
+    """The emitted C, which the prover finds equal to the program."""
+    image = linked(firmware, (firmware.folder / "rlcc_policy.c").read_text(), folder)
+    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=ProofLimits(worst_seconds=2))
+    assert proof.proved, proof.failures
+    return image
+
+
+def not_proved(firmware: Firmware, edits: Mapping[str, str], folder: Path) -> tuple[Image, Proof]:
+    """The emitted C with other texts in the place of some, which the prover does not find equal."""
+    source = (firmware.folder / "rlcc_policy.c").read_text()
+    for text, other in edits.items():
+        assert text in source
+        source = source.replace(text, other)
+    image = linked(firmware, source, folder)
+    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=ProofLimits(1000, 4000, 5.0, 1.0))
+    assert not proof.proved
+    return image, proof

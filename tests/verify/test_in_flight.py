@@ -8,12 +8,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from options_by_hand import ENGINE, judge, linked, small_firmware
+import options_by_hand
+from options_by_hand import judge, small_firmware
 
 from emulator.firmware import Firmware
 from verify.check.refused import Refused
-from verify.prove import Limits as ProofLimits
-from verify.prove import prove
 
 STORED = "action->in_flight_bytes = in_flight_bytes;"
 LARGER = "(in_flight_share_bytes > in_flight_min_bytes) ? in_flight_share_bytes : in_flight_min_bytes"
@@ -38,18 +37,11 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
 
 
 def test_both_knobs_are_proved_and_judged_equal(firmware: Firmware, tmp_path: Path) -> None:
-    image = linked(firmware, (firmware.folder / "rlcc_policy.c").read_text(), tmp_path)
-    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=ProofLimits(worst_seconds=2))
-    assert proof.proved, proof.failures
-    assert judge(firmware, image).bound() > 0
+    assert judge(firmware, options_by_hand.proved(firmware, tmp_path)).bound() > 0
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_cap_is_refused_by_prover_and_checker(what: str, firmware: Firmware, tmp_path: Path) -> None:
-    right, (text, other) = (firmware.folder / "rlcc_policy.c").read_text(), WRONG[what]
-    assert text in right
-    image = linked(firmware, right.replace(text, other), tmp_path)
-    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=ProofLimits(1000, 4000, 5.0, 1.0))
-    assert not proof.proved
+    image, _ = options_by_hand.not_proved(firmware, dict([WRONG[what]]), tmp_path)
     with pytest.raises(Refused):
         judge(firmware, image).bound()

@@ -8,11 +8,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from options_by_hand import ENGINE, linked, small_firmware
+import options_by_hand
+from options_by_hand import small_firmware
 
 from emulator.firmware import Firmware
-from verify.prove import Limits as ProofLimits
-from verify.prove import prove
 
 DECLARED, BY_PHASE, BY_POLICY = (
     "uint32_t rate_after_q30;",
@@ -60,20 +59,10 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
 
 
 def test_a_start_and_a_cap_are_proved_together(firmware: Firmware, tmp_path: Path) -> None:
-    image = linked(firmware, (firmware.folder / "rlcc_policy.c").read_text(), tmp_path)
-    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=ProofLimits(worst_seconds=2))
-    assert proof.proved, proof.failures
+    options_by_hand.proved(firmware, tmp_path)
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_cap_beside_a_start_is_refuted(what: str, firmware: Firmware, tmp_path: Path) -> None:
-    source = (firmware.folder / "rlcc_policy.c").read_text()
-    for text, other in WRONG[what].items():
-        assert text in source
-        source = source.replace(text, other)
-    proof = prove(
-        linked(firmware, source, tmp_path), firmware.program, firmware.layouts, ENGINE,
-        limits=ProofLimits(1000, 4000, 5.0, 1.0),
-    )  # fmt: skip
-    assert not proof.proved
+    _, proof = options_by_hand.not_proved(firmware, WRONG[what], tmp_path)
     assert proof.failures[0].kind == "wrong-result"
