@@ -73,7 +73,7 @@ class Pair:
         if manifest.parents.get("teacher") != teacher.hash:
             raise InputError(f"{folder} holds a student of another teacher; run recipes/{recipe.name} again")
         student = load_student(folder / "student" / STUDENT_NAME)
-        decided = program(student.program(), student.params(), student.in_flight)
+        decided = program(student.program(), student.params(), student.in_flight, student.probes)
         return Pair(folder.name, manifest.hash, decided, native(teacher.policy, teacher.weights))
 
     def roles(self) -> Sequence[tuple[PolicySpec, int]]:

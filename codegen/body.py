@@ -16,6 +16,7 @@ from codegen.trees_c import Physical
 from codegen.vectors import Vectors
 from codegen.walk import Histogram, Walk, walk_of
 from decision.manifest import sha256
+from decision.probes import Probes
 from decision.program import Op, Program
 
 
@@ -48,6 +49,10 @@ class Body:
     def hash(self, folder: Path) -> str:
         """What the decider goes by in the C: of its file in ``folder``."""
         return sha256((folder / self.file).read_bytes())
+
+    def probes(self) -> Probes | None:
+        """When its flows are to ask for their RTT, where it says so."""
+        return None
 
     def lower(self, program: Program, options: Options) -> LoweredProgram:
         return lower_program(program, options, self.visits())

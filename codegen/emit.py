@@ -138,6 +138,7 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         "target": emission.target,
         "left_out": left_out,
         **dropped(targets, program),
+        **probed(body),
         "policy": decider.name,
         "context_bytes": context_layout(program)[1],
         "context_limit": limit,
@@ -157,6 +158,14 @@ def dropped(targets: Sequence[Target], program: Program) -> dict[str, Any]:
     knobs = {t.name: [name for name in program.interface.knob_names if name in t.drops] for t in targets}
     without = {name: names for name, names in knobs.items() if names}
     return {"dropped": without} if without else {}
+
+
+def probed(body: Body) -> dict[str, Any]:
+    """When flows are to ask for their RTT, where the decider says so."""
+    probes = body.probes()
+    if probes is None:
+        return {}
+    return {"probes": {"after_bytes": probes.after, "latest_ns": probes.latest, "first": probes.first}}
 
 
 def _limit(target: Target, emission: Emission) -> int:

@@ -138,6 +138,7 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
         "arguments": handed,
         "agent": next((s.argument for s in handed if s.key == "context"), None),
         "knobs": interface.knobs,
+        "probes": body.probes(),
         "head": printer.head(),
         **body.words(source.lowered, printer),
     }

@@ -10,6 +10,7 @@ from codegen.vectors import Vectors, make
 from codegen.walk import Histogram
 from decision.errors import InputError
 from decision.forest import integer
+from decision.probes import Probes
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
 from decision.student import Student
@@ -61,6 +62,9 @@ class StudentBody(TreeBody):
 
     def parents(self) -> dict[str, str]:
         return {"student": self.artefact, "teacher": self.decider.teacher}
+
+    def probes(self) -> Probes | None:
+        return self.decider.probes
 
     def visits(self) -> dict[str, Histogram]:
         """The frequencies that the distillation measured; InputError where they are not such."""

@@ -16,6 +16,7 @@ from decision.network import Network
 from decision.network_decision import Input, build, wants_root
 from decision.network_json import network_from_json, network_to_json
 from decision.policy import Limits, Observation, default_params
+from decision.probes import Probes
 from decision.program import Program
 from decision.start import Start
 from decision.student import NAME as STUDENT_NAME
@@ -39,6 +40,7 @@ class NetworkPolicy:
     report: dict[str, Any] = field(default_factory=dict)
     start: Start | None = None
     in_flight: InFlight | None = None
+    probes: Probes | None = None
 
     def program(self) -> Program:
         """The decision program."""

@@ -34,11 +34,11 @@ rate_initial = "100 %"
 """
 
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.actions import Action, AnyAction
+from decision.actions import AnyAction
 from decision.documents import load_toml
 from decision.errors import InputError
 from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
@@ -47,6 +47,7 @@ from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES
 from decision.interfaces.flow_rate import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
+from decision.probes import Probes
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.start import Start
 
@@ -188,7 +189,7 @@ class Limits(_Strict):
 
 class Policy(_Strict):
     """A teacher's policy.toml, checked. ``start``: how flows start, brake once and recover, where they do;
-    ``in_flight``: what they may have in flight, where their rate says so."""
+    ``in_flight``: what they may have in flight, where their rate says so; ``probes``: when they ask for their RTT."""
 
     format: Literal[1]
     name: str = Field(pattern=POLICY_NAME)
@@ -198,6 +199,7 @@ class Policy(_Strict):
     limits: Limits | None = Field(default=None, exclude_if=_is_none)
     start: Start | None = Field(default=None, exclude_if=_is_none)
     in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
+    probes: Probes | None = Field(default=None, exclude_if=_is_none)
     provenance: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -207,7 +209,7 @@ class Policy(_Strict):
 
     @model_validator(mode="after")
     def _fits(self) -> "Policy":
-        check_fit(self.observation, self.action, self.limits, self.start, self.in_flight)
+        check_fit(self)
         if self.architecture.kind == "lstm" and self.observation.window != 1:
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
         return self
@@ -217,19 +219,31 @@ class Policy(_Strict):
         return default_params(self.observation, self.limits, self.start, self.in_flight)
 
 
-def check_fit(
-    observation: Observation, action: Action, limits: Limits | None, start: Start | None, in_flight: InFlight | None
-) -> None:
-    """ValueError where the action map is none for agents that observe so, or limits or options of flows are missing or
-    nobody's."""
-    check_options(observation.interface, {"start": start, "in_flight": in_flight})
-    action.check(observation.agents)
-    if (limits is None) != (not observation.agents.context):
+class Parts(Protocol):
+    """What of a policy, a student and a quantised network has to fit together."""
+
+    observation: Observation
+    action: AnyAction
+    limits: Limits | None
+    start: Start | None
+    in_flight: InFlight | None
+    probes: Probes | None
+
+
+def check_fit(of: Parts) -> None:
+    """ValueError where the action map is none for agents that observe so, or limits, options or probes of flows are
+    missing or nobody's."""
+    agents, interface = of.observation.agents, of.observation.interface
+    check_options(interface, {"start": of.start, "in_flight": of.in_flight})
+    of.action.check(agents)
+    if (of.limits is None) != (not agents.context):
         raise ValueError(
-            f"limits are needed: agents of {observation.interface} have a rate in force"
-            if limits is None
-            else f"limits are of a rate in force, and agents of {observation.interface} have none"
+            f"limits are needed: agents of {interface} have a rate in force"
+            if of.limits is None
+            else f"limits are of a rate in force, and agents of {interface} have none"
         )
+    if of.probes is not None and interface not in FLOW_NAMES:
+        raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
 
 
 def default_params(

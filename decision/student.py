@@ -14,6 +14,7 @@ from decision.flow_options import implied
 from decision.forest import Forest
 from decision.in_flight import InFlight
 from decision.policy import POLICY_NAME, Limits, Observation, check_fit, default_params
+from decision.probes import Probes
 from decision.program import Program
 from decision.start import Start
 from decision.tree_decision import build
@@ -31,6 +32,7 @@ class Header(BaseModel):
     limits: Limits | None = Field(default=None, exclude_if=lambda limits: limits is None)
     start: Start | None = Field(default=None, exclude_if=lambda start: start is None)
     in_flight: InFlight | None = Field(default=None, exclude_if=lambda in_flight: in_flight is None)
+    probes: Probes | None = Field(default=None, exclude_if=lambda probes: probes is None)
 
     @model_validator(mode="before")
     @classmethod
@@ -39,7 +41,7 @@ class Header(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> "Header":
-        check_fit(self.observation, self.action, self.limits, self.start, self.in_flight)
+        check_fit(self)
         return self
 
     @staticmethod
@@ -69,6 +71,7 @@ class Student:
     report: dict[str, Any] = field(default_factory=dict)
     start: Start | None = None
     in_flight: InFlight | None = None
+    probes: Probes | None = None
 
     def program(self) -> Program:
         """The whole decision as an integer program."""

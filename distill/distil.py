@@ -74,8 +74,9 @@ def distil(
     for number in range(options.rounds + 1):
         data = join(seen)
         fitted = _fit(teacher, observation, data, options, seed)
-        _enforce(fitted.student, options)
-        policy = program(fitted.student.program(), fitted.student.params(), fitted.student.in_flight)
+        made = fitted.student
+        _enforce(made, options)
+        policy = program(made.program(), made.params(), made.in_flight, made.probes)
         seeds = _seeds(network, number)
         driven, beside = side_by_side(policy, original, networks, seeds)
         if noise is None:
@@ -163,7 +164,15 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     forest = quantise.quantise(model, names, policy.action.leaf_bits)
     exactness = quantise.check(model, forest, data.x, seed=seed)
     student = Student(
-        policy.name, observation, policy.action, policy.limits, forest, teacher.hash, {}, policy.start, policy.in_flight
+        policy.name,
+        observation,
+        policy.action,
+        policy.limits,
+        forest,
+        teacher.hash,
+        start=policy.start,
+        in_flight=policy.in_flight,
+        probes=policy.probes,
     )
     return Fitted(student, model, exactness)
 

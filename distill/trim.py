@@ -42,7 +42,7 @@ def best_move(
     """Of the moves, and none, the one that brings the network closest to the teacher's; of equals the earliest."""
     tried = [0, *moves]
     students = [moved(student, units) for units in tried]
-    policies = [program(one.program(), one.params(), one.in_flight) for one in students]
+    policies = [program(one.program(), one.params(), one.in_flight, one.probes) for one in students]
     beside, *each = compared([original, *policies], networks, seeds)
     apart = [distance(one.metrics, beside.metrics, tolerance).of_tolerance for one in each]
     return tried[apart.index(min(apart))]

@@ -18,6 +18,7 @@ from decision.errors import InputError
 from decision.in_flight import InFlight, in_flight_program
 from decision.interfaces.flow_rate import flow_interface
 from decision.interpret import evaluate
+from decision.probes import Probes
 from netsim import assembly
 from netsim.cohorts import named
 from netsim.network import Network
@@ -68,12 +69,14 @@ class ArrayEnv(Measured):
         rate_max_q30: int = ONE_Q30,
         rate_initial_q30: int = ONE_Q30,
         in_flight: InFlight | None = None,
+        probes: Probes | None = None,
     ) -> None:
-        """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that."""
+        """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that. ``probes``: when flows
+        ask for their RTT, where the network does not decide that."""
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)
-        asked = network or Network()
+        asked = assembly.probed(network or Network(), probes)
         self.scenario = at_random(scenario, seed, duration_ps, asked)
         self.network = assembly.place(self.scenario, asked)[1]
         self.duration_ps = duration_ps

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE
+from decision.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps
 from netsim.engines import Engines
-from netsim.network import LATEST_PS, MS, Network
-from netsim.policies import DeciderPolicy, NativePolicy, PolicySpec, interface_of
+from netsim.network import LATEST_PS, MS, NS, Network
+from netsim.policies import DeciderPolicy, NativePolicy, PolicySpec, interface_of, probes_of
 from netsim.scenarios import Scenario
 from netsim.sites import Paths, Told
 from netsim.splitmix import keys
@@ -136,9 +137,9 @@ def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec 
 
 
 def fitted(network: Network, spec: PolicySpec | BaselineSpec | None) -> Network:
-    """The network as a baseline's authors set it: their marking, bursts and CNPs."""
+    """The network as who steers its flows wants it: a policy's probes, a baseline's marking, bursts and CNPs."""
     if not isinstance(spec, BaselineSpec):
-        return network
+        return probed(network, probes_of(spec))
     changes: dict[str, Any] = {"burst_packets": min(spec.burst_packets, network.message_packets)}
     if spec.cnp_interval_ps is not None:
         changes["cnp_interval_ps"] = spec.cnp_interval_ps
@@ -147,6 +148,14 @@ def fitted(network: Network, spec: PolicySpec | BaselineSpec | None) -> Network:
         changes |= {"ecn_min_bytes": ecn.kmin, "ecn_max_bytes": ecn.kmax, "ecn_max_probability": ecn.pmax}
         changes["mark_at_dequeue"] = ecn.marking == "dequeue"
     return replace(network, **changes)
+
+
+def probed(network: Network, probes: Probes | None) -> Network:
+    """The network with a policy's probes, where it says when they leave."""
+    if probes is None:
+        return network
+    latest_ps = None if probes.latest is None else probes.latest * NS
+    return replace(network, probe_after_bytes=probes.after, probe_latest_ps=latest_ps, probe_first=probes.first)
 
 
 def told_in(scenario: Scenario, network: Network, interface: Interface, period_ps: int, seed: int) -> Told:
@@ -190,6 +199,7 @@ def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSp
     core.probe_gap_ps = net.probe_gap_ps
     core.probe_after_bytes = net.probe_after_bytes
     core.probe_latest_ps = LATEST_PS if net.probe_latest_ps is None else net.probe_latest_ps
+    core.probe_first = net.probe_first
     core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
     core.start_jitter_ps = net.start_jitter_ps

@@ -12,6 +12,7 @@ from decision.errors import InputError
 WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
 """Ethernet header and FCS, preamble and gap, IPv4, UDP, InfiniBand BTH, ICRC: a RoCEv2 data packet's 82 bytes."""
 
+NS = 1_000
 US = 1_000_000
 MS = 1_000_000_000
 MAX_CLASSES = 8
@@ -55,7 +56,8 @@ class Network:
 
     probe_gap_ps: int = 4 * US  # a decision every RTT + 4 us: RL-CC, published code
     probe_after_bytes: int = 0  # payload that a flow sends at least between its last decision's response and a probe ..
-    probe_latest_ps: int | None = None  # .. unless it has sent none for so long; None: however long
+    probe_latest_ps: int | None = None  # .. unless it has sent none for so long; None: however long ..
+    probe_first: int = 1  # .. or it is new, and has made fewer decisions than this
     probe_timeout_ps: int | None = None  # None: the longest RTT there can be
     retransmit_timeout_ps: int | None = None  # None: the longest RTT there can be and a message at line rate
     start_jitter_ps: int = 10 * US  # flows start at random within it, so that they are not in step
@@ -113,6 +115,8 @@ class Network:
             raise InputError("network: decision_loss is a share below 1, decision_late one up to 1")
         if self.probe_after_bytes > 2**30 or (self.probe_latest_ps or 0) > LATEST_PS:
             raise InputError("network: probe_after_bytes is at most 1 GiB, probe_latest_ps at most 100 s")
+        if not 1 <= self.probe_first < 2**32:
+            raise InputError(f"network: probe_first is {self.probe_first}; a new flow's first probe waits for nothing")
         for name in ("probe_timeout_ps", "retransmit_timeout_ps"):
             value = getattr(self, name)
             if value is not None and not self.longest_rtt_ps <= value <= LATEST_PS:

@@ -26,6 +26,7 @@ from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, LINE_RATE_Q30
 from decision.policy import Policy
+from decision.probes import Probes
 from decision.program import Op, Program
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
@@ -55,6 +56,13 @@ def interface_of(policy: object) -> Interface:
     return interface
 
 
+def probes_of(policy: object) -> Probes | None:
+    """When its flows ask for their RTT; None where the network decides."""
+    probes = getattr(policy, "probes", None)
+    assert isinstance(probes, Probes | None)
+    return probes
+
+
 @dataclass(frozen=True)
 class NativePolicy:
     """A teacher evaluated in C++. ``policy`` says what the weights mean."""
@@ -65,6 +73,10 @@ class NativePolicy:
     @property
     def interface(self) -> Interface:
         return self.policy.observation.agents
+
+    @property
+    def probes(self) -> Probes | None:
+        return self.policy.probes
 
     @property
     def needs_int(self) -> bool:
@@ -103,6 +115,7 @@ class CompiledPolicy:
     needs_int: bool = False
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
+    probes: Probes | None = None
 
     def build(self, agents: int, where: Paths | Told | None = None) -> "_core.CompiledDecider":
         config, symbol = device(self.interface, self.params), f"rlcc_{self.interface.agent}_bytes"
@@ -122,6 +135,7 @@ class ProgramPolicy:
     program: Program
     params: Mapping[str, int]
     in_flight: InFlight | None = None
+    probes: Probes | None = None
 
     @property
     def interface(self) -> Interface:
@@ -151,6 +165,7 @@ class DeciderPolicy:
     needs_int: bool = False
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
+    probes: Probes | None = None
 
     def build(self, agents: int, where: Paths | Told | None = None) -> "_core.CoreDecider":
         config = device(self.interface, self.params)
@@ -188,17 +203,21 @@ def compiled(
     needs_int: bool = False,
     interface: Interface = FLOW_RATE,
     in_flight: InFlight | None = None,
+    probes: Probes | None = None,
 ) -> CompiledPolicy:
     """The emitted C as a shared library; ``params`` are the operator's, by their names in the interface. Whether it
-    reads queue lengths its program says (``reads_queues``). ``in_flight``: by which its cap follows other networks."""
+    reads queue lengths its program says (``reads_queues``). ``in_flight``: by which its cap follows other networks;
+    ``probes``: when its flows ask for their RTT, where the network does not decide that."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file} does not exist; compile the firmware folder into a shared library first")
     device(interface, params)
-    return CompiledPolicy(file.resolve(), dict(params), needs_int, interface, in_flight)
+    return CompiledPolicy(file.resolve(), dict(params), needs_int, interface, in_flight, probes)
 
 
-def program(program: Program, params: Mapping[str, int], in_flight: InFlight | None = None) -> ProgramPolicy:
+def program(
+    program: Program, params: Mapping[str, int], in_flight: InFlight | None = None, probes: Probes | None = None
+) -> ProgramPolicy:
     """An integer decision program (decision.program); its interface says what its agents are."""
     interface = program.interface
     first = [field.name for field in interface.context]
@@ -207,7 +226,7 @@ def program(program: Program, params: Mapping[str, int], in_flight: InFlight | N
             f"the decision program keeps no {first[0]} as its first field; decision.tree_decision builds it"
         )
     device(interface, params)
-    return ProgramPolicy(program, dict(params), in_flight)
+    return ProgramPolicy(program, dict(params), in_flight, probes)
 
 
 def fixed(interface: Interface, knobs: Mapping[str, int]) -> FixedPolicy:
@@ -232,6 +251,7 @@ def decider(
     needs_int: bool = False,
     interface: Interface = FLOW_RATE,
     in_flight: InFlight | None = None,
+    probes: Probes | None = None,
 ) -> DeciderPolicy:
     """The core behind ``address``, a pointer to an ``rlcc_decider`` that ``keep`` owns. Each decision takes its cycles
     at ``clock_mhz``; contexts are ``context_bytes`` long and begin as the interface says. Where the core faults a run
@@ -244,7 +264,9 @@ def decider(
     if not 0 < clock_mhz <= 10_000:
         raise InputError(f"a clock of {clock_mhz} MHz is not possible; choose up to 10,000")
     device(interface, params)
-    return DeciderPolicy(address, context_bytes, float(clock_mhz), dict(params), keep, needs_int, interface, in_flight)
+    return DeciderPolicy(
+        address, context_bytes, float(clock_mhz), dict(params), keep, needs_int, interface, in_flight, probes
+    )
 
 
 Integer = TypeVar("Integer", _core.CompiledDecider, _core.ProgramDecider, _core.CoreDecider)

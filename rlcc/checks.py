@@ -194,6 +194,7 @@ def same_eyes(student: Student, policy: Policy) -> Check:
         "limits": policy.limits,
         "start": policy.start,
         "in_flight": policy.in_flight,
+        "probes": policy.probes,
     }
     ours = {
         "observation": student.observation,
@@ -201,6 +202,7 @@ def same_eyes(student: Student, policy: Policy) -> Check:
         "limits": student.limits,
         "start": student.start,
         "in_flight": student.in_flight,
+        "probes": student.probes,
     }
     other = [name for name in ours if ours[name] != theirs[name]]
     return Check(

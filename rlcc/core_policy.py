@@ -17,6 +17,7 @@ from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE
 from decision.manifest import opened
+from decision.probes import Probes
 from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.content import package_hash
@@ -59,11 +60,12 @@ class CorePolicy:
     needs_int: bool = False
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
+    probes: Probes | None = None
 
     def build(self, agents: int, where: Paths | Told | None = None) -> Any:
         """A ``_core.CoreDecider`` with an engine of its own, which ends with it."""
         engine = self._engine()
-        asked = self.params, engine, self.needs_int, self.interface, self.in_flight
+        asked = self.params, engine, self.needs_int, self.interface, self.in_flight, self.probes
         spec = decider(engine.address, engine.context_bytes, engine.clock_mhz, *asked)
         return spec.build(agents, where)
 

@@ -224,7 +224,7 @@ def _beside_the_teacher(job: _Job, pupil: _Pupil, latency_ps: int) -> tuple[Erro
     theirs = native(pupil.teacher.policy, pupil.teacher.weights)
     entries = [
         Entry(TEACHER, theirs, latency_ps),
-        Entry(STUDENT, interpreted(job.program, params, pupil.student.in_flight), latency_ps),
+        Entry(STUDENT, interpreted(job.program, params, pupil.student.in_flight, pupil.student.probes), latency_ps),
         Entry(LATER, theirs, latency_ps + LATER_PS),
     ]
     outcomes = closed_loop.run(

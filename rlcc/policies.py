@@ -49,14 +49,15 @@ def by_path(path: Path) -> Iterator[Named]:
     if kind == "student":
         manifest = opened(path, "student")
         student = load_student(path / STUDENT_NAME)
-        yield Named(student.name, kind, manifest.hash, program(student.program(), student.params(), student.in_flight))
+        policy = program(student.program(), student.params(), student.in_flight, student.probes)
+        yield Named(student.name, kind, manifest.hash, policy)
     elif kind == "firmware":
         manifest = opened(path, "firmware")
         source = load_decider(path)
         with shared_library(path) as library:
             made = source.program()
-            policy = compiled(library, source.params(), reads_queues(made), made.interface, source.in_flight)
-            yield Named(source.name, kind, manifest.hash, policy)
+            said = source.params(), reads_queues(made), made.interface, source.in_flight, source.probes
+            yield Named(source.name, kind, manifest.hash, compiled(library, *said))
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
     else:
@@ -71,9 +72,8 @@ def on_core(path: Path, core: CoreName) -> Named:
     manifest = opened(path, "firmware")
     source = load_decider(path)
     made = source.program()
-    policy = CorePolicy(
-        path.resolve(), manifest.hash, core, source.params(), reads_queues(made), made.interface, source.in_flight
-    )
+    said = source.params(), reads_queues(made), made.interface, source.in_flight, source.probes
+    policy = CorePolicy(path.resolve(), manifest.hash, core, *said)
     policy.check()
     return Named(source.name, kind, manifest.hash, policy)
 

@@ -23,6 +23,7 @@ from decision.features import PreviousAction
 from decision.forest import integer
 from decision.network_policy import NAME as NETWORK_NAME
 from decision.network_policy import NetworkPolicy
+from decision.probes import Probes
 from decision.program import Program
 
 
@@ -37,6 +38,9 @@ class NetworkBody(Body):
 
     def parents(self) -> dict[str, str]:
         return {"teacher": self.decider.teacher}
+
+    def probes(self) -> Probes | None:
+        return self.decider.probes
 
     def printer(self, lowered: LoweredProgram) -> NetworkPrinter:
         return NetworkPrinter(lowered)

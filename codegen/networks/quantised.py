@@ -62,4 +62,5 @@ def quantised(
         report,
         policy.start,
         policy.in_flight,
+        policy.probes,
     )

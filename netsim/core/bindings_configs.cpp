@@ -77,6 +77,7 @@ void bind_configs(nb::module_ &m) {
       .def_rw("probe_gap_ps", &NetworkConfig::probe_gap)
       .def_rw("probe_after_bytes", &NetworkConfig::probe_after)
       .def_rw("probe_latest_ps", &NetworkConfig::probe_latest)
+      .def_rw("probe_first", &NetworkConfig::probe_first)
       .def_rw("probe_timeout_ps", &NetworkConfig::probe_timeout)
       .def_rw("retransmit_timeout_ps", &NetworkConfig::retransmit_timeout)
       .def_rw("start_jitter_ps", &NetworkConfig::start_jitter)

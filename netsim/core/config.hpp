@@ -46,7 +46,8 @@ struct NetworkConfig {
   bool send_cnps = true;
   Ps probe_gap = 0;              // after a decision took effect
   std::uint32_t probe_after = 0; // payload that has left since the flow's last event ..
-  Ps probe_latest = kLatest;     // .. unless its last probe left so long ago
+  Ps probe_latest = kLatest;     // .. unless its last probe left so long ago ..
+  std::uint32_t probe_first = 1; // .. or it is one of a new flow's first
   Ps probe_timeout = 0;
   Ps retransmit_timeout = 0;
   Ps start_jitter = 0;

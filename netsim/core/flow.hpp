@@ -65,9 +65,9 @@ struct Sender {
     const std::uint32_t sent = next_psn - start_psn, message = net.message_packets;
     return (message & (message - 1)) == 0 ? sent & (message - 1) : sent % message;
   }
-  // Enough has happened since the last event or probe for another one; a new flow's first waits for nothing.
+  // Enough has happened since the last event or probe for another one; a new flow's first ones wait for nothing.
   bool probe_due(const NetworkConfig &net, Ps now) const {
-    return sent_bytes >= net.probe_after || step == 0 || now - probe_sent_at >= net.probe_latest;
+    return sent_bytes >= net.probe_after || step < net.probe_first || now - probe_sent_at >= net.probe_latest;
   }
   bool blocked() const { return next_psn == end_psn || next_psn - acked_psn >= window; }
 

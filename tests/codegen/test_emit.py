@@ -1,5 +1,8 @@
 """A firmware folder is exactly what its own student, target and seed give: emitting it again tells."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, make_student
@@ -9,6 +12,9 @@ from codegen.emit import KIND
 from decision.documents import dump_json, load_json
 from decision.forest import oblivious
 from decision.manifest import NAME, artefact_hash, opened, sha256
+from decision.probes import Probes
+from decision.student import NAME as NAME_OF_STUDENT
+from decision.student import load_student
 
 
 @pytest.fixture
@@ -49,6 +55,23 @@ def test_a_changed_file_is_named_even_where_the_folder_is_sealed_anew(name, old,
     (firmware / name).write_text(text.replace(old, new))
     seal(firmware)
     assert differences(firmware) == [name]
+
+
+def test_the_header_and_the_manifest_say_when_flows_ask_for_their_rtt(firmware, emitted, tmp_path):
+    student = load_student(tmp_path / "student" / NAME_OF_STUDENT)
+    assert "RLCC_PROBE" not in (firmware / "rlcc_policy.h").read_text()
+    assert "probes" not in load_json(firmware / NAME)["details"]
+    for latest, ns in (({}, None), ({"latest": "2 ms"}, 2_000_000)):
+        probes = Probes(after="8 KiB", first=32, **latest)
+        folder = emitted(replace(student, probes=probes), tmp_path / str(ns), target="all")
+        said = dict(re.findall(r"#define RLCC_PROBE_([A-Z_]+) (\d+)U", (folder / "rlcc_policy.h").read_text()))
+        assert said == {"FIRST": "32", "AFTER_BYTES": "8192"} | ({} if ns is None else {"LATEST_NS": str(ns)})
+        details = load_json(folder / NAME)["details"]
+        assert details["probes"] == {"after_bytes": 8192, "latest_ns": ns, "first": 32}
+        assert differences(folder) == []
+        assert load_student(folder / NAME_OF_STUDENT).probes == probes
+        for target in ("generic", "connectx6dx", "doca-pcc", "linux-bpf"):
+            assert ("8192" in (folder / target / "README.md").read_text()) == (target != "linux-bpf")
 
 
 def test_a_file_too_many_and_a_file_too_few_are_named(firmware):

@@ -79,6 +79,9 @@ CASES = {
     "other format": ("format = 1", "format = 2", "format: "),
     "bad name": ('name = "rl-cc-mlp"', 'name = "x*/"', "name: "),
     "twice": ('kind = "previous_action"', 'kind = "rate"\n[[observation.features]]\nkind = "rate"', "stands twice"),
+    "probes without bytes": ("[limits]", "[probes]\nfirst = 2\n[limits]", "probes.after: is missing"),
+    "probes in no time": ("[limits]", '[probes]\nafter = "8 KiB"\nlatest = "0 ns"\n[limits]', "latest: .*greater"),
+    "probes of no flow": ("[limits]", '[probes]\nafter = "8 KiB"\nfirst = 0\n[limits]', "probes.first: .*greater"),
     "not TOML": ("[action]", "[action", "is not valid TOML"),
     "number of 5000 digits": ("window = 2", "window = 1" + "0" * 5000, "is not valid TOML"),
     "nested beyond reading": ("hidden = [12]", "hidden = " + "[" * 5000 + "]" * 5000, "is not valid TOML|hidden"),
@@ -123,9 +126,14 @@ def test_unreadable_files(content, says, tmp_path):
         load_policy(path)
 
 
-def test_a_policy_dumps_and_reads_back():
+def test_a_policy_dumps_and_reads_back(tmp_path):
     policy = load_policy(EXAMPLE)
     assert type(policy).model_validate(policy.model_dump(mode="json")) == policy
+    assert "probes" not in policy.model_dump()
+    for more in ("", 'latest = "2 ms"', "first = 9"):
+        probing = read(tmp_path, GOOD.replace("[limits]", f'[probes]\nafter = "8 KiB"\n{more}\n[limits]'))
+        assert type(policy).model_validate(probing.model_dump(mode="json")) == probing
+        assert probing.probes.after == 8192
 
 
 @pytest.mark.parametrize("window", [0, 17])

@@ -21,6 +21,7 @@ networks = st.builds(
     probe_gap_ps=st.sampled_from([0, 4_000_000]),
     probe_after_bytes=st.sampled_from([0, 5000, 100_000]),
     probe_latest_ps=st.sampled_from([None, 0, 20_000_000]),
+    probe_first=st.sampled_from([1, 3]),
     start_jitter_ps=st.sampled_from([0, 10_000_000]),
 )
 

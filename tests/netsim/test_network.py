@@ -67,6 +67,8 @@ def test_the_longest_rtt_fits_the_timeouts() -> None:
         {"probe_after_bytes": 2**31},
         {"probe_after_bytes": 1.5},
         {"probe_latest_ps": 10**18},
+        {"probe_first": 0},
+        {"probe_first": 2**32},
         {"payload_bytes": 1.5},
         {"inflight_messages": 0},
         {"start_jitter_ps": 10**18},

@@ -162,6 +162,12 @@ def test_a_probe_goes_after_some_time_whatever_was_sent(constant) -> None:
     assert probed(constant, probe_after_bytes=10**6)[0].size == 1
 
 
+def test_a_new_flows_first_probes_wait_for_nothing(constant) -> None:
+    sent, told = probed(constant, probe_after_bytes=16_384, probe_first=5)
+    np.testing.assert_allclose(np.diff(sent), np.where(np.arange(sent.size - 1) < 4, 1, 4) * BURST_NS, atol=1)
+    assert told[:6].tolist() == [BURST_BYTES] * 5 + [4 * BURST_BYTES]
+
+
 def test_rarer_probes_leave_their_room_to_data(constant) -> None:
     """64 queue pairs of one NIC in turn: a probe a burst leaves 4 x 1024 of 4 x 1106 + 84 bytes to them."""
     for after, bursts in ((0, 1), (16_384, 4)):

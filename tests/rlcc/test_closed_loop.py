@@ -20,7 +20,7 @@ from netsim.network import MS
 from netsim.policies import compiled
 from rlcc.policies import by_path
 
-OPTIONS = [(), ("start",), ("in_flight",), ("start", "in_flight")]
+OPTIONS = [(), ("start",), ("in_flight",), ("start", "in_flight"), ("start", "in_flight", "probes")]
 DURATION_PS = 10 * MS
 UNSAID = ("maker", "output", "action_q16")
 """What only the program says, or says more finely."""

@@ -217,6 +217,7 @@ def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> Non
         (("limits",), "limits not the teacher's"),
         (("start",), "start not the teacher's"),
         (("in_flight",), "in_flight not the teacher's"),
+        (("probes",), "probes not the teacher's"),
         (("observation", "limits"), "observation, limits not the teacher's"),
     ],
 )
@@ -232,6 +233,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         limits=of("limits", "student"),
         start=of("start", "student"),
         in_flight=of("in_flight", "student"),
+        probes=of("probes", "student"),
     )
     policy: Any = SimpleNamespace(
         observation=SimpleNamespace(with_window=observation.__getitem__),
@@ -239,6 +241,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         limits=of("limits", "teacher"),
         start=of("start", "teacher"),
         in_flight=of("in_flight", "teacher"),
+        probes=of("probes", "teacher"),
     )
     check = checks.same_eyes(student, policy)
     assert (check.passed, check.value, check.file) == (not differing, value, "student.json")

@@ -135,7 +135,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("furthest", lambda: made.outside)
     answering("same_eyes", lambda: EYES.model_copy(update={"passed": made.same_eyes}))
     monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
-    monkeypatch.setattr(gate, "interpreted", lambda program, params, cap: ("program", program, params, cap))
+    monkeypatch.setattr(gate, "interpreted", lambda program, params, *said: ("program", program, params, *said))
 
     def network(*given: Any, **named: Any) -> list[PolicyMetrics]:
         made.asked.setdefault("network", []).append((given, named))
@@ -205,7 +205,7 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     ]
     assert entries[2].policy is entries[0].policy
     assert entries[0].policy[1] == teacher.policy
-    assert entries[1].policy[2:] == (student.params(), student.in_flight)
+    assert entries[1].policy[2:] == (student.params(), student.in_flight, student.probes)
     assert (scenarios, seeds) == (["many-to-one:2"], [3])
     assert (named["duration_ps"], named["window_ps"]) == (4 * 10**9, (10**9, 3 * 10**9))
     assert "run_on_host" not in stage.asked

@@ -8,7 +8,8 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from decision.forest import oblivious
 from decision.in_flight import InFlight
-from decision.interfaces.flow_rate import flow_interface
+from decision.interfaces.flow_rate import OPTIONS, flow_interface
+from decision.probes import Probes
 from decision.start import Start
 from decision.student import Student
 
@@ -34,11 +35,15 @@ def grown(kinds: list[str], action: int, *, trees: int, depth: int = 4, window: 
     return make_student(features, ACTIONS[action], drawn, window=window, bias=-17)
 
 
+TABLES = {"start": Start(), "in_flight": InFlight(), "probes": Probes(after="16 KiB", latest="150 us", first=3)}
+
+
 def with_options(student: Student, *names: str) -> Student:
-    """The student with these options of flows, as policy.toml has them by default."""
-    observation = student.observation.model_copy(update={"interface": flow_interface(names).name})
-    start, in_flight = Start() if "start" in names else None, InFlight() if "in_flight" in names else None
-    return replace(student, observation=observation, start=start, in_flight=in_flight)
+    """The student with these tables of flows."""
+    interface = flow_interface([name for name in names if name in OPTIONS])
+    observation = student.observation.model_copy(update={"interface": interface.name})
+    tables = {name: table for name, table in TABLES.items() if name in names}
+    return replace(student, observation=observation, **tables)
 
 
 STUDENTS = {
