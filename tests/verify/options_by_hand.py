@@ -8,6 +8,7 @@ from drawing import FEATURES
 from codegen.emit import emit
 from decision.actions import TanhMap
 from decision.forest import Forest, oblivious
+from decision.forest import Node as Tree
 from decision.in_flight import InFlight
 from decision.interfaces.flow_rate import flow_interface
 from decision.manifest import writing
@@ -15,10 +16,12 @@ from decision.policy import Limits, Observation
 from decision.start import Start
 from decision.student import Student
 from decision.tree_decision import feature_names
+from emulator.build import built
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
+from verify.certify import _prove
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
 from verify.costs import cycle_model
@@ -28,13 +31,15 @@ from verify.prove import Limits as ProofLimits
 ENGINE = load_profile("ibex-small")
 
 
-def small_firmware(folder: Path, options: Collection[str]) -> Firmware:
-    """One tree over the congestion now and at the last response, which a phase's step leaves for the next."""
+ONE = (oblivious(((1, 4295),), (655, -8192)),)
+
+
+def small_firmware(folder: Path, options: Collection[str], trees: tuple[Tree, ...] = ONE) -> Firmware:
+    """Trees (just one) over the congestion now and at the last response, which a phase's step leaves for the next."""
     path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
     features = {"window": 2, "features": [FEATURES["rl_cc_congestion"]]}
     observation = Observation.model_validate({"interface": flow_interface(options).name, **path, **features})
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
-    trees = (oblivious(((1, 4295),), (655, -8192)),)
     forest = Forest(feature_names(observation), trees, (7,), 16)
     action = TanhMap(kind="tanh_map", step=0.2)
     start, in_flight = Start() if "start" in options else None, InFlight() if "in_flight" in options else None
@@ -59,6 +64,15 @@ def judge(firmware: Firmware, image: Image, cuts: tuple[Cut, ...] = ()) -> Judge
     stack = ENGINE.limits.stack_bytes
     entry, oracle = image.symbols[ENTRY], Oracle()
     return Judge(image, entry, firmware.program, firmware.layouts, cuts, cycle_model(ENGINE), stack, oracle)
+
+
+def certified(firmware: Firmware) -> tuple[Image, Proof, tuple[Cut, ...]]:
+    """The linked C, its proof and the cuts of its certificate."""
+    build = built(firmware.folder, profile=ENGINE)
+    proof, claims = _prove(build, cycle_model(ENGINE))
+    assert proof.proved, proof.failures
+    cuts = (Cut(c.pc, c.holds, {text: (low, high) for text, (low, high) in c.bounds.items()}) for c in claims)
+    return build.image, proof, tuple(cuts)
 
 
 def proved(firmware: Firmware, folder: Path) -> Image:

@@ -80,7 +80,7 @@ def grown(
     else:
         low, high = (2 * limit // trees for limit in empty.action.limits_q16())
     names = empty.forest.features
-    drawn_trees = tuple(_tree(rng, names, int(rng.integers(depths[0], depths[1] + 1)), low, high) for _ in range(trees))
+    drawn_trees = tuple(tree(rng, names, int(rng.integers(depths[0], depths[1] + 1)), low, high) for _ in range(trees))
     bias = int(rng.integers(low, high + 1))
     return make_student(features, action, drawn_trees, window=window, bias=bias, base_rtt=base_rtt)
 
@@ -88,7 +88,7 @@ def grown(
 LEVELS = ("-O1", "-O2", "-Os")
 
 
-def _tree(rng: np.random.Generator, names: tuple[str, ...], depth: int, low: int, high: int) -> Node:
+def tree(rng: np.random.Generator, names: tuple[str, ...], depth: int, low: int, high: int) -> Node:
     splits = []
     for _ in range(depth):
         feature = int(rng.integers(len(names)))

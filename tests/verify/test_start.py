@@ -11,15 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import options_by_hand
-from options_by_hand import ENGINE, judge, linked, small_firmware
+from options_by_hand import certified, judge, linked, small_firmware
 
-from emulator.build import built
 from emulator.firmware import Firmware
 from emulator.objects import Image
-from verify.certify import _prove
 from verify.check.judge import Cut
 from verify.check.refused import Refused
-from verify.costs import cycle_model
 
 WRONG = {
     "growth that ends one late": (
@@ -48,12 +45,8 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
 @pytest.fixture(scope="module")
 def proved(firmware: Firmware) -> tuple[Image, tuple[Cut, ...]]:
     """The linked C and the cuts of its certificate."""
-    build = built(firmware.folder, profile=ENGINE)
-    proof, claims = _prove(build, cycle_model(ENGINE))
-    assert proof.proved, proof.failures
-    return build.image, tuple(
-        Cut(c.pc, c.holds, {text: (low, high) for text, (low, high) in c.bounds.items()}) for c in claims
-    )
+    image, _, cuts = certified(firmware)
+    return image, cuts
 
 
 def made(firmware: Firmware) -> str:

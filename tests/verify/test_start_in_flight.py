@@ -1,17 +1,24 @@
-"""A policy with a start and a cap: its code is proved; each wrong cap is refuted, on whichever side of the branch."""
+"""A policy with a start and a cap: its code is proved and judged equal to the program; each wrong cap is refused by
+prover and checker, on whichever side of the branch."""
 
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import options_by_hand
-from options_by_hand import small_firmware
+from options_by_hand import ENGINE, certified, judge, small_firmware
+from students_drawn import tree
 
 from emulator.firmware import Firmware
+from verify.check import known, solver
+from verify.check.refused import Refused
+from verify.costs import cycle_model
 
 DECLARED, BY_PHASE, BY_POLICY = (
     "uint32_t rate_after_q30;",
@@ -58,11 +65,44 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     return small_firmware(tmp_path_factory.mktemp("start-in-flight"), ("start", "in_flight"))
 
 
-def test_a_start_and_a_cap_are_proved_together(firmware: Firmware, tmp_path: Path) -> None:
-    options_by_hand.proved(firmware, tmp_path)
+def test_a_start_and_a_cap_are_judged_together_and_nothing_is_multiplied(
+    firmware: Firmware, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sides of the cap's product speak of the same rate: no solver has to know what a product is."""
+
+    def impossible(*question: Any) -> bool:
+        *asked, _ = question
+        return solver.impossible(*asked, multiply=False)
+
+    monkeypatch.setattr(known, "impossible", impossible)
+    image, proof, cuts = certified(firmware)
+    found = judge(firmware, image, cuts)
+    assert proof.worst
+    assert found.bound() + cycle_model(ENGINE).overhead >= proof.worst.bound
+    assert found.met == set(range(len(cuts)))
+
+
+@pytest.mark.slow
+def test_sixteen_trees_with_a_start_and_a_cap_are_proved_and_judged(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    names = ("congestion_q20", "congestion_q20_1")
+    trees = tuple(tree(rng, names, 4, -4096, 2048) for _ in range(16))
+    firmware = small_firmware(tmp_path, ("start", "in_flight"), trees)
+    image, proof, cuts = certified(firmware)
+    found = judge(firmware, image, cuts)
+    assert proof.worst
+    assert proof.worst.exact
+    limit = proof.worst.exact - cycle_model(ENGINE).overhead
+    assert found.bound() >= limit
+    assert found.met == set(range(len(cuts)))
+    assert not list(found.dearer_chains(limit))
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_cap_beside_a_start_is_refuted(what: str, firmware: Firmware, tmp_path: Path) -> None:
-    _, proof = options_by_hand.not_proved(firmware, WRONG[what], tmp_path)
+def test_a_wrong_cap_beside_a_start_is_refused_by_prover_and_checker(
+    what: str, firmware: Firmware, tmp_path: Path
+) -> None:
+    image, proof = options_by_hand.not_proved(firmware, WRONG[what], tmp_path)
     assert proof.failures[0].kind == "wrong-result"
+    with pytest.raises(Refused, match=r"another value in action\.in_flight_bytes|does not write action"):
+        judge(firmware, image).bound()

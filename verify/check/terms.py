@@ -123,6 +123,8 @@ def make(op: str, *args: Term) -> Term:
             return extend(extract(a.args[0], width - b.value - 1, 0), width, op == "bvashr")
         if op == "bvand" and b.value & (b.value + 1) == 0:
             return extend(extract(a, b.value.bit_length() - 1, 0), width, False)
+        if op == "bvand" and (low := ~b.value & (1 << width) - 1) & (low + 1) == 0:  # the low bits cleared: shifted out
+            return make("bvshl", make("bvlshr", a, const(k := low.bit_length(), width)), const(k, width))
         if op == "=" and a.op == "ite" and {x.op for x in a.args[1:]} == {"const"}:
             return ite(a.args[0], make("=", a.args[1], b), make("=", a.args[2], b))
     return _term(op, width, (a, b))

@@ -110,6 +110,22 @@ def same() -> dict[str, tuple[Term, Term]]:
         "x & all": (make("bvand", X, const(FULL)), X),
         "x & 0xff": (make("bvand", X, const(255)), extend(extract(X, 7, 0), 32, False)),
         "x & 1": (make("bvand", X, const(1)), extend(extract(X, 0, 0), 32, False)),
+        "the lowest bit cleared": (
+            make("bvand", X, const(FULL - 1)),
+            make("bvshl", make("bvlshr", X, const(1)), const(1)),
+        ),
+        "all but the highest bit cleared": (
+            make("bvand", X, const(HALF)),
+            make("bvshl", make("bvlshr", X, const(31)), const(31)),
+        ),
+        "bits cleared that a shift to the left has cleared": (
+            make("bvand", make("bvshl", X, const(3)), const(FULL - 7)),
+            make("bvshl", X, const(3)),
+        ),
+        "the lowest bit cleared in 64": (
+            make("bvand", concat(X, Y), const(-2, 64)),
+            make("bvshl", make("bvlshr", concat(X, Y), const(1, 64)), const(1, 64)),
+        ),
         "(x + 3) + 4": (make("bvadd", make("bvadd", X, const(3)), const(4)), make("bvadd", X, const(7))),
         "(x + 3) - 3": (make("bvsub", make("bvadd", X, const(3)), const(3)), X),
         "x < x + c, no wrap": (make("bvult", X, make("bvadd", X, const(3))), make("bvult", X, const(FULL - 2))),
@@ -266,7 +282,9 @@ def composed() -> list[Term]:
     found += [extract(make(op, X, Y), 7, 0) for op in ("bvshl", "bvlshr")]
     found += [extend(both, 32, sign) for sign in (True, False)]
     found += [concat(X, const(5)), concat(const(5), X), concat(extend(X, 64, False), extract(X, 15, 0))]
-    found += [make("bvand", X, const(k)) for k in (1, 2, 3, 6, 255, 256, HALF - 1, HALF, FULL)]
+    found += [
+        make("bvand", X, const(k)) for k in (1, 2, 3, 6, 255, 256, HALF - 1, HALF, HALF + 1, FULL - 2, FULL - 1, FULL)
+    ]
     found += [
         make("bvand", Y, X),
         make("bvadd", s, s),
@@ -337,7 +355,7 @@ def test_no_simplification_changes_a_value() -> None:
         wanted += [shift(op, a, b) & 255 for op in ("bvshl", "bvlshr")]
         wanted += [as_signed(low, 16) % 2**32, low]
         wanted += [a << 32 | 5, 5 << 32 | a, a << 16 | a & 0xFFFF]
-        wanted += [a & k for k in (1, 2, 3, 6, 255, 256, HALF - 1, HALF, FULL)]
+        wanted += [a & k for k in (1, 2, 3, 6, 255, 256, HALF - 1, HALF, HALF + 1, FULL - 2, FULL - 1, FULL)]
         wanted += [a & b, (s + s) % 2**32, (a + b + 3) % 2**32, 3]
         wanted += [(w - k + z) % 2**32 for w in (a, b) for z in (a, b) for k in (0, 1)] + [2 * a]
         for n, (term, right) in enumerate(zip(terms_, wanted, strict=True)):
