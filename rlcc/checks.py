@@ -1,5 +1,6 @@
 """The gate's checks: what was measured, beside what is allowed. Each is a pure function of reports and metrics."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from rlcc.neighbourhood import Outside
 from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check
+from verify.behaviour.finding import Finding
 
 US_PS = 1_000_000
 
@@ -168,6 +170,24 @@ def _most_cycles(report: EmulationReport) -> tuple[int, str]:
     most |= {name: cost.cycles.max for name, cost in report.states.items() if name == "other-flow"}
     state = max(most, key=lambda name: most[name])
     return most[state], state
+
+
+def behaviour(findings: Iterable[Finding]) -> list[Check]:
+    """What the policy does, decided for all inputs. What is not decided does not pass."""
+    return [
+        Check(
+            group="behaviour",
+            name=finding.says,
+            value=finding.value,
+            limit="holds" if finding.verdict != "found" else "none asked for",
+            passed=finding.verdict in ("holds", "found"),
+            detail="with " + " ".join(f"{name}={value}" for name, value in finding.witness.items())
+            if finding.verdict == "fails" and finding.witness
+            else "",
+            file=STUDENT_NAME,
+        )
+        for finding in findings
+    ]
 
 
 def teacher(errors: Errors, allowed: Match) -> list[Check]:

@@ -35,6 +35,7 @@ from rlcc.certified import PLACE, Certified, certified, unprovable
 from rlcc.checks import (
     US_PS,
     as_emitted,
+    behaviour,
     budget,
     coverage,
     equality,
@@ -59,6 +60,7 @@ from rlcc.verdict import Check, Verdict, WorstPath
 from rlcc.worst_path import worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
+from verify.behaviour.decide import decide
 
 Progress = Callable[[str], None]
 
@@ -129,6 +131,9 @@ def judge(
         job = _Job(build, program, engine, options, asked, say)
         core = _on_the_core(job, checks)
         checks, measured, path = core.checks, core.measured, core.path
+        if options.property:
+            say("behaviour")
+            checks += behaviour(decide(build.firmware, options.property, say).findings)
         if pupil is not None and all(check.passed for check in checks if check.group == "equality"):
             errors, outcomes = _beside_the_teacher(job, pupil, decision_latency_ps(core.report))
             around, outside = _around_the_states(job, pupil)

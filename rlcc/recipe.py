@@ -22,6 +22,7 @@ from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.tolerance import DEFAULT, Allowance, tolerance
 from rlcc.agents import AgentOptions
 from rlcc.scenario_lists import listed
+from verify.behaviour.properties import Property
 
 
 class _Strict(BaseModel):
@@ -162,6 +163,8 @@ class GateOptions(_Strict):
     """Relative, on the slowest vector where nothing is proved."""
     max_regression: float = Field(default=0.05, ge=0, le=10)
     """Relative, of cycles, code, tables and stack over the reference's."""
+    property: tuple[Property, ...] = ()
+    """What the policy must do, decided for all inputs (verify/behaviour/properties.py)."""
     run_on_host: bool = False
     """Also compile the C for this machine and run its vectors under the undefined-behaviour sanitizer."""
 

@@ -21,6 +21,9 @@ from rlcc.console import Figures, Progress
 from rlcc.recipe import EmitOptions
 
 if TYPE_CHECKING:
+    from emulator.firmware import Firmware
+    from verify.behaviour.decide import Behaviour
+    from verify.behaviour.properties import Properties
     from verify.certify import Verification
 
 
@@ -178,6 +181,21 @@ def verify(build: Build, out: Path | None, figures: Figures, progress: Progress)
         out.parent.mkdir(parents=True, exist_ok=True)
         write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
     return verification
+
+
+def behaviour(
+    firmware: Firmware, properties: Properties, certificate: Path | None, figures: Figures, progress: Progress
+) -> Behaviour:
+    """Decide what the policy does; written beside its certificate."""
+    from verify.behaviour.decide import decide
+
+    decided = decide(firmware, properties.property, progress)
+    if certificate is not None:
+        decided.save(certificate.with_suffix(".properties.json"))
+    verdicts = [finding.verdict for finding in decided.findings]
+    counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "found", "fails", "undecided")}
+    figures += [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    return decided
 
 
 def proved(verification: Verification) -> list[str]:

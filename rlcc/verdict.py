@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "teacher", "network"]
+Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "behaviour", "teacher", "network"]
 
 
 class Check(BaseModel):

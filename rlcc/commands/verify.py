@@ -18,6 +18,7 @@ from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 
 if TYPE_CHECKING:
+    from verify.behaviour.decide import Behaviour
     from verify.certificate import Certificate
     from verify.certify import Verification
     from verify.check.recheck import Recheck
@@ -34,6 +35,7 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--out", type=FOLDER, help="Write the certificate to this file (and the questions beside it).")
 @click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
+@click.option("--properties", help="Also decide what the policy does: those of this TOML file, or all there are.")
 @foreign_option
 @click.option("--time-limit", type=click.IntRange(1), default=1800, show_default=True, help="Of --check: seconds.")
 @click.pass_context
@@ -46,6 +48,7 @@ def command(
     out: Path | None,
     certificate: Path | None,
     solver: str,
+    properties: str | None,
     foreign: bool,
     time_limit: int,
 ) -> int:
@@ -55,13 +58,18 @@ def command(
     --check takes engine, compiler and level from the certificate and prints them; where --profile, --compiler or
     --optimise is given as well, a certificate of another is refused.
 
-    Exit code 0: proved (or the certificate holds); 1: refuted or not proved (or the certificate is refused); 2: could
-    not run.
+    --properties all says of each property what holds; of a FILE's, one that does not hold is a failure. With --out they
+    stand beside the certificate, in NAME.properties.json.
+
+    Exit code 0: proved (or the certificate holds); 1: refuted or not proved (or the certificate is refused), or a
+    property does not hold; 2: could not run.
     """
     said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if certificate is not None:
         if out is not None:
             raise InputError("--check writes nothing; leave out --out")
+        if properties is not None:
+            raise InputError("--check proves nothing; leave out --properties, or prove with it")
         check_emitted([firmware], foreign=foreign)
         chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
         asked = {name: value if name in said else None for name, value in chosen.items()}
@@ -71,7 +79,7 @@ def command(
     _writable(out, firmware)
     check_emitted([firmware], foreign=foreign)
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    return _prove(firmware, validate(EmulateOptions, chosen, "options of rlcc verify"), out)
+    return _prove(firmware, validate(EmulateOptions, chosen, "options of rlcc verify"), out, properties)
 
 
 def _writable(out: Path | None, firmware: Path) -> None:
@@ -83,11 +91,13 @@ def _writable(out: Path | None, firmware: Path) -> None:
         raise InputError(f"{out} is a folder; give the name of a file, for example {out / 'certificate.json'}")
 
 
-def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
+def _prove(firmware: Path, options: EmulateOptions, out: Path | None, properties: str | None) -> int:
     from emulator.build import build
     from emulator.firmware import read_firmware
     from rlcc import stages
+    from verify.behaviour.properties import ALL, load_properties
 
+    asked = None if properties is None else ALL if properties == "all" else load_properties(Path(properties))
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
         figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
@@ -105,7 +115,24 @@ def _prove(firmware: Path, options: EmulateOptions, out: Path | None) -> int:
     _table(verification)
     if out is not None:
         click.echo(f"certificate {verification.certificate.hash[:12]} in {out}")
-    return 0
+    if asked is None:
+        return 0
+    with stage("behaviour") as (figures, progress):
+        behaviour = stages.behaviour(made.firmware, asked, out, figures, progress)
+    _findings(behaviour)
+    return 1 if behaviour.failed and asked is not ALL else 0
+
+
+def _findings(behaviour: Behaviour) -> None:
+    """Each property, and for each that fails an input that shows it."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for column in ("verdict", "property", "value"):
+        table.add_column(column, overflow="fold")
+    for finding in behaviour.findings:
+        table.add_row(*map(escape, (finding.verdict, finding.says, finding.value)))
+        if finding.verdict == "fails" and finding.witness:
+            table.add_row("", "", escape(f"with {_outcome(finding.witness)}"))
+    console().print(table)
 
 
 def _table(verification: Verification) -> None:

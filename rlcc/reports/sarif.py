@@ -25,6 +25,7 @@ MEANING = {
     "proof": "There is no proof of this firmware that holds",
     "budget": "A decision takes longer than it may",
     "regression": "The firmware got worse than its reference",
+    "behaviour": "The policy does what it must not",
     "teacher": "The firmware's actions are not its teacher's",
     "network": "The firmware does not keep up with its teacher in the network",
     WORST: "The line of C that costs most on the worst path",

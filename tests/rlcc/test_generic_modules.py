@@ -56,6 +56,9 @@ EXCEPT = {
     "emulator/bench/job.hpp": "the state of caches that is called other-flow",
     "emulator/fast/machine.py": "the state of caches that is called other-flow",
     "emulator/job.py": "the state of caches that is called other-flow",
+    "verify/behaviour/decide.py": "of policies that scale a rate",
+    "verify/behaviour/loops.py": "what flows come to that a policy scales the rate of",
+    "verify/behaviour/properties.py": "the vocabulary, also of flows",
     "emulator/states.py": "the state of caches that is called other-flow",
 }
 

@@ -1,0 +1,106 @@
+"""`rlcc verify --properties` and `[[gate.property]]`: what a user asks, sees and gets as an exit code."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from test_gate_judging import Stage, rows, stage  # noqa: F401  # fixtures
+
+from decision.errors import InputError
+from rlcc import cli
+from verify.behaviour.decide import decide
+from verify.behaviour.finding import Finding
+from verify.behaviour.properties import ALL
+
+HOLDS = '[[property]]\nkind = "step"\nat_least = 0.5\nat_most = 1.25\n'
+FAILS = '[[property]]\nkind = "step"\nat_least = 0.99\n'
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def rlcc(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = cli.main(list(map(str, arguments)))
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def written(folder: Path, *properties: str) -> Path:
+    path = folder / "properties.toml"
+    path.write_text("format = 1\n" + "".join(properties))
+    return path
+
+
+def test_all_says_what_holds_and_is_no_failure(good: Path, tmp_path: Path, rlcc: Run) -> None:
+    out = tmp_path / "certificate.json"
+    code, said, _ = rlcc("verify", good / "firmware", "--properties", "all", "--out", out)
+    assert code == 0
+    beside = json.loads((tmp_path / "certificate.properties.json").read_text())
+    kinds = {finding["kind"] for finding in beside["findings"]}
+    assert kinds == {asked.kind for asked in ALL.property}
+    assert all(word in said for word in ("behaviour", "found", "the multiplier is bounded"))
+    # Of the very program that the certificate ties to the machine code.
+    assert beside["program"] == json.loads(out.read_text())["subject"]["files"]["program"]
+
+
+@pytest.mark.parametrize(("asked", "code"), [((HOLDS,), 0), ((HOLDS, FAILS), 1)])
+def test_what_a_file_asks_for_decides_the_exit_code(
+    asked: tuple[str, ...], code: int, good: Path, tmp_path: Path, rlcc: Run
+) -> None:
+    status, said, _ = rlcc("verify", good / "firmware", "--properties", written(tmp_path, *asked))
+    assert status == code
+    assert (" congestion_q20=" in said) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('[[property]]\nkind = "recovered"\n', "'recovered' is unknown; choose one of 'monotone'"),
+        ('[[property]]\nkind = "fixed_point"\nflows = [9, 2]\n', "[9, 2] is no range of flows"),
+        ('[[property]]\nkind = "step"\nleast = 1\n', "no such key"),
+        ("", "property: is missing"),
+    ],
+)
+def test_a_wrong_file_is_a_sentence(text: str, sentence: str, good: Path, tmp_path: Path, rlcc: Run) -> None:
+    code, _, error = rlcc("verify", good / "firmware", "--properties", written(tmp_path, text))
+    assert code == 2
+    assert sentence in error
+
+
+def test_check_and_folders_without_a_policy_refuse_it(good: Path, tmp_path: Path, rlcc: Run) -> None:
+    certificate = good / "certificate/certificate.json"
+    code, _, error = rlcc("verify", good / "firmware", "--check", certificate, "--properties", "all")
+    assert code == 2
+    assert "leave out --properties" in error
+    with pytest.raises(InputError, match=r"holds no student\.json"):
+        decide(SimpleNamespace(folder=tmp_path), ALL.property)  # type: ignore[arg-type]
+
+
+def test_the_gate_has_a_row_a_property(stage: Stage) -> None:  # noqa: F811
+    verdict = stage.judge(property=[{"kind": "step", "at_most": 1.25}, {"kind": "no_cycle"}])
+    assert verdict.passed
+    groups = list(dict.fromkeys(check.group for check in verdict.checks))
+    assert groups == ["equality", "object code", "size", "proof", "budget", "behaviour", "teacher", "network"]
+
+
+@pytest.mark.parametrize("verdict", ["fails", "undecided"])
+def test_the_gate_fails_where_one_does_not_hold_or_is_not_decided(
+    verdict: Any,
+    stage: Stage,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    finding = Finding("step", "the multiplier is at most 1.1", verdict, "0.83333 to 1.20000", {"congestion_q20": 3})
+    monkeypatch.setattr("rlcc.gate.decide", lambda *_: SimpleNamespace(findings=[finding]))
+    judged = stage.judge(property=[{"kind": "step", "at_most": 1.1}])
+    assert [check.name for check in judged.checks if not check.passed] == ["the multiplier is at most 1.1"]

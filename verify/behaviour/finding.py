@@ -1,0 +1,33 @@
+"""What was decided of one property."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Verdict = Literal["holds", "fails", "found", "undecided"]
+"""``found``: no limit was asked for, the least that holds is told; ``undecided``: the reason is told."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``says``: the property in words; ``value``: what was found; ``witness``: an input that shows it, by feature or by
+    "context.x" and "event.x"."""
+
+    kind: str
+    says: str
+    verdict: Verdict
+    value: str
+    witness: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "says": self.says,
+            "verdict": self.verdict,
+            "value": self.value,
+            "witness": self.witness,
+        }
+
+
+def judged(holds: bool | None) -> Verdict:
+    """None: no limit was asked for."""
+    return "found" if holds is None else "holds" if holds else "fails"

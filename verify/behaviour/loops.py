@@ -1,0 +1,226 @@
+"""no_rise_above, recovers, yields, fixed_point: what flows come to that a policy scales the rate of.
+
+What is seen of a flow in a network of constant inflation: the RTT, and the queue where it is told of, both the same
+delay; no CNP, no NACK. Its history is any that a context can hold.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from decision.errors import InputError
+from decision.features import PccRlCongestion, RlCcCongestion
+from decision.interfaces.flow_rate import LINE_RATE_Q30
+from decision.interpret import trace
+from decision.policy import Observation
+from decision.program import Op, Program
+from verify.behaviour.cells import Integers
+from verify.behaviour.circles import Circles
+from verify.behaviour.contexts import Contexts, Fields, only
+from verify.behaviour.decided import ONE, Decided
+from verify.behaviour.extremes import greatest
+from verify.behaviour.finding import Finding, judged
+from verify.behaviour.properties import FixedPoint, NoRiseAbove, Recovers, Yields
+
+MOST_DECISIONS = 4096
+GROWS = ("response_ns", "queue_bytes")
+RISING = (Op.ADD, Op.SHL, Op.SHR, Op.MUL_SHR, Op.MIN, Op.MAX)
+"""What never falls where an operand rises; products take none below 0."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A decision for flows, and what it assumes of their path."""
+
+    decision: Decided
+    observation: Observation
+
+    @property
+    def base_rtt_ns(self) -> int:
+        return int(2**32 // self.decision.params["base_rtt_recip_q32"])
+
+    @property
+    def rtt_max_ns(self) -> int:
+        assert self.observation.rtt_max is not None
+        return int(self.observation.rtt_max)
+
+    def rtt_ns(self, inflation: float) -> int:
+        return round(inflation * self.base_rtt_ns)
+
+    def event(self, rtt_ns: Integers) -> dict[str, Integers]:
+        """What a flow is told."""
+        zeros = np.zeros_like(rtt_ns)
+        assert self.observation.line_rate is not None
+        queue = np.maximum(rtt_ns - self.base_rtt_ns, 0) * int(self.observation.line_rate) // (8 * 10**9)
+        known = {"response_ns": rtt_ns, "queue_bytes": queue}
+        return {name: known.get(name, zeros) for name in self.decision.program.interface.event_names}
+
+    def values(self, rtt_ns: Integers, contexts: Fields) -> list[Integers]:
+        return trace(self.decision.program, self.event(rtt_ns), self.decision.params, contexts)
+
+    def least_rtt_ns(self, node: int, edges: Integers, rates: Integers) -> Integers:
+        """The shortest RTT [N] at which what is seen is above an edge, at these rates; one beyond the longest where it
+        never is. By bisection: InputError for what does not only rise with the RTT."""
+        program = self.decision.program
+        if not _rises(program, node):
+            raise InputError(f"{self.decision.seen[node]} does not only rise with the RTT")
+        history = {f.name: np.zeros(1, dtype=np.int64) for f in program.state}
+        low, high = np.zeros_like(rates), np.full_like(rates, self.rtt_max_ns + 1)
+        while (low < high).any():
+            middle = (low + high) // 2
+            above = self.values(middle, self.settled(rates, history))[node] > edges
+            low, high = np.where(above, low, middle + 1), np.where(above, middle, high)
+        return low
+
+    def settled(self, rates: Integers, history: Fields) -> Fields:
+        """Contexts of flows at these rates, past their start."""
+        return {**history, "rate_q30": rates}
+
+
+def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
+    """The RTTs are taken apart where a column that is seen goes into another cell; in each part, the greatest
+    multiplier for any history."""
+    of, rate = loop.decision, min(asked.rate, LINE_RATE_Q30)
+    says = f"at a rate of {_of_line(rate)} it never rises above an inflation of"
+    rises = ONE + 1
+    for low, high, cell in reversed(_parts(loop, rate)):
+        box = of.anywhere
+        for column, k in cell.items():
+            box = box.at(column, k)
+        most = greatest(of.cells, box, lambda boxes: of.of(of.cells.bounds(boxes)[1]), rises - 1)
+        if most.bound < rises:
+            continue
+        least = high / loop.base_rtt_ns
+        value = f"{least:.3f}" if high < loop.rtt_max_ns else "any: it rises at the longest RTT"
+        if most.cell is None:
+            return [Finding("no_rise_above", f"{says} {asked.inflation or value}", "undecided", "too many boxes")]
+        holds = None if asked.inflation is None else loop.rtt_ns(asked.inflation) >= high
+        said = "x" if asked.inflation is None else f"{asked.inflation:g}"
+        witness = of.witness(most.cell) | {"event.response_ns": high, "context.rate_q30": rate}
+        text = f"least {value}, a multiplier of {most.value / ONE:.4f} at {low} to {high} ns"
+        return [Finding("no_rise_above", f"{says} {said}", judged(holds), text, witness)]
+    holds = None if asked.inflation is None else True
+    return [Finding("no_rise_above", f"{says} {asked.inflation or 'x'}", judged(holds), "it never rises")]
+
+
+def _parts(loop: Loop, rate: int) -> list[tuple[int, int, dict[int, int]]]:
+    """Of the RTTs, the stretches in which every column that is seen stays in its cell: least and greatest ns, and the
+    cells by column."""
+    of = loop.decision
+    seen = [c for c, past in enumerate(of.past) if not past]
+    starts = {
+        c: loop.least_rtt_ns(of.columns[c], of.cells.edges[c], np.full(len(of.cells.edges[c]), rate)) for c in seen
+    }
+    cuts = np.unique(np.concatenate([[0], *starts.values()]))
+    cuts = cuts[cuts <= loop.rtt_max_ns]
+    ends = np.append(cuts[1:] - 1, loop.rtt_max_ns)
+    return [
+        (int(low), int(high), {c: int(np.searchsorted(starts[c], low, side="right")) for c in seen})
+        for low, high in zip(cuts, ends, strict=True)
+    ]
+
+
+def recovers(loop: Loop, asked: Recovers) -> list[Finding]:
+    """Uncongested: at the base RTT."""
+    least, most = loop.decision.params["rate_min_q30"], loop.decision.params["rate_max_q30"]
+    says = f"at the base RTT, from {_of_line(least)} at {_of_line(most)} in at most"
+    return [_within(loop, "recovers", says, asked.decisions, loop.rtt_ns(1), least, most)]
+
+
+def yields(loop: Loop, asked: Yields) -> list[Finding]:
+    most = loop.decision.params["rate_max_q30"]
+    says = f"at an inflation of {asked.inflation:g}, from {_of_line(most)} at {_of_line(asked.to)} in at most"
+    return [_within(loop, "yields", says, asked.decisions, loop.rtt_ns(asked.inflation), most, asked.to)]
+
+
+def _within(loop: Loop, kind: str, says: str, limit: int | None, rtt_ns: int, start: int, end: int) -> Finding:
+    """How many decisions it takes from every history: all are followed, those that nothing tells apart together."""
+    contexts = Contexts.of(loop.decision)
+    history, count = contexts.all()
+    now = first = loop.settled(np.full(count, start, dtype=np.int64), history)
+    origin = np.arange(count)
+    says = f"{says} {'k' if limit is None else limit} decisions"
+    known: set[bytes] = set()
+    for decisions in range(1, MOST_DECISIONS + 1):
+        values = loop.values(np.asarray([rtt_ns]), now)
+        now = {f.name: values[f.node] for f in loop.decision.program.state}
+        left = now["rate_q30"] < end if end > start else now["rate_q30"] > end
+        if not left.any():
+            holds = None if limit is None else decisions <= limit
+            return Finding(kind, says, judged(holds), f"least {decisions}", _told(first, int(origin[-1])))
+        now, origin = only(now, np.flatnonzero(left)), origin[left]
+        kinds, rows = np.unique(contexts.told_apart(now, len(origin)), axis=0, return_index=True)
+        now, origin = only(now, rows), origin[rows]
+        if (key := kinds.tobytes()) in known:
+            last = int(now["rate_q30"][0])
+            value = f"never: it stays at {_of_line(last)}"
+            return Finding(kind, says, "fails", value, _told(first, int(origin[0])))
+        known.add(key)
+    return Finding(kind, says, judged(None if limit is None else False), f"not in {MOST_DECISIONS}")
+
+
+def _told(contexts: Fields, row: int) -> dict[str, int]:
+    return {f"context.{name}": int(column[row]) for name, column in contexts.items()}
+
+
+def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
+    """Of N flows that share a line alike: the inflations from the least at which a flow, left there, does not always
+    rise in the end to the greatest at which it does not always fall; beside them target * sqrt(N) + beta [RLCC, section
+    4]. InputError where a policy sees no such congestion, or more than it."""
+    target, beta = _theory(loop)
+    if len(ends.seen) != 1:
+        raise InputError("a fixed point is found for policies that see their congestion alone")
+    says = f"{asked.flows[0]} to {asked.flows[1]} flows rest at target * sqrt(N) + beta"
+    levels = np.unique(ends.levels[:, 0])
+    at = np.searchsorted(levels, ends.levels[:, 0])
+    least, most = np.full(len(levels), 1 << 40), np.full(len(levels), -1)
+    np.minimum.at(least, at, ends.value)
+    np.maximum.at(most, at, ends.value)
+    if (least > ONE).all() or (most < ONE).all():
+        return [Finding("fixed_point", says, judged(False), "at no congestion: it always rises, or always falls")]
+    flows = np.arange(asked.flows[0], asked.flows[1] + 1, dtype=np.int64)
+    rates = LINE_RATE_Q30 // flows
+    not_rising, falling = (
+        levels[np.argmax(least <= ONE)],
+        np.append(levels, 1 << 40)[1 + np.flatnonzero(most >= ONE)[-1]],
+    )
+    low = loop.least_rtt_ns(ends.seen[0], np.full_like(rates, not_rising - 1), rates) / loop.base_rtt_ns
+    high = (loop.least_rtt_ns(ends.seen[0], np.full_like(rates, falling - 1), rates) - 1) / loop.base_rtt_ns
+    theory = target * np.sqrt(flows) + beta
+    off = np.maximum(abs(low / theory - 1), abs(high / theory - 1))
+    n = int(off.argmax())
+    holds = None if asked.within is None else bool(off[n] <= asked.within)
+    within = "" if asked.within is None else f", within {asked.within:g} of it"
+    value = f"off by {off[n]:.1%} at most: {flows[n]} flows at {low[n]:.3f} to {high[n]:.3f} for {theory[n]:.3f}"
+    return [Finding("fixed_point", says + within, judged(holds), value)]
+
+
+def _theory(loop: Loop) -> tuple[float, float]:
+    for feature in loop.observation.features:
+        if isinstance(feature, RlCcCongestion | PccRlCongestion):
+            return feature.target, feature.tolerance
+    raise InputError("a fixed point has a theory for policies that see rl_cc_congestion or pcc_rl_congestion")
+
+
+def _rises(program: Program, node: int) -> bool:
+    """Whether a value never falls as the RTT grows and the queue with it, all else the same."""
+    grows: list[bool | None] = []
+    """None: it stays."""
+    for each in program.nodes[: node + 1]:
+        args = [grows[a] for a in each.args]
+        if each.op is Op.EVENT:
+            grows.append(program.interface.event_names[each.imm] in GROWS or None)
+        elif all(arg is None for arg in args):
+            grows.append(None)
+        elif each.op in (Op.SUB, Op.WRAP_SUB):  # what is subtracted stays; a request is sent at 0, so nothing wraps
+            grows.append(args[0] is True and args[1] is None)
+        elif each.op is Op.MUL:
+            grows.append(False not in args and all(program.nodes[a].low >= 0 for a in each.args))
+        else:
+            grows.append(each.op in RISING and False not in args)
+    return grows[node] is not False
+
+
+def _of_line(rate: int) -> str:
+    share = LINE_RATE_Q30 / rate
+    return "line rate" if share < 1.001 else f"line rate / {share:.0f}"

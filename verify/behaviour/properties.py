@@ -1,0 +1,123 @@
+"""The vocabulary: what `[[property]]` of a TOML file may ask of a policy.
+
+    format = 1
+    [[property]]
+    kind = "monotone"          # more of a feature never raises the multiplier; `feature` absent: each that is seen
+    [[property]]
+    kind = "step"              # the multiplier lies within
+    at_least = 0.8
+    at_most = 1.2
+    [[property]]
+    kind = "no_cycle"          # at constant features the multiplier does not go round in circles of up to `length`
+    length = 8
+    [[property]]
+    kind = "no_rise_above"     # at this rate and above this inflation the rate never rises
+    rate = "0.015625 line"
+    inflation = 3.0
+    [[property]]
+    kind = "recovers"          # uncongested, from the lowest rate to the highest in at most so many decisions
+    decisions = 100
+    [[property]]
+    kind = "yields"            # from the highest rate to this one at such an inflation, in at most so many decisions
+    inflation = 16.0
+    to = "0.0001220703125 line"
+    decisions = 80
+    [[property]]
+    kind = "fixed_point"       # of N flows: inflation within so much (a part of it) of target * sqrt(N) + beta
+    flows = [2, 8192]
+    within = 0.1
+
+Without its limit (at_least, at_most, inflation of no_rise_above, decisions, within) a property asks for the least that
+holds.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from decision.documents import load_toml
+from decision.quantity import LineFractionQ30
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class Monotone(_Strict):
+    kind: Literal["monotone"] = "monotone"
+    feature: str | None = None
+
+
+class Step(_Strict):
+    kind: Literal["step"] = "step"
+    at_least: float | None = Field(default=None, ge=0)
+    at_most: float | None = Field(default=None, ge=0)
+
+
+class NoCycle(_Strict):
+    kind: Literal["no_cycle"] = "no_cycle"
+    length: int = Field(default=8, ge=2, le=4096)
+
+
+class NoRiseAbove(_Strict):
+    kind: Literal["no_rise_above"] = "no_rise_above"
+    rate: LineFractionQ30 = Field(default="1 line")  # type: ignore[assignment]  # validated
+    inflation: float | None = Field(default=None, ge=1, le=2**14)
+
+
+class Recovers(_Strict):
+    kind: Literal["recovers"] = "recovers"
+    decisions: int | None = Field(default=None, ge=1)
+
+
+class Yields(_Strict):
+    kind: Literal["yields"] = "yields"
+    inflation: float = Field(default=16.0, ge=1, le=2**14)
+    to: LineFractionQ30 = Field(default="0.0001220703125 line")  # type: ignore[assignment]  # 1/8192, validated
+    decisions: int | None = Field(default=None, ge=1)
+
+
+class FixedPoint(_Strict):
+    kind: Literal["fixed_point"] = "fixed_point"
+    flows: tuple[int, int] = (2, 8192)
+    within: float | None = Field(default=None, gt=0)
+
+    @field_validator("flows")
+    @classmethod
+    def _ordered(cls, flows: tuple[int, int]) -> tuple[int, int]:
+        if not 1 <= flows[0] <= flows[1] <= 1 << 20:
+            raise ValueError(f"{list(flows)} is no range of flows within 1 and 2^20")
+        return flows
+
+
+Property = Annotated[
+    Monotone | Step | NoCycle | NoRiseAbove | Recovers | Yields | FixedPoint, Field(discriminator="kind")
+]
+
+
+class Properties(_Strict):
+    """A file of them."""
+
+    format: Literal[1]
+    property: list[Property] = Field(min_length=1, max_length=256)
+
+
+ALL = Properties(
+    format=1,
+    property=[
+        Monotone(),
+        Step(),
+        NoCycle(),
+        *(NoRiseAbove(rate=rate) for rate in ("1 line", "0.015625 line", "0.0001220703125 line")),  # type: ignore[arg-type]
+        Recovers(),
+        Yields(),
+        FixedPoint(),
+    ],
+)
+"""One of each kind, without a limit where there can be none."""
+
+
+def load_properties(path: Path) -> Properties:
+    """Read and check a file. InputError names the key and what is wrong with it."""
+    return load_toml(Properties, path)

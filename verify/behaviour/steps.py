@@ -1,0 +1,87 @@
+"""monotone, step: of any decision by one forest, for all signals and all contexts.
+
+A column of the past may hold whatever its storage can: what is proved holds for corrupted contexts too, and what fails
+may fail in a state that nothing leads to; the witness says which.
+"""
+
+import numpy as np
+
+from decision.errors import InputError
+from decision.program import Op
+from verify.behaviour.cells import FAR, Boxes, Integers
+from verify.behaviour.decided import ONE, Decided
+from verify.behaviour.extremes import Extreme, greatest
+from verify.behaviour.finding import Finding, judged
+from verify.behaviour.properties import Monotone, Step
+
+
+def monotone(of: Decided, asked: Monotone) -> list[Finding]:
+    """A finding a feature that is seen: not the past decisions. InputError where none is called as asked."""
+    seen = [c for c in range(len(of.columns)) if not _decides(of, c)]
+    names = [of.names[c] for c in seen]
+    if asked.feature is not None and asked.feature not in names:
+        raise InputError(f"the trees see no {asked.feature}; they see {', '.join(names) or 'nothing'}")
+    return [_monotone(of, c) for c in seen if asked.feature in (None, of.names[c])]
+
+
+def _monotone(of: Decided, column: int) -> Finding:
+    says, edges = f"more {of.names[column]} never raises the multiplier", of.cells.edges[column]
+    low, high = of.ranges[column]
+    crossed = [k for k, edge in enumerate(edges) if low <= edge < high]
+    raising: list[tuple[int, Extreme]] = []
+    open_ends = 0
+    for k in crossed:
+        worst = _rise(of, column, k)
+        open_ends += worst.cell is None and worst.bound > 0
+        if worst.cell is not None:
+            raising.append((k, worst))
+    if open_ends and not raising:
+        return Finding("monotone", says, "undecided", f"{open_ends} of {len(crossed)} thresholds are not decided")
+    if not raising:
+        return Finding("monotone", says, "holds", f"at each of {len(crossed)} thresholds")
+    k, worst = max(raising, key=lambda pair: pair[1].value)
+    assert worst.cell is not None
+    witness = of.witness(worst.cell, (column, int(edges[k])))
+    least = "" if worst.exact else "at least "
+    at = ", ".join(str(int(edges[k])) for k, _ in raising)
+    value = f"raised at {len(raising)} of {len(crossed)} thresholds ({at}), by {least}{worst.value / ONE:.4f} at most"
+    return Finding("monotone", says, "fails", value, witness)
+
+
+def _rise(of: Decided, column: int, k: int) -> Extreme:
+    """What the value rises by at most where the column goes from cell k into the next."""
+
+    def upper(boxes: Boxes) -> Integers:
+        below, above = of.cells.bounds(boxes.at(column, k))[0], of.cells.bounds(boxes.at(column, k + 1))[1]
+        by_ends = of.of(above) - of.of(below)
+        # The value never falls as the sum rises: no rise of the sum, none of the value.
+        return np.where(of.cells.rises(boxes, column, k) > 0, by_ends, 0)
+
+    return greatest(of.cells, of.anywhere.at(column, k), upper, 0)
+
+
+def _decides(of: Decided, column: int) -> bool:
+    """Whether a column holds a decision of the past rather than what was seen."""
+    node = of.columns[column]
+    for _ in of.program.state:
+        if of.program.nodes[node].op is Op.STATE:
+            node = of.written(of.program.state[of.program.nodes[node].imm].node)
+    return of.decides(node)
+
+
+def step(of: Decided, asked: Step) -> list[Finding]:
+    """The least and the greatest multiplier, each with an input that shows it."""
+    most = greatest(of.cells, of.anywhere, lambda boxes: of.of(of.cells.bounds(boxes)[1]), -1)
+    least = greatest(of.cells, of.anywhere, lambda boxes: -of.of(of.cells.bounds(boxes)[0]), -FAR)
+    low, high = -least.bound / ONE, most.bound / ONE
+    too_low = asked.at_least is not None and low < asked.at_least
+    too_high = asked.at_most is not None and high > asked.at_most
+    asked_for = [f"at {word} {end:g}" for word, end in (("least", asked.at_least), ("most", asked.at_most)) if end]
+    says = f"the multiplier is {' and '.join(asked_for) or 'bounded'}"
+    shown = least if too_low else most
+    if (too_low or too_high) and not shown.exact:
+        return [Finding("step", says, "undecided", f"within {low:.5f} and {high:.5f}")]
+    value = f"{low:.5f} to {high:.5f}" + (", both attained" if least.exact and most.exact else " at most")
+    verdict = judged(not (too_low or too_high) if asked_for else None)
+    assert shown.cell is not None
+    return [Finding("step", says, verdict, value, of.witness(shown.cell))]
