@@ -32,6 +32,7 @@ from decision.network_policy import NetworkPolicy
 from decision.processors import usable_cores
 from distill import rollout
 from distill.options import RolloutOptions
+from emulator.firmware import read_firmware
 from emulator.shared import shared_library
 from netsim.network import MS
 from netsim.policies import compiled, native
@@ -109,7 +110,7 @@ def contenders(agents: Sequence[Quantised]) -> Iterator[list[Contender]]:
     """The float agent, both int8 agents at its decision time, and the first at its own."""
     teacher = load(TEACHER)
     wide, narrow = agents
-    with shared_library(wide.folder) as first, shared_library(narrow.folder) as second:
+    with shared_library(read_firmware(wide.folder)) as first, shared_library(read_firmware(narrow.folder)) as second:
         by_c = compiled(first, wide.policy.params())
         yield [
             Contender(FLOAT, native(teacher.policy, teacher.weights), DECISION_LATENCY_PS),

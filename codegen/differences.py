@@ -11,11 +11,11 @@ from codegen.emit import KIND, emission_of, fill
 from codegen.model_body import ModelBody
 from codegen.networks.body import NetworkBody
 from codegen.tree_body import StudentBody
+from decision.deciders import load_decider
 from decision.errors import InputError
 from decision.manifest import Manifest, opened
-from decision.model import load_model
-from decision.network_policy import load_network_policy
-from decision.student import load_student
+from decision.model import Model
+from decision.network_policy import NetworkPolicy
 
 
 def differences(firmware: Path, manifest: Manifest | None = None) -> list[str]:
@@ -40,14 +40,14 @@ def differences(firmware: Path, manifest: Manifest | None = None) -> list[str]:
 
 def body_in(firmware: Path, manifest: Manifest) -> Body:
     """What decides in a firmware folder."""
-    if (firmware / NetworkBody.file).is_file():
-        return NetworkBody(load_network_policy(firmware / NetworkBody.file))
-    if (firmware / ModelBody.file).is_file():
-        return ModelBody(load_model(firmware / ModelBody.file))
-    student = load_student(firmware / StudentBody.file)
+    decider = load_decider(firmware)
+    if isinstance(decider, NetworkPolicy):
+        return NetworkBody(decider)
+    if isinstance(decider, Model):
+        return ModelBody(decider)
     if "student" not in manifest.parents:
         raise InputError(f"{firmware} does not say which student it is of; emit it again")
-    return StudentBody(student, manifest.parents["student"])
+    return StudentBody(decider, manifest.parents["student"])
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -19,8 +19,7 @@ from decision.policy import Limits, Observation, default_params
 from decision.probes import Probes
 from decision.program import Program
 from decision.start import Start
-from decision.student import NAME as STUDENT_NAME
-from decision.student import Header, Student, header_parts, load_student, writable_names
+from decision.student import Header, header_parts, writable_names
 
 FORMAT = 1
 NAME = "network.json"
@@ -84,11 +83,3 @@ def load_network_policy(path: Path) -> NetworkPolicy:
         raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
     policy.program()
     return policy
-
-
-def load_decider(folder: Path) -> Student | NetworkPolicy:
-    """What decides in a firmware folder: the student or the network that it was emitted from. Both have a name, a
-    program and parameters."""
-    if (folder / NAME).is_file():
-        return load_network_policy(folder / NAME)
-    return load_student(folder / STUDENT_NAME)

@@ -5,7 +5,7 @@ decided. Features are computed from these raw rows and are never stored beside t
 the very decision program that becomes firmware.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from decision.tape import Names, Reading, Tape, evaluate
 from decision.tree_decision import build_observer
 
 Columns = Mapping[str, NDArray[np.generic]]
+Rows = NDArray[np.int64]
 Places = Mapping[str, NDArray[np.generic]]
 """What is known of agents' places, by name: a value an agent [agents]."""
 
@@ -172,3 +173,12 @@ class Trajectories:
             return np.asarray(values)
         shifted = np.concatenate([np.full(min(back, len(self)), initial, dtype=values.dtype), values[:-back]])
         return np.where(self.position >= back, shifted, np.asarray(initial, dtype=values.dtype))
+
+
+def in_step(count: int, starts: Rows) -> Iterator[tuple[Rows, Rows]]:
+    """All runs of ``count`` rows side by side: for each step the rows that are decided then, and the rows before them
+    (none at first)."""
+    lengths = np.diff(np.append(starts, count))
+    for step in range(int(lengths.max(initial=0))):
+        now = starts[lengths > step] + step
+        yield now, now - 1 if step else now[:0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from decision.interface import GROUPS
 from decision.program import Program
 from emulator.compile import NO_ASSEMBLY, run_tool, zig_command
-from emulator.firmware import ENTRY, WRITTEN, read_firmware
+from emulator.firmware import ENTRY, WRITTEN, Firmware
 
 EMITTED = f"{ENTRY}_emitted"
 """What the emitted function is called where it does not take every structure."""
@@ -39,10 +39,9 @@ def whole(program: Program) -> bool:
 
 
 @contextmanager
-def shared_library(firmware_dir: Path) -> Iterator[Path]:
+def shared_library(firmware: Firmware) -> Iterator[Path]:
     """A shared library of a verified firmware folder, with rlcc_decide and rlcc_<agent>_bytes, while the context
     lasts."""
-    firmware = read_firmware(Path(firmware_dir))
     with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
         beside, library = Path(name) / "exports.c", Path(name) / "policy.so"
         beside.write_text(exports(firmware.program))

@@ -17,7 +17,6 @@ from verify.certificate import Certificate, read_certificate
 from verify.check.boundary import checked
 from verify.check.recheck import Progress
 from verify.check.refused import Refused
-from verify.costs import cycle_model
 
 PLACE = Path("certificate", "certificate.json")
 """Beside the firmware folder: where `rlcc run` writes it, and `rlcc gate` looks for it."""
@@ -42,15 +41,6 @@ def discard(path: Path) -> None:
     """Remove an earlier certificate: one that is left behind by a proof that failed would mislead a reader."""
     for name in (path, path.with_suffix(".queries.gz")):
         name.unlink(missing_ok=True)
-
-
-def unprovable(engine: Profile) -> str:
-    """Why nothing can be proved about cycles on an engine; empty where it can."""
-    try:
-        cycle_model(engine)
-    except InputError as error:
-        return str(error)
-    return ""
 
 
 def certified(

@@ -6,10 +6,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.deciders import Pupil
 from decision.policy import Policy
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
-from decision.student import Student
+from decision.student import Header
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.profile import Limits
@@ -205,26 +206,13 @@ def teacher(errors: Errors, allowed: Match) -> list[Check]:
     ]
 
 
-def same_eyes(student: Student, policy: Policy) -> Check:
+def same_eyes(pupil: Pupil, policy: Policy) -> Check:
     """A student of other features or actions than its teacher's cannot be set beside it state by state: it could act on
     what the teacher does not see. Its window is its own."""
-    theirs = {
-        "observation": policy.observation.with_window(student.observation.window),
-        "action map": policy.action,
-        "limits": policy.limits,
-        "start": policy.start,
-        "in_flight": policy.in_flight,
-        "probes": policy.probes,
-    }
-    ours = {
-        "observation": student.observation,
-        "action map": student.action,
-        "limits": student.limits,
-        "start": student.start,
-        "in_flight": student.in_flight,
-        "probes": student.probes,
-    }
-    other = [name for name in ours if ours[name] != theirs[name]]
+    other = [] if pupil.observation == policy.observation.with_window(pupil.observation.window) else ["observation"]
+    for name in Header.model_fields:
+        if name != "observation" and getattr(pupil, name) != getattr(policy, name):
+            other.append("action map" if name == "action" else name)
     return Check(
         group="teacher",
         name="observation, action map and limits",

@@ -115,8 +115,11 @@ class Comparison:
 
 def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Comparison]:
     """Each scenario's runs of teacher, student and later teacher, one after the other, by every metric that the
-    scenario has. ValueError where they are not that: noise of other runs says nothing of these."""
-    comparisons = []
+    scenario has; none where one of them has no seed. ValueError where they are not such runs: noise of other ones says
+    nothing of these."""
+    comparisons: list[Comparison] = []
+    if any(not outcome.metrics for outcome in outcomes):
+        return comparisons
     for teacher, student, later in zip(outcomes[::3], outcomes[1::3], outcomes[2::3], strict=True):
         runs = (teacher, student, later)
         if tuple(one.policy for one in runs) != ROLES or len({(one.scenario, one.seeds) for one in runs}) != 1:
@@ -127,13 +130,12 @@ def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Com
     return comparisons
 
 
-def network(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Check]:
-    """The student beside its teacher, scenario by scenario. NaN never passes, nor does a metric that no scenario
-    has."""
+def network(outcomes: Sequence[PolicyMetrics], comparisons: Sequence[Comparison], tolerance: Tolerance) -> list[Check]:
+    """The student beside its teacher, scenario by scenario; ``comparisons``: those of the outcomes (``compare``). NaN
+    never passes, nor does a metric that no scenario has."""
     failed = partial(Check, group="network", passed=False, file=STUDENT_NAME)
     if not outcomes or any(not outcome.metrics for outcome in outcomes):
         return [failed(name="closed loop", value="nothing ran", limit="a scenario")]
-    comparisons = compare(outcomes, tolerance)
     missing = [name for name in tolerance if name not in {one.name for one in comparisons}]
     return [one.check() for one in comparisons] + [
         failed(name=name, value="in no scenario", limit=limit_text(tolerance[name])) for name in missing

@@ -6,32 +6,33 @@ teacher. The closed loop drives the integer program, which the vectors and the p
 the emulator only, unless it was asked for on this machine.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from codegen.differences import differences
 from codegen.emit import emission_of, program_of
+from decision.deciders import Decider, Pupil, decider_file, load_decider
 from decision.documents import load_json
 from decision.errors import InputError
 from decision.manifest import Manifest, opened
-from decision.model import NAME as MODEL_NAME
-from decision.model import Model, load_model
+from decision.model import Model
+from decision.network_policy import NetworkPolicy
 from decision.program import Program
-from decision.student import NAME as STUDENT_NAME
-from decision.student import Student, load_student
 from distill.driving import LATER_PS
 from emulator import EmulationReport, HostReport, host_compilers, run_on_host
 from emulator.build import Build
 from emulator.build import build as build_firmware
 from emulator.firmware import PROGRAM, read_firmware, tree_inputs
 from emulator.run import run_vectors
+from emulator.shared import shared_library
 from netsim.deployment import Deployment
-from netsim.policies import native
+from netsim.policies import PolicySpec, compiled, native, reads_queues
 from netsim.policies import program as interpreted
 from rlcc import closed_loop
-from rlcc.certified import PLACE, Certified, certified, unprovable
+from rlcc.certified import PLACE, Certified, certified
 from rlcc.checks import (
     US_PS,
     as_emitted,
@@ -61,6 +62,7 @@ from rlcc.worst_path import worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
 from verify.behaviour.decide import decide
+from verify.certify import unprovable
 
 Progress = Callable[[str], None]
 
@@ -82,10 +84,10 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class _Pupil:
-    """A student, and the teacher that it was distilled from."""
+class _Pair:
+    """A student or a quantised network, and the teacher that it was made from."""
 
-    student: Student
+    pupil: Pupil
     teacher: Teacher
 
 
@@ -122,7 +124,7 @@ def judge(
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
     decider, program = _checked_program(firmware, manifest)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
-    pupil = _pupil(decider, teacher, firmware, manifest.parents.get("teacher"))
+    pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"))
     checks = as_emitted(differences(firmware, manifest))
     measured: dict[str, Any] = {}
     path: WorstPath | None = None
@@ -134,12 +136,16 @@ def judge(
         if options.property:
             say("behaviour")
             checks += behaviour(decide(build.firmware, options.property, say).findings)
-        if pupil is not None and all(check.passed for check in checks if check.group == "equality"):
-            errors, outcomes = _beside_the_teacher(job, pupil, decision_latency_ps(core.report))
-            around, outside = _around_the_states(job, pupil)
-            checks += [*teacher_checks(errors, options.match), *around, *network(outcomes, options.tolerance)]
+        if pair is not None and all(check.passed for check in checks if check.group == "equality"):
+            errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report))
+            around, outside = _around_the_states(job, pair)
+            comparisons = compare_networks(outcomes, options.tolerance)
+            beside = [*teacher_checks(errors, options.match), *around]
+            beside += network(outcomes, comparisons, options.tolerance)
+            file = decider_file(firmware)
+            checks += [check.model_copy(update={"file": file}) for check in beside]
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
-            measured["fidelity"] = [one.to_json() for one in compare_networks(outcomes, options.tolerance)]
+            measured["fidelity"] = [one.to_json() for one in comparisons]
             measured["neighbourhood"] = vars(outside) if outside else None
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
@@ -147,7 +153,7 @@ def judge(
         policy=decider.name,
         firmware=manifest.hash,
         student=manifest.parents.get("student", ""),
-        teacher=pupil.teacher.hash if pupil else "",
+        teacher=pair.teacher.hash if pair else "",
         profile=tools.profile.label(),
         checks=checks,
         worst_path=path,
@@ -190,7 +196,9 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     slowest = report.slowest.index if report.slowest else 0
     path = worst_path(job.build, slowest, job.say, proof=job.evidence.certificate) if ran else None
     line = path.placed[0].line if path and path.placed else 0
-    checks = [*equality(hosts, report), *emitted, *coverage(job.program, tree_inputs(job.build.firmware))]
+    checks = [*equality(hosts, report), *emitted]
+    if job.program.network is None:  # which has no thresholds
+        checks += coverage(job.program, tree_inputs(job.build.firmware))
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
     checks += [proof.check] if proof else []
     checks += budget(report, job.options.budget, proved, margin=job.options.margin, line=line)
@@ -207,56 +215,69 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
 def _proof(job: _Job) -> Certified | None:
     """The certificate, checked; None where none is asked for or none can be, and the budget is measured."""
     path = job.evidence.certificate
-    if not job.options.proof or (path is None and unprovable(job.build.engine)):
+    if not job.options.proof or (path is None and unprovable(job.build)):
         return None
     path = path or job.build.firmware.folder.resolve().parent / PLACE
     return certified(job.build, path, job.engine, job.say, job.evidence.remembered)
 
 
-def _beside_the_teacher(job: _Job, pupil: _Pupil, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
+def _beside_the_teacher(job: _Job, pair: _Pair, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
     """Actions on held-out rollouts, then both in the same networks."""
-    options, params, match = job.options, pupil.student.params(), job.options.match
+    options, pupil, match = job.options, pair.pupil, job.options.match
     where = job.evidence.deployment
     job.say("actions beside the teacher's")
     if job.evidence.rollouts is not None:
-        runs = given_rollouts(job.evidence.rollouts, pupil.teacher, where)
+        runs = given_rollouts(job.evidence.rollouts, pair.teacher, where)
         named = f"rollouts {job.evidence.rollouts.name}"
     else:
-        runs = iter(own_rollouts(pupil.teacher, match.scenarios or options.scenarios, match, where))
+        runs = iter(own_rollouts(pair.teacher, match.scenarios or options.scenarios, match, where))
         named = f"rollouts of seed {match.seed}"
-    errors = compare(job.program, pupil.student.observation, params, pupil.teacher, runs, named)
+    errors = compare(job.program, pupil.observation, pupil.params(), pair.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
-    theirs = native(pupil.teacher.policy, pupil.teacher.weights)
-    entries = [
-        Entry(TEACHER, theirs, latency_ps),
-        Entry(STUDENT, interpreted(job.program, params, pupil.student.in_flight, pupil.student.probes), latency_ps),
-        Entry(LATER, theirs, latency_ps + LATER_PS),
-    ]
-    outcomes = closed_loop.run(
-        entries,
-        options.scenarios,
-        options.seeds,
-        deployment=where,
-        duration_ps=options.duration,
-        window_ps=options.window,
-        progress=job.say,
-    )
+    theirs = native(pair.teacher.policy, pair.teacher.weights)
+    with _deciding(job, pupil) as ours:
+        entries = [
+            Entry(TEACHER, theirs, latency_ps),
+            Entry(STUDENT, ours, latency_ps),
+            Entry(LATER, theirs, latency_ps + LATER_PS),
+        ]
+        outcomes = closed_loop.run(
+            entries,
+            options.scenarios,
+            options.seeds,
+            deployment=where,
+            duration_ps=options.duration,
+            window_ps=options.window,
+            progress=job.say,
+        )
     return errors, outcomes
 
 
-def _around_the_states(job: _Job, pupil: _Pupil) -> tuple[list[Check], Outside | None]:
+@contextmanager
+def _deciding(job: _Job, pupil: Pupil) -> Iterator[PolicySpec]:
+    """The integer program, interpreted; of a network, whose operator the simulator does not have, the C that is as rlcc
+    emits it, compiled for this machine."""
+    program, params = job.program, pupil.params()
+    if program.network is None:
+        yield interpreted(program, params, pupil.in_flight, pupil.probes)
+        return
+    with shared_library(job.build.firmware) as library:
+        yield compiled(library, params, reads_queues(program), program.interface, pupil.in_flight, pupil.probes)
+
+
+def _around_the_states(job: _Job, pair: _Pair) -> tuple[list[Check], Outside | None]:
     """Actions in every cell of the forest, also in states that no network here has met."""
-    eyes = same_eyes(pupil.student, pupil.teacher.policy)
-    if not eyes.passed or not pupil.student.observation.agents.context:
-        return [eyes], None  # cells are those of flows' students: of knobs that are set anew nothing is looked into
+    eyes = same_eyes(pair.pupil, pair.teacher.policy)
+    if not eyes.passed or isinstance(pair.pupil, NetworkPolicy) or not pair.pupil.observation.agents.context:
+        return [eyes], None  # cells are of flows' forests: a network has none, nor have knobs that are set anew
     job.say("actions in the cells of the forest")
-    outside = furthest(pupil.student, pupil.teacher, job.options.neighbourhood)
+    outside = furthest(pair.pupil, pair.teacher, job.options.neighbourhood)
     return [eyes, neighbourhood(outside, job.options.neighbourhood)], outside
 
 
-def _pupil(decider: Student | Model, path: Path | None, firmware: Path, expected: str | None) -> _Pupil | None:
-    """A student with the teacher in ``path`` that it was distilled from; None for a model made elsewhere, which no
-    network asks."""
+def _pair(decider: Decider, path: Path | None, firmware: Path, expected: str | None) -> _Pair | None:
+    """A student or a network with the teacher in ``path`` that it was made from; None for a model made elsewhere, which
+    has none."""
     if isinstance(decider, Model):
         if path is not None:
             raise InputError(f"{firmware} is of a model made elsewhere, which has no teacher; judge it without one")
@@ -268,22 +289,17 @@ def _pupil(decider: Student | Model, path: Path | None, firmware: Path, expected
         raise InputError(f"{path} is a {kind}, not the teacher that {firmware} is to be compared with")
     teacher = load(path)
     if teacher.hash != expected:
-        raise InputError(f"{firmware} was distilled from another teacher than {path}; give the one it came from")
-    return _Pupil(decider, teacher)
+        raise InputError(f"{firmware} was made from another teacher than {path}; give the one it came from")
+    return _Pair(decider, teacher)
 
 
-def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Student | Model, Program]:
+def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Decider, Program]:
     """What decides, and the program that the vectors are held to, which must be its whole decision."""
-    decider: Student | Model
-    name = MODEL_NAME if (firmware / MODEL_NAME).is_file() else STUDENT_NAME
-    if not (firmware / name).is_file():
-        raise InputError(
-            f"{firmware} holds no {STUDENT_NAME}; rlcc gate judges trees, rlcc evaluate sets others beside"
-        )
-    decider = load_model(firmware / name) if name == MODEL_NAME else load_student(firmware / name)
+    decider = load_decider(firmware)
     program = Program.from_json(load_json(firmware / PROGRAM))
     if program != program_of(decider, emission_of(manifest).fix):
-        raise InputError(f"{firmware / PROGRAM} is not the program of {name} beside it; emit the firmware again")
+        beside = decider_file(firmware)
+        raise InputError(f"{firmware / PROGRAM} is not the program of {beside} beside it; emit the firmware again")
     return decider, program
 
 

@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from decision.deciders import load_pupil
 from decision.documents import load_json
 from decision.errors import InputError
 from decision.manifest import NAME, opened, sha256
-from decision.network_policy import load_decider
 from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
+from emulator.firmware import read_firmware
 from emulator.shared import shared_library
 from netsim import baselines
 from netsim.baselines import BaselineSpec
@@ -53,8 +54,8 @@ def by_path(path: Path) -> Iterator[Named]:
         yield Named(student.name, kind, manifest.hash, policy)
     elif kind == "firmware":
         manifest = opened(path, "firmware")
-        source = load_decider(path)
-        with shared_library(path) as library:
+        source = load_pupil(path)
+        with shared_library(read_firmware(path)) as library:
             made = source.program()
             said = source.params(), reads_queues(made), made.interface, source.in_flight, source.probes
             yield Named(source.name, kind, manifest.hash, compiled(library, *said))
@@ -70,7 +71,7 @@ def on_core(path: Path, core: CoreName) -> Named:
     if (kind := kind_of(path)) != "firmware":
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
     manifest = opened(path, "firmware")
-    source = load_decider(path)
+    source = load_pupil(path)
     made = source.program()
     said = source.params(), reads_queues(made), made.interface, source.in_flight, source.probes
     policy = CorePolicy(path.resolve(), manifest.hash, core, *said)

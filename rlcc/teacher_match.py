@@ -4,7 +4,7 @@ Both look at the same recorded states: the teacher at the real-valued features, 
 the context that the decisions before have left. Compared is the action, the multiplier of the rate - 1, or each knob.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,9 +18,9 @@ from decision.errors import InputError
 from decision.formats import ACTION_BITS
 from decision.interpret import trace
 from decision.policy import Observation
-from decision.program import Op, Program
+from decision.program import Op, Program, StateField
 from decision.rate import multiplied
-from decision.records import Trajectories
+from decision.records import Trajectories, in_step
 from decision.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
@@ -32,6 +32,8 @@ from teachers.teacher import Teacher
 MAX_ROWS = 4_000_000
 """About 0.8 KB of memory each while they are compared."""
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Columns = dict[str, Integers]
 
 
 @dataclass(frozen=True)
@@ -85,23 +87,51 @@ def given_rollouts(path: Path, teacher: Teacher, deployment: Deployment | None =
 
 def actions(program: Program, observation: Observation, params: dict[str, int], states: Trajectories) -> Floats:
     """The program's action in each recorded state [N, 1], or its knobs [N, knobs]. Its history is what the recorded
-    decisions would have left."""
+    decisions would have left; what else a context holds (an LSTM's state) its own decisions leave from one to the
+    next."""
     rows, _ = states.integer_rows(observation, params)
     columns = {name: rows[:, n] for n, name in enumerate(feature_names(observation))}
     if not program.interface.context:
         return _knobs(program, columns, params)
     kept = program.interface.context[0].name
-    context = {f.name: columns[f.name] for f in program.state if f.name != kept}
+    context = {f.name: columns[f.name] for f in program.state if f.name in columns}
     context[kept] = states.columns[kept].astype(np.int64)
     event = {name: states.columns[name].astype(np.int64) for name in program.interface.event_names}
-    values = trace(program, event, params, context)
     product = multiplied(program)
     assert product is not None
-    multiplier: Floats = np.asarray(values[product.multiplier], dtype=np.float64) / 2**ACTION_BITS
+    own = [f for f in program.state if f.name not in context]
+    if own:
+        decided = _played(program, event, params, context, own, product.multiplier, states)
+    else:
+        decided = trace(program, event, params, context)[product.multiplier]
+    multiplier: Floats = np.asarray(decided, dtype=np.float64) / 2**ACTION_BITS
     return multiplier[:, None] - 1.0
 
 
-def _knobs(program: Program, columns: Mapping[str, NDArray[np.int64]], params: dict[str, int]) -> Floats:
+def _played(
+    program: Program,
+    event: Columns,
+    params: dict[str, int],
+    recorded: Columns,
+    own: Sequence[StateField],
+    node: int,
+    states: Trajectories,
+) -> Integers:
+    """The node's values [N], decision by decision: the fields ``own`` of the context begin at 0 with each run, and are
+    then what the decision before has left there."""
+    decided = np.zeros(len(states), dtype=np.int64)
+    left = {f.name: np.zeros(len(states), dtype=np.int64) for f in own}
+    for now, before in in_step(len(states), states.starts()):
+        context = {name: column[now] for name, column in recorded.items()}
+        context |= {name: column[before] if len(before) else np.zeros_like(now) for name, column in left.items()}
+        values = trace(program, {name: column[now] for name, column in event.items()}, params, context)
+        decided[now] = values[node]
+        for f in own:
+            left[f.name][now] = values[f.node]
+    return decided
+
+
+def _knobs(program: Program, columns: Columns, params: dict[str, int]) -> Floats:
     """The knobs [N, knobs] that the program sets where its trees see these features [N]."""
     sums = program.forest.evaluate(np.stack([columns[name] for name in program.forest.features], axis=1))
     zeros = np.zeros(len(sums), dtype=np.int64)

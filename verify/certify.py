@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from decision.errors import InputError
 from decision.manifest import sha256
 from emulator.build import Build
 from emulator.core import Progress
@@ -69,7 +70,7 @@ class Verification:
 
 def certify(build: Build, *, progress: Progress | None = None) -> Verification:
     """Prove a build. Bad input raises InputError; what is wrong with the policy is in the result."""
-    model, subject = cycle_model(build.engine), subject_of(build)
+    model, subject = provable(build), subject_of(build)
     if progress:
         progress("proving")
     proof, cuts = _prove(build, model)
@@ -85,6 +86,26 @@ def certify(build: Build, *, progress: Progress | None = None) -> Verification:
     if not problem and witness is not None:
         certificate = _certificate(build, subject, proof, proof.worst, cuts, calibration, witness)
     return Verification(build, proof, cuts, calibration, witness, (), certificate, problem)
+
+
+def provable(build: Build) -> CycleModel:
+    """The cycle model to prove a build with. InputError where nothing can be proved: on an engine whose cycles have no
+    model, or of code that loops."""
+    if build.program.network is not None:
+        raise InputError(
+            f"{build.firmware.source} loops over the weights of a network, and only code without loops can be proved; "
+            "rlcc gate holds its slowest vector and a margin against the budget"
+        )
+    return cycle_model(build.engine)
+
+
+def unprovable(build: Build) -> str:
+    """Why nothing can be proved of a build; empty where it can."""
+    try:
+        provable(build)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:

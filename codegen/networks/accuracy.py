@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codegen.networks.floats import Weights, actions, activations, in_step
+from codegen.networks.floats import Weights, actions, activations
 from codegen.networks.recorded import Integers, Recorded, integer_rows
 from decision.formats import ACTION_BITS
 from decision.network import Network
 from decision.network_decision import Input
 from decision.policy import Policy
+from decision.records import in_step
 
 
 def integer_actions(network: Network, rows: Integers, starts: Integers) -> Integers:

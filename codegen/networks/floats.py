@@ -5,7 +5,7 @@ hidden, cell    of the LSTM after each decision [N, units]
 output          before tanh [N]
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from codegen.networks.recorded import Recorded
 from decision.actions import scale_of
 from decision.policy import Policy
+from decision.records import in_step
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -49,11 +50,3 @@ def _lstm(w: Mapping[str, Floats], x: Floats, starts: Rows) -> tuple[Floats, Flo
         cell[now] = f * (cell[before] if len(before) else 0.0) + i * np.tanh(z[:, 2 * units : 3 * units])
         hidden[now] = o * np.tanh(cell[now])
     return hidden, cell
-
-
-def in_step(count: int, starts: Rows) -> Iterator[tuple[Rows, Rows]]:
-    """All runs side by side: for each step the rows that are decided then, and the rows before them (none at first)."""
-    lengths = np.diff(np.append(starts, count))
-    for step in range(int(lengths.max(initial=0))):
-        now = starts[lengths > step] + step
-        yield now, now - 1 if step else now[:0]

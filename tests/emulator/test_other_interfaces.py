@@ -117,7 +117,7 @@ def test_deciders_for_the_network_give_every_knob(firmware: Firmware) -> None:
 
 def test_the_library_for_the_network_takes_every_structure(firmware: Firmware) -> None:
     several = "action" in firmware.layouts
-    with shared_library(firmware.folder) as path:
+    with shared_library(firmware) as path:
         library = ctypes.CDLL(str(path))
         size = ctypes.c_uint32.in_dll(library, f"rlcc_{firmware.program.interface.agent}_bytes")
         assert size.value == firmware.context_bytes

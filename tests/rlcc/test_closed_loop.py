@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "targets"))
 from target_students import STUDENTS, with_options
 
 from codegen.emit import emit
+from decision.deciders import load_pupil
 from decision.manifest import writing
-from decision.network_policy import load_decider
 from netsim import Simulation
 from netsim.network import MS
 from netsim.policies import compiled
@@ -65,7 +65,7 @@ def test_a_cap_that_is_one_byte_off_is_seen(folders, tmp_path):
     options, folder = folders
     if "in_flight" not in options:
         return
-    source = load_decider(folder / "firmware")
+    source = load_pupil(folder / "firmware")
     text = (folder / "firmware" / "rlcc_policy.c").read_text()
     assert "action->in_flight_bytes = in_flight_bytes;" in text
     text = text.replace("= in_flight_bytes;", "= in_flight_bytes + 1U;")

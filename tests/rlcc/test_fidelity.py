@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from netsim.tolerance import tolerance
+from netsim.tolerance import Tolerance, tolerance
 from rlcc.closed_loop import PolicyMetrics
 from rlcc.fidelity import LATER, MOST, STUDENT, TEACHER, TIMES, compare, network
 from rlcc.verdict import Check
@@ -32,10 +32,14 @@ def passed(checks: list[Check]) -> bool:
     return all(check.passed for check in checks)
 
 
+def checked(outcomes: list[PolicyMetrics], allowed: Tolerance) -> list[Check]:
+    return network(outcomes, compare(outcomes, allowed), allowed)
+
+
 def judged(allowed: dict[str, str], outcomes: list[PolicyMetrics]) -> list[Check]:
     """By these metrics only."""
     off = dict.fromkeys(("goodput", "latency", "fairness", "loss"), "any")
-    return network(outcomes, tolerance(off | allowed))
+    return checked(outcomes, tolerance(off | allowed))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def judged(allowed: dict[str, str], outcomes: list[PolicyMetrics]) -> list[Check
     ],
 )
 def test_tolerances_hold_on_the_sides_they_are_meant_for(change: Metrics, failing: str | None) -> None:
-    checks = network(runs(GOOD, GOOD | change), ALLOWED)
+    checks = checked(runs(GOOD, GOOD | change), ALLOWED)
     assert len(checks) == 4
     assert [c.name for c in checks if not c.passed] == ([f"many-to-one:8 {failing}"] if failing else [])
 
@@ -137,12 +141,12 @@ def test_each_seed_counts_beside_its_own_teacher() -> None:
 def test_noise_of_other_runs_is_refused(wrong: Any) -> None:
     """It is the teacher's, in the very network, with the very seeds: any other could be as loud as is needed."""
     with pytest.raises(ValueError, match="are not of teacher, student, teacher, 10 ns later with the same seeds"):
-        network(wrong(*runs(GOOD, GOOD)), ALLOWED)
+        checked(wrong(*runs(GOOD, GOOD)), ALLOWED)
 
 
 def test_runs_that_are_not_three_a_scenario_are_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
-        network(runs(GOOD, GOOD)[:2], ALLOWED)
+        checked(runs(GOOD, GOOD)[:2], ALLOWED)
 
 
 @pytest.mark.parametrize(
@@ -213,12 +217,12 @@ def test_what_the_verdict_holds_of_it() -> None:
 def test_what_was_not_measured_never_passes(metric: str, side: str) -> None:
     broken = GOOD | {metric: math.nan}
     teacher, student = (broken if side in (who, "both") else GOOD for who in ("teacher", "student"))
-    failed = [check.name for check in network(runs(teacher, student), ALLOWED) if not check.passed]
+    failed = [check.name for check in checked(runs(teacher, student), ALLOWED) if not check.passed]
     assert len(failed) == 1
 
 
 def test_one_seed_that_was_not_measured_fails_the_mean() -> None:
-    assert not passed(network(runs(GOOD, GOOD, GOOD | {"jain": math.nan}), ALLOWED))
+    assert not passed(checked(runs(GOOD, GOOD, GOOD | {"jain": math.nan}), ALLOWED))
 
 
 def test_each_tolerance_may_just_be_reached() -> None:
@@ -228,10 +232,10 @@ def test_each_tolerance_may_just_be_reached() -> None:
         {"goodput": 0.625, "latency_mean_us": 20.0, "jain": 0.25, "loss": 0.375},
         {"goodput": 0.375, "latency_mean_us": 12.0},
     ):
-        assert passed(network(runs(base, base | edge), allowed))
+        assert passed(checked(runs(base, base | edge), allowed))
     beyond = {"goodput": 0.6251, "latency_mean_us": 20.01, "jain": 0.2499, "loss": 0.3751}
     for metric, value in beyond.items():
-        assert not passed(network(runs(base, base | {metric: value}), allowed))
+        assert not passed(checked(runs(base, base | {metric: value}), allowed))
 
 
 def test_any_metric_may_be_judged_either_way_or_one_absolute_or_relative() -> None:
@@ -262,12 +266,12 @@ def test_a_metric_that_no_scenario_has_fails_and_one_that_another_has_is_left_ou
     there = GOOD | {"recovery_us": 5.0}
     long = [replace(each, scenario="long") for each in runs(there, there)]
     options = tolerance({"recovery_us": "+1"})
-    checks = network([*runs(GOOD, GOOD), *long], options)
+    checks = checked([*runs(GOOD, GOOD), *long], options)
     assert passed(checks)
     assert [check.name for check in checks if "recovery" in check.name] == ["long recovery us"]
-    one_sided = network([*runs(GOOD, GOOD), *runs(there, GOOD)], options)
+    one_sided = checked([*runs(GOOD, GOOD), *runs(there, GOOD)], options)
     assert [check.passed for check in one_sided if "recovery" in check.name] == [False]
-    beside = network([*runs(there, GOOD), *long], options)
+    beside = checked([*runs(there, GOOD), *long], options)
     assert [check.passed for check in beside if "recovery" in check.name] == [False, True]
 
 
@@ -278,23 +282,23 @@ def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:
         for name, metrics in (("a", low), ("b", high), ("c", low))
         for outcome in runs(metrics, metrics)
     ]
-    checks = network(outcomes, ALLOWED)
+    checks = checked(outcomes, ALLOWED)
     assert passed(checks)
     assert [check.name.split()[0] for check in checks] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
 
 
 def test_a_latency_of_less_than_a_microsecond_is_compared_too() -> None:
     teacher = GOOD | {"latency_mean_us": 0.5}
-    assert passed(network(runs(teacher, GOOD | {"latency_mean_us": 0.505}), ALLOWED))
-    assert not passed(network(runs(teacher, GOOD | {"latency_mean_us": 0.6}), ALLOWED))
+    assert passed(checked(runs(teacher, GOOD | {"latency_mean_us": 0.505}), ALLOWED))
+    assert not passed(checked(runs(teacher, GOOD | {"latency_mean_us": 0.6}), ALLOWED))
 
 
 def test_a_teacher_that_delivers_nothing_cannot_vouch_for_anyone() -> None:
     nothing = {"goodput": 0.0, "latency_mean_us": 0.0, "jain": math.nan, "loss": math.nan}
-    assert not passed(network(runs(nothing, nothing), ALLOWED))
+    assert not passed(checked(runs(nothing, nothing), ALLOWED))
 
 
 def test_no_outcome_at_all_does_not_pass() -> None:
-    assert not passed(network([], ALLOWED))
-    assert not passed(network([], {}))
-    assert not passed(network(runs(GOOD), ALLOWED))  # outcomes without a seed
+    assert not passed(checked([], ALLOWED))
+    assert not passed(checked([], {}))
+    assert not passed(checked(runs(GOOD), ALLOWED))  # outcomes without a seed

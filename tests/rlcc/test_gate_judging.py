@@ -269,7 +269,7 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
         stage.asked.clear()
         agents = SimpleNamespace(context=context)
         pupil = SimpleNamespace(
-            student=SimpleNamespace(observation=SimpleNamespace(agents=agents)),
+            pupil=SimpleNamespace(observation=SimpleNamespace(agents=agents)),
             teacher=SimpleNamespace(policy=None),
         )
         job = SimpleNamespace(say=stage.said.append, options=options())
@@ -476,7 +476,7 @@ def test_one_that_is_written_again_as_it_was_is_judged(copied: Stage, resealed: 
 def test_another_teacher_is_refused_before_anything_runs(copied: Stage, save_teacher: Callable[..., None]) -> None:
     shutil.rmtree(copied.folder / "teacher")
     save_teacher(copied.folder / "teacher", gain=0.5)
-    with pytest.raises(InputError, match="was distilled from another teacher"):
+    with pytest.raises(InputError, match="was made from another teacher"):
         copied.judge()
     assert copied.asked == {}
 
@@ -497,7 +497,7 @@ def test_what_is_no_teacher_is_refused(copied: Stage, kind: str) -> None:
 
 def test_a_folder_without_a_student_is_refused(copied: Stage, resealed: Any) -> None:
     reseal(copied, resealed, lambda folder: (folder / "student.json").unlink())
-    with pytest.raises(InputError, match=r"holds no student.json; rlcc gate judges trees"):
+    with pytest.raises(InputError, match=r"holds none of student.json, network.json, model.json, of which a firmware"):
         copied.judge()
 
 

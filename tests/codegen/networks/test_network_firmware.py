@@ -15,12 +15,12 @@ from codegen.networks.printer import inputs_of
 from codegen.networks.quantise import Bits
 from codegen.networks.vectors import cases
 from codegen.targets import TARGETS
+from decision.deciders import load_pupil
 from decision.documents import load_json
 from decision.errors import InputError
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate, trace
 from decision.manifest import opened, writing
-from decision.network_policy import load_decider
 from decision.program import Program
 from decision.records import Trajectories
 from emulator.firmware import read_firmware
@@ -127,7 +127,7 @@ def test_the_folder_is_whole_read_back_and_the_same_each_time(folders, tmp_path)
     for file in (tmp_path / "again").iterdir():
         assert file.read_bytes() == (folders["lstm"] / file.name).read_bytes(), file.name
     firmware = read_firmware(tmp_path / "again")
-    policy = load_decider(tmp_path / "again")
+    policy = load_pupil(tmp_path / "again")
     assert policy.program() == Program.from_json(load_json(tmp_path / "again" / "program.json"))
     assert firmware.context_bytes == details["context_bytes"] == 16  # rate, action, 3 cells, 3 hidden values
     assert details["form"]["form"] == "lstm-int8"
@@ -193,7 +193,7 @@ def tampered(folder, place, file, change):
 
 def test_vectors_reach_both_sides_of_whatever_the_network_does(folders):
     firmware = read_firmware(folders["lstm"])
-    program = load_decider(folders["lstm"]).program()
+    program = load_pupil(folders["lstm"]).program()
     network = program.network
     columns = {f"context.{k}": v for k, v in firmware.vectors.columns()[2].items()}
     for k in range(3):
@@ -210,9 +210,9 @@ def test_vectors_reach_both_sides_of_whatever_the_network_does(folders):
 
 def test_in_the_network_the_c_decides_as_the_program(folders):
     """Many flows, decision by decision: the context the simulator keeps is the program's."""
-    policy = load_decider(folders["lstm"])
+    policy = load_pupil(folders["lstm"])
     program, params = policy.program(), policy.params()
-    with shared_library(folders["lstm"]) as library:
+    with shared_library(read_firmware(folders["lstm"])) as library:
         result = simulate(
             "many-to-one:8",
             compiled(library, params),
@@ -278,7 +278,7 @@ print([m for m in ("torch", "catboost", "matplotlib") if m in sys.modules])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("[]")
-    assert load_decider(tmp_path / "f").report["held_out"]["p99"] < 0.02
+    assert load_pupil(tmp_path / "f").report["held_out"]["p99"] < 0.02
     assert load_json(tmp_path / "f" / "manifest.json")["parents"].keys() == {"teacher", "rollouts"}
 
 

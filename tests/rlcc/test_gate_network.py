@@ -1,0 +1,153 @@
+"""A quantised network from its teacher to the verdict: emitted, run on the core, refused by the prover, gated."""
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codegen.emit import Emission
+from codegen.networks.body import emit_network
+from decision.deciders import decider_file, load_decider, load_pupil
+from decision.documents import load_json
+from decision.errors import InputError
+from decision.manifest import opened
+from decision.policy import Policy
+from decision.records import Trajectories
+from emulator.build import built
+from rlcc.cli import main
+from rlcc.teacher_match import actions, compare, given_rollouts
+from teachers.load import load
+from teachers.save import save
+from teachers.teacher import make_teacher
+from verify.certify import unprovable
+
+LSTM = {"kind": "lstm", "hidden": [6], "lstm": 3, "bias": True}
+CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
+GATE = ("--budget", "60 us", "--scenario", "many-to-one:2", "--seed", "3")
+
+
+def lstm_teacher(folder: Path) -> None:
+    """An LSTM with drawn weights whose memory counts: its gates are neither open nor shut."""
+    path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
+    policy = Policy.model_validate(
+        {
+            "format": 1,
+            "name": "drawn-lstm",
+            "architecture": LSTM,
+            "observation": {"window": 1, **path, "features": [CONGESTION]},
+            "action": {"kind": "tanh_map", "step": 0.2},
+            "limits": {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"},
+        }
+    )
+    rng = np.random.default_rng(5)
+    wide = {"fc0.weight": (6, 1), "fc0.bias": (6,), "lstm.weight_ih": (12, 6), "lstm.weight_hh": (12, 3)}
+    wide |= {"lstm.bias_ih": (12,), "lstm.bias_hh": (12,), "out.weight": (1, 3), "out.bias": (1,)}
+    weights = {name: rng.uniform(-0.7, 0.7, shape).astype(np.float32) for name, shape in wide.items()}
+    save(make_teacher(policy, weights, "the test"), folder)
+
+
+@pytest.fixture(scope="module", params=["mlp", "lstm"])
+def network(request: Any, tmp_path_factory: pytest.TempPathFactory, save_teacher: Callable[..., None]) -> Path:
+    """A folder with a teacher, its rollouts and the firmware of its quantised network."""
+    place = tmp_path_factory.mktemp(request.param)
+    save_teacher(place / "teacher") if request.param == "mlp" else lstm_teacher(place / "teacher")
+    scenarios = ["--scenario", "many-to-one:2", "--scenario", "many-to-one:8", "--duration", "3ms"]
+    assert main(["rollout", str(place / "teacher"), *scenarios, "--out", str(place / "rollouts")]) == 0
+    form = ["--form", f"{request.param}-int8", "--rollouts", str(place / "rollouts"), "--target", "generic"]
+    assert main(["emit", str(place / "teacher"), *form, "--out", str(place / "firmware")]) == 0
+    return place
+
+
+def judged(place: Path, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The exit code, and the checks by name."""
+    rollouts = ("--rollouts", str(place / "rollouts"))
+    code = main(["gate", str(place / "firmware"), "--teacher", str(place / "teacher"), *rollouts, *GATE, *options])
+    verdict = load_json(place / "verdict/verdict.json")
+    return code, {f"{check['group']}: {check['name']}": check for check in verdict["checks"]}
+
+
+def test_it_passes_beside_its_teacher_by_its_slowest_vector(network: Path) -> None:
+    code, checks = judged(network)
+    assert code == 0, [name for name, check in checks.items() if not check["passed"]]
+    groups = list(dict.fromkeys(name.partition(":")[0] for name in checks))
+    assert groups == ["equality", "object code", "size", "budget", "teacher", "network"]
+    (budget,) = [name for name in checks if name.startswith("budget")]
+    assert budget.endswith("and a margin, not proved")
+    assert {check["file"] for name, check in checks.items() if name[:7] in ("teacher", "network")} == {"network.json"}
+    assert not any("threshold" in name for name in checks)
+    verdict = load_json(network / "verdict/verdict.json")
+    assert verdict["teacher"] == opened(network / "firmware", "firmware").parents["teacher"]
+    assert verdict["measured"]["teacher"]["rmse"] < 0.005
+    assert verdict["measured"]["neighbourhood"] is None
+
+
+def test_the_prover_says_why_not(network: Path, refused: Callable[..., str]) -> None:
+    out = network / "certificate/certificate.json"
+    assert "loops over the weights of a network" in refused("verify", network / "firmware", "--out", out)
+    assert not out.exists()
+    assert "only code without loops" in unprovable(built(network / "firmware", profile="ibex-small"))
+
+
+def test_it_runs_on_the_core_and_its_cycles_are_told_to_the_line(network: Path, capsys: Any) -> None:
+    assert main(["emulate", str(network / "firmware")]) == 0
+    assert main(["cycles", str(network / "firmware")]) == 0
+    assert re.search(r"(?m)^rlcc_\w+ +\d", capsys.readouterr().out)
+
+
+def test_another_network_s_weights_fail_beside_the_teacher(network: Path, tmp_path: Path) -> None:
+    """The firmware is as emitted of its network.json, proper in every way but what it decides."""
+    policy = load_pupil(network / "firmware")
+    layer = policy.network.output  # type: ignore[union-attr]
+    turned = replace(layer, weights=tuple(tuple(-w for w in row) for row in layer.weights))
+    other = replace(policy, network=replace(policy.network, output=turned))  # type: ignore[union-attr,type-var]
+    for name in ("teacher", "rollouts"):
+        shutil.copytree(network / name, tmp_path / name)
+    emit_network(other, "cd" * 32, tmp_path / "firmware", Emission("generic", 1))  # type: ignore[arg-type]
+    code, checks = judged(tmp_path)
+    assert code == 1
+    failed = {name.partition(":")[0] for name, check in checks.items() if not check["passed"]}
+    assert "teacher" in failed
+    assert not {"equality", "size", "budget"} & failed
+
+
+def test_over_its_budget_it_fails_by_that_alone(network: Path) -> None:
+    code, checks = judged(network, "--budget", "0.5 us")
+    assert code == 1
+    assert {name.partition(":")[0] for name, check in checks.items() if not check["passed"]} == {"budget"}
+
+
+def test_a_state_that_a_network_keeps_is_its_own_from_decision_to_decision(network: Path) -> None:
+    """Played in one go with a forgotten state an LSTM's actions are others; an MLP's inputs are all on record."""
+    teacher, policy = load(network / "teacher"), load_pupil(network / "firmware")
+    program, observation = policy.program(), policy.observation
+    (first, *_) = given_rollouts(network / "rollouts", teacher)
+    played = actions(program, observation, policy.params(), first)
+    alone = [actions(program, observation, policy.params(), one(first, row)) for row in range(40)]
+    differ = [abs(float(played[row, 0] - alone[row][0, 0])) > 1e-3 for row in range(40) if first.position[row] > 1]
+    assert any(differ)
+    assert compare(program, observation, policy.params(), teacher, [first], "them").rmse < 0.005
+
+
+def one(states: Any, row: int) -> Any:
+    """A single decision as a run of its own."""
+    return Trajectories.of({name: column[row : row + 1] for name, column in states.columns.items()})
+
+
+def test_a_folder_has_one_decider(network: Path, tmp_path: Path) -> None:
+    assert decider_file(network / "firmware") == "network.json"
+    assert load_decider(network / "firmware") == load_pupil(network / "firmware")
+    with pytest.raises(InputError, match=r"holds none of student.json, network.json, model.json"):
+        load_decider(tmp_path)
+    for name in ("student.json", "model.json"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match=r"holds both student.json and model.json"):
+        load_decider(tmp_path)
+
+
+def test_its_teacher_is_asked_for(network: Path, refused: Callable[..., str]) -> None:
+    assert "needs --teacher" in refused("gate", network / "firmware", "--budget", "9 us")
