@@ -1,9 +1,6 @@
 """The emitted folder: its C is the program on the host and on the core, and no error in it goes unseen."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +26,6 @@ from emulator.run import emulate
 from emulator.shared import shared_library
 from netsim import simulate
 from netsim.policies import compiled
-from rlcc.commands.emit import command
 
 FILES = {
     *("rlcc_policy.c", "rlcc_policy.h", "rlcc_policy.mk", "rlcc_selftest.c", "vectors.csv", "vectors.inc"),
@@ -258,41 +254,3 @@ def test_adapters_compile_around_a_network(tmp_path, target, host_compiler, run)
     flags = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror", "-fsyntax-only")
     done = run(*host_compiler, *flags, *sources)
     assert done.returncode == 0, done.stderr
-
-
-def test_the_command_emits_without_torch(tmp_path):
-    """Rollouts of a small network, then the fixture's MLP as firmware, in a process of its own."""
-    root = Path(__file__).resolve().parents[3]
-    teacher = root / "fixtures" / "teachers" / "rl-cc-mlp"
-    script = f"""
-import sys
-from rlcc.commands.emit import command
-from rlcc.commands.rollout import command as rollout
-teacher, place = {str(teacher)!r}, {str(tmp_path)!r}
-watch = [teacher, "--scenario", "many-to-one:4", "--duration", "3ms", "--out", place + "/r"]
-rollout.main(watch, standalone_mode=False)
-emit = [teacher, "--form", "mlp-int8", "--rollouts", place + "/r", "--out", place + "/f"]
-command.main(emit, standalone_mode=False)
-print([m for m in ("torch", "catboost", "matplotlib") if m in sys.modules])
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().endswith("[]")
-    assert load_pupil(tmp_path / "f").report["held_out"]["p99"] < 0.02
-    assert load_json(tmp_path / "f" / "manifest.json")["parents"].keys() == {"teacher", "rollouts"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--form", "mlp-int8"], "calibrated on recorded decisions"),
-        (["--form", "mlp-int8", "--rollouts", ".", "--fix", "x"], "--fix is of trees"),
-        (["--form", "mlp-int8", "--rollouts", ".", "--grid", "x"], "--grid is of trees"),
-        (["--context-bytes", "48"], "--context-bytes is of networks"),
-    ],
-)
-def test_options_of_the_other_kind_are_one_sentence(tmp_path, arguments, says):
-    teacher = str(Path(__file__).resolve().parents[3] / "fixtures" / "teachers" / "rl-cc-mlp")
-    with pytest.raises(InputError, match=says):
-        command.main([teacher, *arguments, "--out", str(tmp_path / "out")], standalone_mode=False)
-    assert not (tmp_path / "out").exists()
