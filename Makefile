@@ -127,6 +127,7 @@ bench-codegen: setup-exporters
 	$(BIN)/python -m bench.codegen
 
 papers: setup
+	$(BIN)/python -m bench.papers.calibration
 	$(BIN)/python -m bench.papers
 
 # The trees are those of the demo; the networks are quantised here.

@@ -1,5 +1,6 @@
 """The tables of PCC-RL and RL-CC beside ours: ``python -m bench.papers`` writes docs/generated/papers.md.
 
+calibration  which short flows table 8 may have had: a page of its own, ``python -m bench.papers.calibration``
 published    what the papers say
 contenders   whose decisions are compared
 traffic      the papers' networks

@@ -27,6 +27,9 @@ RECIPE = ROOT / "recipes" / "rl-cc.toml"
 MAKERS = ("decision", "netsim", "teachers", "distill", "codegen", "firmware_templates", "emulator", "rlcc")
 ENGINE = "ibex-small"
 
+ROBUST = ("robust", "robust-in-flight")
+"""No paper's: taught where flows come and go, with a start of their own; the second where the device has a cap."""
+
 TARGETS = {"strict": 0.032, "standard": 0.064, "x2": 0.128, "loose": 0.64}
 """Targets of RL-CC's congestion feature in the ratio of PCC-RL's 1, 2 and 20."""
 
@@ -60,6 +63,7 @@ class Contender:
 def opened(work: Path) -> Iterator[dict[str, Contender]]:
     """All contenders by label; the tree's C is compiled for as long as the context lasts."""
     pcc_rl, mlp, lstm = (load(TEACHERS / name) for name in ("pcc-rl-lstm", "rl-cc-mlp", "rl-cc-lstm-small"))
+    robust = [load(TEACHERS / name) for name in ROBUST]
     with by_path(firmware(work, mlp)) as tree:
         found = [
             _native("PCC-RL LSTM", pcc_rl),
@@ -71,6 +75,7 @@ def opened(work: Path) -> Iterator[dict[str, Contender]]:
             _native("RL-CC LSTM", lstm),
             _native("RL-CC LSTM, 450 us", lstm, latency_ps=450 * US),
             Contender("RL-CC tree", tree.policy, emulated_latency_ps(firmware(work, mlp), ENGINE), firmware=tree.hash),
+            *(_native(name, teacher) for name, teacher in zip(ROBUST, robust, strict=True)),
             *(_baseline(label, by_name(name)) for label, name in BASELINES.items()),
             _baseline(DCQCN_LOSSLESS, by_name("dcqcn"), LOSSLESS),
         ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from netsim import scenarios
 from netsim.network import MS, Network
-from netsim.scenarios import SHORT_NODE_BYTES, SHORT_PERIOD_PS, Flows, Scenario
+from netsim.scenarios import HOSTS_OF_FLOWS, SHORT_NODE_BYTES, SHORT_PERIOD_PS, Flows, Scenario, long_short
 from rlcc.evaluation.grid import Times
 
 TIMES = Times(200 * MS, (50 * MS, 170 * MS))
@@ -17,9 +17,13 @@ START = Times(50 * MS, (0, 50 * MS))
 LONG = Times(1000 * MS, (500 * MS, 1000 * MS))
 """RL-CC, section 4: 1 s, of which 0.5 s are measured."""
 
-MILD = Times(1250 * MS, (170 * MS, 1250 * MS))
-MILD_QUICK = Times(530 * MS, (170 * MS, 530 * MS))
-"""Six rounds of `long-short-mild`, and two."""
+MILD = Times(710 * MS, (170 * MS, 710 * MS))
+MILD_QUICK = Times(350 * MS, (170 * MS, 350 * MS))
+"""Three rounds of `long-short-mild`, and one."""
+SELDOM = Times(390 * MS, (90 * MS, 390 * MS))
+SELDOM_QUICK = Times(190 * MS, (90 * MS, 190 * MS))
+"""Three rounds of `seldom_long_short`, and one."""
+SELDOM_PERIOD_PS = 100 * MS
 
 CLUSTER = 7
 """Hosts of RL-CC's small cluster."""
@@ -41,6 +45,14 @@ class Traffic:
 def named(name: str, times: Times) -> Traffic:
     """One of netsim's own, on one switch; nothing in these is drawn from the seed."""
     return Traffic(name, scenarios.instantiate(name, 0, times.duration_ps, Network()), times)
+
+
+def seldom_long_short(flows: int, times: Times) -> Traffic:
+    """Short flows as RL-CC's published code has them, from as many hosts as its table says, but every 100 ms: so often
+    that HPCC and Swift leave the long flow what PCC-RL's table 8 says (bench/papers/calibration.py)."""
+    hosts = HOSTS_OF_FLOWS[flows]
+    scenario = long_short(flows, period_ps=SELDOM_PERIOD_PS, nodes=hosts, node_bytes=SHORT_NODE_BYTES)
+    return Traffic(f"seldom, long-short:{flows}", scenario, times)
 
 
 def four_to_one(flows: int, times: Times) -> Traffic:
