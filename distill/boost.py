@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.formats import FEATURE_LIMIT
 from distill.dataset import Dataset
+from distill.falling import pairs_of
+from distill.falling import solved as fallen
 from distill.options import DistillOptions
 
 Floats = NDArray[np.float64]
@@ -46,16 +48,22 @@ Loss = Callable[[Floats, Floats, Floats], float]
 
 
 def fit(
-    data: Dataset, options: DistillOptions, loss: Loss, *, seed: int, without: Sequence[int] = ()
+    data: Dataset,
+    options: DistillOptions,
+    loss: Loss,
+    *,
+    seed: int,
+    without: Sequence[int] = (),
+    falling: Sequence[int] = (),
 ) -> CatBoostRegressor:
     """The learning rate with the least loss on held-out decisions, leaves refitted. ``without``: columns of the
-    features that no tree asks for."""
+    features that no tree asks for; ``falling``: of those that raise no tree."""
     if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
         raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
     train, held = data.split(seed)
     if min(len(train), len(held)) < FEWEST:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
-    fitted = [_fit_one(train, options, rate, seed, without) for rate in options.learning_rate]
+    fitted = [_fit_one(train, options, rate, seed, without, falling) for rate in options.learning_rate]
     errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
     return fitted[int(np.argmin(errors))]
 
@@ -75,7 +83,12 @@ def scrub(model: CatBoostRegressor) -> None:
 
 
 def _fit_one(
-    data: Dataset, options: DistillOptions, learning_rate: float, seed: int, without: Sequence[int] = ()
+    data: Dataset,
+    options: DistillOptions,
+    learning_rate: float,
+    seed: int,
+    without: Sequence[int] = (),
+    falling: Sequence[int] = (),
 ) -> CatBoostRegressor:
     if (data.y.min(axis=0) == data.y.max(axis=0)).all():
         raise InputError("the teacher decides the same everywhere; there is nothing to distil")
@@ -96,13 +109,14 @@ def _fit_one(
         allow_writing_files=False,
         verbose=False,
         **({"ignored_features": list(without)} if without else {}),
+        **({"monotone_constraints": dict.fromkeys(falling, -1)} if falling else {}),
     )
     y = _uneven(data.y)
     try:
         model.fit(_floats(data.x), y[:, 0] if y.shape[1] == 1 else y, sample_weight=data.weight)
     except CatBoostError as error:
         raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
-    return _refit_leaves(model, data, options.ridge)
+    return _refit_leaves(model, data, options.ridge, falling)
 
 
 def _uneven(y: Floats) -> Floats:
@@ -114,8 +128,11 @@ def _uneven(y: Floats) -> Floats:
     return uneven
 
 
-def _refit_leaves(model: CatBoostRegressor, data: Dataset, ridge: float) -> CatBoostRegressor:
-    """Least squares over all leaves at once, with the bias and a small ridge; leaves without data stay as they are."""
+def _refit_leaves(
+    model: CatBoostRegressor, data: Dataset, ridge: float, falling: Sequence[int] = ()
+) -> CatBoostRegressor:
+    """Least squares over all leaves at once, with the bias and a small ridge; leaves without data stay as they are.
+    ``falling``: columns that raise no tree."""
     scale, bias = model.get_scale_and_bias()
     leaves = np.asarray(model.get_leaf_values(), dtype=np.float64).reshape(-1, data.y.shape[1])
     sizes = np.asarray(model.get_tree_leaf_counts(), dtype=np.int64)
@@ -123,7 +140,8 @@ def _refit_leaves(model: CatBoostRegressor, data: Dataset, ridge: float) -> CatB
     # Ridge towards the boosted leaves, not towards zero: they are what to keep where the data says nothing.
     penalty = ridge * max(float(np.trace(gram)) / len(leaves), 1e-12)
     gram[np.diag_indices_from(gram)] += penalty
-    solved = np.linalg.solve(gram, right + penalty * leaves * scale)
+    right += penalty * leaves * scale
+    solved = fallen(gram, right[:, 0], pairs_of(model, falling)) if falling else np.linalg.solve(gram, right)
     model.set_leaf_values((solved / scale).reshape(-1))
     return read_back(model)
 

@@ -61,10 +61,10 @@ def distil(
     """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
     closest to its teacher, in what ``tolerance`` allows."""
     observation = student_observation(teacher, options)
-    for option in ("anywhere", "trim"):
+    for option in ("anywhere", "trim", "falling"):
         if getattr(options, option):
             scale_of(teacher.policy.action, f"distill.{option}")
-    _check_without(options, feature_names(observation))
+    _check_columns(options, feature_names(observation))
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
     networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
@@ -159,8 +159,8 @@ def student_observation(teacher: Teacher, options: DistillOptions) -> Observatio
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
     policy = teacher.policy
     names = feature_names(observation)
-    without = [names.index(name) for name in options.without]
-    model = boost.fit(data, options, policy.action.loss, seed=seed, without=without)
+    without, falling = ([names.index(name) for name in some] for some in (options.without, options.falling))
+    model = boost.fit(data, options, policy.action.loss, seed=seed, without=without, falling=falling)
     forest = quantise.quantise(model, names, policy.action.leaf_bits)
     exactness = quantise.check(model, forest, data.x, seed=seed)
     student = Student(
@@ -184,12 +184,15 @@ def _moved(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
     return Fitted(student, model, quantise.check(model, student.forest, data.x, seed=seed))
 
 
-def _check_without(options: DistillOptions, names: Sequence[str]) -> None:
-    """InputError where a feature that is left out is none, or where none is left."""
-    unknown = [name for name in options.without if name not in names]
-    if unknown or set(options.without) == set(names):
-        wrong = f"there is no feature {unknown[0]!r}" if unknown else "no feature is left"
-        raise InputError(f"distill.without: {wrong}; the student's are {', '.join(names)}")
+def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:
+    """InputError where a feature that is left out, or is to raise no tree, is none, or where none is left."""
+    for option in ("without", "falling"):
+        if unknown := [name for name in getattr(options, option) if name not in names]:
+            raise InputError(
+                f"distill.{option}: there is no feature {unknown[0]!r}; the student's are {', '.join(names)}"
+            )
+    if set(options.without) == set(names):
+        raise InputError(f"distill.without: no feature is left; the student's are {', '.join(names)}")
 
 
 def _loss(student: Student, data: Dataset) -> float:

@@ -52,6 +52,8 @@ class DistillOptions(_Strict):
     """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
     without: list[str] = []
     """Features, by their names in student.json, that the trees may not ask for: one less to remember, or to compute."""
+    falling: list[str] = Field(default=[], exclude_if=lambda names: not names)
+    """Features, by their names in student.json, more of which raises no tree, and so never the multiplier."""
     rounds: int = Field(default=6, ge=0, le=50)
     """DAgger rounds after the first fit, at most: the student drives, the teacher labels."""
     patience: int = Field(default=3, ge=1, le=50)

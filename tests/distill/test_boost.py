@@ -55,9 +55,9 @@ def test_the_refit_never_raises_the_training_error(
     before: list[float] = []
     original = boost._refit_leaves
 
-    def watched(model: CatBoostRegressor, rows: Dataset, strength: float) -> CatBoostRegressor:
+    def watched(model: CatBoostRegressor, rows: Dataset, *rest: Any) -> CatBoostRegressor:
         before.append(rmse(model, rows))
-        return original(model, rows, strength)
+        return original(model, rows, *rest)
 
     options = DistillOptions(trees=trees, depth=depth, learning_rate=[rate], ridge=ridge)
     with pytest.MonkeyPatch.context() as patch:
