@@ -59,3 +59,8 @@ def in_flight_program(interface: Interface) -> Program:
     rate = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
     b.state_out("rate_q30", rate)
     return b.finish(rate, in_flight(b, rate))
+
+
+def before_the_first_decision(interface: Interface) -> Program | None:
+    """What gives a new agent its knobs beside the one that it starts with; None where it has no others."""
+    return in_flight_program(interface) if interface.initial is not None and len(interface.knobs) > 1 else None

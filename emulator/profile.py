@@ -35,11 +35,6 @@ class _Core(_Table):
         """Instructions of the M extension."""
         return "m" in self.isa.split("_")[0].removeprefix("rv32").removeprefix("rv64")
 
-    @property
-    def register_bytes(self) -> int:
-        """Bytes of an integer register: 4 (RV32) or 8 (RV64)."""
-        return 8 if self.isa.startswith("rv64") else 4
-
 
 class IbexCore(_Core):
     """Ibex: two stages, or three with the write-back stage."""

@@ -288,7 +288,9 @@ def _params_of(
             "the parameters cap what is in flight in the network that they are for; hand over the policy's in_flight, "
             "by which those of another network follow"
         )
-    params = {} if where is None else where.params(in_flight)
+    if where is None:
+        return []
+    params = where.params(in_flight) if isinstance(where, Paths) else where.values
     return [(interface.param_names.index(name), values) for name, values in params.items()]
 
 

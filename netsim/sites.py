@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.formats import U32_MAX
-from decision.in_flight import InFlight, in_flight_program
+from decision.in_flight import InFlight, before_the_first_decision
 from decision.interface import Interface
 from decision.interfaces import INTERFACES
 from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30, base_rtt_recip_q32
@@ -54,10 +54,6 @@ class Told:
         """What a teacher is told of them [agents]."""
         return self.values
 
-    def params(self, _: InFlight | None = None) -> Mapping[str, NDArray[np.uint32]]:
-        """The operator's parameters that follow [agents]."""
-        return self.values
-
 
 def has_agents(interface: Interface) -> None:
     """InputError where agents of this interface live in no network."""
@@ -82,8 +78,7 @@ def device(interface: Interface, params: Mapping[str, int]) -> "_core.DeviceConf
     initial = -1 if first is None else interface.param_names.index(first)
     values = [int(params[name]) for name in interface.param_names]
     phase = -1 if interface.new_phase is None else interface.new_phase
-    follows = None
-    if interface.initial is not None and len(interface.knobs) > 1:
-        follows = program_config(in_flight_program(interface))
+    first_knobs = before_the_first_decision(interface)
+    follows = None if first_knobs is None else program_config(first_knobs)
     finer = [knob.finer for knob in interface.knobs]
     return _core.DeviceConfig(len(interface.event), values, finer, initial, phase, follows)

@@ -1,17 +1,19 @@
 """A run compiles, links, reads and runs each thing once, and the gate repeats none of it."""
 
 import shutil
-import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
+from bench.way import Places, entered, functions, watched
 from rlcc import cli
 
-ROOT = Path(__file__).resolve().parents[2]
+WAY = 98
+"""Functions of rlcc/ between `rlcc run --from emulate` and the verdict (python -m bench.way: all of a recipe's)."""
 PLACES = {
     ("emulator/compile.py", "compile_policy"): "compiles",
     ("emulator/compile.py", "link_program"): "links",
@@ -25,26 +27,23 @@ PLACES = {
 
 def counted(*arguments: object) -> tuple[int, Counter[str]]:
     """What a command of rlcc did in this process: the exit code, and how often it did each; vectors: runs of more than
-    a thousand calls on the core."""
+    a thousand calls on the core; way: how many functions of rlcc/ it went through."""
     done: Counter[str] = Counter()
+    codes: list[int] = []
+    way: Places = {}
 
-    def look(frame: FrameType, event: str, _: Any) -> None:
-        if event != "call":
-            return
-        code = frame.f_code
-        if code.co_name == "run_on_core" and len(frame.f_locals["blocks"][0][1]) > 1000:
+    def look(file: str, frame: FrameType) -> None:
+        name = frame.f_code.co_name
+        if name == "run_on_core" and len(frame.f_locals["blocks"][0][1]) > 1000:
             done["vectors"] += 1
-        if (path := Path(code.co_filename)).is_relative_to(ROOT):
-            done[PLACES.get((str(path.relative_to(ROOT)), code.co_name), "")] += 1
+        done[PLACES.get((file, name), "")] += 1
+        entered(way, file, frame)
 
-    before = sys.getprofile()
-    sys.setprofile(look)
-    try:
-        code = cli.main([str(argument) for argument in arguments])
-    finally:
-        sys.setprofile(before)
+    import_module("rlcc.commands.run")  # what an import runs is no way
+    watched(lambda: codes.append(cli.main([str(argument) for argument in arguments])), look)
     del done[""]
-    return code, done
+    done["way"] = functions(way)["rlcc"]
+    return codes[0], done
 
 
 @pytest.fixture
@@ -59,6 +58,7 @@ def test_a_run_makes_each_thing_once(copied: Path) -> None:
     assert code == 0
     assert (done["compiles"], done["links"], done["reads"], done["proofs"]) == (4, 4, 1, 1)
     assert done["vectors"] == 2  # the decision, and its trees alone
+    assert done["way"] <= WAY, "a shorter way, or the figure and its reason"
     assert done["manifests"] == 5  # the firmware's before, as it is read, and after all; the report's; the teacher's
 
 
