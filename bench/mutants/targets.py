@@ -7,7 +7,12 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
     "rlcc/checks.py": ("tests/rlcc/test_checks.py",),
     "rlcc/fidelity.py": ("tests/rlcc/test_fidelity.py",),
-    "rlcc/gate.py": ("tests/rlcc/test_gate_judging.py", "tests/rlcc/test_checks.py", "tests/rlcc/test_gate_model.py"),
+    "rlcc/gate.py": (
+        "tests/rlcc/test_gate_judging.py",
+        "tests/rlcc/test_checks.py",
+        "tests/rlcc/test_gate_model.py",
+        "tests/rlcc/test_gate_network.py",
+    ),
     "rlcc/neighbourhood.py": ("tests/rlcc/test_neighbourhood_search.py",),
     "rlcc/teacher_match.py": (
         "tests/rlcc/test_teacher_match.py",

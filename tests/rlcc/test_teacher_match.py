@@ -94,6 +94,35 @@ def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch)
     assert found.tolist() == [[(16 - 5 + 1) / 65536], [(32 + 7 + 3) / 65536]]
 
 
+def test_what_no_record_holds_of_a_context_is_what_the_decision_before_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A field that counts by what the event says, from 0 in each run; two runs, the second shorter."""
+    b = ProgramBuilder(Forest((), (), (0,), 16))
+    rate, count = b.state_in("rate_q30", "uint32"), b.state_in("count", "int16")
+    event = b.add(Op.MIN, (b.event(FLOW_RATE.event_names[2]), b.const(9)))
+    more = b.add(Op.MIN, (b.add(Op.ADD, (b.add(Op.MAX, (count, b.const(0))), event)), b.const(999)))
+    coarse = b.add(Op.SHR, (rate,), 10)
+    scaled = b.add(Op.MUL_SHR, (coarse, b.add(Op.ADD, (more, b.const(65536)))), 16)
+    b.state_out("rate_q30", b.add(Op.MIN, (scaled, b.const(2**32 - 1))))
+    b.state_out("count", more)
+    program = b.finish(rate)
+    monkeypatch.setattr(teacher_match, "feature_names", lambda observation: ("other",))
+    columns = dict.fromkeys(FLOW_RATE.event_names, np.zeros(5, np.uint32))
+    columns |= {FLOW_RATE.event_names[2]: np.array([1, 2, 4, 5, 7], np.uint32), "rate_q30": np.full(5, 1 << 20)}
+
+    class Run:
+        integer_rows = staticmethod(lambda observation, params: (np.zeros((5, 1), np.int64), np.ones(5, bool)))
+        starts = staticmethod(lambda: np.array([0, 3]))
+        __len__ = staticmethod(lambda: 5)
+
+    run: Any = Run()
+    run.columns = columns
+    params = dict.fromkeys(FLOW_RATE.param_names, 0)
+    found = actions(program, None, params, run)  # type: ignore[arg-type]
+    assert (found[:, 0] * 65536).tolist() == [1, 3, 7, 5, 12]
+
+
 def test_the_gates_own_rollouts_are_the_teachers_with_the_seed_of_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
