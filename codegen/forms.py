@@ -18,7 +18,7 @@ from itertools import pairwise
 from codegen.engines import CostModel
 from codegen.joint import Group, Placing, array_of, placings
 from codegen.passes.reorder import mean, worst
-from codegen.search import SearchNode, plan
+from codegen.search import Ask, SearchNode, cheap_pivots, plan
 from codegen.walk import Walk
 from decision.forest import Leaf, Node
 from decision.forest import branches as branches_of
@@ -30,7 +30,7 @@ LEAF_INSTRUCTIONS = 2
 
 @dataclass(frozen=True)
 class Search:
-    """A feature's placing and the search that finds it."""
+    """A feature's placing, with the thresholds it may ask for besides, and the search that finds it."""
 
     placing: Placing
     root: SearchNode
@@ -96,7 +96,7 @@ def lowered(
         bounds = [b for b in (total.low, total.high) if -(2**31) < b < 2**31 - 1]
         cycles += 0 if _alone(walk, groups, column) else sum(engine.constant(b) + engine.taken for b in bounds)
     known = {number: (f.low, f.high) for number, f in enumerate(walk.features)}
-    instructions = sum(BRANCHES_A_NODE * len(s.placing.thresholds) + 3 * len(s.placing.words) for s in searches)
+    instructions = sum((BRANCHES_A_NODE + 3) * _questions(s.root) + 3 for s in searches)
     instructions += sum(4 + 2 * len(g.columns) for g in groups)
     for number in branches:
         tree = walk.trees[number]
@@ -131,7 +131,13 @@ def table_of(tree: Node, questions: Sequence[tuple[int, int]], column: int) -> l
     return [reached(tree, index) for index in range(1 << len(questions))]
 
 
+def _questions(node: SearchNode) -> int:
+    return 1 + _questions(node.above) + _questions(node.below) if isinstance(node, Ask) else 0
+
+
 def _search(walk: Walk, placing: Placing, engine: CostModel, optimise: str) -> Search:
+    if optimise != "size":
+        placing = placing.asking(cheap_pivots(placing.thresholds))
     shares = None
     if optimise == "mean" and walk.visits:
         edges = [-(2**63), *placing.thresholds, 2**63]

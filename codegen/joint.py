@@ -9,6 +9,7 @@ A place contributes ``class * stride`` to the index, as in an array of several d
 each other, because the greatest index of a group fits its field.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -158,6 +159,12 @@ class Placing:
     feature: int
     thresholds: tuple[int, ...]
     words: tuple[int, ...]
+
+    def asking(self, pivots: Sequence[int]) -> "Placing":
+        """The same with thresholds inside the intervals."""
+        thresholds = sorted({*self.thresholds, *pivots})
+        words = [self.words[bisect_left(self.thresholds, t)] for t in thresholds]
+        return Placing(self.feature, tuple(thresholds), (*words, self.words[-1]))
 
 
 def placings(groups: Sequence[Group]) -> tuple[Placing, ...]:

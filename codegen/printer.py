@@ -1,7 +1,7 @@
 """The C printer: the one place where nodes become C text.
 
     const uint32_t rtt_ns = response_ns - request_sent_ns;                         one statement a node
-    const uint32_t rtt_clamped_ns = (rtt_ns < 4000000U) ? rtt_ns : 4000000U;
+    const uint32_t rate_raised_q30 = (rate_scaled_q30 > rate_min_q30) ? rate_scaled_q30 : rate_min_q30;
     uint32_t place = place_congestion_q20(congestion_q20);                         the trees, as they were lowered
     int32_t trees = (int32_t)leaves[place];
 
@@ -17,6 +17,7 @@ from codegen.fork import fork_of
 from codegen.layout import structures
 from codegen.passes.program import LoweredProgram
 from codegen.passes.rewrite import needed
+from codegen.saturation import saturations
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
 from decision.interface import Knob
 from decision.program import Node, Op, Program
@@ -39,6 +40,15 @@ class Printer:
         self._asked = set() if self._fork is None else self._joined(self._fork.condition)
         """Comparisons that the fork's condition joins."""
         self._uses = Counter(a for n in used for a in self._operands(self.program.nodes[n]))
+        self._saturated = saturations(self.program, self._uses, used)
+        self._within = {n for clamp in self._saturated.values() for n in clamp.inner}
+        """Nodes that what asks for them is printed without."""
+        minuends = {a for n in used for a in self.program.nodes[n].args[:1] if self.program.nodes[n].op is Op.WRAP_SUB}
+        self._within |= {
+            n
+            for n in used
+            if self._negates(n) and self._uses[n] == 1 and n not in self.program.outputs and n not in minuends
+        }
         self._before: list[Statement] = []
         """Temporaries of the statement that is being printed."""
 
@@ -68,12 +78,23 @@ class Printer:
     def _silent(self, number: int) -> bool:
         """It has no statement of its own."""
         node = self.program.nodes[number]
-        return self._inline(number) or _fixed(node) or number in self.lowered.clamped
+        merged = number in self.lowered.clamped or number in self._within
+        return self._inline(number) or _fixed(node) or merged
 
     def _inline(self, number: int) -> bool:
         """A constant, a comparison, or comparisons joined by and or or: printed where it is used."""
         once = number in self._asked or self._uses[number] == 1
         return self.program.nodes[number].op in INLINE or (self._decides(number) and once)
+
+    def _negates(self, number: int) -> bool:
+        """Whether it is 0 less a value, mod 2^32, for a difference to be less."""
+        node = self.program.nodes[number]
+        subtracted = [n.op is Op.WRAP_SUB for n in self.program.nodes if number in n.args]
+        return (
+            node.op is Op.WRAP_SUB
+            and _fixed(self.program.nodes[node.args[0]])
+            and (self.program.nodes[node.args[0]].low == 0 and all(subtracted))
+        )
 
     def _joined(self, number: int) -> set[int]:
         """A comparison and those that it joins."""
@@ -155,6 +176,8 @@ class Printer:
         node = self.program.nodes[number]
         args = [self.program.nodes[a] for a in node.args]
         here = type_of(node)
+        if number in self._saturated:
+            return self._saturation(number)
         match node.op:
             case Op.EVENT:
                 signal = self.program.interface.event[node.imm]
@@ -174,6 +197,8 @@ class Printer:
             case Op.SHR:
                 wide = type_of(args[0]) if args[0].high >= 2**31 else U32
                 return self._cast(number, f"{self._value(node.args[0], wide)} >> {node.imm}U", wide, here)
+            case Op.WRAP_SUB if node.args[1] in self._within:  # less a negated one: a sum that may wrap
+                return f"{self._value(node.args[0], U32)} + {self._value(args[1].args[1], U32)}"
             case Op.WRAP_SUB:
                 return f"{self._value(node.args[0], U32)} - {self._value(node.args[1], U32)}"
             case Op.MUL_SHR:
@@ -193,6 +218,12 @@ class Printer:
             case Op.TABLE:
                 return self._table(node, here)
         raise AssertionError(f"{node.op.name} is printed elsewhere")
+
+    def _saturation(self, number: int) -> str:
+        clamp = self._saturated[number]
+        x, name = self._value(clamp.x, U32), f"{self.names[number]}_wrapped"
+        self._before.append(Statement(f"const {U32} {name} = {x} - {clamp.floor}U;", "wraps below the floor"))
+        return f"({name} > {clamp.limit}U) ? (({x} > {clamp.floor}U) ? {clamp.limit}U : 0U) : {name}"
 
     def _table(self, node: Node, here: str) -> str:
         """A small table as a binary search in comparisons: no data section, and 8 of them for 256 entries."""

@@ -2,7 +2,8 @@
 
 Each interval between neighbouring thresholds ends in a word (a constant). An optimal alphabetic search tree is found by
 dynamic programming, with the costs as they are: a constant takes one instruction or two, a branch that falls through
-costs less than one that is taken, so a balanced tree is not the best one.
+costs less than one that is taken, so a balanced tree is not the best one. A question need not be about a threshold: one
+in the middle of an interval has the same word on both sides, and may have a constant that costs an instruction less.
 
     x > 811 ?  (x > 11535 ?  word 3 : word 2)  :  (x > 11 ? word 1 : word 0)
 """
@@ -15,6 +16,8 @@ from codegen.engines import CostModel
 
 MOST = 96
 """Above so many thresholds the search is balanced instead: the programming is cubic."""
+LEAST = 6
+"""Below so many thresholds a pivot saves nothing: compilers answer a short search without branches."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +40,28 @@ class Ask:
 SearchNode = Found | Ask
 
 
+def cheap_pivots(thresholds: Sequence[int]) -> tuple[int, ...]:
+    """Values between the thresholds which to compare with takes one instruction for a constant, or none, also where a
+    compiler prefers a shift: beside a power of two, at the sign, at the ends of an immediate."""
+    powers = [2**k - 1 for k in range(12, 32)] + [-(2**k) - 1 for k in range(12, 31)]
+    inside = {v for v in (*powers, -1, 2046, -2049) if thresholds[0] < v < thresholds[-1]} - set(thresholds)
+    return tuple(sorted(inside)) if LEAST <= len(thresholds) <= MOST - len(inside) else ()
+
+
 def plan(
     thresholds: Sequence[int], words: Sequence[int], engine: CostModel, shares: Sequence[float] | None = None
 ) -> tuple[SearchNode, float]:
     """The search over ``len(thresholds) + 1`` intervals and its cycles: in the worst case, or on average where the
     ``shares`` of the intervals are given."""
     leaf = [float(engine.constant(word) + engine.jump) for word in words]
+    same = list(range(len(words)))  # the last interval that an interval shares its word with
+    for place in reversed(range(len(words) - 1)):
+        same[place] = same[place + 1] if words[place] == words[place + 1] else place
 
     def split(first: int, last: int) -> tuple[float, int]:
         """Price of the intervals first..last and the border to ask for."""
-        if first == last:
-            return leaf[first] * (shares[first] if shares else 1.0), -1
+        if last <= same[first]:
+            return leaf[first] * (sum(shares[first : last + 1]) if shares else 1.0), -1
         if last - first > MOST:
             middle = (first + last) // 2
             return joined(first, middle, last), middle
@@ -67,7 +81,7 @@ def plan(
         return compare * (often + seldom) + engine.not_taken * often + engine.taken * seldom + below + above
 
     def build(first: int, last: int) -> SearchNode:
-        if first == last:
+        if last <= same[first]:
             return Found(first)
         border = split(first, last)[1]
         above, below = price(border + 1, last), price(first, border)

@@ -107,6 +107,6 @@ class StudentBody(TreeBody):
         }
 
     def initial(self, name: str, value: int) -> str:
-        if name == "base_rtt_recip_q32":
-            return f"RLCC_BASE_RTT_RECIP_Q32({self.decider.observation.base_rtt}U)"
+        if name == "base_rtt_recip_q42":
+            return f"RLCC_BASE_RTT_RECIP_Q42({self.decider.observation.base_rtt}U)"
         return super().initial(name, value)

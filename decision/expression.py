@@ -2,7 +2,7 @@
 it).
 
     Elapsed("response_ns", "request_sent_ns")                       float: ns            integer: wrap_sub
-    OverKnown(AtMost(..), "base_rtt_ns", "base_rtt_recip_q32")      float: x / base RTT  integer: (x << 10) recip >> 32
+    OverKnown(AtMost(..), "base_rtt_ns", "base_rtt_recip_q42")      float: x / base RTT  integer: x recip >> 32
     TimesRoot(excess, InForce(30), 20)                              float: x * sqrt(y)   integer: x^2 * y, order-equal
 
 The integer need only keep the float's ORDER, or turn all of it round: a tree compares it with thresholds and does
@@ -258,11 +258,12 @@ class Proportion(Expression):
 
 @dataclass(frozen=True)
 class OverKnown(Expression):
-    """x / a number known of the agent's place, of which firmware has the reciprocal as a parameter (Q32)."""
+    """x / a number known of the agent's place, of which firmware has the reciprocal as a parameter: with as many
+    fraction bits and 32 more, so that the quotient is a product's high word."""
 
     x: Expression
     known: str
-    reciprocal_q32: str
+    reciprocal: str
     fraction_bits: int
     name: str
 
@@ -274,10 +275,7 @@ class OverKnown(Expression):
         return t.step(FloatOp.DIV, self.x.floats(t), t.known(self.known))
 
     def integers(self, n: Nodes) -> int:
-        x = self.x.integers(n)
-        assert n.b.nodes[x].high < 2 ** (32 - self.fraction_bits)
-        scaled = n.b.add(Op.SHL, (x,), self.fraction_bits, f"time_scaled_q{self.fraction_bits}")
-        return n.b.add(Op.MUL_SHR, (scaled, n.b.param(self.reciprocal_q32)), 32, self.name)
+        return n.b.add(Op.MUL_SHR, (self.x.integers(n), n.b.param(self.reciprocal)), 32, self.name)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from decision.forest import Forest
 from decision.network import INPUT_MAGNITUDE, Network
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
-from decision.rate import rate_in_force
+from decision.rate import recorded_rate
 from decision.start import Start
 from decision.tree_decision import History, feature_name, finish, history_note, history_of
 
@@ -78,7 +78,7 @@ def build_inputs(observation: Observation, action: Scale, inputs: tuple[Input, .
     """A program that only computes the newest inputs, and their nodes in the order of the features. Its context holds
     the rate in force and, for a previous action, that of the decision before."""
     b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits))
-    history = History(b, rate_in_force(b))
+    history = History(b, *recorded_rate(b))
     rows = _observe(history, observation.with_window(1), action, inputs)
     for field in list(b.state):
         b.state_out(field.name, b.state_in(field.name, field.storage))

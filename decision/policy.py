@@ -46,7 +46,7 @@ from decision.flow_options import FLOW_NAMES, check_options, implied
 from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES
-from decision.interfaces.flow_rate import LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q32
+from decision.interfaces.flow_rate import LEAST_BASE_RTT_NS, LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q42
 from decision.probes import Probes
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.start import Start
@@ -109,8 +109,8 @@ class Observation(_Strict):
     def _check_path(self) -> None:
         if self.base_rtt is None or self.line_rate is None or self.rtt_max is None:
             raise ValueError("base_rtt, line_rate and rtt_max are needed")
-        if not 256 <= self.base_rtt < self.rtt_max:
-            raise ValueError(f"base_rtt is {self.base_rtt} ns; it must lie between 256 ns and rtt_max")
+        if not LEAST_BASE_RTT_NS <= self.base_rtt < self.rtt_max:
+            raise ValueError(f"base_rtt is {self.base_rtt} ns; it must lie between {LEAST_BASE_RTT_NS} ns and rtt_max")
         if self.rtt_max >= 2**RTT_BITS:
             raise ValueError(f"rtt_max is {self.rtt_max} ns; the firmware's RTT holds at most {2**RTT_BITS - 1} ns")
         if not 10**8 <= self.line_rate <= 10**14:
@@ -253,7 +253,7 @@ def default_params(
     if observation.base_rtt is None or observation.line_rate is None or limits is None:
         return dict(observation.params)
     return {
-        "base_rtt_recip_q32": base_rtt_recip_q32(observation.base_rtt),
+        "base_rtt_recip_q42": base_rtt_recip_q42(observation.base_rtt),
         "rate_min_q30": limits.rate_min,
         "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
         "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),

@@ -6,8 +6,8 @@ that a C type chosen from a range can never overflow. Shifts and wide products t
 meaning in C is then defined everywhere.
 
     rtt_ns        = wrap_sub(response_ns, request_sent_ns)        [0, 2^32 - 1]
-    rtt_clamped   = min(rtt_ns, 4194303)                          [0, 2^22 - 1]
-    inflation_q10 = mul_shr(shl(rtt_clamped, 10), base_rtt_recip_q32, 32)
+    inflation_q10 = mul_shr(rtt_ns, base_rtt_recip_q42, 32)       [0, 2^32 - 2]
+    excess_q10    = min(max(inflation_q10, 1536) - 1536, 65535)   [0, 2^16 - 1]
     ...
     decision      = trees(action_1, congestion, action_2, congestion_1)
 """

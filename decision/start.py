@@ -31,13 +31,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from decision.expression import Nodes
 from decision.features import Place
-from decision.features.flow import rtt_inflation
+from decision.features.flow import rtt_over_base
 from decision.forest import Forest
 from decision.interface import PHASE_SHIFT
 from decision.interfaces.flow_rate import FLOW_START, INFLATION_BITS, INFLATIONS, LINE_RATE_Q30, Phase
 from decision.program import Op, Program, ProgramBuilder
 from decision.quantity import LineFractionQ30
-from decision.rate import within_limits
+from decision.rate import widened, within_limits
 
 
 def _inflation(value: object) -> int:
@@ -115,14 +115,12 @@ def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
     line_rate, none, settled = b.const(LINE_RATE_Q30), b.const(0), b.const(Phase.SETTLED)
     is_new = b.add(Op.EQ, (stored, none), name="is_new_flow")
     phase = b.add(Op.SHR, (stored,), PHASE_SHIFT, "phase", "of the flow's start")
-    # Twice, and twice again, mod 2^32: the phase falls out at the top, and products take the rate as it is then.
-    twice = b.add(Op.WRAP_SUB, (stored, b.add(Op.WRAP_SUB, (none, stored))), name="rate_held_q31")
-    held_q32 = b.add(Op.WRAP_SUB, (twice, b.add(Op.WRAP_SUB, (none, twice))), name="rate_held_q32", note="no phase")
+    held_q32 = widened(b, stored, "rate_held", "no phase")
     held = b.add(Op.SHR, (held_q32,), 32 - PHASE_SHIFT, "rate_held_q30", "rate in force; 0 = new flow")
     first_rate = b.add(Op.MIN, (b.param("rate_initial_q30"), line_rate), name="rate_first_q30")
     rate = b.add(Op.SELECT, (is_new, first_rate, held), name="rate_now_q30", note="rate in force")
 
-    inflation = rtt_inflation(place).integers(Nodes(b))
+    inflation = rtt_over_base(place).integers(Nodes(b))
     starts = b.add(Op.MAX, (is_new, b.add(Op.EQ, (phase, b.const(Phase.STARTING)))))
     grows = b.add(Op.MAX, (is_new, b.add(Op.GT, (phase, b.const(Phase.ARMED)))))
     not_settled = b.add(Op.GT, (stored, line_rate))

@@ -13,7 +13,7 @@ from decision.expression import Expression, Nodes, Past
 from decision.features import AnyFeature, PreviousAction
 from decision.forest import Forest
 from decision.in_flight import in_flight
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30
+from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
 from decision.rate import knob, rate_in_force, scaled_rate, within_limits
@@ -61,8 +61,8 @@ def history_of(b: ProgramBuilder, observation: Observation, start: Start | None)
     """The history of an agent, with the knob that it keeps in force, where it keeps one, and the step of its phase."""
     if start is not None:
         nodes = step(b, start, observation.place)
-        return History(b, nodes.held, nodes)
-    return History(b, rate_in_force(b) if b.interface.context else -1)
+        return History(b, nodes.held, nodes.held_q32, nodes)
+    return History(b, *rate_in_force(b)) if b.interface.context else History(b)
 
 
 def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
@@ -70,11 +70,11 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
     b, decided = history.b, action.integer(history.b, sums)
     if isinstance(action, Scale):
         shown, start = decided[0], history.step
+        rate = within_limits(b, scaled_rate(b, history.in_force_q32, shown))
         if start is None:
-            rate = within_limits(b, scaled_rate(b, history.in_force, CONTEXT_RATE_BITS, shown))
             b.state_out("rate_q30", rate)
         else:
-            rate = finish_start(b, start, within_limits(b, scaled_rate(b, start.held_q32, 32, shown)))
+            rate = finish_start(b, start, rate)
             shown = b.add(Op.SELECT, (start.made, b.const(0), shown), 0, "action_q16", "none of the phase's")
         history.write({"action": shown})
         capped = "in_flight_bytes" in b.interface.knob_names
@@ -87,18 +87,18 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
 
 @dataclass
 class History:
-    """The fields of a context that hold earlier decisions. ``in_force``: the knob where the action map decides;
-    ``step``: that of the agent's phase, where it has one.
+    """The fields of a context that hold earlier decisions. ``in_force``: the knob where the action map decides, and
+    as Q0.32, where agents keep one; ``step``: that of the agent's phase, where it has one.
     ``writes``: what each takes over, a node or, of what is yet to be decided, an expression."""
 
     b: ProgramBuilder
-    in_force: int
+    in_force: int = -1
+    in_force_q32: int = -1
     step: Step | None = None
     writes: dict[str, int | Expression] = field(default_factory=dict)
 
     def nodes(self) -> Nodes:
-        wide = -1 if self.step is None else self.step.held_q32
-        return Nodes(self.b, self.in_force, wide, past=self._past)
+        return Nodes(self.b, self.in_force, self.in_force_q32, past=self._past)
 
     def seen(self, expression: Expression, newest: int) -> int:
         """What is to be remembered of an expression whose value is ``newest`` where the action map decides: a new

@@ -11,7 +11,7 @@ from decision.formats import U32_MAX
 from decision.in_flight import InFlight, before_the_first_decision
 from decision.interface import Interface
 from decision.interfaces import INTERFACES
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30, base_rtt_recip_q32
+from decision.interfaces.flow_rate import LINE_RATE_Q30, base_rtt_recip_q42
 from netsim import _core
 from netsim.programs import program_config
 
@@ -34,7 +34,7 @@ class Paths:
     def params(self, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
         """The operator's parameters that follow [flows]; of a cap of what is in flight, too."""
         each, back = np.unique(self.base_rtt_ns, return_inverse=True)
-        of_each: list[dict[str, int]] = [{"base_rtt_recip_q32": base_rtt_recip_q32(int(ns))} for ns in each]
+        of_each: list[dict[str, int]] = [{"base_rtt_recip_q42": base_rtt_recip_q42(int(ns))} for ns in each]
         if in_flight is not None:
             of_each = [
                 p | in_flight.params(int(ns), self.link_gbps * 10**9) for p, ns in zip(of_each, each, strict=True)
@@ -71,10 +71,8 @@ def device(interface: Interface, params: Mapping[str, int]) -> "_core.DeviceConf
             raise InputError(f"parameter {name} is {value!r}; it must be a whole number that uint32 holds")
     has_agents(interface)
     first = interface.initial
-    if first is not None and not 1 <= params[first] <= 1 << CONTEXT_RATE_BITS:
-        raise InputError(f"parameter {first} must be 1 to 2^{CONTEXT_RATE_BITS}")
-    if interface.new_phase is not None and first is not None and params[first] > LINE_RATE_Q30:
-        raise InputError(f"parameter {first} must be 1 to {LINE_RATE_Q30}, below the bits of a flow's phase")
+    if first is not None and not 1 <= params[first] <= LINE_RATE_Q30:
+        raise InputError(f"parameter {first} must be 1 to {LINE_RATE_Q30}: of more the context keeps 30 bits")
     initial = -1 if first is None else interface.param_names.index(first)
     values = [int(params[name]) for name in interface.param_names]
     phase = -1 if interface.new_phase is None else interface.new_phase

@@ -128,8 +128,10 @@ def _cut(run: Attempt, meeting: Meeting) -> CutClaim:
     pool, columns = run.state.pool, run.state.columns
 
     def text(word: int) -> str:
-        # Behind the cut a product under its name is any number of its range, which is easier to reason about.
-        return pool.text(meeting.products.get(word, word))
+        # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
+        # sum with it, or what is found out about the sum would not be known of the product.
+        constant, terms = pool.linear(word)
+        return pool.text(pool.sum(constant, [(meeting.products.get(part, part), factor) for part, factor in terms]))
 
     holds = {
         f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}": text(int(meeting.values[n]))

@@ -75,8 +75,8 @@ class NetworkBody(Body):
         return {"table_bytes": self._table_bytes(), "form": {"form": report["form"], "loops": True} | report}
 
     def initial(self, name: str, value: int) -> str:
-        if name == "base_rtt_recip_q32":
-            return f"RLCC_BASE_RTT_RECIP_Q32({self.decider.observation.base_rtt}U)"
+        if name == "base_rtt_recip_q42":
+            return f"RLCC_BASE_RTT_RECIP_Q42({self.decider.observation.base_rtt}U)"
         return super().initial(name, value)
 
     def declared(self, fields: tuple[LaidOut, ...]) -> list[LaidOut]:

@@ -165,7 +165,7 @@ def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator)
 def _near_rest(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
     """A decision near the fixed point: little congestion, small actions, small states."""
     row = plausible(program, defaults, rng)
-    base = 2**32 // max(1, defaults["base_rtt_recip_q32"])
+    base = 2**42 // max(1, defaults["base_rtt_recip_q42"])
     row["event.response_ns"] = (row["event.request_sent_ns"] + int(base * rng.uniform(1.0, 4.0))) & (2**32 - 1)
     row["context.rate_q30"] = int(2**30 / rng.uniform(1, 200))
     for s in program.state:

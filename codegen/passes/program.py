@@ -2,11 +2,13 @@
 the trees the trees themselves take over."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.choose import Choice
+from codegen.engines import engine_named
 from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
+from codegen.passes.entries import Tail, tail_of, with_tail
 from codegen.passes.highword import high_words
 from codegen.passes.idle import without_idle_clamps
 from codegen.passes.rewrite import needed
@@ -64,15 +66,25 @@ def lower_program(
     outputs = [program.nodes[number].imm for number in sums]
     walk = walk_of(program.forest, ranges, [(low, high) for _, low, high in chains], known, outputs)
     choice, more = lower(walk, options)
+    nodes = [chain for chain, _, _ in chains]
+    tail = tail_of(program, nodes[0][-1]) if _wider(options) else Tail()
+    wider = with_tail(choice.lowered, tail, engine_named(options.engine), options.limits)
+    if wider is not None:
+        choice, nodes = replace(choice, lowered=wider), [[*nodes[0], *tail.nodes]]
     return LoweredProgram(
         program,
         choice,
         args,
-        tuple(chain[-1] for chain, _, _ in chains),
-        frozenset(number for chain, _, _ in chains for number in chain[:-1]),
+        tuple(chain[-1] for chain in nodes),
+        frozenset(number for chain in nodes for number in chain[:-1]),
         options.one_function,
         (*dumps, *more),
     )
+
+
+def _wider(options: Options) -> bool:
+    """Whether tables may grow for the sake of cycles."""
+    return "entries" not in options.without and options.optimise != "size" and options.limits.cycles is None
 
 
 def _clamps(program: Program, trees: int) -> tuple[list[int], int, int]:

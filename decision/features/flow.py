@@ -121,7 +121,8 @@ class _Congestion(Feature):
         return f"congestion_q{self.fraction_bits}"
 
     def expression(self, place: Place) -> Expression:
-        inflation = rtt_inflation(place) if self.signal == "rtt" else queue_inflation(place)
+        # Saturated below all the same: the RTT need not be, which takes an instruction or five.
+        inflation = rtt_over_base(place) if self.signal == "rtt" else queue_inflation(place)
         most = (2**16 - 1) / 2**INFLATION_BITS
         above = Above(inflation, self.tolerance, "inflation")
         excess = AtMost(above, most, "excess_q10", "inflation above the tolerance")
@@ -267,9 +268,18 @@ FEATURE_KINDS: dict[str, Any] = {
 
 
 def rtt_inflation(place: Place) -> Expression:
-    """rtt / base_rtt with 10 fraction bits: timestamps subtracted in uint32, clamped, times the reciprocal."""
-    rtt = AtMost(Elapsed("response_ns", "request_sent_ns", "rtt_ns"), place.path.rtt_max_ns, "rtt_clamped_ns")
+    """rtt / base_rtt with 10 fraction bits, of an RTT of at most rtt_max."""
+    rtt = AtMost(_rtt(), place.path.rtt_max_ns, "rtt_clamped_ns")
     return _over_base_rtt(rtt, "rtt_inflation_raw_q10")
+
+
+def rtt_over_base(place: Place) -> Expression:
+    """rtt / base_rtt with 10 fraction bits: timestamps subtracted in uint32, times the reciprocal."""
+    return _over_base_rtt(_rtt(), "rtt_inflation_raw_q10")
+
+
+def _rtt() -> Expression:
+    return Elapsed("response_ns", "request_sent_ns", "rtt_ns")
 
 
 def queue_inflation(place: Place) -> Expression:
@@ -280,4 +290,4 @@ def queue_inflation(place: Place) -> Expression:
 
 
 def _over_base_rtt(time_ns: Expression, name: str) -> Expression:
-    return OverKnown(time_ns, "base_rtt_ns", "base_rtt_recip_q32", INFLATION_BITS, name)
+    return OverKnown(time_ns, "base_rtt_ns", "base_rtt_recip_q42", INFLATION_BITS, name)

@@ -31,19 +31,23 @@ RTT_BITS = 22
 INFLATION_BITS = 10
 """Fraction bits of the RTT inflation rtt / base_rtt."""
 
+LEAST_BASE_RTT_NS = 1025
+"""Whose reciprocal, Q42, 32 bits hold."""
+
 RATES = (1, LINE_RATE_Q30)
 DELAYS_NS = (270_336, 73_728, 24_576, 16_384, 491_520)
 QUEUES_BYTES = tuple(12 * delay for delay in DELAYS_NS)
 """What such delays are at 100 Gb/s, about."""
 RATE_LEVELS = (2**30, 2**26, 2**20, 2**16)
 SENT_BYTES = (256 << 10, 1 << 20, 1 << 30)
-BASE_RTTS_NS = (256, 8_192, 100_000, 1_000_000, 4_000_000)
+BASE_RTTS_NS = (LEAST_BASE_RTT_NS, 8_192, 100_000, 1_000_000, 4_000_000)
 COUNTS = ("event.cnp_count", "event.nack_count", "event.sent_bytes")
 
 
-def base_rtt_recip_q32(base_rtt_ns: int) -> int:
-    """The operator's parameter for a base RTT in ns: floor(2^32 / base_rtt_ns)."""
-    return 2**32 // base_rtt_ns
+def base_rtt_recip_q42(base_rtt_ns: int) -> int:
+    """The operator's parameter for a base RTT in ns: floor(2^42 / base_rtt_ns); one below the least is taken for
+    1024 ns. An RTT times it is the inflation, Q10, in the product's high word."""
+    return min(2**42 // base_rtt_ns, 2**32 - 1)
 
 
 FLOW_RATE = Interface(
@@ -88,13 +92,13 @@ FLOW_RATE = Interface(
     ),
     params=(
         Signal(
-            "base_rtt_recip_q32",
-            "2^32 / ns",
+            "base_rtt_recip_q42",
+            "2^42 / ns",
             "reciprocal of the RTT in an empty network",
-            grows=(2**10, 2**24),
-            levels=tuple(map(base_rtt_recip_q32, BASE_RTTS_NS)),
-            factors=(1 << 19,),
-            settable=(2**10, 2**24),
+            grows=(2**20, 2**32 - 1),
+            levels=tuple(map(base_rtt_recip_q42, BASE_RTTS_NS)),
+            factors=(1 << 29,),
+            settable=(2**20, base_rtt_recip_q42(LEAST_BASE_RTT_NS)),
         ),
         Signal("rate_min_q30", "line rate / 2^30", "lowest rate of a flow", settable=RATES),
         Signal("rate_max_q30", "line rate / 2^30", "highest rate of a flow", settable=RATES),
@@ -145,7 +149,7 @@ class Phase(IntEnum):
 
 
 INFLATIONS = (0, 1 << 24)
-"""Of an RTT over the base RTT, Q10: what firmware's can be (4 ms over 256 ns)."""
+"""Of an RTT over the base RTT, Q10: beyond what there is to brake for (4 ms over 1025 ns are 2^22)."""
 
 
 def _with_start(flow: Interface) -> Interface:

@@ -35,7 +35,7 @@ def features_of(program, vectors):
     return np.array([values[n] for n in program.nodes[trees].args], dtype=np.int64).reshape(-1, values[trees].size).T
 
 
-@pytest.mark.parametrize("base_rtt", ["256 ns", "1000 ns", "8192 ns", "100 us"])
+@pytest.mark.parametrize("base_rtt", ["1025 ns", "2000 ns", "8192 ns", "100 us"])
 @pytest.mark.parametrize("kind", FEATURES)
 def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt):
     thresholds = THRESHOLDS[kind]
@@ -52,8 +52,9 @@ def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt
 
 
 def test_a_point_out_of_reach_is_counted_as_wanted_and_not_as_hit():
-    """RTT at most 4 ms over a base RTT of at least 256 ns is at most 15625, which is below 2^24 - 3 in Q10."""
-    student = make_student([FEATURES["rtt_inflation"]], ACTIONS[0], (oblivious(((0, 2**24 - 3),), (-50, 50)),))
+    """Saturated, the excess squared is 65535^2, and a rate less by 2^-30 of line rate makes it less by 4."""
+    highest = (65535**2 * (2**30 - 1)) >> 30
+    student = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], (oblivious(((0, highest - 2),), (-50, 50)),))
     _, edges = make(student.program(), student.params(), seed=0)
     assert (edges.wanted, edges.hit) == (3, 0)
 

@@ -72,7 +72,7 @@ def drawn_students(
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=5, unique=True))
     action = draw(st.sampled_from(ACTIONS))
     window = draw(st.integers(1, windows))
-    base_rtt = draw(st.sampled_from(["8192 ns", "13 us", "1000 ns"]))
+    base_rtt = draw(st.sampled_from(["8192 ns", "13 us", "1100 ns"]))
     student = make_student([FEATURES[k] for k in chosen], action, (), window=window, base_rtt=base_rtt)
     names = student.forest.features
     count = draw(st.integers(0, trees))

@@ -194,7 +194,7 @@ def test_the_root_of_the_congestion_is_exact(shift):
     event = {name: np.zeros(rows, dtype=np.int64) for name in FLOW_RATE.event_names}
     event["response_ns"] = np.exp(rng.uniform(9, 15.3, rows)).astype(np.int64)
     rates = np.exp(rng.uniform(2, 20.8, rows)).astype(np.int64)
-    params = {"base_rtt_recip_q32": 2**32 // 8192, "rate_min_q30": 1, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 5}
+    params = {"base_rtt_recip_q42": 2**42 // 8192, "rate_min_q30": 1, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 5}
     values = trace(program, event, params, {"rate_q30": rates})
     square = next(i for i, node in enumerate(program.nodes) if node.name == "congestion_q20")
     wanted = [min(isqrt(int(v) << -shift if shift < 0 else int(v) >> shift), 2**15 - 1) for v in values[square]]
@@ -209,7 +209,7 @@ def test_an_action_is_divided_rounded_half_up_and_saturated(shift):
     program, nodes = build_inputs(observation({"kind": "previous_action"}), wide, (Input(False, shift),))
     edges = [s * (2**15 * 2 ** max(shift, 0)) + d for s in (-1, 0, 1) for d in (-513, -2, -1, 0, 1, 2, 3, 64, 513)]
     applied = np.array([*edges, -(2**31), 2**31 - 1, *range(-600, 600, 7)], dtype=np.int64)
-    params = dict.fromkeys(("base_rtt_recip_q32", "rate_min_q30", "rate_max_q30", "rate_initial_q30"), 1)
+    params = dict.fromkeys(("base_rtt_recip_q42", "rate_min_q30", "rate_max_q30", "rate_initial_q30"), 1)
     values = trace(program, dict.fromkeys(FLOW_RATE.event_names, 0), params, {"rate_q30": 1, "action_1": applied})
     if shift > 0:
         wanted = np.clip([(int(v) * 2 + 2**shift) // 2 ** (shift + 1) for v in applied], -(2**15), 2**15 - 1)
@@ -223,7 +223,7 @@ def test_a_new_flow_decides_as_if_everything_had_its_first_value():
     program = whole()
     state = {s.name: 0 for s in program.state}
     params = {
-        "base_rtt_recip_q32": 2**32 // 8192,
+        "base_rtt_recip_q42": 2**42 // 8192,
         "rate_min_q30": 1,
         "rate_max_q30": 2**30 - 1,
         "rate_initial_q30": 2**29,

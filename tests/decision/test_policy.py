@@ -26,7 +26,7 @@ def test_the_example_reads():
     assert policy.observation.line_rate == 10**11
     assert policy.observation.size == 4
     assert policy.params() == {
-        "base_rtt_recip_q32": 2**19,
+        "base_rtt_recip_q42": 2**29,
         "rate_min_q30": 1074,
         "rate_max_q30": 2**30 - 1,
         "rate_initial_q30": 2**30 - 1,

@@ -14,7 +14,7 @@ from decision.records import Trajectories, record_columns
 from decision.tree_decision import build_observer
 
 KINDS = ("previous_action", "rl_cc_congestion", "rtt_inflation", "rate", "cnp_ratio")
-PARAMS = {"base_rtt_recip_q32": 2**19, "rate_min_q30": 1074, "rate_max_q30": 2**30, "rate_initial_q30": 2**30}
+PARAMS = {"base_rtt_recip_q42": 2**29, "rate_min_q30": 1074, "rate_max_q30": 2**30, "rate_initial_q30": 2**30}
 COLUMNS = record_columns(FLOW_RATE)
 
 

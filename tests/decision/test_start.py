@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from decision.features import Path, Place
-from decision.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase, base_rtt_recip_q32
+from decision.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase, base_rtt_recip_q42
 from decision.interpret import trace
 from decision.policy import Policy, load_policy
 from decision.start import Start, start_program
@@ -18,7 +18,7 @@ from decision.start import Start, start_program
 PLACE = Place(FLOW_START, Path(8192, 1e11, 4_000_000))
 START = Start()
 PARAMS = {
-    "base_rtt_recip_q32": base_rtt_recip_q32(8192),
+    "base_rtt_recip_q42": base_rtt_recip_q42(8192),
     "rate_min_q30": 1074,
     "rate_max_q30": LINE_RATE_Q30,
     "rate_initial_q30": 1 << 28,
@@ -53,7 +53,7 @@ def expected(word: int, rtt_ns: int, nacks: int, p: dict[str, int], start: Start
     phase, rate = divmod(word, 2**30)
     if word == 0:
         phase, rate = Phase.STARTING, min(p["rate_initial_q30"], LINE_RATE_Q30)
-    inflation = (min(rtt_ns, 4_000_000) << 10) * p["base_rtt_recip_q32"] >> 32
+    inflation = rtt_ns * p["base_rtt_recip_q42"] >> 32
 
     def made(wanted: int, after: Phase, bit: int = 0) -> Stepped:
         rate = min(max(wanted, p["rate_min_q30"]), p["rate_max_q30"]) // 2 * 2 + bit
@@ -125,7 +125,7 @@ INFLATIONS_Q10 = st.integers(0, 2**24)
 @given(data=st.data())
 def test_every_context_is_one_of_the_four_phases_whatever_an_operator_sets(data):
     ranges = {name: RATES if name.endswith("q30") else INFLATIONS_Q10 for name in PARAMS}
-    ranges["base_rtt_recip_q32"] = st.integers(2**10, 2**24)
+    ranges["base_rtt_recip_q42"] = st.integers(2**20, 2**32 - 1)
     params = {name: data.draw(st.one_of(st.just(value), ranges[name])) for name, value in PARAMS.items()}
     if data.draw(st.booleans()):
         params["rate_max_q30"] = 2**30  # line rate, as one may have it
@@ -133,7 +133,7 @@ def test_every_context_is_one_of_the_four_phases_whatever_an_operator_sets(data)
     rate = min(max(data.draw(st.sampled_from([*rates, 0])) + data.draw(NEAR), 0), LINE_RATE_Q30)
     before = data.draw(st.one_of(U32, st.sampled_from([word(phase, rate) for phase in Phase])))
     names = ("slow_start_until_q10", "brake_above_q10", "recover_until_q10")
-    at = [min((params[name] << 22) // params["base_rtt_recip_q32"], 2**32 - 2) + data.draw(NEAR) for name in names]
+    at = [min((params[name] << 32) // params["base_rtt_recip_q42"], 2**32 - 2) + data.draw(NEAR) for name in names]
     rtt_ns = data.draw(st.one_of(U32, st.sampled_from([max(one, 0) for one in at])))
     start = Start.model_validate({"recovery": {"factor": 4, "until": 2}}) if data.draw(st.booleans()) else START
     nacks = data.draw(st.sampled_from([0, 0, 1, 2**32 - 1]))

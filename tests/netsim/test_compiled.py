@@ -16,7 +16,7 @@ SOURCE = """
 #include <stdint.h>
 typedef struct { uint32_t rate_q30; uint32_t last_rtt; uint16_t count; } rlcc_flow;
 typedef struct { uint32_t request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes; } rlcc_event;
-typedef struct { uint32_t base_rtt_recip_q32, rate_min_q30, rate_max_q30, rate_initial_q30; } rlcc_params;
+typedef struct { uint32_t base_rtt_recip_q42, rate_min_q30, rate_max_q30, rate_initial_q30; } rlcc_params;
 const uint32_t rlcc_flow_bytes = sizeof(rlcc_flow);
 uint32_t rlcc_decide(rlcc_flow *f, const rlcc_event *e, const rlcc_params *p) {
   uint32_t rtt = e->response_ns - e->request_sent_ns, rate = (f->rate_q30 ? f->rate_q30 : p->rate_initial_q30) >> 10;
@@ -29,7 +29,7 @@ uint32_t rlcc_decide(rlcc_flow *f, const rlcc_event *e, const rlcc_params *p) {
 }
 """
 PARAMS = {
-    "base_rtt_recip_q32": 2**32 // 8192,
+    "base_rtt_recip_q42": 2**42 // 8192,
     "rate_min_q30": 1 << 20,
     "rate_max_q30": (1 << 30) - 1,
     "rate_initial_q30": 1 << 29,

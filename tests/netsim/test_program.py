@@ -19,7 +19,7 @@ from netsim import Network, Simulation, policies
 from netsim.network import MS
 
 PARAMS = {
-    "base_rtt_recip_q32": 2**32 // 8192,
+    "base_rtt_recip_q42": 2**42 // 8192,
     "rate_min_q30": 1 << 20,
     "rate_max_q30": (1 << 30) - 1,
     "rate_initial_q30": 1 << 29,
@@ -115,7 +115,7 @@ def test_a_simulation_follows_the_specification(cases, number: int) -> None:
 
 def test_bad_parameters_are_refused(cases) -> None:
     program = cases[0].program
-    with pytest.raises(InputError, match="must be base_rtt_recip_q32"):
+    with pytest.raises(InputError, match="must be base_rtt_recip_q42"):
         policies.program(program, {"base_rtt": 1})
     for name, value in (("rate_min_q30", -1), ("rate_max_q30", 2**32), ("rate_initial_q30", 0)):
         with pytest.raises(InputError, match=name):

@@ -8,7 +8,7 @@ import pytest
 
 from decision.actions import TanhMap
 from decision.forest import Forest, oblivious
-from decision.interfaces.flow_rate import base_rtt_recip_q32
+from decision.interfaces.flow_rate import base_rtt_recip_q42
 from decision.tree_decision import build, feature_names
 from netsim import Scenario, Simulation
 from netsim.network import MS
@@ -53,7 +53,7 @@ class Elsewhere:
 
     def build(self, flows: int, site: object = None) -> Any:
         core = self.policy.build(flows)
-        core.set_param(0, np.array([base_rtt_recip_q32(ns) for ns in self.base_rtt_ns], np.uint32))
+        core.set_param(0, np.array([base_rtt_recip_q42(ns) for ns in self.base_rtt_ns], np.uint32))
         return core
 
 
@@ -63,8 +63,8 @@ def test_a_program_gets_each_flows_reciprocal(make_policy) -> None:
     action = TanhMap(kind="tanh_map", step=0.2)
     made = build(observation, action, Forest(feature_names(observation), (tree,), (0,), action.leaf_bits))
     params = {"rate_min_q30": 1 << 20, "rate_max_q30": 1 << 30, "rate_initial_q30": 1 << 29}
-    policy = program(made, params | {"base_rtt_recip_q32": base_rtt_recip_q32(8192)})
-    other = program(made, params | {"base_rtt_recip_q32": base_rtt_recip_q32(5000)})
+    policy = program(made, params | {"base_rtt_recip_q42": base_rtt_recip_q42(8192)})
+    other = program(made, params | {"base_rtt_recip_q42": base_rtt_recip_q42(5000)})
 
     def records(spec: Any) -> dict[str, Any]:
         run = Simulation("many-to-one:2", spec, seed=1, record=True)

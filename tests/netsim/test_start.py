@@ -38,7 +38,7 @@ def test_every_step_is_the_phases_or_the_policys(steering, scenario, network):
     params = dict(policy.params())
     if "@" in scenario:
         recips = paths_of(scenario, network or Network())
-        params["base_rtt_recip_q32"] = recips[t.columns["flow"].astype(np.int64)]
+        params["base_rtt_recip_q42"] = recips[t.columns["flow"].astype(np.int64)]
     values = trace(program, event, params, {"rate_q30": rate + (phase << 30)})
     made = values[nodes.made] == 1
     np.testing.assert_array_equal(t.of_policy(), ~made)
@@ -65,7 +65,7 @@ def paths_of(scenario, network):
     """As a simulation tells its flows."""
     scene = at_random(scenario, 3, 8 * MS, network)
     fabric, net = assembly.place(scene, network)
-    return assembly.paths(scene, fabric, net).params()["base_rtt_recip_q32"].astype(np.int64)
+    return assembly.paths(scene, fabric, net).params()["base_rtt_recip_q42"].astype(np.int64)
 
 
 def test_the_history_is_that_of_the_records(steering):

@@ -152,7 +152,7 @@ MUTANTS = {
     "nacks taken for cnps": ("type == RLCC_EVENT_NACK", "type == RLCC_EVENT_CNP"),
     "bytes in units of 64": ("units * 32U", "units * 64U"),
     "coalesced events lost": ("(said > 1U) ? said : 1U", "1U"),
-    "parameters not read": ("params.base_rtt_recip_q32 = tuned[0]", "params.base_rtt_recip_q32 += 0U * tuned[0]"),
+    "parameters not read": ("params.base_rtt_recip_q42 = tuned[0]", "params.base_rtt_recip_q42 += 0U * tuned[0]"),
     "parameters in another order": ("tuned[3]", "tuned[1]"),
     "context not written back": ("algo_ctxt->data[1] = memory.words[1];", ""),
     "initial rate in another format": ("rate_initial_q30 >> 10U", "rate_initial_q30 >> 9U"),
@@ -216,11 +216,11 @@ def test_a_parameter_fixed_at_emission_takes_no_other_value(library, tmp_path):
     """It is a constant in the policy: a tool that could set it would see it change nothing."""
     with writing(tmp_path / "student", "student") as work:
         STUDENTS["rl_cc"].save(work)
-    emit(tmp_path / "student", tmp_path / "firmware", target="doca-pcc", fix=("base_rtt_recip_q32",))
+    emit(tmp_path / "student", tmp_path / "firmware", target="doca-pcc", fix=("base_rtt_recip_q42",))
     device = Device(library(tmp_path / "firmware", *SOURCES))
     device.code.doca_pcc_dev_user_init(ctypes.byref(ctypes.c_uint32()))
     value, most, least = device.words("device_param", 3)
-    assert value == most == least == STUDENTS["rl_cc"].params()["base_rtt_recip_q32"]
+    assert value == most == least == STUDENTS["rl_cc"].params()["base_rtt_recip_q42"]
     stored = (ctypes.c_uint32 * 4)()
     assert device.set_params(0, [value + 1], stored) == device.set_params(0, [value - 1], stored) == FAILED
     assert device.set_params(0, [value], stored) == 0

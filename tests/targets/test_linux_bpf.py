@@ -311,7 +311,7 @@ def test_the_kernel_verifies_it_within_its_budget(student, built):
     paths."""
     counts = verified(built(student))
     assert set(counts) == {f"rlcc_{n}" for n in ("init", "pkts_acked", "cong_control", "ssthresh", "undo_cwnd")}
-    assert max(counts.values()) < 5_000, counts
+    assert max(counts.values()) < 8_000, counts
 
 
 def test_with_the_trees_in_line_the_verifier_walks_their_paths(firmware, run, tmp_path):

@@ -68,7 +68,7 @@ class TestEva:
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            (r"<< 10U", "<< 32U"),
+            (r">> 10U", ">> 32U"),
             (r"leaves\[\(?\(?place", r"leaves[1U + (place"),
             (r"= \(int32_t\)flow->action_1;", "= (int32_t)flow->action_1 * 100000;"),
             (

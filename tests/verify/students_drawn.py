@@ -55,7 +55,7 @@ def drawn(seed: int, *, gcc: bool = False) -> Drawn:
     rng = np.random.default_rng([11, seed])
     kinds = [str(k) for k in rng.permutation(list(FEATURES))[: int(rng.integers(1, 5))]]
     action = ACTIONS[int(rng.integers(len(ACTIONS)))]
-    window, base_rtt = int(rng.integers(1, 5)), str(rng.choice(["8192 ns", "13 us", "1000 ns"]))
+    window, base_rtt = int(rng.integers(1, 5)), str(rng.choice(["8192 ns", "13 us", "1100 ns"]))
     student = grown(rng, kinds, action, int(rng.integers(1, 7)), window=window, base_rtt=base_rtt)
     compiler = str(rng.choice(["clang", "gcc"])) if gcc else "clang"
     return Drawn(student, str(rng.choice(["auto", "branches", "index", "joint"])), compiler, str(rng.choice(LEVELS)))

@@ -24,7 +24,7 @@ WRONG = {
     "the smaller one": (LARGER, LARGER.replace(">", "<")),
     "of the rate before the decision": (
         "(uint64_t)rate_new_q30 * (uint64_t)in_flight_line_q2",
-        "(uint64_t)rate_now_q30 * (uint64_t)in_flight_line_q2",
+        "(uint64_t)rate_known_q30 * (uint64_t)in_flight_line_q2",
     ),
     "a bit too little": ("in_flight_line_q2) >> 32U", "in_flight_line_q2) >> 33U"),
 }

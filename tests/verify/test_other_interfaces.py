@@ -176,8 +176,8 @@ def test_a_program_whose_knob_is_too_small_is_refused_by_the_checker_too() -> No
 
 
 def test_the_search_for_the_slowest_input_takes_its_factors_from_the_interface() -> None:
-    recip, rate = "params.base_rtt_recip_q32", "context.rate_q30"
-    fixed = [{}, *({rate: r, recip: 1 << 19} for r in ((1 << 30) - 1, 1 << 29, 1 << 26))]
-    fixed += [{rate: 1 << 29}, {recip: 1 << 19}, {}]
+    recip, rate = "params.base_rtt_recip_q42", "context.rate_q30"
+    fixed = [{}, *({rate: r, recip: 1 << 29} for r in ((1 << 30) - 1, 1 << 29, 1 << 26))]
+    fixed += [{rate: 1 << 29}, {recip: 1 << 29}, {}]
     assert [turn for _, turn in turns(FLOW_RATE)] == fixed
     assert turns(QUEUE_MARKING) == ((0.5, {}), (4.0, {}))

@@ -29,7 +29,7 @@ WRONG = {
     "the wrong phase after the brake": ("(brakes != 0U) ? 2U", "(brakes != 0U) ? 3U"),
     "a recovery that ends late": ("rate_max_q30 > rate_grown_q30", "rate_max_q30 >= rate_grown_q30"),
     "a new flow that is settled": ("(rate_q30 == 0U) || (phase > 1U)", "(phase > 1U)"),
-    "the first response after the brake not passed over": ("rate_made_q30 = v52 + brakes", "rate_made_q30 = v52"),
+    "the first response after the brake not passed over": ("rate_made_q30 = v49 + brakes", "rate_made_q30 = v49"),
     "the rate held with its phase": ("rate_held_q32 >> 2U", "rate_q30"),
     "the phase lost by the policy": ("= phase << 30U", "= phase << 31U"),
     "a history of another rate": ("rate_now_q30 << 2U", "rate_now_q30 << 1U"),

@@ -23,7 +23,7 @@ from verify.costs import cycle_model
 DECLARED, BY_PHASE, BY_POLICY = (
     "uint32_t rate_after_q30;",
     "rate_after_q30 = rate_made_q30;",
-    "rate_after_q30 = rate_new_q30_86;",
+    "rate_after_q30 = rate_new_q30_83;",
 )
 SHARE = "(uint64_t)rate_after_q30 * (uint64_t)in_flight_line_q2"
 STORED = "action->in_flight_bytes = in_flight_bytes;"
@@ -44,7 +44,7 @@ WRONG = {
         SHARE: SHARE.replace("rate_after_q30", "other"),
     },
     "the cap without the mark of a brake": {
-        **_by_branch("v52", "rate_after_q30"),
+        **_by_branch("v49", "rate_after_q30"),
         SHARE: SHARE.replace("rate_after_q30", "other"),
     },
     "no cap where the phase steps": {**_by_branch("0U", "1U"), STORED: f"if (other != 0U) {{ {STORED} }}"},

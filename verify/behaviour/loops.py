@@ -37,7 +37,7 @@ class Loop:
 
     @property
     def base_rtt_ns(self) -> int:
-        return int(2**32 // self.decision.params["base_rtt_recip_q32"])
+        return int(2**42 // self.decision.params["base_rtt_recip_q42"])
 
     @property
     def rtt_max_ns(self) -> int:

@@ -78,14 +78,15 @@ class Known:
         return Known(self.bounds, self.facts | {condition})
 
     def _before(self, word: Term, bounds: Bounds) -> dict[Term, Bounds]:
-        """Bounds of x from those of x + c, where that sum does not wrap."""
+        """Bounds of x from those of x + c, which may wrap: x then lies outside of a gap."""
         x, c = word.args[0], word.args[1].value
         low, high = self.span(x)
-        turn = (low + c) & ~FULL
-        if (high + c) & ~FULL != turn:
-            return {}
+        first, last = (bounds[0] - c) & FULL, (bounds[1] - c) & FULL
+        if first <= last or low > last:
+            low = max(low, first)
+        if first <= last or high < first:
+            high = min(high, last)
         own = self.bounds.get(x, ALL)
-        low, high = max(low, bounds[0] + turn - c), min(high, bounds[1] + turn - c)
         return {x: _meet((max(own[0], low), min(own[1], high), own[2], own[3]))}
 
     def _narrowed(self, op: str, holds: bool, word: Term, constant: Term, first: bool) -> Bounds | None:

@@ -51,20 +51,17 @@ uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params
     const uint32_t rate_q30 = flow->rate_q30;
     const uint32_t rate_initial_q30 = params->rate_initial_q30;
     const uint32_t rate_known_q30 = (rate_q30 == 0U) ? rate_initial_q30 : rate_q30;
-    const uint32_t rate_now_q30 = (rate_known_q30 < 1073741823U) ? rate_known_q30 : 1073741823U; /* rate in force */
+    const uint32_t rate_now_q31 = rate_known_q30 + rate_known_q30;
+    const uint32_t rate_now_q32 = rate_now_q31 + rate_now_q31; /* rate in force; whatever the context holds, below line rate */
     const int32_t action_1 = (int32_t)flow->action_1;
     const uint32_t response_ns = event->response_ns;
     const uint32_t request_sent_ns = event->request_sent_ns;
     const uint32_t rtt_ns = response_ns - request_sent_ns; /* wraps with both */
-    const uint32_t rtt_clamped_ns = (rtt_ns < 4000000U) ? rtt_ns : 4000000U;
-    const uint32_t time_scaled_q10 = rtt_clamped_ns << 10U;
-    const uint32_t base_rtt_recip_q32 = params->base_rtt_recip_q32;
-    const uint32_t rtt_inflation_raw_q10 = (uint32_t)(((uint64_t)time_scaled_q10 * (uint64_t)base_rtt_recip_q32) >> 32U);
-    const uint32_t inflation_raised_q10 = (rtt_inflation_raw_q10 > 1536U) ? rtt_inflation_raw_q10 : 1536U;
-    const uint32_t inflation_excess_q10 = inflation_raised_q10 - 1536U;
-    const uint32_t excess_q10 = (inflation_excess_q10 < 65535U) ? inflation_excess_q10 : 65535U; /* inflation above the tolerance */
+    const uint32_t base_rtt_recip_q42 = params->base_rtt_recip_q42;
+    const uint32_t rtt_inflation_raw_q10 = (uint32_t)(((uint64_t)rtt_ns * (uint64_t)base_rtt_recip_q42) >> 32U);
+    const uint32_t excess_q10_wrapped = rtt_inflation_raw_q10 - 1536U; /* wraps below the floor */
+    const uint32_t excess_q10 = (excess_q10_wrapped > 65535U) ? ((rtt_inflation_raw_q10 > 1536U) ? 65535U : 0U) : excess_q10_wrapped; /* inflation above the tolerance */
     const uint32_t excess_squared_q20 = excess_q10 * excess_q10;
-    const uint32_t rate_now_q32 = rate_now_q30 << 2U;
     const uint32_t congestion_q20 = (uint32_t)(((uint64_t)excess_squared_q20 * (uint64_t)rate_now_q32) >> 32U); /* excess^2 * rate: orders flows as -delta does */
     const uint32_t congestion_q20_1 = flow->congestion_q20_1;
     int32_t trees = (-12); /* bias */

@@ -32,17 +32,17 @@ typedef struct {
 
 /* What the operator may tune. RLCC_PARAMS_DEFAULT holds what the policy was distilled for. */
 typedef struct {
-    uint32_t base_rtt_recip_q32;  /* 2^32 / ns: reciprocal of the RTT in an empty network; 1024..16777216 */
+    uint32_t base_rtt_recip_q42;  /* 2^42 / ns: reciprocal of the RTT in an empty network; 1048576..4290777084 */
     uint32_t rate_min_q30;        /* line rate / 2^30: lowest rate of a flow; 1..1073741823 */
     uint32_t rate_max_q30;        /* line rate / 2^30: highest rate of a flow; 1..1073741823 */
     uint32_t rate_initial_q30;    /* line rate / 2^30: rate of a new flow; 1..1073741823 */
 } rlcc_params;
 
-/* For constants, 256..4194303 ns: the compiler does the division. */
-#define RLCC_BASE_RTT_RECIP_Q32(ns) (4294967296ULL / (ns))
+/* For constants, 1025..4194304 ns: the compiler does the division. */
+#define RLCC_BASE_RTT_RECIP_Q42(ns) (4398046511104ULL / (ns))
 
 #define RLCC_PARAMS_DEFAULT \
-    {RLCC_BASE_RTT_RECIP_Q32(8192U), 1074U, 1073741823U, 1073741823U}
+    {RLCC_BASE_RTT_RECIP_Q42(8192U), 1074U, 1073741823U, 1073741823U}
 
 /* The flow's context, 12 bytes, kept by the device between decisions. */
 typedef struct {

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from decision.features import FEATURE_KINDS, AnyFeature
 from decision.formats import ACTION_BITS, FEATURE_LIMIT, U32_MAX
-from decision.interfaces.flow_rate import base_rtt_recip_q32
+from decision.interfaces.flow_rate import base_rtt_recip_q42
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.tape import Reading
@@ -35,7 +35,7 @@ def integers(obs, rows):
     """The feature's integer for raw rows, by the program that becomes firmware."""
     program, (node,), _ = build_observer(obs)
     event = {name: np.array([r[name] for r in rows], dtype=np.int64) for name in rows[0] if name != "rate_q30"}
-    params = {"base_rtt_recip_q32": base_rtt_recip_q32(obs.base_rtt), "rate_min_q30": 1}
+    params = {"base_rtt_recip_q42": base_rtt_recip_q42(obs.base_rtt), "rate_min_q30": 1}
     params |= {"rate_max_q30": 2**30, "rate_initial_q30": 2**30}
     return trace(program, event, params, {"rate_q30": np.array([r["rate_q30"] for r in rows], dtype=np.int64)})[node]
 
@@ -70,7 +70,7 @@ raw = st.builds(
     log(2**27),
     log(2**30),
 )
-paths = st.tuples(st.sampled_from([256, 1000, 8192, 13_333, 100_000]), st.sampled_from([10**10, 10**11, 8 * 10**11]))
+paths = st.tuples(st.sampled_from([1025, 2000, 8192, 13_333, 100_000]), st.sampled_from([10**10, 10**11, 8 * 10**11]))
 
 
 def quantum(kind, obs, row):

@@ -145,10 +145,11 @@ def test_what_no_interval_says_is_a_fact() -> None:
         (3, (0, 100), 10, (0, 6)),  # x + 3 < 10
         (3, (2, 100), 10, (2, 6)),
         (-3 % 2**32, (5, 100), 10, (5, 12)),  # x - 3 < 10, which does not wrap
-        (-3 % 2**32, (0, 100), 10, (0, 100)),  # which may
+        (-3 % 2**32, (0, 100), 10, (3, 12)),  # which may
+        (-3 % 2**32, (0, 1), FULL, (0, 1)),  # x is not 2
         (FULL, (1, 7), 3, (1, 3)),
         (10, (FULL - 9, FULL), 4, (FULL - 9, FULL - 6)),  # always wraps
-        (10, (FULL - 10, FULL), 4, (FULL - 10, FULL)),  # may wrap
+        (10, (FULL - 10, FULL), 4, (FULL - 9, FULL - 6)),  # may wrap
         (10, (0, FULL - 10), 4, (0, 0)),
     ],
 )
@@ -171,7 +172,11 @@ def test_a_lower_bound_of_a_sum_is_one_of_its_term() -> None:
     signed = Known({X: bounded(0, 100)}).assume(make("bvslt", total, const(20)))
     assert signed.bounds[X][1] <= 100
     plain = Known({}).assume(make("bvult", make("bvadd", X, const(3)), const(20)))
-    assert X not in plain.bounds
+    assert plain.bounds[X] == bounded(0, FULL)  # -3 to 16: two ends of the range
+    beyond = Known({X: bounded(2, FULL)}).assume(make("bvult", make("bvadd", X, const(3)), const(5)))
+    assert beyond.bounds[X][:2] == (FULL - 2, FULL)  # -3 to 1, and not 0 or 1
+    before = Known({X: bounded(0, FULL - 3)}).assume(make("bvult", make("bvadd", X, const(3)), const(5)))
+    assert before.bounds[X][:2] == (0, 1)
     pair = Known({X: bounded(0, 9), Y: bounded(0, 9)}).assume(make("bvult", make("bvadd", X, Y), const(5)))
     assert pair.bounds[X] == bounded(0, 9)
 
