@@ -109,7 +109,7 @@ SEALED_REFUSED: dict[str, tuple[Edit, str]] = {
         data("student.json", lambda s: s["report"].update(visits={"x": {"borders": [1], "counts": [10**400]}})),
         "report.visits is not readable",
     ),
-    "no student": (lambda folder: (folder / "student.json").unlink(), "holds no student.json"),
+    "no student": (lambda folder: (folder / "student.json").unlink(), "holds none of student.json"),
     "a program of a bad operator": (data("program.json", lambda p: p["nodes"][0].update(op="exec")), "is not readable"),
     "a program without an end": (data("program.json", lambda p: p.update(results=[10**30])), "decision program"),
     "a number that JSON has not": (

@@ -175,6 +175,9 @@ def test_a_lower_bound_of_a_sum_is_one_of_its_term() -> None:
     assert plain.bounds[X] == bounded(0, FULL)  # -3 to 16: two ends of the range
     beyond = Known({X: bounded(2, FULL)}).assume(make("bvult", make("bvadd", X, const(3)), const(5)))
     assert beyond.bounds[X][:2] == (FULL - 2, FULL)  # -3 to 1, and not 0 or 1
+    for ends in ((1, FULL), (0, FULL - 2)):  # one value of the other end is left
+        reaching = Known({X: bounded(*ends)}).assume(make("bvult", make("bvadd", X, const(3)), const(5)))
+        assert reaching.bounds[X][:2] == ends
     before = Known({X: bounded(0, FULL - 3)}).assume(make("bvult", make("bvadd", X, const(3)), const(5)))
     assert before.bounds[X][:2] == (0, 1)
     pair = Known({X: bounded(0, 9), Y: bounded(0, 9)}).assume(make("bvult", make("bvadd", X, Y), const(5)))
