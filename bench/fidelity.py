@@ -2,7 +2,7 @@
 
 Student and teacher decide in the same networks with the same seeds, as late as a recipe's rollouts do, measured when
 the gate measures. Beside stand the teacher against itself, deciding 10 ns later with the same seeds, and the spread of
-its own figures over the seeds.
+its own figures over the seeds. Of the largest crowd, which leaves the flood of its start late, also when they differ.
 
     python -m bench.fidelity [RUN ...] [--seeds N] [--jobs N] [--out FILE]      RUN: a folder that `rlcc run` has left
 """
@@ -23,10 +23,11 @@ from decision.processors import usable_cores
 from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
 from distill.driving import LATER_PS
-from netsim.kept import Kept
-from netsim.network import MS
+from netsim.kept import Kept, Outcome
+from netsim.network import MS, Network
 from netsim.places import of_jobs
 from netsim.policies import PolicySpec, native, program
+from netsim.samples import Sampling
 from netsim.simulation import DECISION_LATENCY_PS, WINDOW_PS
 from netsim.trials import Trial, run
 from rlcc.fidelity import ROLES
@@ -50,6 +51,11 @@ SCENARIOS = (
 )
 METRICS = {"goodput": (1.0, 4), "latency_mean_us": (100.0, 2)}
 """By a metric: what its differences are shown in, of line rate or in per cent of the teacher's, and decimals."""
+
+SETTLING = "many-to-one:8192"
+SLICES_MS = ((40, 50), (50, 60), (60, 80), (80, 110), (110, 140), (140, 170))
+"""Where it is looked when student and teacher differ; what is before the first stands in a full buffer."""
+SAMPLING = Sampling(points=WINDOW_PS[1] // MS, flows=1)
 
 Metrics = Mapping[str, float]
 
@@ -92,6 +98,7 @@ def page(pairs: Sequence[Pair], seeds: Sequence[int], jobs: int, kept: Kept) -> 
             duration_ps=WINDOW_PS[1],
             window_ps=WINDOW_PS,
             decision_latency_ps=DECISION_LATENCY_PS + later_ps,
+            sampling=SAMPLING if scenario == SETTLING else None,
         )
         for pair in pairs
         for scenario in SCENARIOS
@@ -99,7 +106,8 @@ def page(pairs: Sequence[Pair], seeds: Sequence[int], jobs: int, kept: Kept) -> 
         for seed in seeds
     ]
     each = iter(run(trials, of_jobs(jobs), kept))
-    runs = {place: [next(each).metrics for _ in seeds] for place in places}
+    outcomes = {place: [next(each) for _ in seeds] for place in places}
+    runs = {place: [one.metrics for one in of_place] for place, of_place in outcomes.items()}
     text = f"""# How near students are to their teachers
 Made by `python -m bench.fidelity`. Do not edit it.
 
@@ -116,7 +124,34 @@ be told from chance. "seeds": standard deviation of the teacher's own figure fro
             for s in SCENARIOS
         ]
         text += f"\n## {pair.name}\nStudent `{pair.hash[:12]}`.\n\n{table(heading, rows)}"
+        text += "\n" + settling([[queue_us(one) for one in outcomes[SETTLING, pair.name, role]] for role in ROLES])
     return text
+
+
+def queue_us(outcome: Outcome) -> list[float]:
+    """The mean queue in each of SLICES_MS, as the time that it takes to send."""
+    assert outcome.samples is not None
+    ms, queue = outcome.samples.t_us / 1000, outcome.samples.queue_bytes
+    us = float(Network().ps_per_byte) / 1e6
+    return [float(queue[(ms > begin) & (ms <= end)].mean()) * us for begin, end in SLICES_MS]
+
+
+def settling(queues: Sequence[Sequence[Sequence[float]]]) -> str:
+    """A table of the queue over time: the teacher's, and what student and later teacher have more, of queues by role,
+    seed and slice."""
+    teacher, *others = (np.array(each) for each in queues)
+    rows = [
+        [
+            f"{begin} to {end} ms",
+            f"{teacher[:, i].mean():.1f}",
+            *(
+                f"{off.mean():+.2f} ±{off.std(ddof=1) / len(off) ** 0.5:.2f}"
+                for off in (o[:, i] - teacher[:, i] for o in others)
+            ),
+        ]
+        for i, (begin, end) in enumerate(SLICES_MS)
+    ]
+    return table([f"{SETTLING}: queue, us", "teacher", "student", "itself"], rows)
 
 
 def cells(metric: str, teacher: Sequence[Metrics], student: Sequence[Metrics], later: Sequence[Metrics]) -> list[str]:

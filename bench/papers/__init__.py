@@ -6,6 +6,7 @@ contenders   whose decisions are compared
 traffic      the papers' networks
 runs         one run, and the file that keeps what it gave
 found        means over seeds, and how they are written
+robust       table 8 with policies that no paper has: a page of its own, ``python -m bench.papers.robust``
 pcc_rl       a section a table of PCC-RL
 rl_cc        a section a table or figure of RL-CC, and decision latency
 sections     what they share

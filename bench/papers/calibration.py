@@ -206,7 +206,7 @@ percentage points, with {listed([f"{n}" for n in FLOWS])}. Of all, nothing is be
 {table(heading, [_row(f) for f in _thinned(front)])}
 
 So no size, number of hosts and interval has both: short flows that take what the paper's take drop several times as
-much. Two of them are used: [table 8](papers.md) is made with either, beside RL-CC's own.
+much. Two of them are used: [table 8](papers-robust.md) is made with either, beside RL-CC's own.
 
 ## By drops: `long-short-mild`
 {_said(mild)}

@@ -62,24 +62,29 @@ class Contender:
 @contextmanager
 def opened(work: Path) -> Iterator[dict[str, Contender]]:
     """All contenders by label; the tree's C is compiled for as long as the context lasts."""
-    pcc_rl, mlp, lstm = (load(TEACHERS / name) for name in ("pcc-rl-lstm", "rl-cc-mlp", "rl-cc-lstm-small"))
-    robust = [load(TEACHERS / name) for name in ROBUST]
+    mlp = load(TEACHERS / "rl-cc-mlp")
     with by_path(firmware(work, mlp)) as tree:
-        found = [
-            _native("PCC-RL LSTM", pcc_rl),
-            *(_native(f"target {t:g}", pcc_rl, target=t) for t in TARGETS.values()),
-            _native("PCC-RL LSTM, int8 weights", pcc_rl, weights=int8(pcc_rl.weights)),
-            _native("RL-CC MLP", mlp),
-            _native("RL-CC MLP, 17 us", mlp, latency_ps=17 * US),
-            _native("RL-CC MLP, queue length", mlp, signal="queue"),
-            _native("RL-CC LSTM", lstm),
-            _native("RL-CC LSTM, 450 us", lstm, latency_ps=450 * US),
-            Contender("RL-CC tree", tree.policy, emulated_latency_ps(firmware(work, mlp), ENGINE), firmware=tree.hash),
-            *(_native(name, teacher) for name, teacher in zip(ROBUST, robust, strict=True)),
-            *(_baseline(label, by_name(name)) for label, name in BASELINES.items()),
-            _baseline(DCQCN_LOSSLESS, by_name("dcqcn"), LOSSLESS),
-        ]
-        yield {c.label: c for c in found}
+        latency_ps = emulated_latency_ps(firmware(work, mlp), ENGINE)
+        yield without_tree() | {"RL-CC tree": Contender("RL-CC tree", tree.policy, latency_ps, firmware=tree.hash)}
+
+
+def without_tree() -> dict[str, Contender]:
+    """Teachers and baselines by label."""
+    pcc_rl, mlp, lstm = (load(TEACHERS / name) for name in ("pcc-rl-lstm", "rl-cc-mlp", "rl-cc-lstm-small"))
+    found = [
+        _native("PCC-RL LSTM", pcc_rl),
+        *(_native(f"target {t:g}", pcc_rl, target=t) for t in TARGETS.values()),
+        _native("PCC-RL LSTM, int8 weights", pcc_rl, weights=int8(pcc_rl.weights)),
+        _native("RL-CC MLP", mlp),
+        _native("RL-CC MLP, 17 us", mlp, latency_ps=17 * US),
+        _native("RL-CC MLP, queue length", mlp, signal="queue"),
+        _native("RL-CC LSTM", lstm),
+        _native("RL-CC LSTM, 450 us", lstm, latency_ps=450 * US),
+        *(_native(name, load(TEACHERS / name)) for name in ROBUST),
+        *(_baseline(label, by_name(name)) for label, name in BASELINES.items()),
+        _baseline(DCQCN_LOSSLESS, by_name("dcqcn"), LOSSLESS),
+    ]
+    return {c.label: c for c in found}
 
 
 def int8(weights: Weights) -> Weights:

@@ -1,13 +1,12 @@
 """PCC-RL's tables: 1 to 5, 7 and 8."""
 
-from math import exp, log, sqrt
+from math import sqrt
 
 from bench.papers import published as p
-from bench.papers.contenders import DCQCN_LOSSLESS, ROBUST, TARGETS
+from bench.papers.contenders import DCQCN_LOSSLESS, TARGETS
 from bench.papers.found import Found, beside, listed, table, yes
 from bench.papers.sections import (
     DROPS,
-    DROPS_FINE,
     FAIRNESS,
     GOODPUT,
     LONG_BANDWIDTH,
@@ -21,29 +20,21 @@ from bench.papers.sections import (
     one_metric,
     order_and_trend,
 )
-from bench.papers.traffic import (
-    LONG,
-    MILD,
-    MILD_QUICK,
-    SELDOM,
-    SELDOM_PERIOD_PS,
-    SELDOM_QUICK,
-    TIMES,
-    Traffic,
-    named,
-    seldom_long_short,
-)
+from bench.papers.traffic import LONG, TIMES, Traffic, named
 from netsim.network import MS, Network
-from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
 from rlcc.evaluation.grid import Times
 
 OURS = "PCC-RL LSTM"
 INT8 = "PCC-RL LSTM, int8 weights"
 PAIRS = ((OURS, "PCC-RL"), ("DCQCN", "DC2QCN"), ("HPCC", "HPCC"), ("Swift", "Swift"))
 """Ours and what it stands beside."""
-OTHERS = ("RL-CC MLP", "RL-CC tree", *ROBUST, DCQCN_LOSSLESS, "DCQCN orig.", "DCTCP", "TIMELY", "max-min")
-ROWS = (*PAIRS, *((label, None) for label in OTHERS))
+OTHERS = ("RL-CC MLP", "RL-CC tree", DCQCN_LOSSLESS, "DCQCN orig.", "DCTCP", "TIMELY", "max-min")
+Rows = tuple[tuple[str, str | None], ...]
+"""Contenders, and what of the paper stands beside each."""
+ROWS: Rows = (*PAIRS, *((label, None) for label in OTHERS))
 LABELS = tuple(label for label, _ in ROWS)
+LOOSE = "target 0.64"
+LONG_SHORT_ROWS: Rows = (*PAIRS, (LOOSE, None), *ROWS[len(PAIRS) :])
 BETA = 1.5
 FULL_BUFFER = 1 + Network().buffer_bytes * Network().ps_per_byte / Network().base_rtt_ps
 """RTT inflation behind a full buffer."""
@@ -53,8 +44,6 @@ def sections(times: Times) -> list[Section]:
     many = tuple(named(f"many-to-one:{n}", times) for n in p.MANY_TO_ONE)
     all_to_all = tuple(named(f"all-to-all:{n}", times) for n in p.ALL_TO_ALL)
     long_short = tuple(named(f"long-short:{n}", times) for n in p.LONG_SHORT)
-    mild = tuple(named(f"long-short-mild:{n}", MILD if times == TIMES else MILD_QUICK) for n in p.LONG_SHORT)
-    seldom = tuple(seldom_long_short(n, SELDOM if times == TIMES else SELDOM_QUICK) for n in p.LONG_SHORT)
     quantised = tuple(named(f"many-to-one:{n}", times) for n in p.QUANTISED)
     largest = many[-1]
     targets = tuple(f"target {t:g}" for t in TARGETS.values())
@@ -65,9 +54,7 @@ def sections(times: Times) -> list[Section]:
         Section("PCC-RL, table 4: targets, all-to-all", targets, all_to_all, lambda f: _table_4(f, all_to_all)),
         Section("PCC-RL, table 5: targets, long-short", targets, long_short, lambda f: _table_5(f, long_short)),
         Section("PCC-RL, table 7: float and int8", (OURS, INT8), quantised, lambda f: _table_7(f, quantised)),
-        Section("PCC-RL, table 8: long-short", (*LABELS, "target 0.64"), long_short, lambda f: _table_8(f, long_short)),
-        Section("PCC-RL, table 8, by drops", (*LABELS, "target 0.64"), mild, lambda f: _table_8_by_drops(f, mild)),
-        Section("PCC-RL, table 8, by share", (*LABELS, "target 0.64"), seldom, lambda f: _table_8_by_share(f, seldom)),
+        Section("PCC-RL, table 8: long-short", (*LABELS, LOOSE), long_short, lambda f: _table_8(f, long_short)),
     ]
     if times == TIMES:
         settled = named("many-to-one:8192", LONG)
@@ -274,10 +261,9 @@ does ours [on a page of its own](table-7.md).
 """
 
 
-def _long_short(f: Found, traffic: tuple[Traffic, ...], drops: Column) -> str:
-    """The three tables and the goodput, then how far they agree with the paper's."""
+def long_short_tables(f: Found, traffic: tuple[Traffic, ...], rows: Rows, drops: Column = DROPS) -> str:
+    """Table 8 of such rows: three tables and the goodput, then how far they agree with the paper's."""
     heads = [f"{n} flows" for n in p.LONG_SHORT]
-    rows = (*PAIRS, ("target 0.64", None), *ROWS[len(PAIRS) :])
     columns = (RECOVERY, drops, LONG_BANDWIDTH)
 
     def printed(column: Column, paper: str, i: int) -> float | None:
@@ -306,44 +292,13 @@ def _table_8(f: Found, traffic: tuple[Traffic, ...]) -> str:
 with one, a mean over seeds. The paper prints its times as us; only seconds fit its figure 3, and they are shown as
 such, in ms. It says that its PCC-RL is the loose one here (table 5), so the row of target 0.64 belongs to it too.
 
-{_long_short(f, traffic, DROPS)}
+{long_short_tables(f, traffic, LONG_SHORT_ROWS)}
 
 Differences: the paper gives no size of a short flow, and "randomly interrupt" no rate. Here N - 1 of them start
-together every 10 ms with 6 x 200 KiB each or their share of 4 MB a host, so that with 2048 flows they
-take more than half of the link's time. Recovery is the time from the start of a round until all its flows are done
-and the long flow's rate is back at 0.9. A row of fewer recoveries than rounds is one whose short flows are still
-there when the next come. A decision of the papers' policies slows a flow to 1/1.2 at the most, and comes once an RTT,
-which is 420 us behind a full buffer: against many flows that start at once they can do little at first. robust and
-robust-in-flight start slowly and brake once, hard ([what they are](../../fixtures/teachers/README.md)).
-"""
-
-
-def _table_8_by_drops(f: Found, traffic: tuple[Traffic, ...]) -> str:
-    drops, off = [], []
-    for label in ("HPCC", "Swift"):
-        printed = [row[1] for row in p.TABLE_8[label] if row is not None]
-        pairs = [(f.mean(label, t, "drop_gbps"), theirs) for t, theirs in zip(traffic, printed, strict=True)]
-        drops.append(f"{label} {', '.join(f'{ours:.2f} / {theirs:g}' for ours, theirs in pairs)}")
-        off += [abs(log(ours / theirs)) for ours, theirs in pairs if ours > 0 and theirs > 0]
-    factor = f"{exp(max(off)):.2f}" if off else "-"
-    return f"""The same with short flows under which HPCC and Swift drop what the paper says (`long-short-mild`): every
-{MILD_PERIOD_PS // MS} ms, from up to {MILD_NODES} hosts with {MILD_NODE_BYTES // 1000} KB each, {rounds(traffic[0])}
-rounds. [The calibration](long-short-calibration.md) has size, hosts and interval searched.
-
-Drops, ours / the paper's, at {listed([str(n) for n in p.LONG_SHORT])} flows: {"; ".join(drops)} Gb/s, off by a factor
-of {factor} at the most where there are any. The long flow's share does not fit at the same time: the paper's short
-flows take 12 to 28 % of the link, these about one. Drops are to be read beside the paper's here, share and recovery in
-the next section.
-
-{_long_short(f, traffic, DROPS_FINE)}
-"""
-
-
-def _table_8_by_share(f: Found, traffic: tuple[Traffic, ...]) -> str:
-    return f"""The same with the short flows of RL-CC's published code (6 x 200 KiB each, or their share of 4 MB a host;
-hosts as in its table), every {SELDOM_PERIOD_PS // MS} ms, {rounds(traffic[0])} rounds: under these the long flow's
-share and recovery of HPCC and Swift are nearest to the paper's, and their drops with 1024 and 2048 flows several times
-the paper's ([the calibration](long-short-calibration.md)).
-
-{_long_short(f, traffic, DROPS_FINE)}
+together every 10 ms with 6 x 200 KiB each or their share of 4 MB a host, so that with 2048 flows they take more than
+half of the link's time; [other sizes and intervals](papers-robust.md) stand beside it. Recovery is the time from the
+start of a round until all its flows are done and the long flow's rate is back at 0.9. A row of fewer recoveries than
+rounds is one whose short flows are still there when the next come. A decision slows a flow to 1/1.2 at the most, and
+comes once an RTT, which is 420 us behind a full buffer: against many flows that start at once our policies can do
+little at first.
 """

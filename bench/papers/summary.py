@@ -8,7 +8,7 @@ from bench.papers.found import Figure, Found, listed, table
 from bench.papers.sections import FAIRNESS, GOODPUT, LATENCY, LONG_BANDWIDTH, LOSS, RECOVERY, Column
 from bench.papers.traffic import Traffic
 
-OURS = ("PCC-RL LSTM", "RL-CC tree", "robust-in-flight")
+OURS = ("PCC-RL LSTM", "RL-CC tree")
 RIVALS = tuple(label for label in BASELINES if label != "max-min")
 STEADY = (GOODPUT, LATENCY, FAIRNESS, LOSS)
 CHANGING = (LONG_BANDWIDTH, RECOVERY, GOODPUT, LOSS)
@@ -19,9 +19,8 @@ REASONS = {
     "flows come and go, what is lost and sent again",
     LATENCY: "the target asks for at least 1.5 base RTTs; telemetry (HPCC) can keep the queue near empty, and a queue "
     "that new flows have filled is drained in steps",
-    FAIRNESS: "with thousands of flows each decides seldom, and its rate grows by a factor of 1.2 at the most",
-    LOSS: "flows start at once, at a rate not meant for so many, and a decision of the papers' policies slows them to "
-    "1/1.2 at the most",
+    FAIRNESS: "with thousands of flows each decides seldom, and its rate moves by a factor of 1.2 at the most",
+    LOSS: "flows start at once, at a rate not meant for so many, and a decision slows them to 1/1.2 at the most",
     LONG_BANDWIDTH: "the short flows lose packets, go back to them and so stay for longer than their size asks for",
     RECOVERY: "it lasts until the short flows are done; and the long flow comes back by 1.2 a decision at the most",
 }

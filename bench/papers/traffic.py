@@ -18,11 +18,9 @@ LONG = Times(1000 * MS, (500 * MS, 1000 * MS))
 """RL-CC, section 4: 1 s, of which 0.5 s are measured."""
 
 MILD = Times(710 * MS, (170 * MS, 710 * MS))
-MILD_QUICK = Times(350 * MS, (170 * MS, 350 * MS))
-"""Three rounds of `long-short-mild`, and one."""
+"""Three rounds of `long-short-mild`."""
 SELDOM = Times(390 * MS, (90 * MS, 390 * MS))
-SELDOM_QUICK = Times(190 * MS, (90 * MS, 190 * MS))
-"""Three rounds of `seldom_long_short`, and one."""
+"""Three rounds of `seldom_long_short`."""
 SELDOM_PERIOD_PS = 100 * MS
 
 CLUSTER = 7

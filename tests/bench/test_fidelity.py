@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import fidelity
+from netsim.kept import Outcome
+from netsim.samples import Samples
 from rlcc.recipe import GateOptions
 
 
@@ -33,3 +36,16 @@ def test_what_is_no_run_is_one_sentence(
 
 def test_every_scenario_that_the_gate_judges_is_on_the_page() -> None:
     assert set(GateOptions.model_validate({"budget": "1 us"}).scenarios) <= set(fidelity.SCENARIOS)
+
+
+def test_when_they_differ_is_read_from_the_queue() -> None:
+    t_us = np.arange(1, 171, dtype=np.float32) * 1000
+    empty = np.zeros((170, 1), np.float32)
+    queue = np.where(t_us > 60_000, 125_000.0, 250_000.0).astype(np.float32)  # 10 and 20 us at 100 Gb/s
+    none = np.zeros(0, np.int64)
+    kept = Samples(t_us, queue, empty, empty[:, 0], none.astype(np.int32), none, empty[:0, 0])
+    us = fidelity.queue_us(Outcome(1, {}, (), kept))
+    assert us == pytest.approx([20, 20, 10, 10, 10, 10])
+    text = fidelity.settling([[us, us], [[x + 1 for x in us]] * 2, [us, us]])
+    assert "| 50 to 60 ms " in text
+    assert text.count("+1.00 ±0.00") == len(fidelity.SLICES_MS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.papers import contenders, page, pcc_rl, published, runs
+from bench.papers import contenders, page, pcc_rl, published, robust, runs
 from bench.papers.__main__ import wanted
 from bench.papers.contenders import Contender
 from bench.papers.found import Figure, Found, beside, listed, table, wrapped
@@ -17,10 +17,14 @@ from bench.papers.runs import Metrics, Run
 from bench.papers.sections import DROPS, GOODPUT, LATENCY, Section, agreement, lossless_up_to
 from bench.papers.summary import compared
 from bench.papers.traffic import (
+    MILD,
     QUICK,
+    SELDOM,
+    SELDOM_PERIOD_PS,
     TIMES,
     Traffic,
     named,
+    seldom_long_short,
     seven_all_to_all,
     seven_long_short,
     seven_many_to_one,
@@ -266,3 +270,28 @@ def test_pictures_are_the_same_each_time() -> None:
     assert drawn == curves(found, (("to one", sizes),), (GOODPUT, DROPS), ("a",), (("theory", 0.01, 0.5),))
     assert drawn.startswith(b"<?xml")
     assert b"theory" in drawn
+
+
+def test_the_page_of_robust_policies_is_whole() -> None:
+    made = robust.sections()
+    known = contenders.without_tree()
+    results: dict[tuple[str, str, int], Metrics] = {
+        (r.contender.label, r.traffic.name, r.seed): {name: lossless(r, name) for name in METRICS}
+        for r in wanted(made, known, (1, 2))
+    }
+    text = robust.page(Found(results, (1, 2)), made)
+    for section in made:
+        assert f"\n## {section.title}\n" in text
+    assert {"robust", "robust-in-flight", "HPCC", "Swift"} <= {label for s in made for label in s.contenders}
+    assert "nan" not in text.lower()
+    assert max(len(line) for line in text.split("\n") if not line.startswith("|")) <= 120
+
+
+def test_seldom_short_flows_are_those_of_rl_ccs_code() -> None:
+    for flows, hosts, each in ((2, 1, 1_228_800), (128, 64, 1_228_800), (1024, 32, 125_000), (2048, 64, 125_000)):
+        scenario = seldom_long_short(flows, TIMES).scenario
+        assert scenario.hosts == 1 + hosts
+        assert scenario.flows[1].packets == -(-each // 1024)
+        assert scenario.flows[1].period_ps == SELDOM_PERIOD_PS
+    assert pcc_rl.rounds(seldom_long_short(128, SELDOM)) == 3
+    assert pcc_rl.rounds(named("long-short-mild:128", MILD)) == 3
