@@ -302,3 +302,12 @@ def test_no_outcome_at_all_does_not_pass() -> None:
     assert not passed(checked([], ALLOWED))
     assert not passed(checked([], {}))
     assert not passed(checked(runs(GOOD), ALLOWED))  # outcomes without a seed
+    assert compare(runs(GOOD), ALLOWED) == []
+    assert [check.name for check in checked(runs(GOOD), ALLOWED)] == ["closed loop"]
+
+
+def test_a_metric_that_only_the_student_has_is_judged_and_fails() -> None:
+    """Else a teacher without it would excuse any student."""
+    lacking = {name: value for name, value in GOOD.items() if name != "loss"}
+    checks = checked(runs(lacking, GOOD), ALLOWED)
+    assert [check.name for check in checks if not check.passed] == ["many-to-one:8 loss"]
