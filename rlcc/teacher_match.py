@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from decision.actions import Action, Choice, Level
 from decision.errors import InputError
 from decision.formats import ACTION_BITS
+from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.program import Op, Program, StateField
@@ -95,7 +96,8 @@ def actions(program: Program, observation: Observation, params: dict[str, int], 
         return _knobs(program, columns, params)
     kept = program.interface.context[0].name
     context = {f.name: columns[f.name] for f in program.state if f.name in columns}
-    context[kept] = states.columns[kept].astype(np.int64)
+    # Records have line rate as 2^30, a context as the greatest rate below: the program cuts what is above off.
+    context[kept] = np.minimum(states.columns[kept].astype(np.int64), LINE_RATE_Q30)
     event = {name: states.columns[name].astype(np.int64) for name in program.interface.event_names}
     product = multiplied(program)
     assert product is not None

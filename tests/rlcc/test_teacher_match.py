@@ -69,7 +69,8 @@ def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rate comes from the record, all other fields of the context from the features of the same name."""
+    """The rate comes from the record, where line rate is 2^30, which no context holds; all other fields of the context
+    from the features of the same name."""
     b = ProgramBuilder(Forest((), (), (0,), 16))
     rate, before = b.state_in("rate_q30", "uint32"), b.state_in("action_1", "int16")
     event = b.event(FLOW_RATE.event_names[1])
@@ -82,16 +83,16 @@ def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch)
     b.state_out("action_1", before)
     program = b.finish(rate)
     monkeypatch.setattr(teacher_match, "feature_names", lambda observation: ("other", "action_1"))
-    columns = dict.fromkeys(FLOW_RATE.event_names, np.zeros(2, np.uint32))
+    columns = dict.fromkeys(FLOW_RATE.event_names, np.zeros(3, np.uint32))
     columns |= {
-        FLOW_RATE.event_names[1]: np.array([1, 2], np.uint32),
-        "rate_q30": np.array([1 << 10, 3 << 10], np.uint32),
+        FLOW_RATE.event_names[1]: np.array([1, 2, 2], np.uint32),
+        "rate_q30": np.array([1 << 10, 3 << 10, 1 << 30], np.uint32),
     }
-    rows = np.array([[9, -5], [9, 7]])
-    run: Any = SimpleNamespace(columns=columns, integer_rows=lambda observation, params: (rows, np.ones(2, bool)))
+    rows = np.array([[9, -5], [9, 7], [9, 7]])
+    run: Any = SimpleNamespace(columns=columns, integer_rows=lambda observation, params: (rows, np.ones(3, bool)))
     full = {**dict.fromkeys(FLOW_RATE.param_names, 0), "rate_max_q30": 65536}
     found = actions(program, None, full, run)  # type: ignore[arg-type]
-    assert found.tolist() == [[(16 - 5 + 1) / 65536], [(32 + 7 + 3) / 65536]]
+    assert found.tolist() == [[(16 - 5 + 1) / 65536], [(32 + 7 + 3) / 65536], [(32 + 7 + 2**20 - 1) / 65536]]
 
 
 def test_what_no_record_holds_of_a_context_is_what_the_decision_before_has_left(
