@@ -81,22 +81,21 @@ template <const auto &kShape> void straight(const double *constants, const Readi
 // c1 + c0 * what was decided: a multiplier applied before
 constexpr Shape<3, 1> kMultiplier{2, {{{decided, 0}, {mul, 2, 0}, {add, 1, 3}}}, {4}};
 
-// c6 * (c0 - min(max(min(elapsed, c1) / known - c2, c3), c4) * sqrt(c5 * in force)): RL-CC's and PCC-RL's congestion
-constexpr Shape<13, 1> kCongestion{7,
+// c5 * (c0 - min(max(elapsed / known - c1, c2), c3) * sqrt(c4 * in force)): RL-CC's and PCC-RL's congestion
+constexpr Shape<12, 1> kCongestion{6,
                                    {{{elapsed, 1, 0},
-                                     {min, 7, 1},
                                      {known, 0},
-                                     {div, 8, 9},
-                                     {sub, 10, 2},
-                                     {max, 11, 3},
-                                     {min, 12, 4},
+                                     {div, 6, 7},
+                                     {sub, 8, 1},
+                                     {max, 9, 2},
+                                     {min, 10, 3},
                                      {in_force},
-                                     {mul, 14, 5},
-                                     {sqrt, 15},
-                                     {mul, 13, 16},
-                                     {sub, 0, 17},
-                                     {mul, 6, 18}}},
-                                   {19}};
+                                     {mul, 12, 4},
+                                     {sqrt, 13},
+                                     {mul, 11, 14},
+                                     {sub, 0, 15},
+                                     {mul, 5, 16}}},
+                                   {17}};
 
 // An output below 0 divides by 1 - c0 x, another multiplies by 1 + c0 x; as a whole number: RL-CC's action map
 constexpr Shape<12, 2> kTanhMap{8,
