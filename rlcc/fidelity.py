@@ -94,7 +94,7 @@ class Comparison:
         return f"{number:{sign}.2%}" if self.metric.relative else f"{number:{sign}.{decimals}f}"
 
     def _limit(self) -> str:
-        if self.limit == self.metric.most or isnan(self.limit):
+        if self.limit == self.metric.most:
             return limit_text(self.metric)
         of = (
             f"{TIMES:g} x noise"

@@ -75,11 +75,15 @@ class Pool:
         self.linears: list[Linear] = []
         self.names: list[str] = []
         self.ranges: list[tuple[int, int]] = []
+        self.steps: dict[int, int] = {}
         self._known: dict[object, int] = {}
 
-    def atom(self, name: str, low: int = 0, high: int = WORD) -> int:
-        """An input or a cut, known by its name. The integer ``low..high`` it stands for has a span below 2^32."""
-        return self._entry("atom", (), (0, ()), name, (low, high), key=("atom", name))
+    def atom(self, name: str, low: int = 0, high: int = WORD, step: int = 1) -> int:
+        """An input or a cut, known by its name. The integer ``low..high`` it stands for has a span below 2^32 and is a
+        multiple of ``step``, a power of two."""
+        e = self._entry("atom", (), (0, ()), name, (low, high), key=("atom", name))
+        self.steps[e] = step
+        return e
 
     def range(self, e: int) -> tuple[int, int]:
         """Bounds of the integer that the word is congruent to."""
@@ -322,7 +326,7 @@ class Pool:
     def _multiple(self, a: int, step: int) -> bool:
         """Whether the word is surely a multiple of a power of two."""
         constant, terms = self.linear(a)
-        return constant % step == 0 and all(factor % step == 0 for _, factor in terms)
+        return constant % step == 0 and all(factor * self.steps.get(word, 1) % step == 0 for word, factor in terms)
 
     def _halves(self, a: int, b: int) -> int | None:
         """A product shifted across its halves: high << (32 - k) | low >> k."""

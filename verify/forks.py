@@ -6,7 +6,7 @@ lanes together always stand for all inputs, and each lane for no input that it s
 
 import numpy as np
 
-from verify.expressions import FIRST, UNKNOWN, Pool
+from verify.expressions import FIRST, UNKNOWN, WORD, Pool
 from verify.failures import Refused
 from verify.intervals import Truth, preimage, simple, truth
 from verify.lanes import Bools, Ints, Lanes, constants, pairs
@@ -36,7 +36,7 @@ class _Part:
 
     def __init__(self, rows: Ints, holds: Bools, base: int = -1, low: Ints | None = None, high: Ints | None = None):
         self.rows, self.holds, self.base, self.low, self.high = rows, holds, base, low, high
-        self.fact = UNKNOWN
+        self.fact = self.compared = UNKNOWN
 
 
 def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> list[_Part]:
@@ -49,8 +49,10 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
     kind, (x, y) = pool.op(condition), pool.operands(condition)
     known = truth(pool, kind, x, y)
     if known is not None:
-        return _pieces(state, lanes, known, rows)
-    parts = []
+        return _pieces(state, lanes, known, rows, x if x >= FIRST else y)
+    decided = _by_spans(state, lanes, kind, x, y)[rows]
+    parts = [_Part(rows[decided == side], np.full(int((decided == side).sum()), bool(side))) for side in (0, 1)]
+    rows = rows[decided < 0]
     for number in np.unique(lanes.facts[rows]):
         facts = state.fact_sets[number]
         at = rows[lanes.facts[rows] == number]
@@ -63,6 +65,15 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
             part.fact = condition
             parts.append(part)
     return parts
+
+
+def _by_spans(state: State, lanes: Lanes, op: str, x: int, y: int) -> Ints:
+    """1 where x < y by what the lanes know of both, 0 where not, -1 where that does not say."""
+    spans = Spans(state, lanes)
+    (a, b), (c, d) = spans.of(x), spans.of(y)
+    first, last = (0, WORD) if op == "sltu" else (-1 - (WORD >> 1), WORD >> 1)
+    fine = (np.minimum(a, c) >= first) & (np.maximum(b, d) <= last) & (op != "eq")
+    return np.where(fine & (b < c), 1, np.where(fine & (a >= d), 0, -1))
 
 
 def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> bool | None:
@@ -83,7 +94,7 @@ def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> b
     return None
 
 
-def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints) -> list[_Part]:
+def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints, compared: int) -> list[_Part]:
     row = state.base(known.base)
     state.widen(lanes)
     low, high = (end[rows] for end in Spans(state, lanes).of(known.base))
@@ -92,7 +103,9 @@ def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints) -> list[_Part]
         a, b = np.maximum(low, first), np.minimum(high, last)
         at = a <= b
         if at.any():
-            parts.append(_Part(rows[at], np.full(int(at.sum()), holds), row, a[at], b[at]))
+            part = _Part(rows[at], np.full(int(at.sum()), holds), row, a[at], b[at])
+            part.compared = compared
+            parts.append(part)
     return parts
 
 
@@ -107,7 +120,7 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
         if part.base >= 0:
             assert part.low is not None
             assert part.high is not None
-            _narrow(state, new, at, part.base, part.low, part.high)
+            _narrow(state, new, at, part.base, part.low, part.high, part.compared)
         elif part.fact != UNKNOWN and len(part.rows):
             side = bool(part.holds[0])
             for number in np.unique(new.facts[at]):
@@ -117,8 +130,9 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
     return new, holds
 
 
-def _narrow(state: State, lanes: Lanes, at: slice, row: int, low: Ints, high: Ints) -> None:
-    """Put a base's interval into some lanes; a word that has one value left becomes that value."""
+def _narrow(state: State, lanes: Lanes, at: slice, row: int, low: Ints, high: Ints, compared: int) -> None:
+    """Put a base's interval into some lanes; where it, or the word that was ``compared``, has one value left, that
+    takes the word's place."""
     changed = np.flatnonzero((lanes.low[row, at] != low) | (lanes.high[row, at] != high))
     if not changed.size:
         return
@@ -129,6 +143,12 @@ def _narrow(state: State, lanes: Lanes, at: slice, row: int, low: Ints, high: In
     if single.size:
         part = lanes.values[:, single + at.start]
         lanes.values[:, single + at.start] = np.where(part == word, low[single] & 0xFFFF_FFFF, part)
+    if compared not in (UNKNOWN, word):
+        rows = changed + at.start
+        low, high = Spans(state, lanes.take(rows)).of(compared)
+        single = rows[low == high]
+        part = lanes.values[:, single]
+        lanes.values[:, single] = np.where(part == compared, low[low == high] & 0xFFFF_FFFF, part)
 
 
 def _note(state: State, lanes: Lanes, rows: Ints, word: int, low: Ints, high: Ints) -> None:

@@ -71,7 +71,7 @@ class Joiner:
         self.after_trees = _dependents(program)
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
         self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
-        self.joined = _joined(program)
+        self.joined = _joined(program) | {n for n, node in enumerate(program.nodes) if node.op in (Op.GT, Op.EQ)}
         self.gave_up = False
         self.careful = careful
 

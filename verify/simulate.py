@@ -18,7 +18,7 @@ from verify.graph import KEPT, RA, SP, Graph
 from verify.lanes import Bools, Ints, Lanes, joined, words
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
 from verify.memory import from_constants, load, store
-from verify.spans import Spans, products
+from verify.spans import Spans, masked, products
 from verify.state import State
 
 PLAIN = ("add", "sub", "and", "or", "xor", "sll", "srl", "sra", "mul", "mulh", "mulhu", "mulhsu")
@@ -127,6 +127,8 @@ def _step(
 
     if i.name == "mulhu":
         value = products(Spans(state, lanes), a, b, 32)
+    elif i.name in ("and", "andi"):
+        value = masked(Spans(state, lanes), a, constant(i.imm) if i.name == "andi" else b)
     elif i.name in PLAIN:
         value = words(state.pool, i.name, a, b)
     elif i.name in ("slt", "sltu", "slti", "sltiu"):

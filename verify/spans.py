@@ -6,7 +6,7 @@ A range low..high is one of integers that the word is congruent to mod 2^32, as 
 import numpy as np
 
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD
-from verify.lanes import Bools, Ints, Lanes, pairs
+from verify.lanes import Bools, Ints, Lanes, pairs, words
 from verify.state import State
 
 HALF = MODULUS >> 1
@@ -113,6 +113,22 @@ def products(spans: Spans, a: Ints, b: Ints, shift: int) -> Ints:
                 if at.size:
                     taken = i + j <= shift
                     result[at] = pool.product(p, q, shift - i - j) if taken else pool.product(x, y, shift)
+    return result
+
+
+def masked(spans: Spans, a: Ints, b: Ints) -> Ints:
+    """The words a & b. Of a mask of neighbouring bits, above which only the lane says that there is nothing, what drops
+    the low ones is left, which is a simple function."""
+    result = words(spans.pool, "and", a, b)
+    word, mask = np.maximum(a, b), np.minimum(a, b)
+    rows = np.flatnonzero((mask > 0) & (mask < FIRST) & (word >= FIRST))
+    for x, m, at in pairs(word[rows], mask[rows]):
+        step = m & -m
+        if m & (m + step):
+            continue
+        low, high = (end[rows[at]] for end in spans.of(x))
+        fine = rows[at][(low >= 0) & (high < m + step)]
+        result[fine] = spans.pool.make("and", x, MODULUS - step & WORD)
     return result
 
 

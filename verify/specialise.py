@@ -45,8 +45,10 @@ class Cuts:
     leaf_sums: list[tuple[int, int]] = field(default_factory=list)
     boxes: list[list["Box"]] = field(default_factory=list)
     declared: set[int] = field(default_factory=set)
+    steps: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.steps = _steps(self.program)
         forest = self.program.forest
         for output in range(forest.outputs):
             low = high = 0
@@ -58,7 +60,7 @@ class Cuts:
         self.boxes = [list(_boxes(tree, {})) for tree in forest.trees]
 
     def node(self, n: int) -> int:
-        return self.pool.atom(f"node.{n}", self.program.nodes[n].low, self.program.nodes[n].high)
+        return self.pool.atom(f"node.{n}", self.program.nodes[n].low, self.program.nodes[n].high, self.steps[n])
 
     def input(self, node: Node) -> int:
         key = self.program.key(node)
@@ -75,6 +77,26 @@ class Cuts:
         """Whether a word holds the node."""
         node = self.program.nodes[n]
         return (node.low >= 0 and node.high <= WORD) or (node.low >= -HALF and node.high < HALF)
+
+
+def _steps(program: Program) -> list[int]:
+    """Of each node a power of two that its value is a multiple of: quotients grow by bits from the highest on."""
+    steps: list[int] = []
+    for node in program.nodes:
+        of = [steps[a] for a in node.args]
+        match node.op:
+            case Op.CONST:
+                step = node.imm & -node.imm or WORD + 1
+            case Op.ADD | Op.SUB | Op.WRAP_SUB | Op.MIN | Op.MAX:
+                step = min(of)
+            case Op.SELECT:
+                step = min(of[1:])
+            case Op.SHL:
+                step = of[0] << node.imm
+            case _:
+                step = 1
+        steps.append(min(step, WORD + 1))
+    return steps
 
 
 class View:
@@ -227,7 +249,7 @@ class View:
                 return self._chosen(self._larger(*node.args), *((b, a) if node.op is Op.MIN else (a, b)))
             case Op.GT:
                 greater = self._greater(*node.args)
-                return np.where(greater >= 0, greater, UNKNOWN)
+                return np.where(greater >= 0, greater, self._odd(*map(self.words, node.args)))
             case Op.EQ:
                 equal = self._equal(*node.args)
                 return np.where(equal >= 0, equal, UNKNOWN)
@@ -265,6 +287,12 @@ class View:
             return column
         sums = words(self.pool, "add", no, words(self.pool, "mul", difference, condition))
         return np.where(fine, sums, column)
+
+    def _odd(self, x: Ints, y: Ints) -> Ints:
+        """The lowest bit of a word that is compared with itself without that bit."""
+        one = np.ones(self.count, dtype=np.int64)
+        even = words(self.pool, "and", x, WORD - one)
+        return np.where((even == y) & (x != UNKNOWN), words(self.pool, "and", x, one), UNKNOWN)
 
     def _greater(self, x: int, y: int) -> Ints:
         """1 where node x > node y, 0 where not, -1 where the lane does not say."""

@@ -179,6 +179,13 @@ def test_of_what_is_judged_on_one_side_the_teacher_fails_on_that_side_only() -> 
 
     assert shown(0.79) == "0.9000 (+0.0000, noise 0.1100, itself -0.1100)"
     assert shown(1.01) == "0.9000 (+0.0000, noise 0.1100)"
+    (just,) = judged({"fairness": "-0.25"}, runs({"jain": 0.75}, {"jain": 0.75}, later={"jain": 0.5}))
+    assert "itself" not in just.value
+
+
+def test_of_a_teachers_loss_that_was_not_measured_no_part_is_allowed() -> None:
+    (check,) = judged({"loss": "+0.0001 or 1 %"}, runs({"loss": math.nan}, {"loss": 0.2}))
+    assert (check.passed, check.limit) == (False, "+0.0001")
 
 
 def test_a_hundredth_of_the_teachers_own_loss_is_allowed_where_that_is_more() -> None:
@@ -273,6 +280,8 @@ def test_a_metric_that_no_scenario_has_fails_and_one_that_another_has_is_left_ou
     assert [check.passed for check in one_sided if "recovery" in check.name] == [False]
     beside = checked([*runs(there, GOOD), *long], options)
     assert [check.passed for check in beside if "recovery" in check.name] == [False, True]
+    of_the_student = checked([*runs(GOOD, there), *long], options)
+    assert [check.passed for check in of_the_student if "recovery" in check.name] == [False, True]
 
 
 def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:

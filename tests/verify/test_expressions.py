@@ -66,6 +66,14 @@ def test_a_factor_loses_its_power_of_two_whatever_the_sign_of_its_constant() -> 
     assert pool.product(x, y, 34) == pool.make("srl", pool.product(x, y, 32), 2)
 
 
+def test_bits_below_a_multiple_of_a_power_of_two_are_added() -> None:
+    pool = Pool()
+    multiple, any_word = pool.atom("multiple", 0, 248, 8), pool.atom("any")
+    assert pool.make("or", multiple, 7) == pool.sum(7, ((multiple, 1),))
+    assert pool.make("or", pool.make("sll", multiple, 1), 15) == pool.sum(15, ((multiple, 2),))
+    assert pool.op(pool.make("or", multiple, 8)) == pool.op(pool.make("or", any_word, 1)) == "or"
+
+
 def test_not_of_a_bit_is_a_difference() -> None:
     pool = Pool()
     bit, word = pool.atom("bit", 0, 1), pool.atom("word")

@@ -19,7 +19,7 @@ from decision.forest import Branch, Forest, Leaf, oblivious
 from decision.interpret import trace
 from decision.program import Op, Program, ProgramBuilder
 from verify.explore import input_ranges
-from verify.expressions import FIRST, UNKNOWN, WORD
+from verify.expressions import FIRST, UNKNOWN, WORD, Pool
 from verify.lanes import Ints, Lanes
 from verify.prove import unfollowed
 from verify.specialise import Cuts, View
@@ -121,6 +121,15 @@ def test_every_node_is_what_its_lane_says_in_a_students_program(student: Any, se
     assert held(student.program(), seed) > 0
 
 
+@settings(max_examples=40)
+@given(drawn_programs(nodes=25), st.integers(0, 2**32))
+def test_every_node_is_a_multiple_of_its_step_in_any_program(program: Program, seed: int) -> None:
+    boxes = drawn_boxes(program, np.random.default_rng(seed))
+    steps = Cuts(program, Pool()).steps
+    for values, step in zip(traced(program, {name: ends[0] for name, ends in boxes.items()}), steps, strict=True):
+        assert all(int(value) % step == 0 for value in values)
+
+
 # --- one thing at a time ---------------------------------------------------------------------------------------------
 
 
@@ -150,6 +159,31 @@ def test_a_minimum_is_the_operand_that_the_lane_decides() -> None:
     sent, response = (view.pool.atom(f"event.{name}") for name in ("request_sent_ns", "response_ns"))
     assert view.words(node).tolist() == [sent, response, UNKNOWN]
     assert [end.tolist() for end in view.bounds(node)] == [[0, 0, 0], [5, 8, 9]]
+
+
+def test_a_word_beside_itself_without_its_lowest_bit_is_greater_by_that_bit() -> None:
+    def odd(b: ProgramBuilder, low: int) -> int:
+        word = b.event("request_sent_ns")
+        return b.add(Op.GT, (word, b.add(Op.SHL, (b.add(Op.SHR, (word,), low),), low)))
+
+    program, node = built(lambda b: odd(b, 1))
+    view = view_of(program, whole(program))
+    assert view.words(node).tolist() == [view.pool.make("and", view.pool.atom("event.request_sent_ns"), 1)]
+    program, node = built(lambda b: odd(b, 2))
+    assert view_of(program, whole(program)).words(node).tolist() == [UNKNOWN]
+
+
+def test_quotients_are_multiples_of_the_bits_that_are_not_there_yet() -> None:
+    def quotient(b: ProgramBuilder) -> int:
+        first = b.add(Op.GT, (b.event("request_sent_ns"), b.event("response_ns")))
+        high = b.add(Op.SELECT, (first, b.const(8), b.const(0)))
+        second = b.add(Op.GT, (b.event("response_ns"), b.event("queue_bytes")))
+        return b.add(Op.SELECT, (second, b.add(Op.ADD, (high, b.const(4))), high))
+
+    program, node = built(quotient)
+    cuts = Cuts(program, Pool())
+    assert cuts.steps[node] == 4
+    assert cuts.pool.make("or", cuts.node(node), 3) == cuts.pool.sum(3, ((cuts.node(node), 1),))
 
 
 def test_what_a_fact_says_of_a_comparison_decides_it() -> None:

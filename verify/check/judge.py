@@ -233,7 +233,9 @@ class Judge:
         for number in self._at.get(lane.pc, ()):
             cut = self.cuts[number]
             fixed = ((place(at), const(int(text))) for at, text in cut.holds.items() if NUMBER.fullmatch(text))
-            if all(_location(lane, *where) is word for where, word in fixed) and self._holds(lane, free, cut):
+            # Of another number no solver is asked.
+            others = ((_location(lane, *where), word) for where, word in fixed)
+            if all(at is word or (at and at.op != "const") for at, word in others) and self._holds(lane, free, cut):
                 self.met.add(number)
                 return number
         return None

@@ -46,8 +46,8 @@ def fits(low: int, high: int) -> bool:
 
 
 class Meaning:
-    """Terms of the nodes. ``free`` names are variables, ``fixed`` nodes these words; ``choose`` and ``multiply`` use
-    what the lane knows.
+    """Terms of the nodes. ``free`` names are variables, nodes without the low bits that are surely 0; ``fixed`` nodes
+    are these words; ``choose`` and ``multiply`` use what the lane knows.
 
     A name is node.n, tree.k (what the leaf of tree k adds) or sum.k (what the leaves of trees 0..k add together,
     without the bias), over the operands of the first node of trees. Of the second output of n trees k counts on from
@@ -83,7 +83,8 @@ class Meaning:
             if narrow and n in self.fixed:
                 term = self.fixed[n]
             elif f"node.{n}" in self.free and node.op is not Op.CONST and input_name(self.program, node) is None:
-                term = var(f"node.{n}", 32 if narrow else 64)
+                any_word = var(f"node.{n}", width := 32 if narrow else 64)
+                term = make("bvand", any_word, const(-1 << zeros(self.program, n), width))
             else:
                 term = self._value(node, narrow)
                 term = extract(term, 31, 0) if narrow else term
@@ -250,6 +251,25 @@ def free_range(program: Program, name: str) -> tuple[int, int]:
     first = last if kind == "tree" else first_place(program, last)
     ends = [leaves_at(program, place) for place in range(first, last + 1)]
     return sum(map(min, ends)), sum(map(max, ends))
+
+
+def zeros(program: Program, n: int) -> int:
+    """Low bits of a node that are 0 whatever its operands are; of a quotient those that are not computed yet."""
+    known: list[int] = []
+    for node in program.nodes[: n + 1]:
+        match node.op:
+            case Op.CONST:
+                found = (node.imm & -node.imm).bit_length() - 1 if node.imm else 31
+            case Op.ADD | Op.SUB | Op.MIN | Op.MAX:
+                found = min(known[a] for a in node.args)
+            case Op.SELECT:
+                found = min(known[a] for a in node.args[1:])
+            case Op.SHL:
+                found = known[node.args[0]] + node.imm
+            case _:
+                found = 0
+        known.append(min(found, 31))
+    return known[n]
 
 
 def first_place(program: Program, place: int) -> int:

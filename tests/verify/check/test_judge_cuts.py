@@ -180,12 +180,20 @@ def test_constants_tell_cuts_at_one_address_apart_without_a_question() -> None:
     assert found.oracle.asked == 0
 
 
-def test_a_constant_that_is_one_by_proof_only_is_at_no_cut() -> None:
+@pytest.mark.parametrize(("number", "met"), [("0", {0}), ("1", set())])
+def test_a_word_that_is_a_number_by_proof_only_is_what_a_cut_says(number: str, met: set[int]) -> None:
     code = with_code(take=encode("xor", 7, T0, T0))
-    cut = Cut(AT["write"], {**KEPT, "x7": "0", "x10": "pointer.context"}, {})
+    cut = Cut(AT["write"], {**KEPT, "x7": number, "x10": "pointer.context"}, {})
     found = judge(code, cut)
     with pytest.raises(Refused):
         found.bound()
+    assert found.met == met
+
+
+def test_a_place_that_holds_nothing_holds_no_number() -> None:
+    cut = Cut(AT["write"], {**KEPT, "frame-4:4": "0", "x10": "pointer.context"}, {})
+    found = judge(None, cut)
+    found.bound()
     assert found.met == set()
 
 

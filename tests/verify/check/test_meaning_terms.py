@@ -10,7 +10,7 @@ import pytest
 from decision.forest import Branch, Forest, Leaf
 from decision.interfaces import FLOW_RATE
 from decision.program import Node, Op, Program
-from verify.check.meaning import Meaning, first_place, fits, free_range, leaves_at, signs
+from verify.check.meaning import Meaning, first_place, fits, free_range, leaves_at, signs, zeros
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
 
@@ -21,7 +21,7 @@ NO_TREES = Forest((), (), (0,), 16)
 
 def value_in(low: int, high: int) -> Node:
     """A node that the tests hold free: a variable of this range."""
-    return Node(Op.ADD, (0, 0), 0, low, high)
+    return Node(Op.WRAP_SUB, (0, 0), 0, low, high)
 
 
 def program_of(*nodes: Node, forest: Forest = NO_TREES, tables: tuple[tuple[int, ...], ...] = ()) -> Program:
@@ -49,6 +49,35 @@ class Asked:
 def node(n: int, low: int, high: int) -> Term:
     """The variable of a free node."""
     return var(f"node.{n}", 32 if 0 <= low <= high <= U32 or -I32 <= low <= high < I32 else 64)
+
+
+LOW_ZEROS = {
+    "a constant": (Node(Op.CONST, (), 24, 24, 24), 3),
+    "a negative constant": (Node(Op.CONST, (), -48, -48, -48), 4),
+    "no constant but 0": (Node(Op.CONST, (), 0, 0, 0), 31),
+    "a shift": (Node(Op.SHL, (1,), 2, 0, 40), 5),
+    "a shift by much": (Node(Op.SHL, (1,), 30, 0, 0), 31),
+    "a sum": (Node(Op.ADD, (1, 2), 0, 0, 40), 3),
+    "a difference": (Node(Op.SUB, (2, 3), 0, -40, 40), 1),
+    "a minimum": (Node(Op.MIN, (2, 1), 0, 0, 40), 3),
+    "a maximum": (Node(Op.MAX, (2, 3), 0, 0, 40), 1),
+    "a choice": (Node(Op.SELECT, (0, 1, 2), 0, 0, 40), 3),
+    "a difference that wraps": (Node(Op.WRAP_SUB, (1, 2), 0, 0, U32), 0),
+    "a product": (Node(Op.MUL, (1, 2), 0, 0, 40), 0),
+    "a shift to the right": (Node(Op.SHR, (1,), 1, 0, 40), 0),
+}
+"""Node 4 over node 0, of which nothing is known, and 8, 24 and 6 at 1, 2 and 3: its low bits that are 0."""
+
+
+@pytest.mark.parametrize("what", LOW_ZEROS)
+def test_a_free_node_keeps_the_low_zeros_of_its_operators(what: str) -> None:
+    node_, low = LOW_ZEROS[what]
+    constants = (Node(Op.CONST, (), n, n, n) for n in (8, 24, 6))
+    program = program_of(value_in(0, 1), *constants, node_)
+    assert zeros(program, 4) == low
+    if node_.op is not Op.CONST:
+        free = Asked().meaning(program, {"node.4"}).value(4)
+        assert free is make("bvand", var("node.4"), const(-1 << low))
 
 
 def wide(n: int, low: int, high: int) -> Term:

@@ -21,7 +21,7 @@ from verify.check.terms import Term, const, extract, make, var
 WORD = (1 << 32) - 1
 A, B = "event.response_ns", "params.rate_max_q30"
 WORDS = (0, 1, 2, 5, 31, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xDEAD_BEEF, WORD - 1, WORD)
-FREE = {"node.5": 1 << 40 | 1 << 31 | 77, "tree.0": 7, "tree.1": 8, "sum.0": 9, "sum.1": 10}
+FREE = {"node.5": 1 << 40 | 1 << 31 | 77 << 9, "tree.0": 7, "tree.1": 8, "sum.0": 9, "sum.1": 10}
 
 
 def program() -> Program:
@@ -125,7 +125,7 @@ def test_an_input_a_register_and_a_pointer_are_variables(name: str) -> None:
 
 def test_a_name_of_the_program_is_the_low_word_of_its_value() -> None:
     assert len(PROGRAM.nodes) == 6
-    assert [word(name) for name in FREE] == [1 << 31 | 77, 7, 8, 9, 10]
+    assert [word(name) for name in FREE] == [1 << 31 | 77 << 9, 7, 8, 9, 10]
     assert value_of(evaluate("node.0", meaning()), {"event.cnp_count": 3}, {}) == 3
     assert value_of(evaluate("(+ node.4 0)", meaning()), {A: WORD}, {}) == 0
 

@@ -1,0 +1,141 @@
+"""One student through emitter, compiler, prover and checker; the last two each in a process of its own with so much CPU
+time and memory, since either may take for ever.
+"""
+
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from bench.drawn.students import drawn, words
+from codegen.emit import emit
+from codegen.lower import Options
+from decision.errors import InputError
+from decision.manifest import writing
+from emulator.build import Build, built
+from emulator.profile import load_profile
+from verify.certificate import Certificate
+from verify.certify import certify
+from verify.check.recheck import recheck
+from verify.check.refused import Refused
+
+Answer = TypeVar("Answer")
+FORK = get_context("fork")
+MEMORY = 6 << 30
+"""Bytes of a process."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How students are emitted and compiled, and how long (seconds of CPU) proof and check may take."""
+
+    profile: str = "ibex-small"
+    compiler: str = "clang"
+    opt: str = "-O2"
+    form: str = "auto"
+    prover_seconds: int = 60
+    checker_seconds: int = 120
+
+
+@dataclass(frozen=True)
+class Proved:
+    """``bound`` and ``exact`` in cycles; ``problem`` says why there is no certificate. CPU seconds and MiB."""
+
+    bound: int = 0
+    exact: int | None = None
+    certificate: Certificate | None = None
+    problem: str = ""
+    seconds: float = 0.0
+    mebibytes: int = 0
+
+
+@dataclass(frozen=True)
+class Checked:
+    paths: int = 0
+    questions: int = 0
+    problem: str = ""
+    seconds: float = 0.0
+    mebibytes: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    seed: int
+    student: str
+    proved: Proved
+    checked: Checked | None = None
+
+
+def judged(seed: int, how: How) -> Row:
+    """What becomes of student number ``seed``."""
+    student = drawn(seed)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        with writing(folder / "student", "student") as work:
+            student.save(work)
+        try:
+            emit(folder / "student", folder / "firmware", target="generic", options=Options(form=how.form))
+            build = built(folder / "firmware", profile=load_profile(how.profile), compiler=how.compiler, opt=how.opt)
+        except InputError as error:
+            return Row(seed, words(student), Proved(problem=f"not emitted: {error}"))
+        proved = _apart(_prove, (build,), how.prover_seconds)
+        if isinstance(proved, str):
+            return Row(seed, words(student), Proved(problem=proved, seconds=how.prover_seconds))
+        if proved.certificate is None:
+            return Row(seed, words(student), proved)
+        checked = _apart(_check, (proved.certificate, build), how.checker_seconds)
+        if isinstance(checked, str):
+            checked = Checked(problem=checked, seconds=how.checker_seconds)
+        return Row(seed, words(student), proved, checked)
+
+
+def _prove(build: Build) -> Proved:
+    verification = certify(build)
+    worst, problem = verification.proof.worst, verification.problem
+    if verification.proof.failures:
+        failure = verification.proof.failures[0]
+        problem = f"{failure.kind}: {failure.text}"
+    elif verification.certificate is None:
+        problem = problem or "no worst case"
+    bound, exact = (worst.bound, worst.exact) if worst else (0, None)
+    return Proved(bound, exact, verification.certificate, problem, *_spent())
+
+
+def _check(certificate: Certificate, build: Build) -> Checked:
+    try:
+        holds = recheck(certificate, build)
+    except Refused as error:
+        return Checked(0, 0, str(error), *_spent())
+    return Checked(holds.paths, holds.questions, "", *_spent())
+
+
+def _spent() -> tuple[float, int]:
+    return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+def _apart(work: Callable[..., Answer], arguments: tuple[object, ...], seconds: int) -> Answer | str:
+    """What ``work`` gives in a process of its own, or in a word why it gives nothing."""
+    ours, theirs = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=_child, args=(theirs, work, arguments, seconds), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        answer: Answer | str = ours.recv()
+    except EOFError:
+        answer = f"over {seconds} s"
+    child.join()
+    return answer
+
+
+def _child(pipe: Connection, work: Callable[..., object], arguments: tuple[object, ...], seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        pipe.send(work(*arguments))
+    except MemoryError:
+        pipe.send(f"over {MEMORY >> 30} GiB")

@@ -1,0 +1,63 @@
+"""The numbered students: the same wherever they are drawn, of every kind; and what becomes of one."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.drawn import __main__ as command
+from bench.drawn.judged import Checked, How, Proved, Row, judged
+from bench.drawn.students import ACTIONS, FEATURES, drawn, words
+from decision.forest import depth
+
+
+def test_a_number_is_one_student() -> None:
+    first, again, other = drawn(3), drawn(3), drawn(4)
+    assert (first.forest, first.observation) == (again.forest, again.observation)
+    assert first.forest != other.forest
+
+
+def test_a_hundred_students_are_of_every_kind() -> None:
+    students = [drawn(seed) for seed in range(100)]
+    assert {f.name for s in students for f in s.observation.features} == {
+        f.name for s in [drawn(seed) for seed in range(200)] for f in s.observation.features
+    }
+    assert len({f.name for s in students for f in s.observation.features}) == len(FEATURES)
+    assert {s.observation.window for s in students} == {1, 2, 3, 4}
+    assert {len(s.forest.trees) for s in students} == set(range(1, 11))
+    assert {depth(tree) for s in students for tree in s.forest.trees} <= {0, 1, 2, 3, 4}
+    assert {s.action.kind for s in students} == {action["kind"] for action in ACTIONS}
+    assert {(s.start is None, s.in_flight is None) for s in students} == {(a, b) for a in (0, 1) for b in (0, 1)}
+    for student in students:
+        student.program()
+        assert words(student)
+
+
+def test_a_student_is_proved_and_its_certificate_checked() -> None:
+    row = judged(5, How())
+    assert row.proved.problem == ""
+    assert row.proved.exact == row.proved.bound > 0
+    assert row.checked
+    assert row.checked.problem == ""
+    assert command.cells(row)[2] == f"{row.proved.exact} cycles"
+
+
+def test_one_that_takes_too_long_is_said_to() -> None:
+    row = judged(3, How(prover_seconds=1))
+    assert (row.proved.problem, row.checked) == ("over 1 s", None)
+
+
+def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {
+        0: Row(0, "a", Proved(120, 120), Checked(3, 4)),
+        1: Row(1, "b", Proved(130, None), Checked(problem="refused | so")),
+        2: Row(2, "c", Proved(problem="x" * 200)),
+    }
+    monkeypatch.setattr(command, "judged", lambda seed, how: rows[seed])
+    assert command.main(["--seeds", "0-2", "--out", str(tmp_path / "page.md")]) == 0
+    page = (tmp_path / "page.md").read_text()
+    for line in (
+        "exact: 1 of 3", "bounded: 1\n", "not proved: 1\n", "holds: 1 of 2", "120 cycles", "at most 130 cycles",
+        "refused / so", "holds, 3 paths, 4 questions",
+    ):  # fmt: skip
+        assert line in page
+    assert max(map(len, page.splitlines())) < 400
