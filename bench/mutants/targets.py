@@ -5,13 +5,14 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "decision/cells.py": ("tests/decision/test_cells_steps.py",),
     "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),
     "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
-    "rlcc/checks.py": ("tests/rlcc/test_checks.py",),
+    "rlcc/checks.py": ("tests/rlcc/test_checks.py", "tests/rlcc/test_behaviour.py"),
     "rlcc/fidelity.py": ("tests/rlcc/test_fidelity.py",),
     "rlcc/gate.py": (
         "tests/rlcc/test_gate_judging.py",
         "tests/rlcc/test_checks.py",
         "tests/rlcc/test_gate_model.py",
         "tests/rlcc/test_gate_network.py",
+        "tests/rlcc/test_behaviour.py",
     ),
     "rlcc/neighbourhood.py": ("tests/rlcc/test_neighbourhood_search.py",),
     "rlcc/teacher_match.py": (
