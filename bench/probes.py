@@ -1,9 +1,11 @@
-"""What rarer RTT probes cost and save: goodput, 99th percentile of the latency, loss, at several schedules of the NIC.
+"""When a flow should ask for its RTT: what each schedule of probes costs and saves, and which one a stated rule takes.
 
-A probe of 84 bytes behind each burst of four packets takes 1.9 % of what a flow could send. A schedule lets a flow
-send so many bytes between its last event and the next probe (`probe_after`), unless it has sent no probe for so long
-(`probe_latest`), and none within `probe_gap` of its last decision (netsim/network.py). Policies are those of today,
-which were trained with the first schedule.
+A probe of 84 bytes behind each burst of four packets takes 1.9 % of what a flow could send. With `[probes]` a policy
+asks more rarely (decision/probes.py). Every schedule runs in the same networks with the same seeds as a probe a burst.
+A cell's cost is beside that: half the logarithm of the 99th percentile of latency over its own, and 5 x what goodput
+it lacks, where flows go on; where they end the logarithm of the mean slowdown over its own and half that of the 99th
+percentile; and 20 x the loss beyond it. The rule: of the schedules with which FREED lack at most 1 % of the goodput
+that no probe would leave, which is what `rlcc evaluate --suite` takes for level, the one whose mean cost is least.
 
     python -m bench.probes [POLICY ...] [--seeds N] [--jobs N] [--out FILE]
 """
@@ -11,89 +13,172 @@ which were trained with the first schedule.
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from bench.papers.found import table
 from decision.documents import write_atomically
 from decision.errors import InputError
+from decision.probes import Probes
 from decision.processors import usable_cores
-from netsim.network import MS, US, Network
+from netsim.baselines import BaselineSpec
+from netsim.kept import Kept
+from netsim.network import MS, Network
 from netsim.places import of_jobs
+from netsim.policies import NativePolicy, PolicySpec
 from netsim.trials import Trial, run
 from rlcc.evaluation.contenders import Contender, opened
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "generated" / "probes.md"
-TEACHERS = {"MLP": "rl-cc-mlp", "LSTM": "rl-cc-lstm-small"}
-KIB = 1024
+KEPT = ROOT / "build" / "probes"
+TEACHER = ROOT / "fixtures" / "teachers" / "robust-in-flight"
+LEAST = 0.99
+"""Of the goodput that no probe would leave: 1024 of 1106 bytes."""
 
-SCHEDULES: Mapping[str, Network] = {
-    "each burst (today's)": Network(),
-    "16 KiB": Network(probe_after_bytes=16 * KIB),
-    "16 KiB or 100 us": Network(probe_after_bytes=16 * KIB, probe_latest_ps=100 * US),
-    "64 KiB or 100 us": Network(probe_after_bytes=64 * KIB, probe_latest_ps=100 * US),
-    "64 KiB or 1 ms": Network(probe_after_bytes=64 * KIB, probe_latest_ps=MS),
-    "gap of 20 us": Network(probe_gap_ps=20 * US),
+SIZES, TIMES, FIRST = (8, 16, 32, 64), ("64 us", "256 us", "2 ms"), 64
+
+
+def schedule(kib: int, latest: str | None = None, first: int = 1) -> tuple[str, Probes]:
+    """A schedule and what it is called."""
+    said = {"after": f"{kib} KiB", "first": first} | ({} if latest is None else {"latest": latest})
+    name = f"{kib} KiB" + (f" or {latest}" if latest else "") + (f", {first} at once" if first > 1 else "")
+    return name, Probes.model_validate(said)
+
+
+SCHEDULES: Mapping[str, Probes | None] = {
+    "each burst": None,
+    **dict(schedule(kib, latest) for kib in SIZES for latest in (None, *TIMES)),
+    **dict(schedule(kib, latest, FIRST) for kib in SIZES for latest in (None, TIMES[-1])),
 }
-SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "long-short:33", "incast:32")
-DURATION_PS = 80 * MS
-WINDOW_PS = (20 * MS, 80 * MS)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Traffic, how long it runs, and from when on it is measured."""
+
+    scenario: str
+    duration_ms: int
+    from_ms: int
+
+
+FREED = ("many-to-one:64", "many-to-one:1024")
+CELLS = (
+    *(Cell(f"many-to-one:{n}", 80, 30) for n in (8, 64, 1024)),
+    Cell("many-to-one:8192", 350, 200),  # FIRST decisions take 190 ms
+    Cell("many-to-one:256@fat-tree:4", 80, 30),
+    *(Cell(f"long-short:{n}", 80, 20) for n in (33, 129)),
+    Cell("incast:32", 80, 20),
+    Cell("incast:32@leaf-spine:4x16x3", 80, 20),
+    *(Cell(f"websearch:{n}%", 40, 10) for n in (30, 60)),
+    Cell("hadoop:60%", 20, 5),
+)
+
+Metrics = Mapping[str, float]
+
+
+def wishing(policy: PolicySpec | BaselineSpec, probes: Probes | None) -> PolicySpec:
+    """The policy with another schedule."""
+    if isinstance(policy, BaselineSpec):
+        raise InputError(f"{policy.name} is a baseline, which sends no probes; name a policy")
+    if isinstance(policy, NativePolicy):
+        return replace(policy, policy=policy.policy.model_copy(update={"probes": probes}))
+    other: Any = policy
+    changed: PolicySpec = replace(other, probes=probes)
+    return changed
+
+
+def cost(ours: Metrics, often: Metrics) -> float:
+    """Of a cell, beside a probe a burst."""
+    lost = 20 * max(ours["loss"] - often["loss"], 0.0)
+    if "slowdown_mean" not in ours:
+        lacking = max(1 - ours["goodput"] / often["goodput"], 0.0)
+        return lost + 5 * lacking + log(ours["latency_p99_us"] / often["latency_p99_us"]) / 2
+    slower = log(ours["slowdown_mean"] / often["slowdown_mean"])
+    return lost + slower + log(ours["slowdown_p99"] / often["slowdown_p99"]) / 2
+
+
+def chosen(figures: Mapping[str, Mapping[str, Metrics]]) -> tuple[str, dict[str, float]]:
+    """By the rule, and what each schedule costs. ``figures``: by schedule, then scenario."""
+    often = figures[next(iter(figures))]
+    costs = {name: mean(cost(m, often[s]) for s, m in by.items()) for name, by in figures.items()}
+    free = Network()
+    enough = LEAST * free.payload_bytes / free.data_wire_bytes
+    level = [name for name, by in figures.items() if all(by[s]["goodput"] >= enough for s in FREED if s in by)]
+    return min(level or figures, key=costs.__getitem__), costs
 
 
 def page(contenders: Sequence[Contender], seeds: Sequence[int], jobs: int) -> str:
     """The tables as Markdown, one a policy."""
-    places = [(c, schedule, scenario, seed) for scenario in SCENARIOS for c in contenders for schedule in SCHEDULES
-              for seed in seeds]  # fmt: skip
+    places = [(c, s, cell) for c in contenders for s in SCHEDULES for cell in CELLS]
     trials = [
         Trial(
-            scenario,
-            c.policy,
+            cell.scenario,
+            wishing(c.policy, SCHEDULES[name]),
             seed=seed,
-            duration_ps=DURATION_PS,
-            window_ps=WINDOW_PS,
+            duration_ps=cell.duration_ms * MS,
+            window_ps=(cell.from_ms * MS, cell.duration_ms * MS),
             decision_latency_ps=c.decision_latency_ps,
-            network=SCHEDULES[schedule],
             name=c.label,
         )
-        for c, schedule, scenario, seed in places
+        for c, name, cell in places
+        for seed in seeds
     ]
-    cells: dict[tuple[str, str, str], list[Mapping[str, float]]] = {}
-    for (c, schedule, scenario, _), outcome in zip(places, run(trials, of_jobs(jobs)), strict=True):
-        cells.setdefault((c.label, schedule, scenario), []).append(outcome.metrics)
-    text = f"""# What rarer RTT probes cost and save
+    runs = [outcome.metrics for outcome in run(trials, of_jobs(jobs), Kept(KEPT))]
+    figures: dict[str, dict[str, dict[str, Metrics]]] = {}
+    for at, (c, name, cell) in enumerate(places):
+        each = runs[at * len(seeds) : (at + 1) * len(seeds)]
+        means = {metric: mean(m[metric] for m in each) for metric in each[0]}
+        figures.setdefault(c.label, {}).setdefault(name, {})[cell.scenario] = means
+    many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
+    text = f"""# When a flow should ask for its RTT
 Made by `python -m bench.probes`. Do not edit it.
 
-Goodput / 99th percentile of the latency in us / packets lost of those sent; {DURATION_PS // MS} ms from an empty
-network, measured from {WINDOW_PS[0] // MS} ms on, mean over {len(seeds)} seeds. "16 KiB or 100 us": a probe after
-16 KiB of payload since the flow's last event, or when its last probe left 100 us ago, whichever comes first; none
-within 4 us of a decision. The policies were trained with a probe behind each burst.
+Each cell measured after its start, mean over {many}, the same for every schedule. "8 KiB or 2 ms": a
+probe once 8 KiB of payload have left since the flow's last response, or 2 ms after its last probe. "{FIRST} at once":
+in a flow's first {FIRST} decisions with each burst. Where flows go on: goodput / 99th percentile of the latency in us;
+where they end: mean / 99th percentile of the slowdown; then what is lost, if it is more than 0. Cost: beside a probe a
+burst, less is better (`bench/probes.py` has the weights). **Chosen**: of the schedules with which
+{" and ".join(f"`{s}`" for s in FREED)} lack at most 1 % of the goodput that no probe would leave, the one that costs
+least.
 
 """
     text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
     for c in contenders:
-        rows = [[s, *(_cell(cells[c.label, s, scenario]) for scenario in SCENARIOS)] for s in SCHEDULES]
-        text += f"\n## {c.label}\n\n{table(['probe after', *SCENARIOS], rows)}"
+        best, costs = chosen(figures[c.label])
+        rows = [
+            [
+                f"**{s}**: chosen" if s == best else s,
+                f"{costs[s]:+.3f}",
+                *(_figures(figures[c.label][s][cell.scenario]) for cell in CELLS),
+            ]
+            for s in SCHEDULES
+        ]
+        text += f"\n## {c.label}\n\n{table(['probe after', 'cost', *(cell.scenario for cell in CELLS)], rows)}"
     return text
 
 
-def _cell(runs: Sequence[Mapping[str, float]]) -> str:
-    """`0.917 / 12.6 / 0 %`."""
-    goodput, p99, loss = (mean(m[name] for m in runs) for name in ("goodput", "latency_p99_us", "loss"))
-    return f"{goodput:.3f} / {p99:.1f} / {100 * loss:.2g} %"
+def _figures(m: Metrics) -> str:
+    """`0.917 / 12.6`, `28.1 / 41.9, 2 % lost`."""
+    lost = f", {100 * m['loss']:.2g} % lost" if m["loss"] > 0 else ""
+    if "slowdown_mean" in m:
+        return f"{m['slowdown_mean']:.3g} / {m['slowdown_p99']:.3g}{lost}"
+    return f"{m['goodput']:.4f} / {m['latency_p99_us']:.1f}{lost}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.probes", description="What rarer RTT probes cost and save.")
-    parser.add_argument("policies", nargs="*", help="as `rlcc evaluate` takes them; by default two teachers")
+    parser = argparse.ArgumentParser(prog="python -m bench.probes", description="When a flow should ask for its RTT.")
+    parser.add_argument("policies", nargs="*", help="as `rlcc evaluate` takes them; by default the flagship's teacher")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=2, metavar="N", help="runs of each; 2")
     parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
-    teachers = [f"{label}={ROOT / 'fixtures' / 'teachers' / name}" for label, name in TEACHERS.items()]
     try:
-        with opened(options.policies or teachers, decision_latency_ps=900_000, profile="ibex-small") as who:
+        with opened(options.policies or [str(TEACHER)], decision_latency_ps=900_000, profile="ibex-small") as who:
             write_atomically(options.out, page(who, range(1, options.seeds + 1), options.jobs))
     except InputError as error:
         print(f"probes: {error}", file=sys.stderr)

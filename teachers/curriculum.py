@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from decision.documents import load_toml
 from decision.features import PccRlCongestion, RlCcCongestion
-from decision.interfaces import FLOW_RATE
+from decision.interfaces.flow_rate import flow_interface
 from decision.policy import Policy
 from decision.quantity import DurationPs
 from netsim import scenarios
@@ -103,7 +103,8 @@ class TrainConfig(_Strict):
         """The policy as it decides in episodes: with its [start] only where the recipe asks for that."""
         if self.policy.start is None or self.training.start_phase:
             return self.policy
-        observation = self.policy.observation.model_copy(update={"interface": FLOW_RATE.name})
+        left = flow_interface([] if self.policy.in_flight is None else ["in_flight"])
+        observation = self.policy.observation.model_copy(update={"interface": left.name})
         return self.policy.model_copy(update={"start": None, "observation": observation})
 
     @model_validator(mode="after")

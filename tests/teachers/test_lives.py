@@ -141,3 +141,12 @@ def test_a_policy_learns_without_its_start_unless_asked(make_policy: Any) -> Non
     assert config.learner == make_policy(hidden=[2])
     recipe["training"]["start_phase"] = True
     assert TrainConfig.model_validate(recipe).learner == config.policy
+
+
+def test_a_cap_stays_where_the_start_is_left_out(make_policy: Any) -> None:
+    content = make_policy(hidden=[2]).model_dump(mode="json") | {"start": {}, "in_flight": {}}
+    training = {"seed": 1, "scenarios": ["many-to-one:2"], "episodes": 1}
+    learner = TrainConfig.model_validate({"format": 1, "policy": content, "training": training}).learner
+    assert learner.start is None
+    assert learner.in_flight is not None
+    assert set(learner.params()) == set(learner.observation.agents.param_names)
