@@ -61,8 +61,9 @@ class Spans:
                 span = (low >> args[1], high >> args[1])
         elif op == "and" and min(args) < FIRST:
             low, high = self.of(max(args))
-            fine = (low >= 0) & (high <= min(args)) & (min(args) & (min(args) + 1) == 0)
-            span = (np.where(fine, low, widest[0]), np.where(fine, high, widest[1]))
+            mask = min(args)  # within one turn of it the order stays
+            fine = (low // (mask + 1) == high // (mask + 1)) & (mask & (mask + 1) == 0)
+            span = (np.where(fine, low & mask, widest[0]), np.where(fine, high & mask, widest[1]))
         elif op in ("product", "mul"):
             span = self._product(args[0], args[1], args[2] if op == "product" else 0)
         if span is None:

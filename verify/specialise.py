@@ -19,7 +19,8 @@ from decision.forest import Node as TreeNode
 from decision.program import Node, Op, Program
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.forks import implied
-from verify.lanes import Bools, Ints, Lanes, words
+from verify.intervals import simple
+from verify.lanes import Bools, Ints, Lanes, pairs, words
 from verify.spans import Spans, products
 from verify.state import State
 
@@ -268,7 +269,14 @@ class View:
         return nothing
 
     def _product(self, args: tuple[int, ...], shift: int) -> Ints:
-        return products(self.spans, self.words(args[0]), self.words(args[1]), shift)
+        """As the code has compared it, which may have been before the lane knew that a factor has not overflowed."""
+        a, b = self.words(args[0]), self.words(args[1])
+        result = products(self.spans, a, b, shift)
+        for x, y, rows in pairs(a, b):
+            plain = self.pool.product(x, y, shift)
+            if simple(self.pool, plain) in self.state.bases:
+                result[rows] = plain
+        return result
 
     def _chosen(self, first: Ints, yes: Ints, no: Ints) -> Ints:
         """``yes`` where ``first`` is 1, ``no`` where it is 0; where it is not known, what both are if they agree."""
