@@ -205,10 +205,12 @@ class TreePrinter:
         assert isinstance(node, Ask)
         feature, threshold = search.placing.feature, search.placing.thresholds[node.border]
         first, second = (node.above, node.below) if node.first else (node.below, node.above)
+        words = search.placing.words
         return self._either(
             feature,
             self.lowered.walk.features[feature].name,
             threshold,
+            words[node.border] != words[node.border + 1],
             node.first,
             self._ask(search, first, level + 1),
             self._ask(search, second, level + 1),
@@ -223,15 +225,24 @@ class TreePrinter:
         below = self._nest(node.below, leaf, spelled, level + 1)
         first = len(above) >= len(below)
         sides = (above, below) if first else (below, above)
-        return self._either(node.feature, spelled[node.feature], node.threshold, first, *sides, pad)
+        return self._either(node.feature, spelled[node.feature], node.threshold, True, first, *sides, pad)
 
     def _either(
-        self, feature: int, name: str, threshold: int, above: bool, first: list[str], second: list[str], pad: str
+        self,
+        feature: int,
+        name: str,
+        threshold: int,
+        asked: bool,
+        above: bool,
+        first: list[str],
+        second: list[str],
+        pad: str,
     ) -> list[str]:
-        """An if-else whose first side is what lies above the threshold, or below it."""
+        """An if-else whose first side is what lies above the threshold, or below it. ``asked``: by a tree, so it has a
+        meaning."""
         ctype = self.types[feature]
         threshold = self._threshold(feature, threshold)
-        meaning = self._meaning(feature, threshold)
+        meaning = self._meaning(feature, threshold) if asked else ""
         comment = (f" /* {meaning} */" if above else f" /* not {meaning} */") if meaning else ""
         sign = ">" if above else "<="
         return [

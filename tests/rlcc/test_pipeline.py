@@ -238,17 +238,20 @@ def edited(pattern: str, change: Callable[[re.Match[str]], str]) -> Callable[[Pa
     return edit
 
 
+THRESHOLD = r"if \((\w+ >|\w+ <=) (\d+)U\)(?= \{ /\*)"
+"""A comparison with a threshold: one that a search only steers by has no meaning beside it."""
+
 MUTANTS: dict[str, Callable[[Path], None]] = {
-    "one threshold one more": edited(r"if \((\w+ >|\w+ <=) (\d+)U\)", lambda m: f"if ({m[1]} {int(m[2]) + 1}U)"),
-    "one threshold one less": edited(r"if \((\w+ >|\w+ <=) (\d+)U\)", lambda m: f"if ({m[1]} {int(m[2]) - 1}U)"),
+    "one threshold one more": edited(THRESHOLD, lambda m: f"if ({m[1]} {int(m[2]) + 1}U)"),
+    "one threshold one less": edited(THRESHOLD, lambda m: f"if ({m[1]} {int(m[2]) - 1}U)"),
     "a flipped compare": edited(r"if \((\w+) > ", lambda m: f"if ({m[1]} <= "),
-    "a compare that is not strict": edited(r"if \((\w+) > ", lambda m: f"if ({m[1]} >= "),
+    "a compare that is not strict": edited(r"if \((\w+) > (?=\d+U\) \{ /\*)", lambda m: f"if ({m[1]} >= "),
     # Still called, so that nothing becomes unused, which the compilers would refuse.
     "a feature that is not placed": edited(r"place \+= (place_\w+\()", lambda m: f"place += 0U * {m[1]}"),
     "an entry one unit off": edited(r"(\] = \{\s*)(-?\d+)", lambda m: f"{m[1]}{int(m[2]) + 1}"),
     "a wrong shift": edited(r"<< 14U", lambda _: "<< 13U"),
     "a forgotten history": edited(r"flow->action_1 = ", lambda _: "flow->action_1 = (int16_t)0 * "),
-    "a clamp one unit off": edited(r"\? rtt_ns : 4000000U", lambda _: "? rtt_ns : 3999999U"),
+    "a clamp one unit off": edited(r"_wrapped > 65535U", lambda _: "_wrapped > 65534U"),
     "undefined behaviour with the right result": edited(
         r"(    int32_t decided_q16 = [^\n]*\n)",
         lambda m: f"{m[1]}    decided_q16 += (int32_t)(2147483647 + (int32_t)(rate_q30 & 1U)) * 0;\n",
@@ -258,7 +261,7 @@ MUTANTS: dict[str, Callable[[Path], None]] = {
 
 UNDEFINED = "undefined behaviour with the right result"
 UNSEEN = (UNDEFINED, "a clamp one unit off")
-"""What changes no result: one unit of the longest RTT is less than one of its quotient by the base RTT."""
+"""What changes no result: at the limit itself both sides give it."""
 
 
 @pytest.mark.parametrize("name", list(MUTANTS))
