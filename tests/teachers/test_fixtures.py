@@ -90,7 +90,7 @@ def test_the_cap_lets_flows_start_faster_without_loss(scenario: str) -> None:
         for teacher in (teachers.load(FOLDER / name) for name in ("robust", "robust-in-flight"))
     )
     assert capped.loss == 0
-    assert capped.goodput >= 0.95 * capped.ideal_goodput
+    assert capped.goodput >= 0.89 * capped.ideal_goodput  # the long flow climbs by a decision every second burst
     assert capped.slowdown < 1.2 * capped.ideal_slowdown + 0.5
     assert capped.slowdown < by_rate.slowdown
 
