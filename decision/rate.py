@@ -16,16 +16,6 @@ def rate_in_force(b: ProgramBuilder) -> tuple[int, int]:
     return b.add(Op.SHR, (wide,), 32 - CONTEXT_RATE_BITS, "rate_now_q30"), wide
 
 
-def ordered_rate(b: ProgramBuilder) -> tuple[int, int]:
-    """The rate before the decision, Q0.30, for trees that compare the rate itself: clamped to line rate, so that its
-    order is that of the context's word. No node is it as Q0.32."""
-    stored = b.state_in("rate_q30", "uint32", "rate, fraction of line rate; 0 = new flow")
-    is_new = b.add(Op.EQ, (stored, b.const(0)), name="is_new_flow")
-    known = b.add(Op.SELECT, (is_new, b.param("rate_initial_q30"), stored), name="rate_known_q30")
-    rate = b.add(Op.MIN, (known, b.const(LINE_RATE_Q30)), name="rate_now_q30", note="rate in force")
-    return rate, -1
-
-
 def recorded_rate(b: ProgramBuilder) -> tuple[int, int]:
     """The rate in the context's place as records have it, line rate as 2^30: Q0.30, below line rate, and as Q0.32."""
     rate = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
@@ -40,12 +30,11 @@ def widened(b: ProgramBuilder, word: int, name: str, note: str) -> int:
     return b.add(Op.WRAP_SUB, (twice, b.add(Op.WRAP_SUB, (none, twice))), name=f"{name}_q32", note=note)
 
 
-def scaled_rate(b: ProgramBuilder, rate: int, rate_bits: int, decided: int) -> int:
-    """What an action (multiplier - 1, Q16) makes of the rate in force (with so many fraction bits): Q0.30, before the
-    limits."""
+def scaled_rate(b: ProgramBuilder, rate_q32: int, decided: int) -> int:
+    """What an action (multiplier - 1, Q16) makes of the rate in force (Q0.32): Q0.30, before the limits."""
     multiplier = b.add(Op.ADD, (decided, b.const(1 << ACTION_BITS)), name="multiplier_q16")
-    shift = ACTION_BITS + rate_bits - CONTEXT_RATE_BITS
-    return b.add(Op.MUL_SHR, (rate, multiplier), shift, "rate_scaled_q30", "rate * multiplier")
+    shift = ACTION_BITS + 32 - CONTEXT_RATE_BITS
+    return b.add(Op.MUL_SHR, (rate_q32, multiplier), shift, "rate_scaled_q30", "rate * multiplier")
 
 
 def within_limits(b: ProgramBuilder, rate: int) -> int:

@@ -11,13 +11,12 @@ from decision.actions import Action, Scale, clamp
 from decision.errors import InputError
 from decision.expression import Expression, Nodes, Past
 from decision.features import AnyFeature, PreviousAction
-from decision.features.flow import Rate
 from decision.forest import Forest
 from decision.in_flight import in_flight
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30
+from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
-from decision.rate import knob, ordered_rate, rate_in_force, scaled_rate, within_limits
+from decision.rate import knob, rate_in_force, scaled_rate, within_limits
 from decision.start import Start, Step, finish_start, step
 
 
@@ -63,10 +62,7 @@ def history_of(b: ProgramBuilder, observation: Observation, start: Start | None)
     if start is not None:
         nodes = step(b, start, observation.place)
         return History(b, nodes.held, nodes.held_q32, nodes)
-    if not b.interface.context:
-        return History(b)
-    compared = any(isinstance(feature, Rate) for feature in observation.features)
-    return History(b, *(ordered_rate(b) if compared else rate_in_force(b)))
+    return History(b, *rate_in_force(b)) if b.interface.context else History(b)
 
 
 def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
@@ -74,9 +70,7 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
     b, decided = history.b, action.integer(history.b, sums)
     if isinstance(action, Scale):
         shown, start = decided[0], history.step
-        wide = history.in_force_q32 >= 0
-        before, bits = (history.in_force_q32, 32) if wide else (history.in_force, CONTEXT_RATE_BITS)
-        rate = within_limits(b, scaled_rate(b, before, bits, shown))
+        rate = within_limits(b, scaled_rate(b, history.in_force_q32, shown))
         if start is None:
             b.state_out("rate_q30", rate)
         else:
