@@ -69,7 +69,7 @@ def test_the_seam_decides_as_the_core_does(folder: Path) -> None:
     assert rates == expected["rate_q20"].tolist()
     assert all((left[s.name] == expected[f"context.{s.name}"]).all() for s in firmware.program.state)
     assert report.cycles is not None
-    assert (max(cycles), np.mean(cycles)) == (report.cycles.max, pytest.approx(report.cycles.mean))
+    assert (max(cycles), np.mean(cycles)) == (report.cycles.max, pytest.approx(report.cycles.mean, abs=6e-4))
 
 
 def test_the_seam_finds_the_caches_as_the_core_does(folder: Path) -> None:
