@@ -25,7 +25,8 @@ from verify.check.recheck import recheck
 from verify.check.refused import Refused
 
 Answer = TypeVar("Answer")
-FORK = get_context("fork")
+SPAWN = get_context("spawn")
+"""A child that is forked has the memory that its parent has mapped, and the limit counts it."""
 MEMORY = 6 << 30
 """Bytes of a process."""
 
@@ -95,6 +96,7 @@ def judged(seed: int, how: How) -> Row:
 
 
 def _prove(build: Build) -> Proved:
+    begin = time.process_time()
     verification = certify(build)
     worst, problem = verification.proof.worst, verification.problem
     if verification.proof.failures:
@@ -103,25 +105,26 @@ def _prove(build: Build) -> Proved:
     elif verification.certificate is None:
         problem = problem or "no worst case"
     bound, exact = (worst.bound, worst.exact) if worst else (0, None)
-    return Proved(bound, exact, verification.certificate, problem, *_spent())
+    return Proved(bound, exact, verification.certificate, problem, *_spent(begin))
 
 
 def _check(certificate: Certificate, build: Build) -> Checked:
+    begin = time.process_time()
     try:
         holds = recheck(certificate, build)
     except Refused as error:
-        return Checked(0, 0, str(error), *_spent())
-    return Checked(holds.paths, holds.questions, "", *_spent())
+        return Checked(0, 0, str(error), *_spent(begin))
+    return Checked(holds.paths, holds.questions, "", *_spent(begin))
 
 
-def _spent() -> tuple[float, int]:
-    return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+def _spent(begin: float) -> tuple[float, int]:
+    return time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 def _apart(work: Callable[..., Answer], arguments: tuple[object, ...], seconds: int) -> Answer | str:
     """What ``work`` gives in a process of its own, or in a word why it gives nothing."""
-    ours, theirs = FORK.Pipe(duplex=False)
-    child = FORK.Process(target=_child, args=(theirs, work, arguments, seconds), daemon=True)
+    ours, theirs = SPAWN.Pipe(duplex=False)
+    child = SPAWN.Process(target=_child, args=(theirs, work, arguments, seconds), daemon=True)
     child.start()
     theirs.close()
     try:
