@@ -67,6 +67,8 @@ def _drawn(places: list[str]) -> tuple[list[Mutant], set[str]]:
         name, _, lines = place.partition(":")
         files = sorted(Path(name).glob("*.py")) if Path(name).is_dir() else [Path(name)]
         first, _, last = lines.partition("-")
+        if lines and not (first.isdecimal() and (last or first).isdecimal()):
+            raise InputError(f"{place} names no lines; write FILE:LINE or FILE:FIRST-LAST")
         for file in files:
             if not file.is_file():
                 raise InputError(f"there is no {file} to mutate")

@@ -108,7 +108,12 @@ def test_it():
 
 
 def test_a_file_that_is_not_there_and_tests_that_are_not_known_are_one_sentence(tmp_path: Path) -> None:
-    for place, says in (("nothing.py", "there is no nothing.py"), ("subject.py", "no tests are known for subject.py")):
+    for place, says in (
+        ("nothing.py", "there is no nothing.py"),
+        ("subject.py", "no tests are known for subject.py"),
+        ("subject.py:1:2", "names no lines"),
+        ("subject.py:1-", "no tests are known for subject.py"),
+    ):
         (tmp_path / "subject.py").write_text(SUBJECT)
         done = subprocess.run(
             [sys.executable, "-m", "bench.mutants", place],
