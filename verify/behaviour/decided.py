@@ -60,15 +60,7 @@ class Decided:
 
     def decides(self, node: int) -> bool:
         """Whether the trees have a say in a value."""
-        waiting, met = [node], set()
-        while waiting:
-            here = waiting.pop()
-            if self.program.nodes[here].op is Op.TREES:
-                return True
-            if here not in met:
-                met.add(here)
-                waiting += self.program.nodes[here].args
-        return False
+        return any(self.program.nodes[n].op is Op.TREES for n in cone(self.program, node))
 
     def written(self, node: int) -> int:
         """What the context is given where the trees decide."""
@@ -99,19 +91,21 @@ def decided(program: Program, params: dict[str, int], node: int, otherwise: int 
     event = dict.fromkeys(program.interface.event_names, zeros)
     context = dict.fromkeys([field.name for field in program.state], zeros)
     made = trace(program, event, params, context, forced={number: sums})[node]
-    if _inputs_of(program, node) or (np.diff(made) < 0).any():
+    others = [program.nodes[n] for n in cone(program, node, beyond_trees=False)]
+    if any(program.key(each) for each in others) or (np.diff(made) < 0).any():
         raise InputError("properties are of a value that the trees' sum alone decides on, and that rises with it")
     columns = program.nodes[number].args
     past = tuple(program.nodes[c].op is Op.STATE for c in columns)
     return Decided(program, params, Cells.of(program.forest), columns, past, least, made, node, otherwise)
 
 
-def _inputs_of(program: Program, node: int) -> list[int]:
-    """The inputs on the way to a node that do not pass through the trees."""
-    seen, waiting = set(), [node]
+def cone(program: Program, node: int, *, beyond_trees: bool = True) -> list[int]:
+    """The nodes that a value is made of, itself among them."""
+    met, waiting = set(), [node]
     while waiting:
         here = waiting.pop()
-        if here not in seen and program.nodes[here].op is not Op.TREES:
-            seen.add(here)
-            waiting += program.nodes[here].args
-    return [n for n in sorted(seen) if program.nodes[n].op in (Op.EVENT, Op.PARAM, Op.STATE)]
+        if here not in met:
+            met.add(here)
+            if beyond_trees or program.nodes[here].op is not Op.TREES:
+                waiting += program.nodes[here].args
+    return sorted(met)

@@ -5,11 +5,13 @@ delay; no CNP, no NACK. Its history is any that a context can hold.
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
 from decision.errors import InputError
 from decision.features import PccRlCongestion, RlCcCongestion
+from decision.formats import U32_MAX
 from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.interpret import trace
 from decision.policy import Observation
@@ -17,7 +19,7 @@ from decision.program import Op, Program
 from verify.behaviour.cells import Integers
 from verify.behaviour.circles import Circles
 from verify.behaviour.contexts import Contexts, Fields, only
-from verify.behaviour.decided import ONE, Decided
+from verify.behaviour.decided import ONE, Decided, cone
 from verify.behaviour.extremes import greatest
 from verify.behaviour.finding import Finding, judged
 from verify.behaviour.properties import FixedPoint, NoRiseAbove, Recovers, Yields
@@ -37,23 +39,41 @@ class Loop:
 
     @property
     def base_rtt_ns(self) -> int:
-        return int(2**42 // self.decision.params["base_rtt_recip_q42"])
-
-    @property
-    def rtt_max_ns(self) -> int:
-        assert self.observation.rtt_max is not None
-        return int(self.observation.rtt_max)
+        assert self.observation.base_rtt is not None
+        return int(self.observation.base_rtt)
 
     def rtt_ns(self, inflation: float) -> int:
-        return round(inflation * self.base_rtt_ns)
+        """InputError for one that no flow can be told of."""
+        if (rtt := round(inflation * self.base_rtt_ns)) > U32_MAX:
+            raise InputError(f"an inflation of {inflation:g} is an RTT of over 2^32 ns, which no timestamps tell")
+        return rtt
 
     def event(self, rtt_ns: Integers) -> dict[str, Integers]:
         """What a flow is told."""
         zeros = np.zeros_like(rtt_ns)
         assert self.observation.line_rate is not None
-        queue = np.maximum(rtt_ns - self.base_rtt_ns, 0) * int(self.observation.line_rate) // (8 * 10**9)
+        bytes_a_us = int(self.observation.line_rate) // (8 * 10**6)
+        queue = np.minimum(np.maximum(rtt_ns - self.base_rtt_ns, 0) * bytes_a_us // 1000, U32_MAX)
         known = {"response_ns": rtt_ns, "queue_bytes": queue}
         return {name: known.get(name, zeros) for name in self.decision.program.interface.event_names}
+
+    def check_told(self) -> None:
+        """InputError where trees see what an RTT and a rate do not tell: then one event stands for no others."""
+        program = self.decision.program
+        known = {f"event.{name}" for name in ("request_sent_ns", *GROWS)}
+        known |= {f"context.{signal.name}" for signal in program.interface.context}
+        for node, name in self.decision.seen.items():
+            for at in cone(program, node):
+                key = program.key(program.nodes[at])
+                if key is not None and not key.startswith("params.") and key not in known:
+                    raise InputError(f"{name} is made of {key} too, of which an RTT and a rate say nothing")
+
+    def within(self, rate: int) -> int:
+        """The rate, if a flow can have it; else InputError."""
+        least, most = self.decision.params["rate_min_q30"], self.decision.params["rate_max_q30"]
+        if not least <= (rate := min(rate, LINE_RATE_Q30)) <= most:
+            raise InputError(f"{_of_line(rate)} is not within the limits, {_of_line(least)} to {_of_line(most)}")
+        return rate
 
     def values(self, rtt_ns: Integers, contexts: Fields) -> list[Integers]:
         return trace(self.decision.program, self.event(rtt_ns), self.decision.params, contexts)
@@ -65,7 +85,7 @@ class Loop:
         if not _rises(program, node):
             raise InputError(f"{self.decision.seen[node]} does not only rise with the RTT")
         history = {f.name: np.zeros(1, dtype=np.int64) for f in program.state}
-        low, high = np.zeros_like(rates), np.full_like(rates, self.rtt_max_ns + 1)
+        low, high = np.zeros_like(rates), np.full_like(rates, U32_MAX + 1)
         while (low < high).any():
             middle = (low + high) // 2
             above = self.values(middle, self.settled(rates, history))[node] > edges
@@ -80,7 +100,8 @@ class Loop:
 def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
     """The RTTs are taken apart where a column that is seen goes into another cell; in each part, the greatest
     multiplier for any history."""
-    of, rate = loop.decision, min(asked.rate, LINE_RATE_Q30)
+    of, rate = loop.decision, loop.within(asked.rate)
+    loop.check_told()
     says = f"at a rate of {_of_line(rate)} it never rises above an inflation of"
     rises = ONE + 1
     for low, high, cell in reversed(_parts(loop, rate)):
@@ -90,11 +111,11 @@ def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
         most = greatest(of.cells, box, lambda boxes: of.of(of.cells.bounds(boxes)[1]), rises - 1)
         if most.bound < rises:
             continue
-        least = high / loop.base_rtt_ns
-        value = f"{least:.3f}" if high < loop.rtt_max_ns else "any: it rises at the longest RTT"
+        least = ceil(1000 * high / loop.base_rtt_ns) / 1000
+        value = f"{least:.3f}" if high < U32_MAX else "any: it rises at the longest RTT"
         if most.cell is None:
             return [Finding("no_rise_above", f"{says} {asked.inflation or value}", "undecided", "too many boxes")]
-        holds = None if asked.inflation is None else loop.rtt_ns(asked.inflation) >= high
+        holds = None if asked.inflation is None else asked.inflation * loop.base_rtt_ns >= high
         said = "x" if asked.inflation is None else f"{asked.inflation:g}"
         witness = of.witness(most.cell) | {"event.response_ns": high, "context.rate_q30": rate}
         text = f"least {value}, a multiplier of {most.value / ONE:.4f} at {low} to {high} ns"
@@ -112,8 +133,8 @@ def _parts(loop: Loop, rate: int) -> list[tuple[int, int, dict[int, int]]]:
         c: loop.least_rtt_ns(of.columns[c], of.cells.edges[c], np.full(len(of.cells.edges[c]), rate)) for c in seen
     }
     cuts = np.unique(np.concatenate([[0], *starts.values()]))
-    cuts = cuts[cuts <= loop.rtt_max_ns]
-    ends = np.append(cuts[1:] - 1, loop.rtt_max_ns)
+    cuts = cuts[cuts <= U32_MAX]
+    ends = np.append(cuts[1:] - 1, U32_MAX)
     return [
         (int(low), int(high), {c: int(np.searchsorted(starts[c], low, side="right")) for c in seen})
         for low, high in zip(cuts, ends, strict=True)
@@ -129,6 +150,8 @@ def recovers(loop: Loop, asked: Recovers) -> list[Finding]:
 
 def yields(loop: Loop, asked: Yields) -> list[Finding]:
     most = loop.decision.params["rate_max_q30"]
+    if loop.within(asked.to) == most:
+        raise InputError(f"{_of_line(most)} is the highest rate; yields is about one below it")
     says = f"at an inflation of {asked.inflation:g}, from {_of_line(most)} at {_of_line(asked.to)} in at most"
     return [_within(loop, "yields", says, asked.decisions, loop.rtt_ns(asked.inflation), most, asked.to)]
 
@@ -167,9 +190,10 @@ def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
     """Of N flows that share a line alike: the inflations from the least at which a flow, left there, does not always
     rise in the end to the greatest at which it does not always fall; beside them target * sqrt(N) + beta [RLCC, section
     4]. InputError where a policy sees no such congestion, or more than it."""
-    target, beta = _theory(loop)
+    loop.check_told()
     if len(ends.seen) != 1:
         raise InputError("a fixed point is found for policies that see their congestion alone")
+    target, beta = _theory(loop, loop.decision.seen[ends.seen[0]])
     says = f"{asked.flows[0]} to {asked.flows[1]} flows rest at target * sqrt(N) + beta"
     levels = np.unique(ends.levels[:, 0])
     at = np.searchsorted(levels, ends.levels[:, 0])
@@ -195,9 +219,9 @@ def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
     return [Finding("fixed_point", says + within, judged(holds), value)]
 
 
-def _theory(loop: Loop) -> tuple[float, float]:
+def _theory(loop: Loop, seen: str) -> tuple[float, float]:
     for feature in loop.observation.features:
-        if isinstance(feature, RlCcCongestion | PccRlCongestion):
+        if isinstance(feature, RlCcCongestion | PccRlCongestion) and feature.name == seen:
             return feature.target, feature.tolerance
     raise InputError("a fixed point has a theory for policies that see rl_cc_congestion or pcc_rl_congestion")
 

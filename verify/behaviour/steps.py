@@ -21,6 +21,9 @@ def monotone(of: Decided, asked: Monotone) -> list[Finding]:
     names = [of.names[c] for c in seen]
     if asked.feature is not None and asked.feature not in names:
         raise InputError(f"the trees see no {asked.feature}; they see {', '.join(names) or 'nothing'}")
+    if not seen:
+        says = "more of what is seen never raises the multiplier"
+        return [Finding("monotone", says, "holds", "the trees ask for nothing that is seen")]
     return [_monotone(of, c) for c in seen if asked.feature in (None, of.names[c])]
 
 
@@ -70,18 +73,19 @@ def _decides(of: Decided, column: int) -> bool:
 
 
 def step(of: Decided, asked: Step) -> list[Finding]:
-    """The least and the greatest multiplier, each with an input that shows it."""
+    """The least and the greatest multiplier of any cell."""
     most = greatest(of.cells, of.anywhere, lambda boxes: of.of(of.cells.bounds(boxes)[1]), -1)
     least = greatest(of.cells, of.anywhere, lambda boxes: -of.of(of.cells.bounds(boxes)[0]), -FAR)
     low, high = -least.bound / ONE, most.bound / ONE
     too_low = asked.at_least is not None and low < asked.at_least
     too_high = asked.at_most is not None and high > asked.at_most
-    asked_for = [f"at {word} {end:g}" for word, end in (("least", asked.at_least), ("most", asked.at_most)) if end]
+    ends = {"at least": asked.at_least, "at most": asked.at_most}
+    asked_for = [f"{word} {end:g}" for word, end in ends.items() if end is not None]
     says = f"the multiplier is {' and '.join(asked_for) or 'bounded'}"
     shown = least if too_low else most
     if (too_low or too_high) and not shown.exact:
         return [Finding("step", says, "undecided", f"within {low:.5f} and {high:.5f}")]
-    value = f"{low:.5f} to {high:.5f}" + (", both attained" if least.exact and most.exact else " at most")
+    value = f"{low:.5f} to {high:.5f} " + ("over all cells" if least.exact and most.exact else "at most")
     verdict = judged(not (too_low or too_high) if asked_for else None)
     assert shown.cell is not None
     return [Finding("step", says, verdict, value, of.witness(shown.cell))]

@@ -1,7 +1,10 @@
 """no_rise_above, recovers, yields, fixed_point: known answers, and runs from the witness and from elsewhere."""
 
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,3 +166,68 @@ def test_what_does_not_only_rise_with_the_rtt_is_said() -> None:
     less, more = b.add(Op.SUB, (b.const(2**32), rtt)), b.add(Op.MUL_SHR, (rtt, b.const(3)), 1)
     program = b.finish(b.const(1))
     assert [_rises(program, node) for node in (rtt, less, more)] == [True, False, True]
+
+
+def of_features(*features: dict[str, Any], splits: tuple[tuple[int, int, int, int], ...], **path: str) -> Student:
+    student = make_student(list(features), {"kind": "tanh_map", "step": 0.2}, tuple(split(*each) for each in splits))
+    return replace(student, observation=student.observation.model_copy(update=path))
+
+
+@pytest.mark.parametrize(
+    ("feature", "key"),
+    [
+        ({"kind": "difference", "signal": "queue_bytes"}, "context.queue_bytes_level_1"),
+        ({"kind": "level", "signal": "sent_bytes"}, "event.sent_bytes"),
+        (FEATURES["cnp_ratio"], "event.cnp_count"),
+    ],
+)
+def test_what_an_rtt_does_not_tell_is_refused(feature: dict[str, Any], key: str) -> None:
+    """One event would stand for others that decide otherwise."""
+    of = loop(of_features(feature, splits=((0, 100, FALL, RISE),)))
+    with pytest.raises(InputError, match=re.escape(key)):
+        no_rise_above(of, NoRiseAbove(inflation=4.0))
+
+
+def test_an_rtt_beyond_the_longest_that_is_told_apart_counts_too() -> None:
+    """rtt_max bounds what features tell apart, not what a flow can meet."""
+    student = of_features(FEATURES["rl_cc_congestion"], splits=((0, (1 << 24) - 2, FALL, RISE),), rtt_max=40_000)  # type: ignore[arg-type]
+    assert run(student, {"rate_q30": 1 << 29}, 60_000, (1 << 29) + 1) == 1
+    assert no_rise_above(loop(student), NoRiseAbove(inflation=4.0, rate="0.5 line"))[0].verdict == "fails"  # type: ignore[arg-type]
+    rests = of_features(FEATURES["rl_cc_congestion"], splits=((0, TARGET_SQUARED, RISE, 0),), rtt_max=60_000)  # type: ignore[arg-type]
+    of = loop(rests)
+    (finding,) = fixed_point(of, circles(of.decision), FixedPoint(flows=(8192, 8192), within=0.02))
+    assert finding.verdict == "fails"
+
+
+def test_the_least_that_is_printed_holds() -> None:
+    of = loop(of_features(FEATURES["rtt_inflation"], splits=((0, 446, RISE, FALL),)))
+    (finding,) = no_rise_above(of, NoRiseAbove())
+    least = float(finding.value.removeprefix("least ").split(",")[0])
+    assert no_rise_above(of, NoRiseAbove(inflation=least))[0].verdict == "holds"
+    rtt = finding.witness["event.response_ns"]
+    assert no_rise_above(of, NoRiseAbove(inflation=(rtt - 0.4) / 8192))[0].verdict == "fails"
+
+
+def test_rates_and_rtts_that_no_flow_has_are_refused() -> None:
+    of = loop(policy(bias=FALL))
+    for asked in (Yields(to="1 line"), Yields(to="0.0000001 line")):  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"highest rate|within the limits"):
+            yields(of, asked)
+    with pytest.raises(InputError, match="within the limits"):
+        no_rise_above(of, NoRiseAbove(rate="0.0000001 line"))  # type: ignore[arg-type]
+    slow = of_features(FEATURES["rtt_inflation"], splits=((0, 2000, RISE, FALL),), base_rtt=300_000)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no timestamps tell"):
+        yields(loop(slow), Yields(inflation=2.0**14))
+    fast = of_features(FEATURES["queue_inflation"], splits=((0, 2000, RISE, FALL),), line_rate=10**13)  # type: ignore[arg-type]
+    assert yields(loop(fast), Yields(inflation=2.0**14))[0].verdict == "found"  # the queue's counter is full
+
+
+def test_the_theory_is_that_of_the_congestion_that_is_seen() -> None:
+    both = (FEATURES["rl_cc_congestion"], FEATURES["pcc_rl_congestion"])
+    other = of_features(*both, splits=((1, 4 << 16, RISE, FALL),))  # pcc_rl's own target of 2, squared
+    of = loop(other)
+    (finding,) = fixed_point(of, circles(of.decision), FixedPoint(flows=(2, 64), within=0.05))
+    assert finding.verdict == "holds", finding.value
+    unseen = of_features(FEATURES["rl_cc_congestion"], FEATURES["rtt_inflation"], splits=((1, 5929, RISE, FALL),))
+    with pytest.raises(InputError, match="theory"):
+        fixed_point(loop(unseen), circles(decision(unseen)), FixedPoint())

@@ -84,8 +84,9 @@ def test_against_every_state(splits: list[tuple[int, int, int, int]]) -> None:
     rows = np.asarray(list(product(*axes)), dtype=np.int64)
     made = of.of(of.program.forest.evaluate(rows)[:, 0])
     (bounds,) = step(of, Step())
-    assert bounds.value == f"{made.min() / 2**16:.5f} to {made.max() / 2**16:.5f}, both attained"
+    assert bounds.value == f"{made.min() / 2**16:.5f} to {made.max() / 2**16:.5f} over all cells"
     by_name = {finding.says.split()[1]: finding.verdict for finding in monotone(of, Monotone())}
+    by_name.pop("of", None)  # more of nothing
     for name, verdict in by_name.items():
         column = of.names.index(name)
         table = made.reshape([len(axis) for axis in axes])
@@ -105,3 +106,10 @@ def test_the_limits_of_a_step(limits: tuple[float | None, float | None], verdict
     assert finding.verdict == verdict
     if verdict == "fails":
         assert finding.witness["congestion_q20"] == (8 if limits[0] else 0)
+
+
+def test_a_limit_of_nought_is_one_and_more_of_nothing_raises_nothing() -> None:
+    (finding,) = step(decision(policy(bias=RISE)), Step(at_most=0))
+    assert finding.verdict == "fails"
+    (finding,) = monotone(decision(policy(split(0, 0, RISE, FALL))), Monotone())
+    assert (finding.verdict, finding.value) == ("holds", "the trees ask for nothing that is seen")
