@@ -9,16 +9,15 @@ Its dual is non-negative least squares, which is solved exactly: with G = LL' an
 multipliers minimise |L^-1 A' m - L^-1 r| for m >= 0, and x = L^-T (L^-1 r - L^-1 A' m).
 """
 
-import json
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular  # type: ignore[import-untyped]
 from scipy.optimize import lsq_linear  # type: ignore[import-untyped]
+
+from distill.quantise import exported
 
 Floats = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
@@ -27,20 +26,17 @@ Pairs = list[tuple[int, int]]
 
 def pairs_of(model: CatBoostRegressor, columns: Sequence[int]) -> Pairs:
     """The leaves beside each question for one of these features: bit i of a leaf's number is question i's answer."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
-        trees = json.loads(path.read_text())["oblivious_trees"]
-    found, first = [], 0
-    for tree in trees:
+    pairs: Pairs = []
+    first = 0
+    for tree in exported(model)["oblivious_trees"]:
         splits = tree["splits"] or []
         for bit, split in enumerate(splits):
             if split["float_feature_index"] in columns:
-                found += [
+                pairs += [
                     (first + leaf, first + leaf + (1 << bit)) for leaf in range(1 << len(splits)) if not leaf >> bit & 1
                 ]
         first += 1 << len(splits)
-    return found
+    return pairs
 
 
 def solved(gram: Floats, right: Floats, pairs: Pairs) -> Floats:

@@ -33,13 +33,19 @@ class Exactness:
 
 def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int) -> Forest:
     """The integer forest of a fitted model over integer features."""
+    content = exported(model)
+    scale, biases = content["scale_and_bias"]
+    trees = tuple(_tree(tree, len(biases), Fraction(scale), leaf_bits) for tree in content["oblivious_trees"])
+    return Forest(features, trees, tuple(_round(Fraction(bias), leaf_bits) for bias in biases), leaf_bits)
+
+
+def exported(model: CatBoostRegressor) -> dict[str, Any]:
+    """What CatBoost says of a model's trees: its JSON export."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
-        exported = json.loads(path.read_text())
-    scale, biases = exported["scale_and_bias"]
-    trees = tuple(_tree(tree, len(biases), Fraction(scale), leaf_bits) for tree in exported["oblivious_trees"])
-    return Forest(features, trees, tuple(_round(Fraction(bias), leaf_bits) for bias in biases), leaf_bits)
+        content: dict[str, Any] = json.loads(path.read_text())
+    return content
 
 
 def declared_error(forest: Forest) -> float:
