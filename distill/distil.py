@@ -19,7 +19,7 @@ from decision.actions import scale_of
 from decision.errors import InputError
 from decision.manifest import writing
 from decision.policy import Observation
-from decision.student import Student
+from decision.student import Header, Student
 from decision.tree_decision import feature_names
 from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
@@ -163,17 +163,8 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     model = boost.fit(data, options, policy.action.loss, seed=seed, without=without, falling=falling)
     forest = quantise.quantise(model, names, policy.action.leaf_bits)
     exactness = quantise.check(model, forest, data.x, seed=seed)
-    student = Student(
-        policy.name,
-        observation,
-        policy.action,
-        policy.limits,
-        forest,
-        teacher.hash,
-        start=policy.start,
-        in_flight=policy.in_flight,
-        probes=policy.probes,
-    )
+    asked = dict(Header.of(policy)) | {"observation": observation}
+    student = Student(name=policy.name, forest=forest, teacher=teacher.hash, **asked)
     return Fitted(student, model, exactness)
 
 

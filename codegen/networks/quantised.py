@@ -12,6 +12,7 @@ from decision.errors import InputError
 from decision.network_policy import NetworkPolicy
 from decision.policy import Policy
 from decision.records import Trajectories
+from decision.student import Header
 
 FORMS = {"mlp-int8": "mlp", "lstm-int8": "lstm"}
 """Form of the firmware, and the kind of network that it is a form of."""
@@ -51,16 +52,5 @@ def quantised(
         "table_lookups": network.lookups(),
         "parameters": network.parameters(),
     }
-    return NetworkPolicy(
-        policy.name,
-        policy.observation,
-        policy.action,
-        policy.limits,
-        inputs,
-        network,
-        teacher_hash,
-        report,
-        policy.start,
-        policy.in_flight,
-        policy.probes,
-    )
+    asked = dict(Header.of(policy))
+    return NetworkPolicy(name=policy.name, inputs=inputs, network=network, teacher=teacher_hash, report=report, **asked)
