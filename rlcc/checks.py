@@ -182,9 +182,7 @@ def behaviour(findings: Iterable[Finding]) -> list[Check]:
             value=finding.value,
             limit="holds" if finding.verdict != "found" else "none asked for",
             passed=finding.verdict in ("holds", "found"),
-            detail="with " + " ".join(f"{name}={value}" for name, value in finding.witness.items())
-            if finding.verdict == "fails" and finding.witness
-            else "",
+            detail=finding.shown,
             file=STUDENT_NAME,
         )
         for finding in findings

@@ -130,8 +130,8 @@ def _findings(behaviour: Behaviour) -> None:
         table.add_column(column, overflow="fold")
     for finding in behaviour.findings:
         table.add_row(*map(escape, (finding.verdict, finding.says, finding.value)))
-        if finding.verdict == "fails" and finding.witness:
-            table.add_row("", "", escape(f"with {_outcome(finding.witness)}"))
+        if finding.shown:
+            table.add_row("", "", escape(finding.shown))
     console().print(table)
 
 

@@ -1,7 +1,7 @@
 """All properties of a firmware folder's decision."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class Behaviour:
 
     def save(self, path: Path) -> None:
         content: dict[str, Any] = {"format": FORMAT, "firmware": self.firmware, "program": self.program}
-        write_atomically(path, dump_json(content | {"findings": [f.to_json() for f in self.findings]}))
+        write_atomically(path, dump_json(content | {"findings": [asdict(f) for f in self.findings]}))
 
 
 def decide(
@@ -79,22 +79,22 @@ class _Deciding:
     def __call__(self, asked: Property) -> list[Finding]:
         """The findings of one; where it cannot be decided, why."""
         try:
-            return self._by_kind(asked)()
+            return self._findings(asked)
         except InputError as error:
             return [Finding(asked.kind, asked.kind, "undecided", str(error))]
 
-    def _by_kind(self, asked: Property) -> Callable[[], list[Finding]]:
+    def _findings(self, asked: Property) -> list[Finding]:
         match asked:
             case Monotone():
-                return lambda: steps.monotone(self.loop.decision, asked)
+                return steps.monotone(self.loop.decision, asked)
             case Step():
-                return lambda: steps.step(self.loop.decision, asked)
+                return steps.step(self.loop.decision, asked)
             case NoCycle():
-                return lambda: no_cycle(self.circles, asked)
+                return no_cycle(self.circles, asked)
             case NoRiseAbove():
-                return lambda: loops.no_rise_above(self.loop, asked)
+                return loops.no_rise_above(self.loop, asked)
             case Recovers():
-                return lambda: loops.recovers(self.loop, asked)
+                return loops.recovers(self.loop, asked)
             case FixedPoint():
-                return lambda: loops.fixed_point(self.loop, self.circles, asked)
-        return lambda: loops.yields(self.loop, asked)
+                return loops.fixed_point(self.loop, self.circles, asked)
+        return loops.yields(self.loop, asked)

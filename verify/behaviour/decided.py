@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from decision.errors import InputError
+from decision.formats import ACTION_BITS
 from decision.interpret import trace
 from decision.program import Op, Program
 from verify.behaviour.cells import Boxes, Cells, Integers
 
 MOST_SUMS = 1 << 22
-ONE = 1 << 16
+ONE = 1 << ACTION_BITS
 """A multiplier of 1, Q16."""
 
 

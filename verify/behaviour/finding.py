@@ -1,7 +1,7 @@
 """What was decided of one property."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 Verdict = Literal["holds", "fails", "found", "undecided"]
 """``found``: no limit was asked for, the least that holds is told; ``undecided``: the reason is told."""
@@ -18,14 +18,11 @@ class Finding:
     value: str
     witness: dict[str, int] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "says": self.says,
-            "verdict": self.verdict,
-            "value": self.value,
-            "witness": self.witness,
-        }
+    @property
+    def shown(self) -> str:
+        """The state in which a property fails; empty where it does not, or none is known."""
+        values = " ".join(f"{name}={value}" for name, value in self.witness.items())
+        return f"with {values}" if self.verdict == "fails" and values else ""
 
 
 def judged(holds: bool | None) -> Verdict:
