@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from decision.policy import Policy
+from netsim import ArrayEnv
 from netsim.policies import NativePolicy, native
 
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
@@ -60,5 +61,33 @@ def constant() -> Callable[..., NativePolicy]:
         policy = policy_of(limits={"rate_initial": rate})
         zeros = {"fc0.weight": np.zeros((2, 4), np.float32), "out.weight": np.zeros((1, 2), np.float32)}
         return native(policy, zeros)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def from_outside() -> Callable[..., Any]:
+    """The records of flows that make a policy's decisions, ``rows`` of them, from outside of the simulator."""
+
+    def make(teacher: NativePolicy, rows: Any, scenario: str, *, seed: int, duration_ps: int) -> Any:
+        policy = teacher.policy
+        assert policy.limits is not None
+        env = ArrayEnv(
+            scenario,
+            seed=seed,
+            duration_ps=duration_ps,
+            record=True,
+            rate_min_q30=policy.limits.rate_min,
+            rate_max_q30=policy.limits.rate_max,
+            rate_initial_q30=policy.limits.rate_initial,
+            in_flight=policy.in_flight,
+            probes=policy.probes,
+        )
+        done = 0
+        while (batch := env.recv()) is not None:
+            env.send(multiplier=1 + rows["action_q16"][done : done + len(batch)] / 65536)
+            done += len(batch)
+        assert done == len(rows["flow"])
+        return env.drain_records()
 
     return make

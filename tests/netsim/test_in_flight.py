@@ -8,7 +8,6 @@ from decision.in_flight import InFlight, in_flight_program
 from decision.interfaces.flow_rate import LINE_RATE_Q30, flow_interface
 from decision.records import Trajectories
 from netsim import Network, Simulation, assembly, policies, simulate
-from netsim.arrays import ArrayEnv
 from netsim.network import MS, US
 from netsim.simulation import at_random
 
@@ -85,28 +84,12 @@ def test_a_crowd_with_a_cap_loses_less(steering):
 
 
 @pytest.mark.parametrize("scenario", ["many-to-one:4", "many-to-one:4@fat-tree:4:25"])
-def test_decisions_from_outside_are_capped_alike(steering, scenario):
+def test_decisions_from_outside_are_capped_alike(steering, from_outside, scenario):
     teacher = steering(limits=LIMITS, in_flight=CAP)
     inside = Simulation(scenario, teacher, seed=1, record=True)
     inside.run(1 * MS)
     rows = inside.drain_records()
-    limits = teacher.policy.limits
-    env = ArrayEnv(
-        scenario,
-        seed=1,
-        duration_ps=1 * MS,
-        record=True,
-        rate_min_q30=limits.rate_min,
-        rate_max_q30=limits.rate_max,
-        rate_initial_q30=limits.rate_initial,
-        in_flight=teacher.policy.in_flight,
-    )
-    done = 0
-    while (batch := env.recv()) is not None:
-        env.send(multiplier=1 + rows["action_q16"][done : done + len(batch)] / 65536)
-        done += len(batch)
-    outside = env.drain_records()
-    assert done == len(rows["flow"])
+    outside = from_outside(teacher, rows, scenario, seed=1, duration_ps=1 * MS)
     for name in ("t_ps", "flow", "rate_q30", "in_flight_bytes", "action_q16"):
         np.testing.assert_array_equal(outside[name], rows[name], name)
 

@@ -5,7 +5,6 @@ import pytest
 
 from decision.policy import Policy
 from netsim import Network, Simulation, baselines
-from netsim.arrays import ArrayEnv
 from netsim.network import MS
 
 WISH = {"after": "16 KiB", "latest": "150 us", "first": 3}
@@ -43,26 +42,10 @@ def test_without_a_latest_there_is_none(steering):
 
 
 @pytest.mark.parametrize("scenario", ["many-to-one:4", "many-to-one:4@fat-tree:4:25"])
-def test_decisions_from_outside_come_when_those_inside_do(steering, scenario):
+def test_decisions_from_outside_come_when_those_inside_do(steering, from_outside, scenario):
     teacher = steering(probes=WISH)
     rows = recorded(teacher, scenario)
-    limits = teacher.policy.limits
-    env = ArrayEnv(
-        scenario,
-        seed=3,
-        duration_ps=5 * MS,
-        record=True,
-        rate_min_q30=limits.rate_min,
-        rate_max_q30=limits.rate_max,
-        rate_initial_q30=limits.rate_initial,
-        probes=teacher.policy.probes,
-    )
-    done = 0
-    while (batch := env.recv()) is not None:
-        env.send(multiplier=1 + rows["action_q16"][done : done + len(batch)] / 65536)
-        done += len(batch)
-    outside = env.drain_records()
-    assert done == len(rows["flow"])
+    outside = from_outside(teacher, rows, scenario, seed=3, duration_ps=5 * MS)
     for name in ("t_ps", "flow", "rate_q30", "action_q16"):
         np.testing.assert_array_equal(outside[name], rows[name], name)
 

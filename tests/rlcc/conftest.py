@@ -219,3 +219,16 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     proved = ["verify", str(root / "firmware"), "--out", str(root / "certificate/certificate.json")]
     assert cli.main(proved) == 0
     return root
+
+
+@pytest.fixture
+def rlcc(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command; exit code, stdout, stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli.main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

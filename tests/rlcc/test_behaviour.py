@@ -14,7 +14,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from test_gate_judging import Stage, rows, stage  # noqa: F401  # fixtures
 
 from decision.errors import InputError
-from rlcc import cli
 from verify.behaviour.decide import decide
 from verify.behaviour.finding import Finding
 from verify.behaviour.properties import ALL
@@ -24,16 +23,6 @@ FAILS = '[[property]]\nkind = "step"\nat_least = 0.99\n'
 
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def rlcc(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = cli.main(list(map(str, arguments)))
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def written(folder: Path, *properties: str) -> Path:

@@ -35,19 +35,6 @@ KINDS = ("rollouts", "student", "firmware", "verdict")
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def rlcc(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command; exit code, stdout, stderr."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = cli.main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 

@@ -11,26 +11,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))
 
 from drawing import ACTIONS, FEATURES, make_student
 
+from bench.drawn.students import tree
 from codegen.emit import emit
 from codegen.lower import Options
 from decision.actions import Table
-from decision.forest import Node, oblivious
 from decision.manifest import writing
 from decision.student import Student
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
-
-RANGES = {  # of thresholds: what rollouts show of each feature, and now and then all that the feature can be
-    "action": ((-9000, 12_000), (-65_536, 65_536)),
-    "congestion_q20": ((0, 20_000), (0, 2**24 - 2)),
-    "congestion_q16": ((0, 500_000), (0, 2**24 - 2)),
-    "rtt_inflation_q10": ((-1024, 4000), (-1024, 200_000)),
-    "queue_inflation_q10": ((0, 4000), (0, 40_000)),
-    "rate_q20": ((0, 2**20 - 1), (0, 2**20 - 1)),
-    "cnp_ratio_q8": ((0, 255), (0, 255)),
-    "nack_ratio_q8": ((0, 255), (0, 255)),
-}
 
 
 @dataclass(frozen=True)
@@ -86,18 +75,6 @@ def grown(
 
 
 LEVELS = ("-O1", "-O2", "-Os")
-
-
-def tree(rng: np.random.Generator, names: tuple[str, ...], depth: int, low: int, high: int) -> Node:
-    splits = []
-    for _ in range(depth):
-        feature = int(rng.integers(len(names)))
-        name = names[feature]
-        near, far = next(r for known, r in RANGES.items() if name == known or name.startswith(f"{known}_"))
-        first, last = near if rng.random() < 0.75 else far
-        splits.append((feature, int(rng.integers(first, last + 1))))
-    leaves = tuple(int(leaf) for leaf in rng.integers(low, high + 1, 1 << len(splits)))
-    return oblivious(tuple(splits), leaves)
 
 
 def built(drawn_: Drawn, folder: Path) -> Build:

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import options_by_hand
 from options_by_hand import ENGINE, certified, judge, small_firmware
-from students_drawn import tree
 
+from bench.drawn.students import tree
 from emulator.firmware import Firmware
 from verify.check import known, solver
 from verify.check.refused import Refused

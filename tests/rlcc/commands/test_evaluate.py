@@ -42,18 +42,6 @@ def teacher(tmp_path_factory: pytest.TempPathFactory, save_teacher: Callable[...
     return folder
 
 
-@pytest.fixture
-def evaluate(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Run the command; what it printed."""
-
-    def run(*arguments: object) -> str:
-        capsys.readouterr()
-        assert cli.main(["evaluate", *map(str, arguments)]) == 0, capsys.readouterr().err
-        return capsys.readouterr().out
-
-    return run
-
-
 # --- arguments -------------------------------------------------------------------------------------------------------
 
 

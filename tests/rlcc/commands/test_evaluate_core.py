@@ -2,7 +2,6 @@
 
 import json
 import pickle
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from emulator import load_profile
 from netsim import Engines, Simulation
 from netsim.network import MS
-from rlcc import cli, core_policy
+from rlcc import core_policy
 from rlcc.core_policy import CoreName, CorePolicy, core_name
 from rlcc.evaluation import contenders
 from rlcc.evaluation.grid import Cell, Times, trial
@@ -25,18 +24,6 @@ SHORT = ("--scenario", "many-to-one:2x4", "--duration", "4 ms")
 @pytest.fixture(scope="module")
 def firmware(good: Path) -> Path:
     return good / "firmware"
-
-
-@pytest.fixture
-def evaluate(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Run the command; what it printed."""
-
-    def run(*arguments: object) -> str:
-        capsys.readouterr()
-        assert cli.main(["evaluate", *map(str, arguments)]) == 0, capsys.readouterr().err
-        return capsys.readouterr().out
-
-    return run
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,19 @@
+"""What the tests of the commands share."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rlcc import cli
+
+
+@pytest.fixture
+def evaluate(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run the command; what it printed."""
+
+    def run(*arguments: object) -> str:
+        capsys.readouterr()
+        assert cli.main(["evaluate", *map(str, arguments)]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return run
