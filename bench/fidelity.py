@@ -26,7 +26,7 @@ from distill.driving import LATER_PS
 from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
 from netsim.places import of_jobs
-from netsim.policies import PolicySpec, native, program
+from netsim.policies import PolicySpec, interpreted, native
 from netsim.samples import Sampling
 from netsim.simulation import DECISION_LATENCY_PS, WINDOW_PS
 from netsim.trials import Trial, run
@@ -79,7 +79,7 @@ class Pair:
         if manifest.parents.get("teacher") != teacher.hash:
             raise InputError(f"{folder} holds a student of another teacher; run recipes/{recipe.name} again")
         student = load_student(folder / "student" / STUDENT_NAME)
-        decided = program(student.program(), student.params(), student.in_flight, student.probes)
+        decided = interpreted(student)
         return Pair(folder.name, manifest.hash, decided, native(teacher.policy, teacher.weights))
 
     def roles(self) -> Sequence[tuple[PolicySpec, int]]:

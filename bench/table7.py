@@ -35,7 +35,7 @@ from distill.options import RolloutOptions
 from emulator.firmware import read_firmware
 from emulator.shared import shared_library
 from netsim.network import MS
-from netsim.policies import compiled, native
+from netsim.policies import Installed, compiled, native
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.evaluation.grid import Times
@@ -111,11 +111,11 @@ def contenders(agents: Sequence[Quantised]) -> Iterator[list[Contender]]:
     teacher = load(TEACHER)
     wide, narrow = agents
     with shared_library(read_firmware(wide.folder)) as first, shared_library(read_firmware(narrow.folder)) as second:
-        by_c = compiled(first, wide.policy.params())
+        by_c = compiled(first, Installed(wide.policy.params()))
         yield [
             Contender(FLOAT, native(teacher.policy, teacher.weights), DECISION_LATENCY_PS),
             Contender(INT8, by_c, DECISION_LATENCY_PS),
-            Contender(NARROW, compiled(second, narrow.policy.params()), DECISION_LATENCY_PS),
+            Contender(NARROW, compiled(second, Installed(narrow.policy.params())), DECISION_LATENCY_PS),
             Contender(own_time(wide), by_c, wide.latency_ps),
         ]
 

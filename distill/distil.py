@@ -30,7 +30,7 @@ from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
 from distill.trim import best_move, moved, moved_model
 from netsim.deployment import Deployment
-from netsim.policies import program
+from netsim.policies import interpreted
 from netsim.tolerance import DEFAULT, Tolerance
 from teachers.teacher import Teacher
 
@@ -76,7 +76,7 @@ def distil(
         fitted = _fit(teacher, observation, data, options, seed)
         made = fitted.student
         _enforce(made, options)
-        policy = program(made.program(), made.params(), made.in_flight, made.probes)
+        policy = interpreted(made)
         seeds = _seeds(network, number)
         driven, beside = side_by_side(policy, original, networks, seeds)
         if noise is None:

@@ -14,7 +14,7 @@ from decision.student import Student
 from distill.boost import read_back
 from distill.closeness import distance
 from distill.driving import Networks, compared
-from netsim.policies import PolicySpec, program
+from netsim.policies import PolicySpec, interpreted
 from netsim.tolerance import Tolerance
 
 
@@ -42,7 +42,7 @@ def best_move(
     """Of the moves, and none, the one that brings the network closest to the teacher's; of equals the earliest."""
     tried = [0, *moves]
     students = [moved(student, units) for units in tried]
-    policies = [program(one.program(), one.params(), one.in_flight, one.probes) for one in students]
+    policies = [interpreted(one) for one in students]
     beside, *each = compared([original, *policies], networks, seeds)
     apart = [distance(one.metrics, beside.metrics, tolerance).of_tolerance for one in each]
     return tried[apart.index(min(apart))]

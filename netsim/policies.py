@@ -2,23 +2,25 @@
 
 Each function returns a policy specification, to be used in any number of simulations:
 
-    native(policy, weights)     an MLP or LSTM in C++ (float32)
-    compiled(path, params)      a shared library with the emitted C
-    program(program, params)    the integer decision program, interpreted
-    decider(address, ..)        an emulated core, which also says what each decision takes
-    fixed(interface, knobs)     a setting that stays as it is
+    native(policy, weights)       an MLP or LSTM in C++ (float32)
+    compiled(path, installed)     a shared library with the emitted C
+    program(program, installed)   the integer decision program, interpreted
+    decider(address, ..)          an emulated core, which also says what each decision takes
+    fixed(interface, knobs)       a setting that stays as it is
 
 Agents are flows that set their rate unless another interface is named; where its agents live: netsim/sites.py.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.deciders import Pupil
 from decision.errors import InputError
 from decision.expression import signals
 from decision.features import Place
@@ -107,73 +109,103 @@ class NativePolicy:
 
 
 @dataclass(frozen=True)
-class CompiledPolicy:
-    """The emitted C in a shared library (``rlcc_decide``, and the bytes of an agent's context: ``rlcc_flow_bytes``)."""
+class Installed:
+    """What a decider in integers is told, and asks of its network, beside how it decides.
 
-    path: Path
+    ``params``: the operator's, by their names in the interface; ``in_flight``: by which its cap follows other networks;
+    ``probes``: when its flows ask for their RTT, where the network does not decide that; ``needs_int``: it reads queue
+    lengths."""
+
     params: Mapping[str, int]
-    needs_int: bool = False
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
     probes: Probes | None = None
+    needs_int: bool = False
 
-    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.CompiledDecider":
-        config, symbol = device(self.interface, self.params), f"rlcc_{self.interface.agent}_bytes"
+    @staticmethod
+    def of(pupil: Pupil, program: Program) -> "Installed":
+        """As its teacher was trained; ``program``: its own."""
+        return Installed(pupil.params(), program.interface, pupil.in_flight, pupil.probes, reads_queues(program))
+
+    def device(self) -> "_core.DeviceConfig":
+        """InputError where a parameter is missing or out of its range."""
+        return device(self.interface, self.params)
+
+
+@dataclass(frozen=True)
+class IntegerPolicy(ABC):
+    """One that decides in integers, behind the interface of a card."""
+
+    installed: Installed
+
+    @property
+    def interface(self) -> Interface:
+        return self.installed.interface
+
+    @property
+    def probes(self) -> Probes | None:
+        return self.installed.probes
+
+    @property
+    def needs_int(self) -> bool:
+        return self.installed.needs_int
+
+    @abstractmethod
+    def core(self, agents: int) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
+        """Told the parameters that hold for all agents."""
+
+    def build(
+        self, agents: int, where: Paths | Told | None = None
+    ) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
+        """Told those too that the network says of each agent."""
+        core = self.core(agents)
+        for param, values in _params_of(self.interface, where, self.installed.in_flight):
+            core.set_param(param, values)
+        return core
+
+
+@dataclass(frozen=True)
+class CompiledPolicy(IntegerPolicy):
+    """The emitted C in a shared library (``rlcc_decide``, and the bytes of an agent's context: ``rlcc_flow_bytes``)."""
+
+    path: Path
+
+    def core(self, agents: int) -> "_core.CompiledDecider":
+        symbol = f"rlcc_{self.interface.agent}_bytes"
         try:
-            core = _core.CompiledDecider(str(self.path), symbol, config, agents)
+            return _core.CompiledDecider(str(self.path), symbol, self.installed.device(), agents)
         except RuntimeError as error:
             raise InputError(
                 f"{self.path} is not a compiled policy: {error}; build it from a firmware folder"
             ) from None
-        return _told(core, self.interface, where, self.in_flight)
 
 
 @dataclass(frozen=True)
-class ProgramPolicy:
+class ProgramPolicy(IntegerPolicy):
     """The integer decision program, interpreted in C++."""
 
     program: Program
-    params: Mapping[str, int]
-    in_flight: InFlight | None = None
-    probes: Probes | None = None
 
-    @property
-    def interface(self) -> Interface:
-        return self.program.interface
-
-    @property
-    def needs_int(self) -> bool:
-        return reads_queues(self.program)
-
-    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.ProgramDecider":
-        config = device(self.interface, self.params)
-        return _told(
-            _core.ProgramDecider(program_config(self.program), config, agents), self.interface, where, self.in_flight
-        )
+    def core(self, agents: int) -> "_core.ProgramDecider":
+        return _core.ProgramDecider(program_config(self.program), self.installed.device(), agents)
 
 
 @dataclass(frozen=True)
-class DeciderPolicy:
+class DeciderPolicy(IntegerPolicy):
     """An emulated core behind ``decision/include/rlcc_decider.h``. ``keep`` owns it: it lives as long as this and
     every simulation of it. One simulation at a time may use a core, which carries its state from one to the next."""
 
     address: int
     context_bytes: int
     clock_mhz: float
-    params: Mapping[str, int]
     keep: object = field(default=None, repr=False)
-    needs_int: bool = False
-    interface: Interface = field(default=FLOW_RATE, repr=False)
-    in_flight: InFlight | None = None
-    probes: Probes | None = None
 
-    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.CoreDecider":
-        config = device(self.interface, self.params)
+    def core(self, agents: int) -> "_core.CoreDecider":
+        at = self.address, self.context_bytes, self.clock_mhz
         try:
-            core = _core.CoreDecider(self.address, self.context_bytes, self.clock_mhz, config, agents, self.keep)
+            return _core.CoreDecider(*at, self.installed.device(), agents, self.keep)
         except ValueError as error:
             raise InputError(f"the core cannot decide here: {error}; build it again with this rlcc") from None
-        return _told(core, self.interface, where, self.in_flight)
 
     def content(self) -> None:
         raise InputError("a core behind an address decides in this process only, so its runs cannot be kept")
@@ -197,36 +229,32 @@ def native(policy: Policy, weights: Weights) -> NativePolicy:
     return NativePolicy(policy, _checked(policy, weights))
 
 
-def compiled(
-    path: Path | str,
-    params: Mapping[str, int],
-    needs_int: bool = False,
-    interface: Interface = FLOW_RATE,
-    in_flight: InFlight | None = None,
-    probes: Probes | None = None,
-) -> CompiledPolicy:
-    """The emitted C as a shared library; ``params`` are the operator's, by their names in the interface. Whether it
-    reads queue lengths its program says (``reads_queues``). ``in_flight``: by which its cap follows other networks;
-    ``probes``: when its flows ask for their RTT, where the network does not decide that."""
+def compiled(path: Path | str, installed: Installed) -> CompiledPolicy:
+    """The emitted C as a shared library."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file} does not exist; compile the firmware folder into a shared library first")
-    device(interface, params)
-    return CompiledPolicy(file.resolve(), dict(params), needs_int, interface, in_flight, probes)
+    installed.device()
+    return CompiledPolicy(installed, file.resolve())
 
 
-def program(
-    program: Program, params: Mapping[str, int], in_flight: InFlight | None = None, probes: Probes | None = None
-) -> ProgramPolicy:
-    """An integer decision program (decision.program); its interface says what its agents are."""
-    interface = program.interface
-    first = [field.name for field in interface.context]
+def program(program: Program, installed: Installed) -> ProgramPolicy:
+    """An integer decision program (decision.program); its interface says what its agents are, and its nodes whether
+    queue lengths are read."""
+    first = [field.name for field in program.interface.context]
     if [field.name for field in program.state[: len(first)]] != first:
         raise InputError(
             f"the decision program keeps no {first[0]} as its first field; decision.tree_decision builds it"
         )
-    device(interface, params)
-    return ProgramPolicy(program, dict(params), in_flight, probes)
+    told = replace(installed, interface=program.interface, needs_int=reads_queues(program))
+    told.device()
+    return ProgramPolicy(told, program)
+
+
+def interpreted(pupil: Pupil) -> ProgramPolicy:
+    """The program of a student, as its teacher was trained."""
+    made = pupil.program()
+    return program(made, Installed.of(pupil, made))
 
 
 def fixed(interface: Interface, knobs: Mapping[str, int]) -> FixedPolicy:
@@ -243,40 +271,20 @@ def fixed(interface: Interface, knobs: Mapping[str, int]) -> FixedPolicy:
 
 
 def decider(
-    address: int,
-    context_bytes: int,
-    clock_mhz: float,
-    params: Mapping[str, int],
-    keep: object = None,
-    needs_int: bool = False,
-    interface: Interface = FLOW_RATE,
-    in_flight: InFlight | None = None,
-    probes: Probes | None = None,
+    address: int, context_bytes: int, clock_mhz: float, installed: Installed, keep: object = None
 ) -> DeciderPolicy:
     """The core behind ``address``, a pointer to an ``rlcc_decider`` that ``keep`` owns. Each decision takes its cycles
     at ``clock_mhz``; contexts are ``context_bytes`` long and begin as the interface says. Where the core faults a run
     raises InputError with the core's own sentence."""
     if not isinstance(address, int) or not 0 < address < 2**64:
         raise InputError(f"{address!r} is no address of a core that decides")
-    least = 4 if interface.context else 0
+    least = 4 if installed.interface.context else 0
     if not isinstance(context_bytes, int) or not least <= context_bytes <= 65536:
         raise InputError(f"a context of {context_bytes!r} bytes is not possible; choose {least} to 65536")
     if not 0 < clock_mhz <= 10_000:
         raise InputError(f"a clock of {clock_mhz} MHz is not possible; choose up to 10,000")
-    device(interface, params)
-    return DeciderPolicy(
-        address, context_bytes, float(clock_mhz), dict(params), keep, needs_int, interface, in_flight, probes
-    )
-
-
-Integer = TypeVar("Integer", _core.CompiledDecider, _core.ProgramDecider, _core.CoreDecider)
-
-
-def _told(decider: Integer, interface: Interface, where: Paths | Told | None, in_flight: InFlight | None) -> Integer:
-    """The operator's parameters that the network says, of each agent."""
-    for param, values in _params_of(interface, where, in_flight):
-        decider.set_param(param, values)
-    return decider
+    installed.device()
+    return DeciderPolicy(installed, address, context_bytes, float(clock_mhz), keep)
 
 
 def _params_of(

@@ -5,24 +5,18 @@ the Verilated core (rtl:) is there for profiles that it cannot time exactly, and
 """
 
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import emulator
 from decision.errors import InputError
-from decision.in_flight import InFlight
-from decision.interface import Interface
-from decision.interfaces import FLOW_RATE
 from decision.manifest import opened
-from decision.probes import Probes
 from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.content import package_hash
-from netsim.policies import decider
-from netsim.sites import Paths, Told
+from netsim.policies import IntegerPolicy, decider
 
 if TYPE_CHECKING:
     from emulator.fast import FastDecider
@@ -50,48 +44,41 @@ def core_name(text: str) -> CoreName | None:
 
 
 @dataclass(frozen=True)
-class CorePolicy:
-    """A PolicySpec. ``hash`` is the firmware's: the folder is read again when a simulation is built."""
+class CorePolicy(IntegerPolicy):
+    """``hash`` is the firmware's: the folder is read again when a simulation is built."""
 
     firmware: Path
     hash: str
-    core: CoreName
-    params: Mapping[str, int] = field(repr=False)
-    needs_int: bool = False
-    interface: Interface = field(default=FLOW_RATE, repr=False)
-    in_flight: InFlight | None = None
-    probes: Probes | None = None
+    on: CoreName
 
-    def build(self, agents: int, where: Paths | Told | None = None) -> Any:
+    def core(self, agents: int) -> Any:
         """A ``_core.CoreDecider`` with an engine of its own, which ends with it."""
         engine = self._engine()
-        asked = self.params, engine, self.needs_int, self.interface, self.in_flight, self.probes
-        spec = decider(engine.address, engine.context_bytes, engine.clock_mhz, *asked)
-        return spec.build(agents, where)
+        return decider(engine.address, engine.context_bytes, engine.clock_mhz, self.installed, engine).core(agents)
 
     def content(self) -> list[Any]:
         """What the decisions and their cycles come from: firmware, profile, emulator and compiler."""
-        profile = load_profile(self.core.profile)
+        profile = load_profile(self.on.profile)
         compiler = find_compiler("clang", profile.core.isa).version
-        return [self.hash, self.core.model, profile.hash(), emulator_hash(), compiler, self.params]
+        return [self.hash, self.on.model, profile.hash(), emulator_hash(), compiler, self.installed.params]
 
     def check(self) -> None:
         """InputError where the core cannot run the firmware, or the fast path cannot tell the core's cycles exactly."""
-        profile = load_profile(self.core.profile)
-        if self.core.model == "fast":
+        profile = load_profile(self.on.profile)
+        if self.on.model == "fast":
             from emulator.fast import timing
 
             try:
                 timing(profile)
             except InputError as error:
-                raise InputError(f"{error}: @{RTL}{self.core.profile}") from None
+                raise InputError(f"{error}: @{RTL}{self.on.profile}") from None
         self._engine()
 
     def _engine(self) -> Any:
-        profile = load_profile(self.core.profile)
-        if self.core.model == "fast":
+        profile = load_profile(self.on.profile)
+        if self.on.model == "fast":
             return _fast(self.firmware, self.hash, profile).another()
-        return _Closing(emulator.rtl_decider(self.firmware, self.core.profile))
+        return _Closing(emulator.rtl_decider(self.firmware, self.on.profile))
 
 
 def emulator_hash() -> str:

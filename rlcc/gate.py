@@ -29,8 +29,8 @@ from emulator.firmware import PROGRAM, read_firmware, tree_inputs
 from emulator.run import run_vectors
 from emulator.shared import shared_library
 from netsim.deployment import Deployment
-from netsim.policies import PolicySpec, compiled, native, reads_queues
-from netsim.policies import program as interpreted
+from netsim.policies import Installed, PolicySpec, compiled, native
+from netsim.policies import program as interpreted_program
 from rlcc import closed_loop
 from rlcc.certified import PLACE, Certified, certified
 from rlcc.checks import (
@@ -257,12 +257,12 @@ def _beside_the_teacher(job: _Job, pair: _Pair, latency_ps: int) -> tuple[Errors
 def _deciding(job: _Job, pupil: Pupil) -> Iterator[PolicySpec]:
     """The integer program, interpreted; of a network, whose operator the simulator does not have, the C that is as rlcc
     emits it, compiled for this machine."""
-    program, params = job.program, pupil.params()
-    if program.network is None:
-        yield interpreted(program, params, pupil.in_flight, pupil.probes)
+    installed = Installed.of(pupil, job.program)
+    if job.program.network is None:
+        yield interpreted_program(job.program, installed)
         return
     with shared_library(job.build.firmware) as library:
-        yield compiled(library, params, reads_queues(program), program.interface, pupil.in_flight, pupil.probes)
+        yield compiled(library, installed)
 
 
 def _around_the_states(job: _Job, pair: _Pair) -> tuple[list[Check], Outside | None]:

@@ -15,7 +15,7 @@ from emulator.firmware import read_firmware
 from emulator.shared import shared_library
 from netsim import baselines
 from netsim.baselines import BaselineSpec
-from netsim.policies import PolicySpec, compiled, native, program, reads_queues
+from netsim.policies import Installed, PolicySpec, compiled, interpreted, native
 from rlcc.core_policy import CoreName, CorePolicy
 from teachers.load import load
 
@@ -50,15 +50,13 @@ def by_path(path: Path) -> Iterator[Named]:
     if kind == "student":
         manifest = opened(path, "student")
         student = load_student(path / STUDENT_NAME)
-        policy = program(student.program(), student.params(), student.in_flight, student.probes)
-        yield Named(student.name, kind, manifest.hash, policy)
+        yield Named(student.name, kind, manifest.hash, interpreted(student))
     elif kind == "firmware":
         manifest = opened(path, "firmware")
         source = load_pupil(path)
+        installed = Installed.of(source, source.program())
         with shared_library(read_firmware(path)) as library:
-            made = source.program()
-            said = source.params(), reads_queues(made), made.interface, source.in_flight, source.probes
-            yield Named(source.name, kind, manifest.hash, compiled(library, *said))
+            yield Named(source.name, kind, manifest.hash, compiled(library, installed))
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
     else:
@@ -72,9 +70,7 @@ def on_core(path: Path, core: CoreName) -> Named:
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
     manifest = opened(path, "firmware")
     source = load_pupil(path)
-    made = source.program()
-    said = source.params(), reads_queues(made), made.interface, source.in_flight, source.probes
-    policy = CorePolicy(path.resolve(), manifest.hash, core, *said)
+    policy = CorePolicy(Installed.of(source, source.program()), path.resolve(), manifest.hash, core)
     policy.check()
     return Named(source.name, kind, manifest.hash, policy)
 

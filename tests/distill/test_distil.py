@@ -24,7 +24,7 @@ from distill.dataset import join
 from distill.options import DistillOptions, RolloutOptions
 from netsim import simulate
 from netsim.network import MS
-from netsim.policies import program
+from netsim.policies import interpreted
 from teachers.inference import decide
 from teachers.teacher import make_teacher
 
@@ -117,7 +117,7 @@ def test_integer_rows_are_the_state_that_the_running_program_saw(fitted: Any, sc
     trees = next(node for node in decision.nodes if node.op is Op.TREES)
     params = student.params()
     result = simulate(
-        scenario, program(decision, params), seed=5, duration_ps=duration_ps, window_ps=(0, 10**9), record=True
+        scenario, interpreted(student), seed=5, duration_ps=duration_ps, window_ps=(0, 10**9), record=True
     )
     records = Trajectories.of(result.records)
     rows, _ = records.integer_rows(student.observation, params)
@@ -164,7 +164,7 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
     )
     labels = np.concatenate([p.y for p in dataset.label(runs, teacher, student.observation, rows=2000, seed=1)])
     assert student.report["rounds"][0]["fit_rmse"] < 0.7 * labels.std()  # it learnt something of it
-    driven = rollout.collect(program(student.program(), student.params()), network)
+    driven = rollout.collect(interpreted(student), network)
     assert len(driven[0].trajectories) > 50
 
 

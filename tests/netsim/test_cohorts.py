@@ -50,7 +50,7 @@ def fixed(kmin: int, kmax: int, pmax_q16: int, **changes: Any) -> Cohort:
 @pytest.fixture(scope="module")
 def halving(tmp_path_factory: pytest.TempPathFactory) -> policies.CompiledPolicy:
     library = build(tmp_path_factory.mktemp("halving"), HALVING)
-    return policies.compiled(library, {"capacity_bytes": 1}, interface=QUEUE_MARKING)
+    return policies.compiled(library, policies.Installed({"capacity_bytes": 1}, QUEUE_MARKING))
 
 
 def run(
@@ -127,7 +127,7 @@ def halving_program() -> policies.ProgramPolicy:
     b.state_out("halvings", more)
     b.tables = [tuple(kmin >> i for i in range(9)) for kmin in (400_000, 1_600_000)]
     kmin, kmax = (b.add(Op.TABLE, (more,), table) for table in (0, 1))
-    return policies.program(b.finish(kmin, kmax, b.const(13_107)), {"capacity_bytes": 1})
+    return policies.program(b.finish(kmin, kmax, b.const(13_107)), policies.Installed({"capacity_bytes": 1}))
 
 
 def test_a_program_over_queues_decides_as_its_c(halving) -> None:
@@ -201,7 +201,7 @@ void rlcc_decide(void *q, const uint32_t *e, const uint32_t *p, uint32_t *a) {
   (void)q; a[0] = p[0]; a[1] = p[0] + e[0]; a[2] = 0;
 }
 """
-    decider = policies.compiled(build(tmp_path, told), {"capacity_bytes": 1}, interface=QUEUE_MARKING)
+    decider = policies.compiled(build(tmp_path, told), policies.Installed({"capacity_bytes": 1}, QUEUE_MARKING))
     fabric = leaf_spine(2, 2, 1, host_gbps=25, spine_gbps=100)
     scenario = Scenario("two classes", 4, 4, (Flow(0, 2), Flow(1, 3, klass=1)), topology=fabric)
     network = Network(class_weights=(1, 1))
@@ -269,5 +269,5 @@ def test_wrong_cohorts_are_refused(steering) -> None:
     with pytest.raises(InputError, match="64 cohorts are too many"):
         Simulation(SCENARIO, DCQCN, seed=1, cohorts=[fixed(0, 0, 0)] * 64)
     with pytest.raises(InputError, match="the parameters must be capacity_bytes"):
-        policies.compiled(Path(__file__), {}, interface=QUEUE_MARKING)
+        policies.compiled(Path(__file__), policies.Installed({}, QUEUE_MARKING))
     assert FLOW_RATE.trigger == "response"

@@ -34,6 +34,7 @@ PARAMS = {
     "rate_max_q30": (1 << 30) - 1,
     "rate_initial_q30": 1 << 29,
 }
+INSTALLED = policies.Installed(PARAMS)
 SCENARIOS = ["many-to-one:8", "all-to-all:3", "long-short:4"]
 
 
@@ -75,7 +76,7 @@ def test_compiled_and_array_policies_agree_to_the_last_packet(library, scenario:
     until = 12 * MS if scenario.startswith("long-short") else 2 * MS
     network = Network(buffer_bytes=60_000)
     run = Simulation(
-        scenario, policies.compiled(library, PARAMS), seed=4, decision_latency_ps=latency_ps, record=True,
+        scenario, policies.compiled(library, INSTALLED), seed=4, decision_latency_ps=latency_ps, record=True,
         network=network,
     )  # fmt: skip
     run.run(until)
@@ -96,7 +97,7 @@ def test_compiled_and_array_policies_agree_to_the_last_packet(library, scenario:
 
 
 def test_a_new_flow_has_a_zeroed_context(library) -> None:
-    run = Simulation("long-short:4", policies.compiled(library, PARAMS), seed=1, record=True)
+    run = Simulation("long-short:4", policies.compiled(library, INSTALLED), seed=1, record=True)
     run.run(25 * MS)
     records = run.drain_records()
     new = (records["flow"] > 0) & (records["step"] == 0)
@@ -106,10 +107,10 @@ def test_a_new_flow_has_a_zeroed_context(library) -> None:
 
 def test_what_is_not_a_policy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
-        policies.compiled(tmp_path / "none.so", PARAMS)
+        policies.compiled(tmp_path / "none.so", INSTALLED)
     (tmp_path / "text.so").write_text("no library")
     with pytest.raises(InputError, match="not a compiled policy"):
-        Simulation("many-to-one:2", policies.compiled(tmp_path / "text.so", PARAMS), seed=1)
+        Simulation("many-to-one:2", policies.compiled(tmp_path / "text.so", INSTALLED), seed=1)
     other = build(tmp_path, "int something_else;")
     with pytest.raises(InputError, match="rlcc_decide"):
-        Simulation("many-to-one:2", policies.compiled(other, PARAMS), seed=1)
+        Simulation("many-to-one:2", policies.compiled(other, INSTALLED), seed=1)

@@ -12,7 +12,7 @@ import pytest
 from decision.errors import InputError
 from netsim import Engines, Simulation, policies
 from netsim.network import MS
-from tests.netsim.test_compiled import PARAMS, SOURCE, build
+from tests.netsim.test_compiled import INSTALLED, SOURCE, build
 
 INCLUDE = Path(__file__).parents[2] / "decision/include/rlcc_decider.h"
 
@@ -70,10 +70,20 @@ def test_a_core_of_constant_time_is_the_compiled_policy_with_that_latency(librar
     """297 cycles at 330 MHz are 0.9 us, to the last record."""
     until = 12 * MS
     compiled = Simulation(
-        scenario, policies.compiled(library, PARAMS), seed=4, decision_latency_ps=900_000, record=True
+        scenario,
+        policies.compiled(library, INSTALLED),
+        seed=4,
+        decision_latency_ps=900_000,
+        record=True,
     )
     compiled.run(until)
-    run = Simulation(scenario, policies.decider(*core(297), 330, PARAMS), seed=4, decision_latency_ps=5, record=True)
+    run = Simulation(
+        scenario,
+        policies.decider(*core(297), 330, INSTALLED),
+        seed=4,
+        decision_latency_ps=5,
+        record=True,
+    )
     run.run(until)
     expected, found = compiled.drain_records(), run.drain_records()
     assert expected["flow"].size > 500
@@ -87,7 +97,11 @@ def test_a_core_of_constant_time_is_the_compiled_policy_with_that_latency(librar
 def test_every_decision_takes_its_own_time(core) -> None:
     """50 to 1049 cycles at 100 MHz by the response's timestamp, one after the other on one engine."""
     run = Simulation(
-        "many-to-one:1x8", policies.decider(*core(50, 1000), 100, PARAMS), seed=1, engines=Engines(1), record=True
+        "many-to-one:1x8",
+        policies.decider(*core(50, 1000), 100, INSTALLED),
+        seed=1,
+        engines=Engines(1),
+        record=True,
     )
     run.run(5 * MS)
     records = run.drain_records()
@@ -101,7 +115,7 @@ def test_every_decision_takes_its_own_time(core) -> None:
 
 
 def test_a_fault_of_the_core_is_its_own_sentence(core) -> None:
-    run = Simulation("many-to-one:4", policies.decider(*core(100, faults_after=10), 330, PARAMS), seed=1)
+    run = Simulation("many-to-one:4", policies.decider(*core(100, faults_after=10), 330, INSTALLED), seed=1)
     with pytest.raises(
         InputError, match=r"failed after \d+\.\d+ us: the core read outside of its memory at 0x00000bad"
     ):
@@ -111,17 +125,17 @@ def test_a_fault_of_the_core_is_its_own_sentence(core) -> None:
 
 
 def test_a_decision_without_end_is_a_fault(core) -> None:
-    run = Simulation("many-to-one:4", policies.decider(*core(2**50), 330, PARAMS), seed=1)
+    run = Simulation("many-to-one:4", policies.decider(*core(2**50), 330, INSTALLED), seed=1)
     with pytest.raises(InputError, match=f"takes {2**50} cycles"):
         run.run(5 * MS)
 
 
 def test_the_core_must_be_of_this_version_and_size(core) -> None:
     with pytest.raises(InputError, match="of version 2, and 1 is needed"):
-        Simulation("many-to-one:4", policies.decider(*core(100, version=2), 330, PARAMS), seed=1)
+        Simulation("many-to-one:4", policies.decider(*core(100, version=2), 330, INSTALLED), seed=1)
     address, context_bytes = core(100)
     with pytest.raises(InputError, match=f"{context_bytes} bytes, not {context_bytes + 4}"):
-        Simulation("many-to-one:4", policies.decider(address, context_bytes + 4, 330, PARAMS), seed=1)
+        Simulation("many-to-one:4", policies.decider(address, context_bytes + 4, 330, INSTALLED), seed=1)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +146,16 @@ def test_the_core_must_be_of_this_version_and_size(core) -> None:
         ({"context_bytes": 2}, "a context of 2 bytes is not possible; choose 4"),
         ({"clock_mhz": 0}, "a clock of 0 MHz"),
         ({"clock_mhz": float("nan")}, "a clock of nan MHz"),
-        ({"params": {}}, "got none"),
+        ({"installed": policies.Installed({})}, "got none"),
     ],
 )
 def test_what_cannot_be_a_core_is_told(change: dict[str, Any], words: str) -> None:
-    values: dict[str, Any] = {"address": 4096, "context_bytes": 12, "clock_mhz": 330, "params": PARAMS}
+    values: dict[str, Any] = {
+        "address": 4096,
+        "context_bytes": 12,
+        "clock_mhz": 330,
+        "installed": INSTALLED,
+    }
     with pytest.raises(InputError, match=words):
         policies.decider(**(values | change))
 
@@ -147,7 +166,7 @@ def test_what_owns_the_core_lives_as_long_as_a_simulation_of_it(core) -> None:
 
     owner = Owner()
     gone = weakref.ref(owner)
-    run = Simulation("many-to-one:2", policies.decider(*core(100), 330, PARAMS, keep=owner), seed=1)
+    run = Simulation("many-to-one:2", policies.decider(*core(100), 330, INSTALLED, keep=owner), seed=1)
     del owner
     run.policy = None  # type: ignore[assignment]
     gc.collect()

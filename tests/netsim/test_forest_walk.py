@@ -33,7 +33,7 @@ def marking(trees: tuple[Leaf | Branch, ...]) -> Program:
 @given(st.lists(free_trees(), max_size=4), st.integers(0, 2**32))
 def test_every_node_has_the_value_of_the_specification(trees, seed):
     program = marking(tuple(trees))
-    core = policies.program(program, PARAMS).build(1)
+    core = policies.program(program, policies.Installed(PARAMS)).build(1)
     for event in np.random.default_rng(seed).integers(0, 320, (10, 3)).tolist():
         columns = dict(zip(QUEUE_MARKING.event_names, event, strict=True))
         assert core.trace(event, []) == [int(v[0]) for v in trace(program, columns, PARAMS, {})]
@@ -43,4 +43,4 @@ def test_trees_that_look_at_two_sets_of_values_are_refused():
     b = ProgramBuilder(Forest(("a",), (Branch(0, 5, Leaf((1,)), Leaf((2,))),), (0,), 0), QUEUE_MARKING)
     first, second, third = (b.add(Op.TREES, (b.event(name),)) for name in QUEUE_MARKING.event_names)
     with pytest.raises(InputError, match="look at different values"):
-        policies.program(b.finish(first, second, third), PARAMS).build(1)
+        policies.program(b.finish(first, second, third), policies.Installed(PARAMS)).build(1)

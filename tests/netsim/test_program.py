@@ -66,7 +66,7 @@ def program_of(make_policy, action: AnyAction, seed: int) -> Program:
 @pytest.fixture(scope="module")
 def cases(make_policy) -> list[Case]:
     programs = [program_of(make_policy, action, seed) for seed, action in enumerate(ACTIONS)]
-    return [Case(p, policies.program(p, PARAMS)) for p in programs]
+    return [Case(p, policies.program(p, policies.Installed(PARAMS))) for p in programs]
 
 
 @given(st.data())
@@ -78,7 +78,7 @@ def test_every_node_has_the_value_of_the_specification(cases, data) -> None:
     }
     bounds = [STORAGE_RANGE[s.storage] for s in case.program.state]
     state = [data.draw(st.one_of(st.just(0), st.integers(*b), st.sampled_from(b))) for b in bounds]
-    core = policies.program(case.program, params).build(1)
+    core = policies.program(case.program, policies.Installed(params)).build(1)
     wanted = trace(
         case.program,
         dict(zip(FLOW_RATE.event_names, event, strict=True)),
@@ -116,7 +116,7 @@ def test_a_simulation_follows_the_specification(cases, number: int) -> None:
 def test_bad_parameters_are_refused(cases) -> None:
     program = cases[0].program
     with pytest.raises(InputError, match="must be base_rtt_recip_q42"):
-        policies.program(program, {"base_rtt": 1})
+        policies.program(program, policies.Installed({"base_rtt": 1}))
     for name, value in (("rate_min_q30", -1), ("rate_max_q30", 2**32), ("rate_initial_q30", 0)):
         with pytest.raises(InputError, match=name):
-            policies.program(program, PARAMS | {name: value})
+            policies.program(program, policies.Installed(PARAMS | {name: value}))

@@ -164,7 +164,7 @@ def test_a_student_at_queues_decides_by_the_rows_of_its_records(action: dict[str
     assert forest.features[6:9] == ("kmin_bytes_set_1", "pmax_q16_set_q12_1", "queue_bytes_level_q2_1")
     assert program.interface is QUEUE_MARKING
     assert len(program.results) == 3
-    _, records, _ = run(policies.program(program, policy.params()))
+    _, records, _ = run(policies.program(program, policies.Installed(policy.params())))
     trajectories = Trajectories.of(records, QUEUE_MARKING)
     rows, known = trajectories.integer_rows(policy.observation, policy.params())
     assert known.all()
@@ -196,7 +196,7 @@ def test_the_interpreter_in_cxx_is_the_one_in_numpy(
     """Any event after any other, whatever the queue: node by node."""
     policy = policy_of(random.choice([CHOICE, LEVEL]), 3)
     program = build(policy.observation, policy.action, forest_of(policy, random.randrange(100)))
-    core = policies.program(program, {"capacity_bytes": capacity}).build(1)
+    core = policies.program(program, policies.Installed({"capacity_bytes": capacity})).build(1)
     context = {field.name: 0 for field in program.state}
     for event in events:
         named = dict(zip(QUEUE_MARKING.event_names, event, strict=True))

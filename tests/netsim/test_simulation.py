@@ -135,7 +135,7 @@ def test_only_native_policies_have_weights(steering, constant) -> None:
     policy = steering().policy
     student = Forest(feature_names(policy.observation), (), (0,), 16)
     program = build(policy.observation, TanhMap(kind="tanh_map", step=0.2), student)
-    run = Simulation("many-to-one:4", policies.program(program, policy.params()), seed=1)
+    run = Simulation("many-to-one:4", policies.program(program, policies.Installed(policy.params())), seed=1)
     for ask in (run.hidden_state, run.observations):
         with pytest.raises(InputError, match="native"):
             ask()

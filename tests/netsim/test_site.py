@@ -12,7 +12,7 @@ from decision.interfaces.flow_rate import base_rtt_recip_q42
 from decision.tree_decision import build, feature_names
 from netsim import Scenario, Simulation
 from netsim.network import MS
-from netsim.policies import NativePolicy, ProgramPolicy, native, program
+from netsim.policies import Installed, NativePolicy, ProgramPolicy, native, program
 from netsim.scenarios import Flow
 from netsim.topology import leaf_spine
 
@@ -63,8 +63,8 @@ def test_a_program_gets_each_flows_reciprocal(make_policy) -> None:
     action = TanhMap(kind="tanh_map", step=0.2)
     made = build(observation, action, Forest(feature_names(observation), (tree,), (0,), action.leaf_bits))
     params = {"rate_min_q30": 1 << 20, "rate_max_q30": 1 << 30, "rate_initial_q30": 1 << 29}
-    policy = program(made, params | {"base_rtt_recip_q42": base_rtt_recip_q42(8192)})
-    other = program(made, params | {"base_rtt_recip_q42": base_rtt_recip_q42(5000)})
+    policy = program(made, Installed(params | {"base_rtt_recip_q42": base_rtt_recip_q42(8192)}))
+    other = program(made, Installed(params | {"base_rtt_recip_q42": base_rtt_recip_q42(5000)}))
 
     def records(spec: Any) -> dict[str, Any]:
         run = Simulation("many-to-one:2", spec, seed=1, record=True)

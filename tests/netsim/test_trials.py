@@ -222,7 +222,9 @@ def test_a_trial_travels() -> None:
 
 def test_a_core_behind_an_address_cannot_be_kept(tmp_path: Path) -> None:
     params = {"base_rtt_recip_q42": 2**29, "rate_min_q30": 1, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 2**30 - 1}
-    trial = Trial("many-to-one:2", policies.decider(1 << 20, 64, 100.0, params), seed=1, duration_ps=MS)
+    trial = Trial(
+        "many-to-one:2", policies.decider(1 << 20, 64, 100.0, policies.Installed(params)), seed=1, duration_ps=MS
+    )
     with pytest.raises(InputError, match="in this process only, so its runs cannot be kept"):
         run([trial], Here(), Kept(tmp_path))
 

@@ -12,7 +12,7 @@ from decision.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Cohort, Flow, Scenario, Simulation, Wire, policies
 from netsim.baselines import by_name
 from netsim.network import MS, US
-from netsim.policies import CompiledPolicy
+from netsim.policies import CompiledPolicy, Installed
 from tests.netsim.test_compiled import build
 
 DCQCN = by_name("dcqcn")
@@ -47,7 +47,7 @@ uint32_t rlcc_decide(uint32_t *f, const uint32_t *e, const uint32_t *p) {
 
 def compiled(where: Path, source: str, interface=QUEUE_MARKING, **params: int) -> CompiledPolicy:
     where.mkdir()
-    return policies.compiled(build(where, source), params or {"capacity_bytes": 7}, interface=interface)
+    return policies.compiled(build(where, source), Installed(params or {"capacity_bytes": 7}, interface))
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from decision.deciders import load_pupil
 from decision.manifest import writing
 from netsim import Simulation
 from netsim.network import MS
-from netsim.policies import compiled
+from netsim.policies import Installed, compiled
 from rlcc.policies import by_path
 
 OPTIONS = [(), ("start",), ("in_flight",), ("start", "in_flight"), ("start", "in_flight", "probes")]
@@ -72,8 +72,7 @@ def test_a_cap_that_is_one_byte_off_is_seen(folders, tmp_path):
     (tmp_path / "wrong.c").write_text(f"{text}\nconst uint32_t rlcc_flow_bytes = sizeof(rlcc_flow);\n")
     flags = ("-std=c99", "-O1", "-shared", "-fPIC", "-I", folder / "firmware", "-o", tmp_path / "wrong.so")
     subprocess.run(("cc", *flags, tmp_path / "wrong.c"), check=True)
-    interface = source.program().interface
-    wrong = compiled(tmp_path / "wrong.so", source.params(), interface=interface, in_flight=source.in_flight)
+    wrong = compiled(tmp_path / "wrong.so", Installed.of(source, source.program()))
     simulation = Simulation("incast:32", wrong, seed=3, record=True)
     simulation.run(DURATION_PS)
     cap = recorded(folder / "student", "incast:32")["in_flight_bytes"]

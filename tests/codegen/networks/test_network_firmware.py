@@ -25,7 +25,7 @@ from emulator.host import host_compilers, run_on_host
 from emulator.run import emulate
 from emulator.shared import shared_library
 from netsim import simulate
-from netsim.policies import compiled
+from netsim.policies import Installed, compiled
 
 FILES = {
     *("rlcc_policy.c", "rlcc_policy.h", "rlcc_policy.mk", "rlcc_selftest.c", "vectors.csv", "vectors.inc"),
@@ -211,7 +211,7 @@ def test_in_the_network_the_c_decides_as_the_program(folders):
     with shared_library(read_firmware(folders["lstm"])) as library:
         result = simulate(
             "many-to-one:8",
-            compiled(library, params),
+            compiled(library, Installed(params)),
             seed=3,
             duration_ps=2 * 10**9,
             window_ps=(0, 2 * 10**9),

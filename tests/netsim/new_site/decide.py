@@ -19,7 +19,7 @@ b = ProgramBuilder(Forest((), (), (0,), 0), HOST_SHARE)
 nothing_sent = b.add(Op.GT, (b.const(1), b.event("sent_packets")))
 program = b.finish(b.add(Op.SELECT, (nothing_sent, b.const(1 << 12), b.const(1 << 11))))
 
-hosts = Cohort(policies.program(program, {"line_bytes": 1}), 50 * US, engines=Engines(1))
+hosts = Cohort(policies.program(program, policies.Installed({"line_bytes": 1})), 50 * US, engines=Engines(1))
 own = policies.fixed(FLOW_RATE, {"rate_q20": 1 << 16})
 alone = Simulation("many-to-one:8", own, seed=1)
 alone.run(2 * MS)
