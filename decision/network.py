@@ -137,7 +137,7 @@ class Lstm:
 
 
 @dataclass(frozen=True)
-class Network:
+class Int8Network:
     """``inputs``: how many int16 it takes; ``action``: the action in Q16 at every 1/16 from -8 to 8, ascending."""
 
     inputs: int

@@ -16,7 +16,7 @@ from decision.errors import InputError
 from decision.expression import Expression
 from decision.features import FEATURE_KINDS, AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
 from decision.forest import Forest
-from decision.network import INPUT_MAGNITUDE, Network
+from decision.network import INPUT_MAGNITUDE, Int8Network
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
 from decision.rate import recorded_rate
@@ -53,7 +53,7 @@ def input_name(feature: AnyFeature) -> str:
 
 
 def build(
-    observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Network, start: Start | None = None
+    observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Int8Network, start: Start | None = None
 ) -> Program:
     """The decision program of a network. ``inputs``: one a feature of the observation."""
     b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), observation.agents, network=network)
@@ -159,7 +159,7 @@ def _input_note(feature: AnyFeature, lag: int) -> str:
     return f"the network's input of {feature.kind}, {lag} decision{'s' if lag > 1 else ''} ago"
 
 
-def _state_note(network: Network, what: str) -> str:
+def _state_note(network: Int8Network, what: str) -> str:
     assert network.lstm is not None
     bits = network.lstm.hidden_bits if what == "hidden" else network.lstm.cell_bits
     return f"{'h' if what == 'hidden' else 'c'} of the LSTM, Q{bits}"

@@ -4,10 +4,10 @@ from typing import Any
 
 from decision.errors import InputError
 from decision.forest import integer
-from decision.network import Layer, Lstm, Matrix, Network
+from decision.network import Int8Network, Layer, Lstm, Matrix
 
 
-def network_to_json(network: Network) -> dict[str, Any]:
+def network_to_json(network: Int8Network) -> dict[str, Any]:
     lstm = network.lstm
     return {
         "inputs": network.inputs,
@@ -25,11 +25,11 @@ def network_to_json(network: Network) -> dict[str, Any]:
     }
 
 
-def network_from_json(data: Any) -> Network:
+def network_from_json(data: Any) -> Int8Network:
     """Inverse of ``network_to_json``; InputError where a part is missing, no integer, or does not fit the others."""
     try:
         lstm = data["lstm"]
-        return Network(
+        return Int8Network(
             inputs=integer(data["inputs"]),
             layers=tuple(Layer(_matrix_of(layer), integer(layer["high"])) for layer in data["layers"]),
             lstm=None

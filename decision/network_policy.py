@@ -12,7 +12,7 @@ from decision.documents import dump_json, load_json, validate, write_atomically
 from decision.errors import InputError
 from decision.forest import integer
 from decision.in_flight import InFlight
-from decision.network import Network
+from decision.network import Int8Network
 from decision.network_decision import Input, build, wants_root
 from decision.network_json import network_from_json, network_to_json
 from decision.policy import Limits, Observation, default_params
@@ -34,7 +34,7 @@ class NetworkPolicy:
     action: AnyAction
     limits: Limits | None
     inputs: tuple[Input, ...]
-    network: Network
+    network: Int8Network
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
     start: Start | None = None

@@ -23,7 +23,7 @@ from decision.formats import U32_MAX
 from decision.interface import GROUPS, Interface
 from decision.interface import STORAGE_RANGE as STORAGE_RANGE
 from decision.interfaces import FLOW_RATE, from_json, to_json
-from decision.network import Network
+from decision.network import Int8Network
 from decision.network_json import network_from_json, network_to_json
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -90,7 +90,7 @@ class Program:
     results: tuple[int, ...]
     forest: Forest
     tables: tuple[tuple[int, ...], ...] = ()
-    network: Network | None = None
+    network: Int8Network | None = None
 
     @property
     def result(self) -> int:
@@ -219,7 +219,7 @@ class ProgramBuilder:
     nodes: list[Node] = field(default_factory=list)
     state: list[StateField] = field(default_factory=list)
     tables: list[tuple[int, ...]] = field(default_factory=list)
-    network: Network | None = None
+    network: Int8Network | None = None
     _known: dict[tuple[Op, tuple[int, ...], int], int] = field(default_factory=dict)
 
     def add(self, op: Op, args: tuple[int, ...] = (), imm: int = 0, name: str = "", note: str = "") -> int:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from decision.deciders import Pupil
 from decision.policy import Policy
 from decision.program import Program
-from decision.student import NAME as STUDENT_NAME
 from decision.student import Header
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
@@ -183,7 +182,6 @@ def behaviour(findings: Iterable[Finding]) -> list[Check]:
             limit="holds" if finding.verdict != "found" else "none asked for",
             passed=finding.verdict in ("holds", "found"),
             detail=finding.shown,
-            file=STUDENT_NAME,
         )
         for finding in findings
     ]
@@ -197,9 +195,7 @@ def teacher(errors: Errors, allowed: Match) -> list[Check]:
         ("action error, maximum", errors.maximum, allowed.maximum),
     ]
     return [
-        Check(
-            group="teacher", name=name, value=f"{error:.5f}", limit=f"{most:g}", passed=error <= most, file=STUDENT_NAME
-        )
+        Check(group="teacher", name=name, value=f"{error:.5f}", limit=f"{most:g}", passed=error <= most)
         for name, error, most in rows
     ]
 
@@ -218,7 +214,6 @@ def same_eyes(pupil: Pupil, policy: Policy) -> Check:
         limit="all",
         passed=not other,
         detail="distil the student from this teacher again" if other else "",
-        file=STUDENT_NAME,
     )
 
 
@@ -239,7 +234,6 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
         limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
         passed=passed,
         detail="" if passed else unseen if outside.missed else place,
-        file=STUDENT_NAME,
     )
 
 

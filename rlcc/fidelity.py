@@ -15,7 +15,6 @@ from math import hypot, isfinite, isnan, nan
 from statistics import fmean
 from typing import Any
 
-from decision.student import NAME as STUDENT_NAME
 from netsim.metric_names import METRICS
 from netsim.tolerance import Allowance, Tolerance
 from rlcc.closed_loop import PolicyMetrics
@@ -86,7 +85,6 @@ class Comparison:
             limit=self._limit(),
             passed=self.passed,
             detail="" if self.told else self._too_noisy(),
-            file=STUDENT_NAME,
         )
 
     def _text(self, number: float, sign: str = "+") -> str:
@@ -133,7 +131,7 @@ def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Com
 def network(outcomes: Sequence[PolicyMetrics], comparisons: Sequence[Comparison], tolerance: Tolerance) -> list[Check]:
     """The student beside its teacher, scenario by scenario; ``comparisons``: those of the outcomes (``compare``). NaN
     never passes, nor does a metric that no scenario has."""
-    failed = partial(Check, group="network", passed=False, file=STUDENT_NAME)
+    failed = partial(Check, group="network", passed=False)
     if not outcomes or any(not outcome.metrics for outcome in outcomes):
         return [failed(name="closed loop", value="nothing ran", limit="a scenario")]
     missing = [name for name in tolerance if name not in {one.name for one in comparisons}]

@@ -6,7 +6,7 @@ teacher. The closed loop drives the integer program, which the vectors and the p
 the emulator only, unless it was asked for on this machine.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,15 +135,14 @@ def judge(
         checks, measured, path = core.checks, core.measured, core.path
         if options.property:
             say("behaviour")
-            checks += behaviour(decide(build.firmware, options.property, say).findings)
+            checks += _of_file(firmware, behaviour(decide(build.firmware, options.property, say).findings))
         if pair is not None and all(check.passed for check in checks if check.group == "equality"):
             errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report))
             around, outside = _around_the_states(job, pair)
             comparisons = compare_networks(outcomes, options.tolerance)
             beside = [*teacher_checks(errors, options.match), *around]
             beside += network(outcomes, comparisons, options.tolerance)
-            file = decider_file(firmware)
-            checks += [check.model_copy(update={"file": file}) for check in beside]
+            checks += _of_file(firmware, beside)
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
             measured["fidelity"] = [one.to_json() for one in comparisons]
             measured["neighbourhood"] = vars(outside) if outside else None
@@ -159,6 +158,11 @@ def judge(
         worst_path=path,
         measured=measured,
     )
+
+
+def _of_file(firmware: Path, checks: Iterable[Check]) -> list[Check]:
+    """They are about what decides, whatever C it became."""
+    return [check.model_copy(update={"file": decider_file(firmware)}) for check in checks]
 
 
 @dataclass(frozen=True)

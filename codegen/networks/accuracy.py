@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from codegen.networks.floats import Weights, actions, activations
 from codegen.networks.recorded import Integers, Recorded, integer_rows
 from decision.formats import ACTION_BITS
-from decision.network import Network
+from decision.network import Int8Network
 from decision.network_decision import Input
 from decision.policy import Policy
 from decision.records import in_step
 
 
-def integer_actions(network: Network, rows: Integers, starts: Integers) -> Integers:
+def integer_actions(network: Int8Network, rows: Integers, starts: Integers) -> Integers:
     """Actions [N] in Q16 for inputs [N, inputs], along runs that begin at ``starts``."""
     if not network.units:
         return network.evaluate(rows)[:, 0]
@@ -30,7 +30,7 @@ def integer_actions(network: Network, rows: Integers, starts: Integers) -> Integ
 
 
 def errors(
-    policy: Policy, weights: Weights, inputs: tuple[Input, ...], network: Network, data: Recorded
+    policy: Policy, weights: Weights, inputs: tuple[Input, ...], network: Int8Network, data: Recorded
 ) -> NDArray[np.float64]:
     """The action minus the teacher's, of the decisions whose whole history is on record."""
     of_teacher = actions(policy, activations(policy, weights, data)["output"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.ctypes99 import I32, literal
-from decision.network import TANH_Q15, Matrix, Network
+from decision.network import TANH_Q15, Int8Network, Matrix
 
 WIDTH = 116
 """Columns of a table's lines."""
@@ -50,7 +50,7 @@ def width_type(high: int) -> str:
     return "int8_t" if high <= 127 else "int16_t"
 
 
-def arrays(network: Network) -> list[Array]:
+def arrays(network: Int8Network) -> list[Array]:
     """All constant tables in the order of their use."""
     tables = []
     for name, matrix in named_matrices(network):
@@ -66,14 +66,14 @@ def arrays(network: Network) -> list[Array]:
     return tables
 
 
-def named_matrices(network: Network) -> list[tuple[str, Matrix]]:
+def named_matrices(network: Int8Network) -> list[tuple[str, Matrix]]:
     named = [(f"fc{k}", layer.matrix) for k, layer in enumerate(network.layers)]
     if network.lstm is not None:
         named += [("input", network.lstm.input), ("recurrent", network.lstm.recurrent)]
     return [*named, ("output", network.output)]
 
 
-def described(network: Network) -> dict[str, Any]:
+def described(network: Int8Network) -> dict[str, Any]:
     """What the template names of a network."""
     steps, takes = [], "int16_t"
     for k, layer in enumerate(network.layers):

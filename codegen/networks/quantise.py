@@ -21,7 +21,7 @@ from decision.errors import InputError
 from decision.features import AnyFeature, PccRlCongestion, RlCcCongestion
 from decision.formats import ACTION_BITS
 from decision.interfaces.flow_rate import INFLATION_BITS, RATE_FRACTION_BITS
-from decision.network import ACTION_ENTRIES, GATE_BITS, Layer, Lstm, Matrix, Network
+from decision.network import ACTION_ENTRIES, GATE_BITS, Int8Network, Layer, Lstm, Matrix
 from decision.network_decision import MAX_SHIFT, ROOT_BITS, Input, wants_root
 from decision.policy import Policy
 
@@ -56,7 +56,7 @@ class Bits:
 
 def quantise(
     policy: Policy, weights: Mapping[str, NDArray[np.floating]], data: Recorded, bits: Bits
-) -> tuple[tuple[Input, ...], Network]:
+) -> tuple[tuple[Input, ...], Int8Network]:
     """The inputs' formats and the integer network. InputError for a table of actions."""
     action = scale_of(policy.action, "an int8 network")
     if isinstance(action, Table):
@@ -79,7 +79,7 @@ def _network(
     values: Mapping[str, Floats],
     bits: Bits,
     q: float,
-) -> Network:
+) -> Int8Network:
     """``q``: the quantile of a layer's values that the greatest integer stands for."""
     features, window = policy.observation.features, policy.observation.window
     step = np.tile([_unit(f, scaling.shift) for f, scaling in zip(features, inputs, strict=True)], window)
@@ -98,7 +98,7 @@ def _network(
     weight = w["out.weight"]
     output = _matrix(weight, w.get("out.bias", 0.0) + weight @ offset, step, 2.0**-GATE_BITS)
     action = action_table(scale_of(policy.action, "an int8 network"))
-    return Network(len(features) * window, tuple(layers), lstm, output, action)
+    return Int8Network(len(features) * window, tuple(layers), lstm, output, action)
 
 
 def action_table(action: Scale) -> tuple[int, ...]:

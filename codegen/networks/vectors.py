@@ -22,9 +22,9 @@ from decision.network import (
     TANH_Q15,
     TANH_STEP_BITS,
     UNIT_BITS,
+    Int8Network,
     Integers,
     Lstm,
-    Network,
     tanh_of,
 )
 from decision.program import Op, Program
@@ -66,7 +66,7 @@ def new_cases(cases: NDArray[np.int64]) -> list[int]:
     return sorted(first)
 
 
-def cases(network: Network, operands: Integers) -> Integers:
+def cases(network: Int8Network, operands: Integers) -> Integers:
     """What each row of operands makes the network do, one column a place: units at 0, between, saturated; which entry
     of which table."""
     columns: list[Integers] = []
@@ -132,7 +132,7 @@ def _cases_of(program: Program, rows: list[Row]) -> Integers:
     return cases(program.network, _operands(program, columns_of(program, rows)))
 
 
-def _entries(network: Network, operands: Integers) -> Entries:
+def _entries(network: Int8Network, operands: Integers) -> Entries:
     """Entries that some row looks up, of both tables."""
     x = operands[:, : network.inputs]
     for layer in network.layers:
@@ -182,7 +182,7 @@ def _full_cells(program: Program, row: Row, rng: np.random.Generator) -> Row:
 
 
 def _largest_sums(
-    program: Program, network: Network, defaults: dict[str, int], rng: np.random.Generator
+    program: Program, network: Int8Network, defaults: dict[str, int], rng: np.random.Generator
 ) -> list[tuple[str, Row]]:
     """Every operand that stands in the context at the end where a row's weights make the sum largest, and smallest."""
     args = inputs_of(program)

@@ -15,7 +15,7 @@ from decision.errors import InputError
 from decision.forest import Forest
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import trace
-from decision.network import ACTION_ENTRIES, GATE_MAX, TANH_Q15, Layer, Lstm, Matrix, Network, tanh_of
+from decision.network import ACTION_ENTRIES, GATE_MAX, TANH_Q15, Int8Network, Layer, Lstm, Matrix, tanh_of
 from decision.network_decision import Input, build, build_inputs
 from decision.network_json import network_from_json, network_to_json
 from decision.policy import Observation
@@ -47,7 +47,7 @@ def drawn(seed, *, units=3, inputs=2, hidden_bits=7):
         recurrent = matrix(rng, 4 * units, units, bias=False, scale=2**29)
         lstm = Lstm(matrix(rng, 4 * units, 4, scale=2**26), recurrent, 11, hidden_bits)
     output = matrix(rng, 1, units or 4, scale=2**29 if units and hidden_bits == 7 else 2**24)
-    return Network(inputs, (first,), lstm, output, TABLE)
+    return Int8Network(inputs, (first,), lstm, output, TABLE)
 
 
 def anything(network, seed, rows=400):

@@ -166,8 +166,8 @@ def test_the_key_covers_core_and_engines(firmware: Path, monkeypatch: pytest.Mon
         {"engines": Engines(3)},
         {"engines": Engines(2, "coalesce")},
         {"engines": Engines(2, "coalesce", 1)},
-        {"policy": replace(policy, core=CoreName("ibex-small", "rtl"))},
-        {"policy": replace(policy, core=CoreName("ibex-maxperf"))},
+        {"policy": replace(policy, on=CoreName("ibex-small", "rtl"))},
+        {"policy": replace(policy, on=CoreName("ibex-maxperf"))},
         {"policy": replace(policy, hash="0" * 64)},
     ]
     keys = {key(), *(key(**changed) for changed in others)}
