@@ -63,7 +63,7 @@ class Returns:
         expected = view.words(node)
         if bits < 32:
             expected = words(self.state.pool, "and", expected, np.full(len(lanes), (1 << bits) - 1))
-        for row in np.flatnonzero((column != expected) | (column == UNKNOWN)):
+        for row in np.flatnonzero(((column != expected) | (column == UNKNOWN)) & view.possible):
             if len(self.failed) >= ENOUGH:
                 return
             word = int(column[row])

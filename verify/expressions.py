@@ -307,8 +307,8 @@ class Pool:
         step = b & -b
         if op == "and" and b == MODULUS - step:  # low bits dropped: shifted out and back
             return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))
-        if op == "or" and self._multiple(a, 1 << b.bit_length()):  # bits that are 0 in the word
-            return self.sum(b, ((a, 1),))
+        if op == "or" and (self._multiple(a, 1 << b.bit_length()) or (low >= 0 and high < step)):
+            return self.sum(b, ((a, 1),))  # bits that are 0 in the word
         if op == "and" and self.op(a) == "or":
             x, y = (self.make("and", part, b) for part in self.operands(a))
             return self.make("or", x, y)
@@ -321,6 +321,8 @@ class Pool:
             for word, mask in (self.operands(a), self.operands(a)[::-1]):
                 if mask < FIRST:
                     return self._bits("and", word, mask & b)
+        if op == "and" and step > 1 and b & (b + step) == 0:  # neighbouring bits: those above dropped, then those below
+            return self._bits("and", self._bits("and", a, b + step - 1), MODULUS - step)
         return self._plain(op, a, b)
 
     def _multiple(self, a: int, step: int) -> bool:

@@ -10,6 +10,7 @@ Lanes that know different things about the trees' features are kept apart until 
 the worst case depends on it; only where they become too many is their knowledge given up for a partial sum.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -137,7 +138,20 @@ class Joiner:
                 _, word = self.state.definitions.get(condition, (0, condition))
                 for atom in self.state.pool.atoms(word):
                     atoms[atom] = atoms[atom] | rows if atom in atoms else rows
+        for atom, rows in self._compared_parts(lanes):
+            atoms[atom] = atoms[atom] | rows if atom in atoms else rows
         return atoms
+
+    def _compared_parts(self, lanes: Lanes) -> Iterator[tuple[int, Bools]]:
+        """Partial sums in words that were compared, and the lanes that know something of them: no column may hold one
+        any more (a clamp has put its bound there), but what is known of the sum is known of it under this name."""
+        parts = self.cuts.declared_parts()
+        for word, row in self.state.bases.items() if parts else ():
+            named = self.state.pool.atoms(word) & parts if row < len(lanes.low) else None
+            if named:
+                low, high = self.state.ranges[row]
+                rows = (lanes.low[row] > low) | (lanes.high[row] < high)
+                yield from ((atom, rows) for atom in named)
 
     def _costs(self, number: int, lanes: Lanes) -> Ints:
         """Lanes in which the next instruction costs the same have the same number."""
@@ -226,7 +240,7 @@ class Joiner:
         order = np.argsort(classes, kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         self._keep_bounds(lanes, view, names)
-        possible = lanes.reachable()
+        possible = lanes.reachable() & view.possible
         if not possible.all():  # what the program says of its values excludes what the branches said: unreachable
             left = lanes.take(possible)
             return self(number, left) if len(left) else left

@@ -74,6 +74,10 @@ class Cuts:
     def sum(self, k: int) -> int:
         return self.pool.atom(f"sum.{k}", *self.leaf_sums[k])
 
+    def declared_parts(self) -> set[int]:
+        """Partial sums and leaves that something goes on as."""
+        return {atom for atom in self.declared if self.pool.name(atom).startswith(("sum.", "tree."))}
+
     def narrow(self, n: int) -> bool:
         """Whether a word holds the node."""
         node = self.program.nodes[n]
@@ -107,6 +111,8 @@ class View:
         self.state, self.cuts, self.lanes, self.used = state, cuts, lanes, used
         self.program, self.pool, self.count = cuts.program, state.pool, len(lanes)
         self.spans = Spans(state, lanes)
+        self.possible = np.ones(len(lanes), dtype=bool)
+        """Lanes of which what was asked so far does not exclude that some input takes them."""
         self._raw: dict[int, Ints] = {}
         self._words: dict[int, Ints] = {}
         self._bounds: dict[int, tuple[Ints, Ints]] = {}
@@ -198,7 +204,8 @@ class View:
                 some = a <= b
                 below = np.where(some, np.minimum(below, a), below)
                 above = np.where(some, np.maximum(above, b), above)
-            fine = below <= above
+            fine = below <= above  # else the program excludes what the branches said
+            self.possible[at] &= fine
             low[at], high[at] = np.where(fine, below, low[at]), np.where(fine, above, high[at])
         return low, high
 

@@ -74,6 +74,22 @@ def test_bits_below_a_multiple_of_a_power_of_two_are_added() -> None:
     assert pool.op(pool.make("or", multiple, 8)) == pool.op(pool.make("or", any_word, 1)) == "or"
 
 
+def test_bits_above_a_small_word_are_added() -> None:
+    pool = Pool()
+    small, large = pool.atom("small", 0, 7), pool.atom("large", 0, 8)
+    assert pool.make("or", small, 24) == pool.sum(24, ((small, 1),))
+    assert pool.op(pool.make("or", large, 24)) == "or"
+
+
+def test_neighbouring_bits_are_those_below_a_bit_without_the_lowest() -> None:
+    pool = Pool()
+    word, short = pool.atom("word"), pool.atom("short", 0, 255)
+    inner = pool.make("srl", pool.make("and", word, 0x3FF), 4)
+    assert pool.make("and", word, 0x3F0) == pool.make("sll", inner, 4)
+    assert pool.make("and", short, 0xF0) == pool.make("sll", pool.make("srl", short, 4), 4)
+    assert pool.op(pool.make("and", word, 0x3F1)) == pool.op(pool.make("and", word, 0x2F0)) == "and"
+
+
 def test_not_of_a_bit_is_a_difference() -> None:
     pool = Pool()
     bit, word = pool.atom("bit", 0, 1), pool.atom("word")

@@ -171,3 +171,27 @@ def test_what_follows_from_the_trees_is_known() -> None:
     program = b.finish(after)
     told = [program.nodes[n].op for n in _dependents(program)]
     assert told == [Op.TREES, Op.ADD]
+
+
+def test_what_is_known_of_a_partial_sum_outlives_the_register_that_held_it() -> None:
+    """A clamp puts its bound in the sum's place; that the sum lies beyond it is known of the sum by its name."""
+    b = ProgramBuilder(Forest(("x", "y"), (oblivious([(0, 5)], [1, 2]), oblivious([(1, 7)], [1, 4])), (0,), 0))
+    b.state_in("rate_q30", "uint32")
+    total = b.add(Op.TREES, (b.event("response_ns"), b.event("cnp_count")))
+    b.state_out("rate_q30", b.const(0))
+    b.add(Op.ADD, (total, b.const(1)))  # there are nodes enough for ``hand.LEAST`` to be one
+    program = b.finish(total)
+    meeting = Meeting(program)
+    state, cuts = meeting.state, meeting.cuts
+    part = cuts.sum(0)
+    compared = state.pool.sum(0, ((part, 1), (cuts.tree(1), 1)))
+    row = state.base(compared)
+    lanes = side_by_side([meeting.lane(0, less=None) for _ in range(2)])
+    lanes.low[row, 1] += 1
+    columns = list(range(len(lanes.values)))
+    assert part not in meeting.join.used(lanes, columns)  # nothing goes on under its name
+    cuts.declared |= {part, cuts.tree(1)}
+    used = meeting.join.used(lanes, columns)
+    assert [used[part].tolist(), used[cuts.tree(1)].tolist()] == [[False, True], [False, True]]
+    lanes.low[row, 1], lanes.high[row, 1] = state.ranges[row][0], state.ranges[row][1] - 1
+    assert meeting.join.used(lanes, columns)[part].tolist() == [False, True]

@@ -94,6 +94,7 @@ def held(program: Program, seed: int) -> int:
                     for atom in view.pool.atoms(word) & named.keys()
                 }
                 assert value_of(view.pool, word, here) == int(values[n][row]) & WORD, n
+    assert view.possible.all()  # some input takes each lane
     return told
 
 
@@ -234,6 +235,20 @@ def test_a_name_that_registers_hold_stands_for_its_node() -> None:
     assert int(cut.words(inner)[0]) == cut.cuts.node(inner)
     assert cut.pool.atoms(int(cut.words(node)[0])) == {cut.cuts.node(inner)}
     assert free.pool.atoms(int(free.words(node)[0])) == {free.pool.atom("event.request_sent_ns")}
+
+
+def test_a_lane_that_the_program_excludes_is_not_possible() -> None:
+    """Trees that add 5 to 27 cannot be 28; a lane that has found them to be is of no input."""
+    forest = Forest(("signal",), (oblivious([(0, 100)], [5, 7]), oblivious([(0, 200)], [0, 20])), (0,), 0)
+    program, node = built(lambda b: b.add(Op.TREES, (b.event("request_sent_ns"),)), forest)
+    view = view_of(program, whole(program, 3))
+    row = view.state.base(int(view.words(node)[0]))
+    view.state.widen(view.lanes)
+    for value, possible in ((28, False), (4, False), (27, True)):
+        view.lanes.low[row] = view.lanes.high[row] = [5, value, 27]
+        again = View(view.state, view.cuts, view.lanes, {})
+        again.bounds(node)
+        assert again.possible.tolist() == [True, possible, True]
 
 
 def test_what_was_learnt_of_a_node_is_not_looked_for() -> None:
