@@ -18,6 +18,7 @@ from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check
 from verify.behaviour.finding import Finding
+from verify.teacher.claim import TeacherClaim
 
 US_PS = 1_000_000
 
@@ -234,6 +235,28 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
         limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
         passed=passed,
         detail="" if passed else unseen if outside.missed else place,
+    )
+
+
+def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
+    """The same over all states, where it is proved; else why it is not."""
+    limit = allowed.limit if allowed.proved is None else allowed.proved
+    check = partial(
+        Check,
+        group="teacher",
+        name="distance from its neighbourhood, all states, proved",
+        limit=f"{limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
+    )
+    if isinstance(claim, str):
+        return check(value="not proved", passed=False, detail=claim)
+    low, high = claim.around
+    state = ", ".join(f"{name} = {value}" for name, value in claim.witness.items())
+    return check(
+        value=f"{claim.bound:.5f} at most, {claim.reached:.5f} in one state",
+        passed=claim.bound <= limit,
+        detail=""
+        if claim.bound <= limit
+        else f"student {claim.student:+.4f}, teacher {low:+.4f} to {high:+.4f} around {state}",
     )
 
 

@@ -35,6 +35,7 @@ from rlcc import closed_loop
 from rlcc.certified import PLACE, Certified, certified
 from rlcc.checks import (
     US_PS,
+    all_states,
     as_emitted,
     behaviour,
     budget,
@@ -51,7 +52,7 @@ from rlcc.emulated import KIND as EMULATION
 from rlcc.emulated import kept
 from rlcc.fidelity import LATER, STUDENT, TEACHER, network
 from rlcc.fidelity import compare as compare_networks
-from rlcc.neighbourhood import Outside, furthest
+from rlcc.neighbourhood import furthest
 from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reference import Reference, check_same_engine, regression
@@ -63,6 +64,7 @@ from teachers.load import load
 from teachers.teacher import Teacher
 from verify.behaviour.decide import decide
 from verify.certify import unprovable
+from verify.teacher.distance import distance
 
 Progress = Callable[[str], None]
 
@@ -138,14 +140,14 @@ def judge(
             checks += _of_file(firmware, behaviour(decide(build.firmware, options.property, say).findings))
         if pair is not None and all(check.passed for check in checks if check.group == "equality"):
             errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report))
-            around, outside = _around_the_states(job, pair)
+            around, states = _around_the_states(job, pair)
             comparisons = compare_networks(outcomes, options.tolerance)
             beside = [*teacher_checks(errors, options.match), *around]
             beside += network(outcomes, comparisons, options.tolerance)
             checks += _of_file(firmware, beside)
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
             measured["fidelity"] = [one.to_json() for one in comparisons]
-            measured["neighbourhood"] = vars(outside) if outside else None
+            measured |= states
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
     return Verdict(
@@ -269,14 +271,24 @@ def _deciding(job: _Job, pupil: Pupil) -> Iterator[PolicySpec]:
         yield compiled(library, installed)
 
 
-def _around_the_states(job: _Job, pair: _Pair) -> tuple[list[Check], Outside | None]:
-    """Actions in every cell of the forest, also in states that no network here has met."""
+def _around_the_states(job: _Job, pair: _Pair) -> tuple[list[Check], dict[str, Any]]:
+    """Actions in every cell of the forest, also in states that no network here has met; and in all states, where that
+    can be proved, or is asked for."""
     eyes = same_eyes(pair.pupil, pair.teacher.policy)
     if not eyes.passed or isinstance(pair.pupil, NetworkPolicy) or not pair.pupil.observation.agents.context:
-        return [eyes], None  # cells are of flows' forests: a network has none, nor have knobs that are set anew
+        # Cells are of flows' forests: a network has none, nor have knobs that are set anew.
+        return [eyes], {"neighbourhood": None, "distance": None}
     job.say("actions in the cells of the forest")
-    outside = furthest(pair.pupil, pair.teacher, job.options.neighbourhood)
-    return [eyes, neighbourhood(outside, job.options.neighbourhood)], outside
+    asked, teacher = job.options.neighbourhood, pair.teacher
+    outside = furthest(pair.pupil, teacher, asked)
+    checks, measured = [eyes, neighbourhood(outside, asked)], {"neighbourhood": vars(outside)}
+    job.say("actions in all states")
+    try:
+        claim = distance(pair.pupil, teacher.policy, teacher.weights, teacher.hash, asked.around, job.say)
+    except InputError as error:
+        refused = [] if asked.proved is None else [all_states(str(error), asked)]
+        return [*checks, *refused], measured | {"distance": {"refused": str(error)}}
+    return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
 
 
 def _pair(decider: Decider, path: Path | None, firmware: Path, expected: str | None) -> _Pair | None:

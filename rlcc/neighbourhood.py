@@ -19,8 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.cells import States, states
-from decision.features import PreviousAction
-from decision.formats import ACTION_BITS
 from decision.policy import Observation
 from decision.student import Student
 from decision.tree_decision import feature_name
@@ -96,27 +94,11 @@ def teacher_actions(teacher: Teacher, observation: Observation, rows: Floats, wa
     return decide_states(teacher, seen, warm_up)[:, 0] - 1.0
 
 
-def box(observation: Observation, rows: Floats, options: Neighbourhood) -> tuple[Floats, Floats]:
-    """Low and high ends [N, window * features] of the states' neighbourhoods: past actions ± ``options.action``, what
-    else is observed ± ``options.share`` of its integer, which stands for anything up to the next one."""
-    width = len(observation.features)
-    low, high = np.empty_like(rows), np.empty_like(rows)
-    for column in range(rows.shape[1]):
-        x = rows[:, column]
-        if isinstance(observation.features[column % width], PreviousAction):
-            step = options.action * 2**ACTION_BITS
-            low[:, column], high[:, column] = x - step, x + step
-        else:
-            low[:, column] = x - np.abs(x) * options.share
-            high[:, column] = x + 1.0 + np.abs(x + 1.0) * options.share
-    return low, high
-
-
 def extreme(
     teacher: Teacher, observation: Observation, rows: Floats, sign: NDArray[np.int64], options: Neighbourhood
 ) -> Floats:
     """The teacher's greatest action (``sign`` 1) or least (-1) over the neighbourhoods of states [N, columns]."""
-    low, high = box(observation, rows, options)
+    low, high = options.around.box(observation, rows)
     best = np.full(len(rows), -np.inf)
     for start in STARTS:
         place = np.full_like(rows, start)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from decision.errors import InputError
+from decision.quantity import LINE_FRACTION, MOST, parse
 
 FOLDER = click.Path(path_type=Path)
 
@@ -43,3 +44,16 @@ def quantity(parse: Callable[[object], int]) -> Callable[[click.Context, click.P
             raise InputError(f"--{parameter.name}: {error}") from None
 
     return read
+
+
+def share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """A callback that reads an option as a relative amount, "5 %"."""
+    if value is None:
+        return None
+    try:
+        amount = parse(value, {"%": LINE_FRACTION["%"]}, "5 %")
+        if amount > MOST:
+            raise InputError(f"{value!r} is more than anything in rlcc can be")
+    except InputError as error:
+        raise InputError(f"--{parameter.name}: {error}".replace("_", "-")) from None
+    return float(amount)

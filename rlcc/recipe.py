@@ -10,6 +10,7 @@ from codegen.lower import Options, check
 from decision.documents import load_toml
 from decision.errors import InputError
 from decision.interfaces import FLOW_RATE
+from decision.neighbourhood import Around
 from decision.quantity import DurationPs, parse_duration_ps
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from emulator.compile import Toolchain, toolchain
@@ -109,10 +110,16 @@ class Neighbourhood(_Strict):
     """Around every signal, now and in the window; relative, of its integer."""
     action: float = Field(default=0.02, ge=0, le=4)
     """Around every past action."""
+    proved: float | None = Field(default=None, ge=0, le=4)
+    """Over all states: as far as ``limit`` where it is left out; where it is given, what cannot be proved fails."""
     warm_up: int = Field(default=4, ge=0, le=1000)
     """How often an LSTM teacher sees the window's oldest decision before the window."""
     seed: int = Field(default=1, ge=0, lt=2**62)
     """Of the cells that are looked into where there are too many."""
+
+    @property
+    def around(self) -> Around:
+        return Around(self.share, self.action)
 
 
 class Sizes(_Strict):

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from decision.errors import InputError
 from decision.manifest import check_place, opened
+from decision.model import Model
+from decision.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions
 from emulator.build import Build
 from emulator.firmware import TREES_ONLY
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from verify.behaviour.decide import Behaviour
     from verify.behaviour.properties import Properties
     from verify.certify import Verification
+    from verify.teacher.claim import TeacherClaim
 
 
 def rollout(
@@ -196,6 +200,24 @@ def behaviour(
     counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "found", "fails", "undecided")}
     figures += [f"{count} {verdict}" for verdict, count in counts.items() if count]
     return decided
+
+
+def distance(
+    firmware: Firmware, teacher_path: Path, around: Around, figures: Figures, progress: Progress
+) -> TeacherClaim:
+    """How far the student lies outside its teacher's actions around any state."""
+    from decision.deciders import load_decider
+    from teachers.load import load
+    from verify.teacher.distance import distance
+
+    decider, teacher = load_decider(firmware.folder), load(teacher_path)
+    if isinstance(decider, Model):
+        raise InputError(f"{firmware.folder} is of a model made elsewhere, which has no teacher")
+    if firmware.manifest.parents.get("teacher") != teacher.hash:
+        raise InputError(f"{firmware.folder} was made from another teacher than {teacher_path}; give that one")
+    claim = distance(decider, teacher.policy, teacher.weights, teacher.hash, around, progress)
+    figures.append(f"{claim.bound:.5f} outside at most, {claim.reached:.5f} in one state")
+    return claim
 
 
 def proved(verification: Verification) -> list[str]:

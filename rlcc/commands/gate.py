@@ -9,11 +9,11 @@ import click
 
 from decision.documents import dump_json, validate, write_atomically
 from decision.errors import InputError
-from decision.quantity import LINE_FRACTION, MOST, parse, parse_duration_ps
+from decision.quantity import parse_duration_ps
 from netsim.deployment import Deployment
 from rlcc import gate
 from rlcc.console import print_verdict, stage
-from rlcc.options import FOLDER, not_within, quantity
+from rlcc.options import FOLDER, not_within, quantity, share
 from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
 from rlcc.reference import read_reference
 from rlcc.remembered import Remembered
@@ -26,21 +26,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 WHERE = "options of rlcc gate"
 
 
-def _part(text: object) -> float:
-    """A relative amount, "5 %"."""
-    share = parse(text, {"%": LINE_FRACTION["%"]}, "5 %")
-    if share > MOST:
-        raise InputError(f"{text!r} is more than anything in rlcc can be")
-    return float(share)
-
-
-def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    try:
-        return None if value is None else _part(value)
-    except InputError as error:
-        raise InputError(f"--{parameter.name}: {error}".replace("_", "-")) from None
-
-
 def _limits(command: Command) -> Command:
     """What the firmware must hold."""
     bytes_of = click.IntRange(0, 2**31 - 1)
@@ -51,7 +36,7 @@ def _limits(command: Command) -> Command:
             ),
             click.option("--no-certificate", is_flag=True, help="Hold the budget against what was measured."),
             click.option(
-                "--margin", callback=_share, help='On the slowest vector where nothing is proved. [default: "10 %"]'
+                "--margin", callback=share, help='On the slowest vector where nothing is proved. [default: "10 %"]'
             ),
             click.option("--max-code", type=bytes_of, help="Bytes of code. [default: the profile's]"),
             click.option("--max-table", type=bytes_of, help="Bytes of constant tables. [default: the profile's]"),
@@ -62,12 +47,12 @@ def _limits(command: Command) -> Command:
                 type=click.FloatRange(0, 4),
                 help="Of the student's action outside its teacher's around a state. [default: 0.25]",
             ),
-            click.option("--around", callback=_share, help='Every signal of that state. [default: "20 %"]'),
+            click.option("--around", callback=share, help='Every signal of that state. [default: "20 %"]'),
             click.option(
                 "--around-action", type=click.FloatRange(0, 4), help="Every past action of it. [default: 0.02]"
             ),
             click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware."),
-            click.option("--max-regression", callback=_share, help='Over the reference. [default: "5 %"]'),
+            click.option("--max-regression", callback=share, help='Over the reference. [default: "5 %"]'),
         ]
     ):
         command = option(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,10 @@ from rich.table import Table
 
 from decision.documents import validate
 from decision.errors import InputError
+from decision.neighbourhood import Around
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
-from rlcc.options import FOLDER, not_within
+from rlcc.options import FOLDER, not_within, share
 from rlcc.recipe import EmulateOptions
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from verify.certificate import Certificate
     from verify.certify import Verification
     from verify.check.recheck import Recheck
+    from verify.teacher.claim import TeacherClaim
 
 DEFAULT = EmulateOptions()
 SOLVERS = ("bitwuzla", "cvc5")
@@ -36,6 +39,16 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
 @click.option("--properties", help="Also decide what the policy does: those of this TOML file, or all there are.")
+@click.option("--teacher", type=FOLDER, help="Also bound how far the student lies outside this teacher's actions.")
+@click.option("--around", callback=share, default="20 %", show_default=True, help="Of a signal; with --teacher.")
+@click.option(
+    "--around-action",
+    type=click.FloatRange(0, 4),
+    default=0.02,
+    show_default=True,
+    help="Of a past action; with --teacher.",
+)
+@click.option("--max-outside", type=click.FloatRange(0, 4), help="A greater distance is a failure; with --teacher.")
 @foreign_option
 @click.option("--time-limit", type=click.IntRange(1), default=1800, show_default=True, help="Of --check: seconds.")
 @click.pass_context
@@ -49,6 +62,10 @@ def command(
     certificate: Path | None,
     solver: str,
     properties: str | None,
+    teacher: Path | None,
+    around: float,
+    around_action: float,
+    max_outside: float | None,
     foreign: bool,
     time_limit: int,
 ) -> int:
@@ -61,25 +78,42 @@ def command(
     --properties all says of each property what holds; of a FILE's, one that does not hold is a failure. With --out they
     stand beside the certificate, in NAME.properties.json.
 
+    --teacher bounds how far the student's action can lie outside its teacher's actions around a state, over all states,
+    and shows one.
+
     Exit code 0: proved (or the certificate holds); 1: refuted or not proved (or the certificate is refused), or a
-    property does not hold; 2: could not run.
+    property does not hold, or the distance is above --max-outside; 2: could not run.
     """
     said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if certificate is not None:
         if out is not None:
             raise InputError("--check writes nothing; leave out --out")
-        if properties is not None:
-            raise InputError("--check proves nothing; leave out --properties, or prove with it")
+        for option, asked_for in (("properties", properties), ("teacher", teacher)):
+            if asked_for is not None:
+                raise InputError(f"--check proves nothing; leave out --{option}, or prove with it")
         check_emitted([firmware], foreign=foreign)
         chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
         asked = {name: value if name in said else None for name, value in chosen.items()}
         return _check(certificate, firmware, asked, solver, time_limit)
     if said & {"solver", "time_limit"}:
         raise InputError("--solver and --time-limit are for --check; the proof asks bitwuzla and z3")
+    if teacher is None and said & {"around", "around_action", "max_outside"}:
+        raise InputError("--around, --around-action and --max-outside are of a distance from --teacher; give one")
     _writable(out, firmware)
     check_emitted([firmware], foreign=foreign)
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    return _prove(firmware, validate(EmulateOptions, chosen, "options of rlcc verify"), out, properties)
+    options = validate(EmulateOptions, chosen, "options of rlcc verify")
+    beside = None if teacher is None else _Beside(teacher, Around(around, around_action), max_outside)
+    return _prove(firmware, options, out, properties, beside)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """The teacher that the student is set beside, what is around a state, and how far outside it may be."""
+
+    teacher: Path
+    around: Around
+    limit: float | None
 
 
 def _writable(out: Path | None, firmware: Path) -> None:
@@ -91,7 +125,9 @@ def _writable(out: Path | None, firmware: Path) -> None:
         raise InputError(f"{out} is a folder; give the name of a file, for example {out / 'certificate.json'}")
 
 
-def _prove(firmware: Path, options: EmulateOptions, out: Path | None, properties: str | None) -> int:
+def _prove(
+    firmware: Path, options: EmulateOptions, out: Path | None, properties: str | None, beside: _Beside | None
+) -> int:
     from emulator.build import build
     from emulator.firmware import read_firmware
     from rlcc import stages
@@ -115,12 +151,32 @@ def _prove(firmware: Path, options: EmulateOptions, out: Path | None, properties
     _table(verification)
     if out is not None:
         click.echo(f"certificate {verification.certificate.hash[:12]} in {out}")
-    if asked is None:
-        return 0
-    with stage("behaviour") as (figures, progress):
-        behaviour = stages.behaviour(made.firmware, asked, out, figures, progress)
-    _findings(behaviour)
-    return 1 if behaviour.failed and asked is not ALL else 0
+    failed = False
+    if asked is not None:
+        with stage("behaviour") as (figures, progress):
+            behaviour = stages.behaviour(made.firmware, asked, out, figures, progress)
+        _findings(behaviour)
+        failed = behaviour.failed and asked is not ALL
+    if beside is not None:
+        with stage("teacher") as (figures, progress):
+            claim = stages.distance(made.firmware, beside.teacher, beside.around, figures, progress)
+        _furthest(claim, beside.limit)
+        failed |= beside.limit is not None and claim.bound > beside.limit
+    return 1 if failed else 0
+
+
+def _furthest(claim: TeacherClaim, limit: float | None) -> None:
+    """The bound, and the state that nearly attains it."""
+    (low, high), state = claim.around, " ".join(f"{name}={value}" for name, value in claim.witness.items())
+    rows = [
+        ("all states", f"at most {claim.bound:.5f} outside", "" if limit is None else f"limit {limit:g}"),
+        ("one state", f"at least {claim.reached:.5f} outside", state),
+        ("there", f"student {claim.student:+.5f}", f"teacher {low:+.5f} to {high:+.5f} around it"),
+    ]
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console().print(table)
 
 
 def _findings(behaviour: Behaviour) -> None:

@@ -25,6 +25,7 @@ from rlcc.neighbourhood import Outside
 from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
+from verify.teacher.claim import TeacherClaim
 
 US = 1_000_000
 
@@ -198,6 +199,31 @@ def test_a_student_outside_its_teachers_actions_is_named_with_the_state() -> Non
     for distance in (np.nextafter(0.25, 1), float("nan")):
         more = checks.neighbourhood(replace(OUTSIDE, distance=distance), AROUND)
         assert (more.passed, more.detail) == (False, PLACE)
+
+
+def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() -> None:
+    claim = TeacherClaim(
+        teacher="7" * 64,
+        share=0.2,
+        action=0.02,
+        signals={"congestion_q20": [0, 2**24 - 1]},
+        bound=0.25,
+        reached=0.24983,
+        witness={"action_1": -7, "congestion_q20": 5},
+        student=0.2,
+        around=[-0.16, -0.1],
+    )
+    just = checks.all_states(claim, AROUND)
+    assert (just.group, just.name) == ("teacher", "distance from its neighbourhood, all states, proved")
+    assert (just.passed, just.detail) == (True, "")
+    assert just.value == "0.25000 at most, 0.24983 in one state"
+    assert just.limit == "0.25 (±20% of a signal, ±0.02 of an action)"
+    more = checks.all_states(claim, Neighbourhood(limit=0.25, proved=0.249))
+    assert (more.passed, more.limit) == (False, "0.249 (±20% of a signal, ±0.02 of an action)")
+    assert more.detail == "student +0.2000, teacher -0.1600 to -0.1000 around action_1 = -7, congestion_q20 = 5"
+    assert checks.all_states(claim, Neighbourhood(limit=0.1, proved=0.25)).passed
+    refused = checks.all_states("it is an LSTM", AROUND)
+    assert (refused.passed, refused.value, refused.detail) == (False, "not proved", "it is an LSTM")
 
 
 @pytest.mark.parametrize("distance", [0.0, 0.25, 0.3])

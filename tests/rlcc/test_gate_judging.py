@@ -23,6 +23,7 @@ from emulator import Cycles, EmulationReport, HostReport
 from emulator.build import Build
 from emulator.compile import Toolchain
 from emulator.firmware import read_firmware, tree_inputs
+from netsim.policies import Installed
 from rlcc import gate
 from rlcc.certified import Certified
 from rlcc.closed_loop import PolicyMetrics
@@ -34,12 +35,24 @@ from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
 from teachers.load import load
+from verify.teacher.claim import TeacherClaim
 
 REPORT = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130), slowest=None)
 METRICS = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
 PATH = WorstPath(input="witness", cycles=130, lines=[CostlyLine(function="f", line=42, text="x", cycles=9)])
 PROOF = Check(group="proof", name="certificate", value="holds", limit="it", passed=True)
 EYES = Check(group="teacher", name="both see the same", value="they do", limit="the same", passed=True)
+CLAIM = TeacherClaim(
+    teacher="7" * 64,
+    share=0.2,
+    action=0.02,
+    signals={"congestion_q20": [0, 2**24 - 1]},
+    bound=0.22,
+    reached=0.21,
+    witness={"action_1": 0, "congestion_q20": 5},
+    student=0.2,
+    around=[-0.16, -0.01],
+)
 OUTSIDE = Outside(0.1, 0.2, (-0.1, 0.1), "a state", 0.1, 100, 10, 4, 4, 0, True)
 LATENCY_PS = round(120 * 1_000_000 / 330)
 
@@ -66,6 +79,7 @@ class Stage:
     errors: Errors = field(default_factory=lambda: Errors("rollouts of the test", 10, 0.001, 0.01, 0.1))
     student: dict[str, float] = field(default_factory=lambda: dict(METRICS))
     outside: Outside = OUTSIDE
+    claimed: Callable[[], TeacherClaim] = lambda: CLAIM
     same_eyes: bool = True
     unprovable: str = ""
     asked: dict[str, list[Any]] = field(default_factory=dict)
@@ -133,9 +147,10 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("given_rollouts", lambda: ["given"])
     answering("compare", lambda: made.errors)
     answering("furthest", lambda: made.outside)
+    answering("distance", lambda: made.claimed())
     answering("same_eyes", lambda: EYES.model_copy(update={"passed": made.same_eyes}))
     monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
-    monkeypatch.setattr(gate, "interpreted", lambda program, params, *said: ("program", program, params, *said))
+    monkeypatch.setattr(gate, "interpreted_program", lambda program, installed: ("program", program, installed))
 
     def network(*given: Any, **named: Any) -> list[PolicyMetrics]:
         made.asked.setdefault("network", []).append((given, named))
@@ -173,6 +188,7 @@ def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> Non
         "network": [PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ROLES],
         "fidelity": [one.to_json() for one in compared()],
         "neighbourhood": vars(OUTSIDE),
+        "distance": CLAIM.model_dump(mode="json"),
     }
 
 
@@ -205,7 +221,7 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     ]
     assert entries[2].policy is entries[0].policy
     assert entries[0].policy[1] == teacher.policy
-    assert entries[1].policy[2:] == (student.params(), student.in_flight, student.probes)
+    assert entries[1].policy[2] == Installed.of(student, entries[1].policy[1])
     assert (scenarios, seeds) == (["many-to-one:2"], [3])
     assert (named["duration_ps"], named["window_ps"]) == (4 * 10**9, (10**9, 3 * 10**9))
     assert "run_on_host" not in stage.asked
@@ -270,11 +286,12 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
         agents = SimpleNamespace(context=context)
         pupil = SimpleNamespace(
             pupil=SimpleNamespace(observation=SimpleNamespace(agents=agents)),
-            teacher=SimpleNamespace(policy=None),
+            teacher=SimpleNamespace(policy=None, weights=None, hash=""),
         )
         job = SimpleNamespace(say=stage.said.append, options=options())
-        checks, outside = gate._around_the_states(job, pupil)  # type: ignore[arg-type]
-        assert ("furthest" in stage.asked, outside is OUTSIDE, len(checks)) == (looked, looked, 1 + looked)
+        checks, measured = gate._around_the_states(job, pupil)  # type: ignore[arg-type]
+        assert ("furthest" in stage.asked, "distance" in stage.asked, len(checks)) == (looked, looked, 1 + 2 * looked)
+        assert [part is not None for part in measured.values()] == [looked, looked]
         assert checks[0].name == EYES.name
 
 
@@ -335,7 +352,11 @@ def test_the_cells_of_the_forest_are_judged_where_both_see_the_same(stage: Stage
     (((seen, policy), _),) = stage.asked["same_eyes"]
     assert (seen.name, policy) == (student.name, teacher.policy)
     names = [check.name for check in found.checks if check.group == "teacher"]
-    assert names[-2:] == ["both see the same", "action outside the teacher's around a state, greatest"]
+    assert names[-3:] == [
+        "both see the same",
+        "action outside the teacher's around a state, greatest",
+        "distance from its neighbourhood, all states, proved",
+    ]
     assert "actions in the cells of the forest" in stage.said
     stage.outside = replace(OUTSIDE, distance=0.9)
     assert failed(stage.judge()) == ["teacher"]
@@ -343,8 +364,36 @@ def test_the_cells_of_the_forest_are_judged_where_both_see_the_same(stage: Stage
     stage.same_eyes = False
     blind = stage.judge()
     assert failed(blind) == ["teacher"]
-    assert blind.measured["neighbourhood"] is None
+    assert (blind.measured["neighbourhood"], blind.measured["distance"]) == (None, None)
     assert "furthest" not in stage.asked
+
+
+def test_all_states_are_judged_by_the_limit_that_the_recipe_says(stage: Stage) -> None:
+    stage.judge()
+    (((student, policy, weights, teacher, around, say), _),) = stage.asked["distance"]
+    there = load(stage.folder / "teacher")
+    assert (student.name, policy, teacher) == ("hand-made", there.policy, there.hash)
+    assert weights.keys() == there.weights.keys()
+    assert around == options().neighbourhood.around
+    say("so many boxes")
+    assert stage.said[-1] == "so many boxes"
+    assert "actions in all states" in stage.said
+    assert stage.judge(neighbourhood={"limit": 0.3, "proved": 0.22}).passed
+    assert failed(stage.judge(neighbourhood={"limit": 0.3, "proved": 0.219})) == ["teacher"]
+
+
+def test_a_teacher_of_which_nothing_is_proved_fails_only_where_a_proof_is_asked_for(stage: Stage) -> None:
+    def refused() -> TeacherClaim:
+        raise InputError("by-hand is an LSTM")
+
+    stage.claimed = refused
+    found = stage.judge()
+    assert found.passed
+    assert found.measured["distance"] == {"refused": "by-hand is an LSTM"}
+    assert found.measured["neighbourhood"] == vars(OUTSIDE)
+    (check,) = [check for check in stage.judge(neighbourhood={"proved": 4.0}).checks if not check.passed]
+    assert (check.name, check.value) == ("distance from its neighbourhood, all states, proved", "not proved")
+    assert check.detail == "by-hand is an LSTM"
 
 
 def test_a_threshold_without_vectors_fails_and_stops(stage: Stage, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from decision.cells import States
+from decision.neighbourhood import Around
 from decision.policy import Observation
 from rlcc import neighbourhood
-from rlcc.neighbourhood import BATCH, box, extreme, furthest, teacher_actions
+from rlcc.neighbourhood import BATCH, extreme, furthest, teacher_actions
 from rlcc.recipe import Neighbourhood
 
 Floats = NDArray[np.float64]
@@ -157,13 +158,6 @@ def test_a_teacher_sees_the_windows_decisions_in_its_own_units(monkeypatch: pyte
     assert seen.tolist() == [[[1.1, 1.5], [0.95, 2.0]], [[1.0, 1.0], [1.0, 1.25]]]
 
 
-def test_a_neighbourhood_of_a_signal_below_zero() -> None:
-    low, high = box(SEEN, np.array([[0.0, -100.0, 0.0, 0.0], [0.0, -1.0, 0.0, 99.0]]), OPTIONS)
-    step = 0.02 * 2**16
-    assert low.tolist() == [[-step, -120, -step, 0], [-step, -1.2, -step, 99 * 0.8]]
-    assert high.tolist() == [[step, -99 * 0.8, step, 1.2], [step, 0, step, 120]]
-
-
 # --- the range over a neighbourhood, of formulas of the place in it ---------------------------------------------------
 
 
@@ -175,7 +169,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, formula: Formula, sign: int = 1, r
         tried.append(at)
         return formula(at)
 
-    monkeypatch.setattr(neighbourhood, "box", lambda _, states, __: (np.zeros_like(states), np.ones_like(states)))
+    monkeypatch.setattr(Around, "box", lambda _, __, states: (np.zeros_like(states), np.ones_like(states)))
     monkeypatch.setattr(neighbourhood, "teacher_actions", asked)
     ends = extreme(TEACHER, SEEN, np.zeros((rows, 4)), np.full(rows, sign), OPTIONS)
     return ends, np.concatenate(tried)
@@ -230,7 +224,7 @@ def test_the_greatest_of_all_that_was_tried_counts(monkeypatch: pytest.MonkeyPat
 
 def test_each_state_is_searched_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     low = np.arange(12.0).reshape(3, 4) * 10
-    monkeypatch.setattr(neighbourhood, "box", lambda *_: (low, low + np.array([1.0, 2.0, 4.0, 8.0])))
+    monkeypatch.setattr(Around, "box", lambda *_: (low, low + np.array([1.0, 2.0, 4.0, 8.0])))
     monkeypatch.setattr(neighbourhood, "teacher_actions", lambda _, __, at, ___: at.sum(axis=1))
     rows, sign = np.zeros((3, 4)), np.array([1, -1, 1])
     ends = extreme(TEACHER, SEEN, rows, sign, OPTIONS)

@@ -135,12 +135,18 @@ def backdoor(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_a_backdoor_that_no_network_meets_fails_by_the_cells_alone(backdoor: Path, tmp_path: Path) -> None:
+def test_a_backdoor_that_no_network_meets_fails_by_the_cells_and_by_the_proof_alone(
+    backdoor: Path, tmp_path: Path
+) -> None:
     found = tmp_path / "found.sarif"
     assert run(backdoor, "--no-certificate", "--sarif", found, out=tmp_path / "v") == 1
     content = json.loads((tmp_path / "v" / reports.JSON).read_text())
-    (failed,) = [check for check in content["checks"] if not check["passed"]]
+    failed, proved = [check for check in content["checks"] if not check["passed"]]
     assert failed["name"] == "action outside the teacher's around a state, greatest"
+    assert proved["name"] == "distance from its neighbourhood, all states, proved"
+    claim = content["measured"]["distance"]
+    assert 9_000_000 < claim["witness"]["congestion_q20"] <= 9_000_040
+    assert claim["bound"] >= claim["reached"] > 0.3
     state = content["measured"]["neighbourhood"]
     assert 9_000_000 < int(state["state"].split("congestion_q20 = ")[1].split()[0]) <= 9_000_040
     assert state["action"] == pytest.approx(0.2, abs=1e-4)
@@ -159,8 +165,8 @@ def test_without_that_check_the_backdoor_would_pass(backdoor: Path, tmp_path: Pa
 def test_limit_and_neighbourhood_are_options(good: Path, tmp_path: Path) -> None:
     around = ("--no-certificate", "--around", "40 %", "--around-action", "0.05", "--max-outside", "0.001")
     assert run(good, *around, out=tmp_path / "v") == 1
-    (failed,) = [check for check in checks(tmp_path / "v", "teacher") if not check["passed"]]
-    assert failed["limit"] == "0.001 (±40% of a signal, ±0.05 of an action)"
+    failed = [check for check in checks(tmp_path / "v", "teacher") if not check["passed"]]
+    assert [check["limit"] for check in failed] == ["0.001 (±40% of a signal, ±0.05 of an action)"] * 2
 
 
 # --- reference --------------------------------------------------------------------------------------------------------

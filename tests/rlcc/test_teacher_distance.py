@@ -1,0 +1,101 @@
+"""`rlcc verify --teacher`: what a user asks, sees and gets as an exit code."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from decision import manifest
+from decision.forest import oblivious
+from decision.student import NAME, load_student
+from rlcc import cli
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_the_bound_and_a_state_are_told_and_a_limit_decides_the_exit_code(good: Path, rlcc: Run) -> None:
+    code, said, _ = rlcc("verify", good / "firmware", "--teacher", good / "teacher")
+    assert code == 0
+    words = ("all states", "outside", "congestion_q20_1=", "teacher +", "around it")
+    assert all(word in said for word in words)
+    for limit, expected in (("4", 0), ("0.01", 1)):
+        code, said, _ = rlcc("verify", good / "firmware", "--teacher", good / "teacher", "--max-outside", limit)
+        assert code == expected
+        assert f"limit {limit}" in said
+
+
+def test_the_neighbourhood_is_an_option(good: Path, rlcc: Run) -> None:
+    bounds = []
+    for around in ("0 %", "40 %"):
+        code, said, _ = rlcc("verify", good / "firmware", "--teacher", good / "teacher", "--around", around)
+        assert code == 0
+        bounds.append(float(said.split("at most ")[-1].split(" outside")[0]))
+    assert bounds[0] > bounds[1]
+
+
+@pytest.fixture(scope="module")
+def backdoor(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree more, which raises the rate by 20 % in 40 values of the congestion a decision ago."""
+    root = tmp_path_factory.mktemp("backdoor")
+    shutil.copytree(good / "teacher", root / "teacher")
+    student = load_student(good / "student" / NAME)
+    at = student.forest.features.index("congestion_q20_1")
+    now = student.forest.features.index("congestion_q20")
+    tree = oblivious(((now, 9_000_000), (at, 7_000_000), (at, 7_000_040)), (0, 0, 0, 24_000, 0, 0, 0, 0))
+    forest = replace(student.forest, trees=(*student.forest.trees, tree))
+    with manifest.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
+        replace(student, forest=forest).save(work)
+    assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
+    return root
+
+
+def test_a_backdoor_is_caught_by_proof_with_its_state(backdoor: Path, rlcc: Run) -> None:
+    code, said, _ = rlcc("verify", backdoor / "firmware", "--teacher", backdoor / "teacher", "--max-outside", "0.25")
+    assert code == 1
+    values = dict(
+        part.split("=") for part in said.replace("\n", " ").split() if part.startswith(("congestion", "action"))
+    )
+    assert int(values["congestion_q20"]) > 9_000_000
+    assert 7_000_000 < int(values["congestion_q20_1"]) <= 7_000_040
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--teacher", "other-teacher"), "was made from another teacher"),
+        (("--teacher", "teacher", "--around", "120 %"), "below 1"),
+        (("--teacher", "teacher", "--around", "a lot"), "--around"),
+        (("--around", "20 %"), "are of a distance from --teacher"),
+        (("--teacher", "nowhere"), "nowhere"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_sentence(
+    arguments: tuple[str, ...],
+    sentence: str,
+    good: Path,
+    rlcc: Run,
+    save_teacher: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shutil.copytree(good / "teacher", tmp_path / "teacher")
+    save_teacher(tmp_path / "other-teacher", gain=0.5)
+    monkeypatch.chdir(tmp_path)
+    code, _, error = rlcc("verify", good / "firmware", *arguments)
+    assert code == 2
+    assert sentence in error
+
+
+def test_nothing_of_it_needs_torch_or_catboost(good: Path) -> None:
+    script = (
+        "import json, sys; from rlcc import cli; "
+        f"code = cli.main({['verify', str(good / 'firmware'), '--teacher', str(good / 'teacher')]!r}); "
+        "print(json.dumps([code, [name for name in ('torch', 'catboost') if name in sys.modules]]))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout.splitlines()[-1]) == [0, []]

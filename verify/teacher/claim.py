@@ -1,0 +1,29 @@
+"""What is claimed of a student beside its teacher, as it stands in a certificate."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class TeacherClaim(BaseModel):
+    """Distances are of actions, multipliers of the rate - 1. In no state the student's action is further than ``bound``
+    outside the range of its teacher's around that state; in the state ``witness`` (integers by feature) it is at least
+    ``reached``. Past actions are the student's own; ``signals``: the range of what else is observed, by feature."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    teacher: str
+    """Its hash."""
+    share: Share
+    """Around a signal, relative."""
+    action: Share
+    """Around a past action."""
+    signals: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]]
+    bound: Share
+    reached: Share
+    witness: dict[str, int]
+    student: float
+    """Its action in the witness."""
+    around: Annotated[list[float], Field(min_length=2, max_length=2)]
+    """Its teacher's actions around the witness lie within."""
