@@ -12,13 +12,14 @@ def implied(data: Any) -> Any:
     """A document with tables that options are of, its observation's interface said."""
     if not isinstance(data, dict) or not isinstance(data.get("observation"), dict):
         return data
-    chosen = _chosen(data)
+    chosen = _chosen(data, data["observation"])
     return data | {"observation": {"interface": flow_interface(chosen).name} | data["observation"]} if chosen else data
 
 
-def check_options(interface: str, tables: Mapping[str, object]) -> None:
-    """ValueError where agents of the interface do not have just these options; a table that is None is not there."""
-    chosen = _chosen(tables)
+def check_options(interface: str, tables: Mapping[str, object], observation: Mapping[str, object]) -> None:
+    """ValueError where agents of the interface do not have just these options; a table that is None is not there, nor
+    a key of the observation that is false."""
+    chosen = _chosen(tables, observation)
     if interface not in FLOW_NAMES:
         if chosen:
             raise ValueError(f"{chosen[0]} is of flows that set their rate, and agents of {interface} are none")
@@ -27,5 +28,5 @@ def check_options(interface: str, tables: Mapping[str, object]) -> None:
         raise ValueError(f"{tables_say}, and interface says {interface}; leave it out")
 
 
-def _chosen(tables: Mapping[str, object]) -> list[str]:
-    return [name for name in OPTIONS if tables.get(name) is not None]
+def _chosen(tables: Mapping[str, object], observation: Mapping[str, object]) -> list[str]:
+    return [name for name in OPTIONS if tables.get(name) is not None or observation.get(name)]

@@ -82,13 +82,14 @@ def _is_none(value: object) -> bool:
 
 class Observation(_Strict):
     """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
-    the values of the operator's parameters."""
+    the values of the operator's parameters. ``device_rate``: flows are told of their NIC's own rate in force."""
 
     interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOW_NAMES)
     window: int = Field(ge=1, le=MAX_WINDOW)
     base_rtt: DurationNs | None = Field(default=None, exclude_if=_is_none)
     line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
     rtt_max: DurationNs | None = Field(default=None, exclude_if=_is_none)
+    device_rate: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda told: not told)
     params: dict[str, Annotated[int, Field(strict=True)]] = Field(
         default_factory=dict, exclude_if=lambda params: not params
     )
@@ -234,7 +235,8 @@ def check_fit(of: Parts) -> None:
     """ValueError where the action map is none for agents that observe so, or limits, options or probes of flows are
     missing or nobody's."""
     agents, interface = of.observation.agents, of.observation.interface
-    check_options(interface, {"start": of.start, "in_flight": of.in_flight})
+    told = {"device_rate": of.observation.device_rate}
+    check_options(interface, {"start": of.start, "in_flight": of.in_flight}, told)
     of.action.check(agents)
     if (of.limits is None) != (not agents.context):
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from decision.device_rate import held_to_device
 from decision.formats import ACTION_BITS
 from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, LINE_RATE_Q30, RATE_FRACTION_BITS
 from decision.program import Op, Program, ProgramBuilder
@@ -12,7 +13,9 @@ def rate_in_force(b: ProgramBuilder) -> tuple[int, int]:
     stored = b.state_in("rate_q30", "uint32", "rate, fraction of line rate; 0 = new flow")
     is_new = b.add(Op.EQ, (stored, b.const(0)), name="is_new_flow")
     known = b.add(Op.SELECT, (is_new, b.param("rate_initial_q30"), stored), name="rate_known_q30")
-    wide = widened(b, known, "rate_now", "rate in force; whatever the context holds, below line rate")
+    wide = widened(
+        b, held_to_device(b, known), "rate_now", "rate in force; whatever the context holds, below line rate"
+    )
     return b.add(Op.SHR, (wide,), 32 - CONTEXT_RATE_BITS, "rate_now_q30"), wide
 
 

@@ -29,12 +29,21 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
+from decision.device_rate import held_to_device
 from decision.expression import Nodes
 from decision.features import Place
 from decision.features.flow import rtt_over_base
 from decision.forest import Forest
 from decision.interface import PHASE_SHIFT
-from decision.interfaces.flow_rate import FLOW_START, INFLATION_BITS, INFLATIONS, LINE_RATE_Q30, Phase
+from decision.interfaces.flow_rate import (
+    DEVICE_RATE,
+    FLOW_START,
+    INFLATION_BITS,
+    INFLATIONS,
+    LINE_RATE_Q30,
+    Phase,
+    flow_interface,
+)
 from decision.program import Op, Program, ProgramBuilder
 from decision.quantity import LineFractionQ30
 from decision.rate import widened, within_limits
@@ -118,7 +127,11 @@ def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
     held_q32 = widened(b, stored, "rate_held", "no phase")
     held = b.add(Op.SHR, (held_q32,), 32 - PHASE_SHIFT, "rate_held_q30", "rate in force; 0 = new flow")
     first_rate = b.add(Op.MIN, (b.param("rate_initial_q30"), line_rate), name="rate_first_q30")
-    rate = b.add(Op.SELECT, (is_new, first_rate, held), name="rate_now_q30", note="rate in force")
+    asked = b.add(Op.SELECT, (is_new, first_rate, held), name="rate_now_q30", note="rate in force")
+    rate = held_to_device(b, asked)
+    if rate != asked:
+        held = held_to_device(b, held)
+        held_q32 = b.add(Op.SHL, (held,), 32 - PHASE_SHIFT)
 
     inflation = rtt_over_base(place).integers(Nodes(b))
     starts = b.add(Op.MAX, (is_new, b.add(Op.EQ, (phase, b.const(Phase.STARTING)))))
@@ -147,8 +160,8 @@ def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
     even = b.add(Op.SHL, (b.add(Op.SHR, (within_limits(b, wanted),), 1),), 1)
     rate_made = b.add(Op.ADD, (even, brakes), name="rate_made_q30", note="odd where it has just braked")
 
-    half = b.add(Op.SHR, (rate,), 1)
-    odd = b.add(Op.GT, (rate, b.add(Op.SHL, (half,), 1)))
+    half = b.add(Op.SHR, (asked,), 1)
+    odd = b.add(Op.GT, (asked, b.add(Op.SHL, (half,), 1)))
     first = b.add(Op.MIN, (b.add(Op.EQ, (starts, none)), odd), name="is_first", note="response since the brake")
     goes_on = b.add(Op.SELECT, (below, b.add(Op.GT, (b.param("rate_max_q30"), more)), first))
     kept = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)))
@@ -175,6 +188,7 @@ def finish_start(b: ProgramBuilder, nodes: Step, rate: int) -> int:
 
 def start_program(start: Start, place: Place) -> tuple[Program, Step]:
     """The start alone: what evaluators of another body (a teacher's network in floats) ask of each event."""
-    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_START)
+    told = ["device_rate"] if DEVICE_RATE in place.interface.event_names else []
+    b = ProgramBuilder(Forest((), (), (0,), 0), flow_interface(["start", *told]))
     nodes = step(b, start, place)
     return b.finish(finish_start(b, nodes, within_limits(b, nodes.held))), nodes

@@ -80,7 +80,8 @@ def build(
             decider.set_initial(starts_q30)
     capped = [] if initial_in_flight is None else initial_in_flight.tolist()
     steered = flows_interface(spec)
-    flows = _core.CohortSpec(steered.site_name, 2 if capped else len(steered.knobs), decider, latency_ps)
+    knobs = 2 if capped else len(steered.knobs)
+    flows = _core.CohortSpec(steered.site_name, len(steered.event), knobs, decider, latency_ps)
     flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate, capped)
     if engines is not None:
         engines.set(flows)
@@ -127,6 +128,8 @@ def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec 
     if spec is not None and spec.needs_int and not network.telemetry:
         who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
         raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
+    if network.device_limit_for_ps > 0 and isinstance(spec, BaselineSpec):
+        raise InputError(f"network: device_limit cuts what a policy sets, and {spec.name} is a baseline; leave it out")
     fabric, net = place(scenario, network)
     headroom = headroom_bytes(net, fabric)
     if headroom >= net.buffer_bytes:
@@ -207,6 +210,10 @@ def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSp
     core.decision_late = net.decision_late
     core.decision_late_by_ps = net.decision_late_by_ps
     core.rtt_noise_ps = net.rtt_noise_ps
+    core.device_limit = net.device_limit
+    core.device_limit_from_ps = net.device_limit_from_ps
+    core.device_limit_for_ps = net.device_limit_for_ps
+    core.device_limit_every_ps = net.device_limit_every_ps or LATEST_PS
     if isinstance(spec, BaselineSpec):
         core.ack_each_packet = spec.acknowledge == "packet"
         core.telemetry = spec.needs_int

@@ -67,8 +67,8 @@ class Cohort:
         interface = self.interface
         told = told_of(interface, configs, self.period_ps)
         decider = self.decider.build(told.agents, told)
-        knobs = len(interface.knobs)
-        core = _core.CohortSpec(interface.site_name, knobs, decider, self.latency_ps, self.period_ps)
+        shape = len(interface.event), len(interface.knobs)
+        core = _core.CohortSpec(interface.site_name, *shape, decider, self.latency_ps, self.period_ps)
         if self.engines is not None:
             self.engines.set(core)
         if self.level is not None:

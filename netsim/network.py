@@ -67,6 +67,11 @@ class Network:
     decision_late_by_ps: int = 10 * US  # .. by so much at the most (evenly), and holds up those made after it
     rtt_noise_ps: int = 0  # a response is stamped so much later at the most (evenly)
 
+    device_limit: float = 1.0  # of line rate: no flow of a policy has more in force while its NIC's limiter is on, ..
+    device_limit_from_ps: int = 0  # .. from here on ..
+    device_limit_for_ps: int = 0  # .. for so long ..
+    device_limit_every_ps: int | None = None  # .. and again each time that this has passed; None: once
+
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
@@ -113,6 +118,12 @@ class Network:
             )
         if not self.decision_loss < 1 or not self.decision_late <= 1:
             raise InputError("network: decision_loss is a share below 1, decision_late one up to 1")
+        if not 0 < self.device_limit <= 1:
+            raise InputError(f"network: device_limit is {self.device_limit}; it is a share of line rate above 0")
+        if max(self.device_limit_from_ps, self.device_limit_for_ps, self.device_limit_every_ps or 1) > LATEST_PS:
+            raise InputError("network: device_limit's times are at most 100 s")
+        if self.device_limit_every_ps is not None and not self.device_limit_for_ps < self.device_limit_every_ps:
+            raise InputError("network: device_limit_every_ps must be longer than device_limit_for_ps")
         if self.probe_after_bytes > 2**30 or (self.probe_latest_ps or 0) > LATEST_PS:
             raise InputError("network: probe_after_bytes is at most 1 GiB, probe_latest_ps at most 100 s")
         if not 1 <= self.probe_first < 2**32:

@@ -21,15 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.deciders import Pupil
+from decision.device_rate import device_rate_program
 from decision.errors import InputError
 from decision.expression import signals
 from decision.features import Place
 from decision.in_flight import InFlight
 from decision.interface import Interface
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, LINE_RATE_Q30
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, DEVICE_RATE, FLOW_RATE, LINE_RATE_Q30
 from decision.policy import Policy
 from decision.probes import Probes
-from decision.program import Op, Program
+from decision.program import Program
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
 from decision.weights import shapes as weight_shapes
@@ -95,7 +96,7 @@ class NativePolicy:
         )
         for name, values in (where.known() if where is not None else {}).items():
             core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
-        if self.policy.start is not None or self.policy.in_flight is not None:
+        if _asks_programs(self.policy):
             for param, each in _params_of(self.interface, where, self.policy.in_flight):
                 core.set_program_param(param, each)
         return core
@@ -343,7 +344,7 @@ def _network_weights(policy: Policy, weights: Weights) -> "_core.NetworkWeights"
 def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
     observation, action, limits, start = policy.observation, policy.action, policy.limits, policy.start
     bounds = first = config = None
-    if start is not None or policy.in_flight is not None:
+    if _asks_programs(policy):
         config = device(observation.agents, policy.params())
     if limits is not None:
         most = 1 << CONTEXT_RATE_BITS if start is None else LINE_RATE_Q30  # below the bits of a phase
@@ -363,14 +364,25 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         knob=_tape(action.knob_tape(bounds)),
         in_force=first,
         device=config,
-        start=None if start is None else _start_config(start, place),
+        start=_start_config(start, place),
     )
 
 
-def _start_config(start: Start, place: Place) -> "_core.StartConfig":
-    """The start as its integer program."""
-    program, nodes = start_program(start, place)
-    return _core.StartConfig(program_config(program), nodes.rate, nodes.made, program.state[0].node)
+def _asks_programs(policy: Policy) -> bool:
+    """Integer programs have a part in what the network decides: a start, a cap, the NIC's own rate."""
+    return policy.start is not None or policy.in_flight is not None or policy.observation.device_rate
+
+
+def _start_config(start: Start | None, place: Place) -> "_core.StartConfig | None":
+    """What is in force before a decision, and who makes it, as an integer program; None where the knob that was set
+    last is in force, and the network makes every step."""
+    if start is not None:
+        program, nodes = start_program(start, place)
+        return _core.StartConfig(program_config(program), nodes.rate, nodes.made, program.state[0].node)
+    if DEVICE_RATE not in place.interface.event_names:
+        return None
+    program, in_force = device_rate_program(place.interface)
+    return _core.StartConfig(program_config(program), in_force, -1, -1)
 
 
 def _tape(tape: Tape) -> "_core.TapeConfig":
@@ -382,5 +394,5 @@ def _tape(tape: Tape) -> "_core.TapeConfig":
 def reads_queues(program: Program) -> bool:
     """The program uses the queue length that a flow's probe brings back."""
     return program.interface.agent == FLOW_RATE.agent and any(
-        node.op == Op.EVENT and FLOW_RATE.event_names[node.imm] == "queue_bytes" for node in program.nodes
+        program.key(node) == "event.queue_bytes" for node in program.nodes
     )

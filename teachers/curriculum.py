@@ -103,8 +103,10 @@ class TrainConfig(_Strict):
         """The policy as it decides in episodes: with its [start] only where the recipe asks for that."""
         if self.policy.start is None or self.training.start_phase:
             return self.policy
-        left = flow_interface([] if self.policy.in_flight is None else ["in_flight"])
-        observation = self.policy.observation.model_copy(update={"interface": left.name})
+        observation = self.policy.observation
+        left = [] if self.policy.in_flight is None else ["in_flight"]
+        left += ["device_rate"] if observation.device_rate else []
+        observation = observation.model_copy(update={"interface": flow_interface(left).name})
         return self.policy.model_copy(update={"start": None, "observation": observation})
 
     @model_validator(mode="after")

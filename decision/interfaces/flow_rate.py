@@ -7,6 +7,7 @@ are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of li
     start       the decision starts and brakes by itself (decision/start.py): the operator tunes when, and the context
                 holds the flow's phase above its rate
     in_flight   a second knob caps what is in flight, by the rate (decision/in_flight.py)
+    device_rate the event carries the NIC's own rate in force, where the device changes it (decision/device_rate.py)
 """
 
 from collections.abc import Callable, Collection
@@ -35,6 +36,8 @@ LEAST_BASE_RTT_NS = 1025
 """Whose reciprocal, Q42, 32 bits hold."""
 
 RATES = (1, LINE_RATE_Q30)
+DEVICE_RATE = "device_rate_q20"
+
 DELAYS_NS = (270_336, 73_728, 24_576, 16_384, 491_520)
 QUEUES_BYTES = tuple(12 * delay for delay in DELAYS_NS)
 """What such delays are at 100 Gb/s, about."""
@@ -183,8 +186,31 @@ def _with_in_flight(flow: Interface) -> Interface:
     )
 
 
-OPTIONS: dict[str, Callable[[Interface], Interface]] = {"start": _with_start, "in_flight": _with_in_flight}
-"""By the table of policy.toml that asks for each, in the order in which they add to the interface."""
+def _with_device_rate(flow: Interface) -> Interface:
+    most = 1 << RATE_FRACTION_BITS
+    return replace(
+        flow,
+        event=(
+            *flow.event,
+            Signal(
+                DEVICE_RATE,
+                "line rate / 2^20",
+                "the NIC's own rate of the flow, in force now (0: not told)",
+                LogUniform(1, most + 1, zero=0.5),
+                grows=(0, most + 2),
+                levels=(most,),
+            ),
+        ),
+    )
+
+
+OPTIONS: dict[str, Callable[[Interface], Interface]] = {
+    "start": _with_start,
+    "in_flight": _with_in_flight,
+    "device_rate": _with_device_rate,
+}
+"""By the table of policy.toml that asks for each, or its observation's key, in the order in which they add to the
+interface."""
 
 
 def flow_interface(chosen: Collection[str]) -> Interface:

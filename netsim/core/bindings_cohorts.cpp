@@ -44,11 +44,11 @@ std::pair<std::uint32_t, Named> told(const std::string &site, const NetworkConfi
   return {told.agents, params};
 }
 
-// A site's agents may set fewer knobs than it has, the first of them.
-Shape shape_at(const SiteKind &kind, std::uint32_t knobs) {
-  if (knobs == 0 || knobs > kind.shape.knobs)
-    throw std::invalid_argument("agents there set other knobs");
-  return {kind.shape.signals, knobs};
+// A site's agents may be told fewer signals and set fewer knobs than it has, the first of them.
+Shape shape_at(const SiteKind &kind, std::uint32_t signals, std::uint32_t knobs) {
+  if (signals == 0 || signals > kind.shape.signals || knobs == 0 || knobs > kind.shape.knobs)
+    throw std::invalid_argument("agents there are told other signals or set other knobs");
+  return {signals, knobs};
 }
 
 void check_cohort(const CohortSpec &spec) {
@@ -142,15 +142,17 @@ void bind_cohorts(nb::module_ &m) {
   nb::class_<CohortSpec>(m, "CohortSpec")
       .def(
           "__init__",
-          [](CohortSpec *self, const std::string &site, std::uint32_t knobs, Decider *decider, Ps latency, Ps period) {
+          [](CohortSpec *self, const std::string &site, std::uint32_t signals, std::uint32_t knobs, Decider *decider,
+             Ps latency, Ps period) {
             CohortSpec spec{&kind_of(site), decider, {}, {}};
-            spec.config.shape = shape_at(*spec.kind, knobs);
+            spec.config.shape = shape_at(*spec.kind, signals, knobs);
             spec.config.latency = latency;
             spec.config.trigger.period = period;
             check_cohort(spec);
             new (self) CohortSpec(spec);
           },
-          "site"_a, "knobs"_a, nb::arg("decider").none(), "latency_ps"_a, "period_ps"_a = 0, nb::keep_alive<1, 4>())
+          "site"_a, "signals"_a, "knobs"_a, nb::arg("decider").none(), "latency_ps"_a, "period_ps"_a = 0,
+          nb::keep_alive<1, 5>())
       .def(
           "set_engines",
           [](CohortSpec &c, std::uint32_t of_device, std::uint32_t depth, Overload overload) {

@@ -62,7 +62,8 @@ template <class AtSite> void CohortAt<AtSite>::ask(Ps now, std::uint32_t agent) 
 }
 
 template <class AtSite> Decision CohortAt<AtSite>::decide(Ps now, std::uint32_t agent, Words event, Knobs knobs) {
-  const Decision decision = decider_->decide(agent, event, knobs);
+  Decision decision = decider_->decide(agent, event, knobs);
+  decision.before = site_.held(decision.before, event);
   const std::uint32_t step = site_.next_step(agent);
   ++decisions;
   if (recording) {

@@ -57,6 +57,10 @@ struct NetworkConfig {
   Ps decision_late_by = 0;
   Ps rtt_noise = 0; // a response is stamped so much later at the most
 
+  // A limiter of the NIC: while it is on, no flow of a policy has more than `device_limit` of line rate in force.
+  double device_limit = 1.0;
+  Ps device_limit_from = 0, device_limit_for = 0, device_limit_every = kLatest;
+
   // Switches.
   std::int64_t buffer_bytes = 0;
   double dynamic_threshold = 0; // a queue holds at most this times what is free of the buffer; 0: no such limit

@@ -57,11 +57,12 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
     following_.emplace(*device);
   }
   if (const std::optional<StartConfig> &start = config_.start) {
-    require(config_.device.has_value() && config_.device->new_phase >= 0);
+    require(config_.device.has_value() && (start->made >= 0) == (config_.device->new_phase >= 0));
     start_.emplace(start->program, config_.signals, config_.device->params.size());
     require(start_->fields() == 1);
-    for (const std::int32_t node : {start->in_force, start->made, start->word})
-      require(node >= 0 && start_->has(node));
+    require(start->in_force >= 0 && start_->has(start->in_force));
+    for (const std::int32_t node : {start->made, start->word})
+      require(config_.device->new_phase < 0 || (node >= 0 && start_->has(node)));
   }
   past_.resize(static_cast<std::size_t>(agents) * past_size_);
   for (std::uint32_t agent = 0; agent < agents; ++agent)
@@ -198,7 +199,7 @@ void NativeDecider::evaluate(std::uint32_t agent) {
 bool NativeDecider::step(std::uint32_t agent, Words event) {
   const std::int64_t word = in_force_[agent];
   start_->run(event, params_->of(agent), &word);
-  return start_->value(config_.start->made) != 0;
+  return config_.start->made >= 0 && start_->value(config_.start->made) != 0;
 }
 
 Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
@@ -234,7 +235,7 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
     word = static_cast<std::uint32_t>(start_->value(config_.start->word));
     decision.maker = Maker::phase;
     decided[0] = 0.0;
-  } else if (start_.has_value()) {
+  } else if (config_.device && config_.device->new_phase >= 0) {
     word |= config_.device->phase(in_force_[agent]);
   }
   decision.action = static_cast<std::int32_t>(decided[0]);

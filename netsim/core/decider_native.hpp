@@ -29,8 +29,9 @@ struct NetworkWeights {
   Layer output;
 };
 
-// How an agent's phase makes some of its steps: an integer program (decision/start.py), and the nodes of it that say
-// what is in force before a step, whether the phase makes it, and what holds after it.
+// What is in force before a step, and how an agent's phase makes some of them: an integer program (decision/start.py),
+// and the nodes of it that say what is in force, whether the phase makes the step, and what holds after it. Without a
+// phase the last two are -1.
 struct StartConfig {
   ProgramConfig program;
   std::int32_t in_force = -1, made = -1, word = -1;

@@ -52,6 +52,16 @@ void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
   event[nack_count] = s.nack_count;
   event[sent_bytes] = s.sent_bytes;
   event[queue_bytes] = s.probe_queue_bytes;
+  if (event.size() > device_rate_q20)
+    event[device_rate_q20] = static_cast<std::uint32_t>(std::ceil(s.rate * 0x1p20));
+}
+
+// What the device says, in the decision's own arithmetic (decision/device_rate.py). 2^30 alone is line rate.
+std::uint32_t FlowSite::held(std::uint32_t known, Words event) const {
+  if (event.size() <= device_rate_q20)
+    return known;
+  const std::uint32_t rate = known <= kOne ? known : known & (kOne - 1);
+  return known - rate + std::min(rate, event[device_rate_q20] << 10);
 }
 
 // Without `goes_on` there is no probe before the decision has taken effect.
@@ -81,7 +91,22 @@ void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
   sending_.turns_of(n_.senders[flow].host, now);
   if (knobs.size() > kInFlight)
     n_.senders[flow].window = capped_packets(knobs[kInFlight]);
-  set_rate(now, flow, rate_of_knob(knobs[kRate]));
+  const double rate = rate_of_knob(knobs[kRate]);
+  set_rate(now, flow, limits_ && limited(now) ? std::min(rate, n_.net.device_limit) : rate);
+}
+
+bool FlowSite::limited(Ps now) const {
+  const Ps since = now - n_.net.device_limit_from;
+  return since >= 0 && since % n_.net.device_limit_every < n_.net.device_limit_for;
+}
+
+void FlowSite::cut(Ps now, std::uint32_t flow) {
+  Sender &s = n_.senders[flow];
+  if (s.rate <= n_.net.device_limit || !limited(now))
+    return;
+  s.rate = n_.net.device_limit;
+  if (recovery_.watches(flow))
+    recovery_.rate(now, s.rate);
 }
 
 void FlowSite::set_rate(Ps now, std::uint32_t flow, double rate) {
@@ -193,7 +218,7 @@ double FlowSite::rate_of(std::uint32_t flow) const {
 
 namespace {
 
-const SiteKind kFlows{"flow", Shape{6, FlowSite::kKnobs}, nullptr, nullptr};
+const SiteKind kFlows{"flow", Shape{FlowSite::kSignals, FlowSite::kKnobs}, nullptr, nullptr};
 
 } // namespace
 

@@ -33,7 +33,16 @@ struct Steering {
 
 class FlowSite final : public Site {
 public:
-  enum Signal : std::size_t { request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes };
+  enum Signal : std::size_t {
+    request_sent_ns,
+    response_ns,
+    cnp_count,
+    nack_count,
+    sent_bytes,
+    queue_bytes,
+    device_rate_q20, // the first six where policies do not ask for it
+    kSignals
+  };
   // The knobs: the rate, Q0.30 of line rate, and the bytes that may be in flight. Without the second one the network's
   // own cap holds.
   enum Knob : std::uint8_t { kRate, kInFlight, kKnobs };
@@ -42,6 +51,7 @@ public:
   FlowSite(Network &network, Sending &sending, Recovery &recovery, const Steering &steering, std::uint64_t seed)
       : n_(network), sending_(sending), recovery_(recovery), baseline_(steering.baseline),
         timed_(baseline_ != nullptr && baseline_->timed()), probes_(baseline_ == nullptr && !steering.ideal),
+        limits_(probes_ && network.net.device_limit < 1 && network.net.device_limit_for > 0),
         initial_rate_(steering.initial_rate), initial_in_flight_(steering.initial_in_flight),
         noise_(seed, kNoiseStream) {}
 
@@ -60,6 +70,7 @@ public:
   void refused(std::uint32_t flow, Ps now) override;
   void merge(Words older, Knobs newer) const override;
   void in_force(std::uint32_t flow, Knobs knobs) const override;
+  std::uint32_t held(std::uint32_t known, Words event) const override;
   void apply(std::uint32_t flow, Ps now, Words knobs) override;
 
   // What the network tells of a flow.
@@ -75,6 +86,12 @@ public:
       tell_sent(now, flow, bytes);
   }
 
+  // The NIC's own limiter, looked at when a burst leaves: a rate that it has cut stays so until the next decision.
+  void limit(Ps now, std::uint32_t flow) {
+    if (limits_)
+      cut(now, flow);
+  }
+
   // When the burst after the one that began at `begin` may leave.
   Ps next_send(std::uint32_t flow, const Sender &s, Ps begin) {
     return timed_ ? baseline_->next_send(flow, begin, s.last_burst_ps) : begin + s.gap();
@@ -83,6 +100,8 @@ public:
   double rate_of(std::uint32_t flow) const; // in force now, 0 for a flow that is not there
 
 private:
+  bool limited(Ps now) const;
+  void cut(Ps now, std::uint32_t flow);
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
   void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
   std::uint32_t window_packets(double window) const;
@@ -96,6 +115,7 @@ private:
   Baseline *baseline_;
   bool timed_;  // the baseline's rates change with time alone
   bool probes_; // nobody else sets the rates
+  bool limits_; // the NIC may cut them
   double initial_rate_;
   std::vector<std::uint32_t> initial_in_flight_;
   std::uint32_t clock_offset_ = 0;

@@ -103,6 +103,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   s.last_burst_ps = static_cast<std::uint32_t>(duration);
   if (flows_.hears())
     flows_.on_sent(now, flow, (packets - 1) * n_.net.data_wire_bytes + burst.last_bytes);
+  flows_.limit(now, flow);
   const Ps gap = flows_.next_send(flow, s, now) - now;
   s.pace_base = std::max(s.pace_at, now - gap);
   s.pace_at = s.pace_base + gap;

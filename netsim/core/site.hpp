@@ -28,6 +28,9 @@ public:
   virtual void merge(Words older, Knobs newer) const = 0;
 
   virtual void in_force(std::uint32_t agent, Knobs knobs) const = 0;
+  // .. before a decision on `event`, of a first knob that was set to `known` (with the phase above it): what records
+  // keep of it. A site whose device changes knobs by itself says otherwise.
+  virtual std::uint32_t held(std::uint32_t known, Words /*event*/) const { return known; }
   virtual void apply(std::uint32_t agent, Ps now, Words knobs) = 0;
 };
 

@@ -16,12 +16,15 @@ from codegen.emit import emit
 from decision.deciders import load_pupil
 from decision.manifest import writing
 from netsim import Simulation
-from netsim.network import MS
+from netsim.network import MS, Network
 from netsim.policies import Installed, compiled
 from rlcc.policies import by_path
 
 OPTIONS = [(), ("start",), ("in_flight",), ("start", "in_flight"), ("start", "in_flight", "probes")]
+OPTIONS += [("device_rate",), ("start", "in_flight", "device_rate")]
 DURATION_PS = 10 * MS
+LIMITER = Network(device_limit=0.01, device_limit_from_ps=4 * MS, device_limit_for_ps=MS)
+"""Rates are cut where the policy is told of it, and where it is not."""
 UNSAID = ("maker", "output", "action_q16")
 """What only the program says, or says more finely."""
 
@@ -29,7 +32,7 @@ UNSAID = ("maker", "output", "action_q16")
 def recorded(path, scenario):
     """Everything that the policy in ``path`` was told and set, in a network of one switch or of many."""
     with by_path(path) as named:
-        simulation = Simulation(scenario, named.policy, seed=3, record=True)
+        simulation = Simulation(scenario, named.policy, seed=3, record=True, network=LIMITER)
         simulation.run(DURATION_PS)
         return simulation.drain_records() | {
             "delivered": simulation.delivered(),
@@ -53,6 +56,7 @@ def test_the_c_and_the_program_leave_the_same_records(folders, scenario):
     assert set(program) == set(c)
     assert ("in_flight_bytes" in c) is ("in_flight" in options)
     assert ("phase" in c) is ("start" in options)
+    assert ("device_rate_q20" in c) is ("device_rate" in options)
     assert len(c["flow"]) > 100
     for name in set(c) - set(UNSAID):
         np.testing.assert_array_equal(program[name], c[name], name)
@@ -73,7 +77,7 @@ def test_a_cap_that_is_one_byte_off_is_seen(folders, tmp_path):
     flags = ("-std=c99", "-O1", "-shared", "-fPIC", "-I", folder / "firmware", "-o", tmp_path / "wrong.so")
     subprocess.run(("cc", *flags, tmp_path / "wrong.c"), check=True)
     wrong = compiled(tmp_path / "wrong.so", Installed.of(source, source.program()))
-    simulation = Simulation("incast:32", wrong, seed=3, record=True)
+    simulation = Simulation("incast:32", wrong, seed=3, record=True, network=LIMITER)
     simulation.run(DURATION_PS)
     cap = recorded(folder / "student", "incast:32")["in_flight_bytes"]
     assert int(simulation.drain_records()["in_flight_bytes"][0]) == int(cap[0]) + 1

@@ -6,7 +6,6 @@ import numpy as np
 
 from codegen.targets import COUNTERS
 from decision.formats import U32_MAX
-from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import evaluate
 from decision.program import Program
 
@@ -29,7 +28,7 @@ class Flow:
 
     def decide(self, params: dict[str, int], **signals: int) -> int:
         """A decision on the counts so far and these signals (those not given are 0)."""
-        event = {name: self.counts.get(name, signals.get(name, 0)) for name in FLOW_RATE.event_names}
+        event = {name: self.counts.get(name, signals.get(name, 0)) for name in self.program.interface.event_names}
         state = {s.name: self.state.get(s.name, 0) for s in self.program.state}
         knobs, after = evaluate(self.program, event, params, state)
         self.state = {name: int(values[0]) for name, values in after.items()}

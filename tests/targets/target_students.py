@@ -1,5 +1,5 @@
 """Students for the targets' tests: what RL-CC looks like; one that counts everything; one without a past; RL-CC's with
-every option of flows."""
+options of flows: a start and a cap; the NIC's own rate."""
 
 from dataclasses import replace
 
@@ -41,7 +41,8 @@ TABLES = {"start": Start(), "in_flight": InFlight(), "probes": Probes(after="16 
 def with_options(student: Student, *names: str) -> Student:
     """The student with these tables of flows."""
     interface = flow_interface([name for name in names if name in OPTIONS])
-    observation = student.observation.model_copy(update={"interface": interface.name})
+    said = {"interface": interface.name, "device_rate": "device_rate" in names}
+    observation = student.observation.model_copy(update=said)
     tables = {name: table for name, table in TABLES.items() if name in names}
     return replace(student, observation=observation, **tables)
 
@@ -53,3 +54,4 @@ STUDENTS = {
     "table": grown(["rtt_inflation", "rate"], 3, trees=3, depth=3, window=1),
 }
 STUDENTS["options"] = with_options(STUDENTS["rl_cc"], "start", "in_flight")
+STUDENTS["told"] = with_options(STUDENTS["rl_cc"], "device_rate")

@@ -12,7 +12,9 @@ from decision.manifest import opened
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 
-@pytest.mark.parametrize(("student", "left_out"), [("rl_cc", set()), ("counting", {"linux-bpf"}), ("options", set())])
+@pytest.mark.parametrize(
+    ("student", "left_out"), [("rl_cc", set()), ("counting", {"linux-bpf"}), ("options", set()), ("told", set())]
+)
 def test_every_target_that_the_policy_fits_has_its_folder(student, left_out, firmware, host_compiler, run, tmp_path):
     folder = firmware(student, ALL)
     details = opened(folder, "firmware").details

@@ -8,7 +8,7 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.interfaces.flow_rate import DEVICE_RATE, FLOW_RATE
 
 ENGINE = Path(__file__).parent / "devices" / "engine.c"
 SET = "-DRLCC_SET_IN_FLIGHT(of,bytes)=do { extern uint32_t device_in_flight; device_in_flight = (bytes); } while (0)"
@@ -17,7 +17,9 @@ SOURCES = ("rlcc_policy.c", "rlcc_rl_algo.c", ENGINE)
 
 
 class Event(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_uint32) for name in FLOW_RATE.event_names)
+    """The last signal is of students that ask for it."""
+
+    _fields_ = tuple((name, ctypes.c_uint32) for name in (*FLOW_RATE.event_names, DEVICE_RATE))
 
 
 class Engine:
@@ -31,7 +33,8 @@ class Engine:
     def event(self, flow: int, *, is_response: bool, **signals: int) -> tuple[int, ...]:
         """Rate, whether a probe is asked for, and the other fields of the result."""
         context = self.contexts.setdefault(flow, (ctypes.c_uint32 * 30)())
-        ctypes.memmove(ctypes.addressof(Event.in_dll(self.code, "engine_event")), ctypes.byref(Event(**signals)), 24)
+        size = 24 + 4 * (DEVICE_RATE in signals)
+        ctypes.memmove(ctypes.addressof(Event.in_dll(self.code, "engine_event")), ctypes.byref(Event(**signals)), size)
         ctypes.c_int32.in_dll(self.code, "engine_is_response").value = is_response
         answer = (ctypes.c_uint32 * 3)()
         self.code.engine_call(context, self.memory, answer)
@@ -44,7 +47,7 @@ class Engine:
         return value
 
 
-def drive(path: Path, student: str, *, events: int = 600, caps: bool = False) -> list[str]:
+def drive(path: Path, student: str, *, events: int = 600, caps: bool = False, tells: bool = False) -> list[str]:
     """Events of a few flows; where the adapter did otherwise than the model."""
     rng = np.random.default_rng(7)
     program, params = STUDENTS[student].program(), STUDENTS[student].params()
@@ -65,6 +68,8 @@ def drive(path: Path, student: str, *, events: int = 600, caps: bool = False) ->
         model.count(**more)
         sent, answered = round_trips(rng)
         timestamps = {"request_sent_ns": sent, "response_ns": answered}
+        if tells:
+            timestamps[DEVICE_RATE] = int(rng.integers(1 << 21)) >> int(rng.integers(21))
         is_response = bool(rng.random() < 0.4)
         sets = caps and (is_response or model.rate == 0)
         rate = model.decide(params, **timestamps) if is_response else model.without_decision(params)
@@ -81,6 +86,12 @@ def drive(path: Path, student: str, *, events: int = 600, caps: bool = False) ->
 @pytest.mark.parametrize("student", STUDENTS)
 def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
     assert drive(library(firmware(student, "connectx6dx"), *SOURCES), student) == []
+
+
+def test_an_engine_may_tell_the_rate_in_force(firmware, library):
+    folder = firmware("told", "connectx6dx")
+    assert drive(library(folder, "-DENGINE_TELLS_RATE", *SOURCES), "told", tells=True) == []
+    assert drive(library(folder, *SOURCES), "told", tells=True) != []
 
 
 def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):

@@ -71,9 +71,11 @@ class Device:
         return status
 
 
-def drive(device: Device, student: str, *, events: int = 600, seed: int = 5, caps: bool = False) -> list[str]:
+def drive(
+    device: Device, student: str, *, events: int = 600, seed: int = 5, caps: bool = False, told: int = 0
+) -> list[str]:
     """A long day of a few flows; what the adapter did otherwise than the model. ``caps``: the build says where what may
-    be in flight goes."""
+    be in flight goes; ``told``: the rate in force that it says, of all flows."""
     rng = np.random.default_rng(seed)
     program, defaults = STUDENTS[student].program(), STUDENTS[student].params()
     params = defaults
@@ -98,7 +100,7 @@ def drive(device: Device, student: str, *, events: int = 600, seed: int = 5, cap
         times = max(coalesced, 1)
         sets = caps and (kind == RTT or model.rate == 0)
         if kind == RTT:
-            rate = model.decide(params, request_sent_ns=sent, response_ns=answered)
+            rate = model.decide(params, request_sent_ns=sent, response_ns=answered, device_rate_q20=told)
         else:
             model.count(
                 cnp_count=times * (kind == CNP), nack_count=times * (kind == NACK), sent_bytes=32 * units * (kind == TX)
@@ -125,6 +127,12 @@ def drive(device: Device, student: str, *, events: int = 600, seed: int = 5, cap
 def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
     """Through wraps, coalesced events, new flows, without counters and with, before and after new parameters."""
     assert drive(Device(library(firmware(student, "doca-pcc"), *SOURCES)), student) == []
+
+
+def test_a_build_may_tell_the_rate_in_force(firmware, library):
+    device = Device(library(firmware("told", "doca-pcc"), "-DRLCC_DEVICE_RATE_Q20(event)=1234U", *SOURCES))
+    assert drive(device, "told", told=1234) == []
+    assert drive(device, "told") != []
 
 
 def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):

@@ -20,7 +20,7 @@ CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding",
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 LICENCE = '-DRLCC_BPF_LICENCE="GPL"'
 LINE_RATE = 12_500_000_000
-FITTING = ("rl_cc", "table", "losing", "options")
+FITTING = ("rl_cc", "table", "losing", "options", "told")
 WIDTHS = {"uint32_t": 4, "int32_t": 4, "uint16_t": 2, "int16_t": 2}
 
 
@@ -37,6 +37,12 @@ class TcpSock(ctypes.Structure):
         ("lost", ctypes.c_uint32),
         ("bytes_sent", ctypes.c_uint64),
     )
+
+
+class CappedSock(ctypes.Structure):
+    """.. where the policy is told of the owner's cap."""
+
+    _fields_ = (TcpSock._fields_[0], ("sk_max_pacing_rate", ctypes.c_uint64), *TcpSock._fields_[1:])
 
 
 class AckSample(ctypes.Structure):
@@ -107,7 +113,9 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
     """ACKs of one socket; where it was not what the integer program and the documented map to TCP give."""
     rng, losses = np.random.default_rng(11), np.random.default_rng(12)
     params, line_rate = STUDENTS[student].params(), LINE_RATE
-    sock, flow = TcpSock(snd_cwnd=10), Flow(STUDENTS[student].program())
+    told = "device_rate_q20" in STUDENTS[student].observation.agents.event_names
+    sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10), Flow(STUDENTS[student].program())
+    most = 2**64 - 1
     sock.icsk_ca_priv[:] = [0x0505050505050505] * 13  # another's leavings
     now, decided, rtt = 2**32 - 3000, 0, 0  # the 32 bits of the time wrap soon
     wrong = []
@@ -125,6 +133,10 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             side.tune(BEYOND[: len(params)], 2**63)
             params, line_rate = STUDENTS[student].params(), 1 << 40
         now += int(rng.integers(1, 40))
+        if told and number % 10 == 5:
+            most = (2**64 - 1, line_rate // 3, line_rate // 5000, 0)[losses.integers(4)]
+        if told:
+            sock.sk_max_pacing_rate = most
         measured = int(
             rng.choice([-1, 0, rng.integers(4, 300), rng.integers(4, 300), 2**31 - 1], p=[0.1, 0.1, 0.4, 0.38, 0.02])
         )
@@ -143,9 +155,11 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             rtt, decided = min(measured, 4_294_967), now & 0xFFFFFFFF
             if rtt > 10**6:
                 now += rtt  # else nothing would be decided for the rest of the test
-            flow.decide(params, request_sent_ns=0, response_ns=1000 * rtt)
+            asked = (line_rate * flow.rate) >> 20
+            in_force = flow.rate if most >= asked else (most << 20) // line_rate + 1
+            flow.decide(params, request_sent_ns=0, response_ns=1000 * rtt, device_rate_q20=in_force)
         side.call("rlcc_cong_control", sock, sample)
-        rate = (line_rate * flow.rate) >> 20
+        rate = min((line_rate * flow.rate) >> 20, most)
         wanted = (rate, 1, expected_window(flow, rate, rtt, sock.mss_cache, before))
         got = (sock.sk_pacing_rate, sock.sk_pacing_status, sock.snd_cwnd)
         if got != wanted:
@@ -193,6 +207,11 @@ MUTANTS = {
         "no window before the first decision": ("rlcc_first_in_flight(&params)", "0U"),
         "bytes for packets": ("context->in_flight_bytes / mss", "context->in_flight_bytes"),
     },
+}
+MUTANTS["told"] = {
+    "the cap not told": ("most < ((line_rate * rate_q20) >> 20U)", "most < 0U"),
+    "the cap not kept": ("(asked < most) ? asked : most", "asked"),
+    "nothing told where there is no rate": ("/ line_rate) + 1U", "/ line_rate)"),
 }
 """Of the adapter, by the student around which it is broken."""
 

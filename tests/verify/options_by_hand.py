@@ -38,7 +38,8 @@ def small_firmware(folder: Path, options: Collection[str], trees: tuple[Tree, ..
     """Trees (just one) over the congestion now and at the last response, which a phase's step leaves for the next."""
     path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
     features = {"window": 2, "features": [FEATURES["rl_cc_congestion"]]}
-    observation = Observation.model_validate({"interface": flow_interface(options).name, **path, **features})
+    told = {"device_rate": "device_rate" in options}
+    observation = Observation.model_validate({"interface": flow_interface(options).name, **path, **features, **told})
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
     forest = Forest(feature_names(observation), trees, (7,), 16)
     action = TanhMap(kind="tanh_map", step=0.2)

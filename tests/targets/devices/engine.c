@@ -15,6 +15,9 @@ int32_t rlcc_read_event(const mlnx_cc_algo_ctxt_t *ctxt, mlnx_cc_event_general_a
     if (engine_is_response != 0) {
         out->request_sent_ns = engine_event.request_sent_ns;
         out->response_ns = engine_event.response_ns;
+#ifdef ENGINE_TELLS_RATE
+        out->device_rate_q20 = engine_event.device_rate_q20;
+#endif
     }
     return engine_is_response;
 }
