@@ -176,7 +176,7 @@ def test_two_features_of_a_name_are_refused():
     [
         (
             {"interface": "queues"},
-            "there is no interface 'queues'; there are flow_rate, flow_start, flow_in_flight, flow_start_in_flight, .*, "
+            "there is no interface 'queues'; there are flow_rate, flow_start, .*, "
             "queue_marking",
         ),
         ({"params": {}}, "params are none; they must be capacity_bytes"),
