@@ -407,6 +407,8 @@ class Doublings(Expression):
 
     def integers(self, n: Nodes) -> int:
         x = self.x.integers(n)
+        if self.count == 1:
+            return n.b.add(Op.GT, (x, n.b.const(self.first)), 0, self.name, self.note)
         above = [n.b.add(Op.GT, (x, n.b.const(self.first << k))) for k in range(self.count)]
         total = above[0]
         for place, one in enumerate(above[1:], 2):

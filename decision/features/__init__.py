@@ -16,7 +16,7 @@ from decision.features.flow import (
     RlCcCongestion,
     RttInflation,
 )
-from decision.features.generic import Bucket, Change, Level, PreviousKnob, Ratio
+from decision.features.generic import Bucket, Change, Level, Present, PreviousKnob, Ratio
 
 __all__ = [
     "FEATURE_KINDS",
@@ -30,6 +30,7 @@ __all__ = [
     "Path",
     "PccRlCongestion",
     "Place",
+    "Present",
     "PreviousAction",
     "PreviousKnob",
     "QueueInflation",
@@ -52,6 +53,7 @@ AnyFeature = Annotated[
     | Ratio
     | Change
     | Bucket
+    | Present
     | PreviousKnob,
     Field(discriminator="kind"),
 ]

@@ -179,6 +179,38 @@ class Ratio(Feature):
         return f"{self.name}: {self.words}, at most 1, Q{self.fraction_bits}"
 
 
+class Present(Feature):
+    """Whether a signal is above 0: of a count, that there was one at all. A bit where a ratio would take a division."""
+
+    kind: Literal["present"]
+    signal: Named
+
+    @property
+    def name(self) -> str:
+        return f"{self.signal}_present"
+
+    @property
+    def words(self) -> str:
+        return f"{self.signal} above 0"
+
+    @property
+    def storage(self) -> str:
+        return "uint16"
+
+    @property
+    def format(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def expression(self, place: Place) -> Expression:
+        return Doublings(place.source(self.signal), 0, 1, self.name, self.words)
+
+    def meaning(self) -> str:
+        return f"{self.name}: 1 where {self.signal} is above 0"
+
+    def physical(self, threshold: int) -> str:
+        return self.words if threshold == 0 else f"{self.name} > {threshold}"
+
+
 class Bucket(Feature):
     """How many of first, 2 first, 4 first, .. a signal exceeds (ACC's discretised queue length: 20 KB x 2^n); a teacher
     sees the share of all."""

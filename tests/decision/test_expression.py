@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from decision.errors import InputError
-from decision.features import Bucket, Change, Level, Place, PreviousKnob, Ratio
+from decision.features import Bucket, Change, Level, Place, Present, PreviousKnob, Ratio
 from decision.formats import FEATURE_LIMIT, U32_MAX
 from decision.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.interpret import trace
@@ -104,6 +104,14 @@ def test_a_bucket_counts_doublings_in_both(value, first, count):
     assert feature.physical(k - 1) == f"queue_bytes > {first << max(k - 1, 0)}"
 
 
+@given(st.one_of(st.integers(0, 2), U32))
+def test_a_bit_says_whether_there_was_any(value):
+    feature = Present(kind="present", signal="queue_bytes")
+    assert both(feature, event(queue_bytes=value)) == (value > 0, value > 0)
+    assert feature.name == "queue_bytes_present"
+    assert feature.physical(0) == "queue_bytes above 0"
+
+
 @given(U32, U32, UNITS, st.integers(0, 8))
 def test_a_difference_is_of_two_levels(now, then, unit, bits):
     feature = Change(kind="difference", signal="queue_bytes", unit=unit, fraction_bits=bits)
@@ -176,8 +184,7 @@ def test_two_features_of_a_name_are_refused():
     [
         (
             {"interface": "queues"},
-            "there is no interface 'queues'; there are flow_rate, flow_start, .*, "
-            "queue_marking",
+            "there is no interface 'queues'; there are flow_rate, flow_start, .*, queue_marking",
         ),
         ({"params": {}}, "params are none; they must be capacity_bytes"),
         ({"params": {"capacity_bytes": True}}, "valid integer"),
