@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.policy import Observation
 from distill.rollout import Rollout
-from teachers.inference import decide
+from teachers.inference import network_outputs
 from teachers.teacher import Teacher
 
 HELD_OUT = 0.1
@@ -38,9 +38,12 @@ class Dataset:
         return Dataset(self.x[rows], self.y[rows], self.weight[rows])
 
 
-def label(runs: list[Rollout], teacher: Teacher, observation: Observation, *, rows: int, seed: int) -> list[Dataset]:
-    """At most ``rows`` decisions of each run, labelled with what the teacher would have decided there; one a run."""
-    parts = [_label_run(run, teacher, observation, rows, seed + i) for i, run in enumerate(runs)]
+def label(
+    runs: list[Rollout], teacher: Teacher, observation: Observation, *, rows: int, seed: int, values: bool = False
+) -> list[Dataset]:
+    """At most ``rows`` decisions of each run, labelled with what the teacher would have decided there (``values``: with
+    what each choice was worth to it); one a run."""
+    parts = [_label_run(run, teacher, observation, rows, seed + i, values) for i, run in enumerate(runs)]
     parts = [part for part in parts if len(part)]
     if not parts:
         raise InputError("the rollouts hold no decision with its whole history; record from the start of the flows")
@@ -55,11 +58,20 @@ def join(parts: list[Dataset]) -> Dataset:
     )
 
 
-def _label_run(run: Rollout, teacher: Teacher, observation: Observation, rows: int, seed: int) -> Dataset:
-    decided, known = decide(teacher, run.trajectories)
+def _label_run(run: Rollout, teacher: Teacher, observation: Observation, rows: int, seed: int, values: bool) -> Dataset:
+    outputs, known = network_outputs(teacher, run.trajectories)
     x, has_history = run.trajectories.integer_rows(observation, teacher.policy.params())
     usable = np.flatnonzero(known & has_history & run.trajectories.of_policy())
     if usable.size > rows:
         usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
-    y = teacher.policy.action.label(decided[usable])
+    action, told = teacher.policy.action, outputs[usable].astype(np.float64)
+    y = worth(told) if values else action.label(action.decided(told))
     return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))
+
+
+def worth(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each choice is worth [N, K] above the mean of all in its decision, in the mean range of a decision's values:
+    the same choice is the greatest, and no decision counts for more than its choice matters."""
+    span = float(np.mean(np.ptp(values, axis=1))) if len(values) else 0.0
+    above: NDArray[np.float64] = (values - values.mean(axis=1, keepdims=True)) / (span or 1.0)
+    return above

@@ -9,13 +9,14 @@ keeps its hidden state along the student's trajectories.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from catboost import CatBoostRegressor
 
-from decision.actions import scale_of
+from decision.actions import Choice, scale_of
 from decision.errors import InputError
 from decision.manifest import writing
 from decision.policy import Observation
@@ -64,8 +65,12 @@ def distil(
     for option in ("anywhere", "trim", "falling"):
         if getattr(options, option):
             scale_of(teacher.policy.action, f"distill.{option}")
+    if options.labels == "values" and not isinstance(teacher.policy.action, Choice):
+        raise InputError(f"distill.labels: only a choice has values, and the action is a {teacher.policy.action.kind}")
+    values = options.labels == "values"
+    told = partial(label, teacher=teacher, observation=observation, rows=options.rows, values=values)
     _check_columns(options, feature_names(observation))
-    seen = label(runs, teacher, observation, rows=options.rows, seed=seed)  # a dataset a run
+    seen = told(runs, seed=seed)  # a dataset a run
     networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
     rounds: list[Round] = []
@@ -82,7 +87,7 @@ def distil(
         if noise is None:
             check_measurable(beside.metrics)
             noise = distance(later_self(original, networks, seeds).metrics, beside.metrics, tolerance)
-        new = label(driven.runs, teacher, observation, rows=options.rows, seed=seed + number + 1)
+        new = told(driven.runs, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself
         students.append(fitted)
         visited.append(visits(fitted.student, met))

@@ -1,6 +1,6 @@
 """Options of rollouts and of distillation, as they stand in a recipe. Every limit is enforced."""
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -52,6 +52,9 @@ class DistillOptions(_Strict):
     """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
     without: list[str] = []
     """Features, by their names in student.json, that the trees may not ask for: one less to remember, or to compute."""
+    labels: Literal["decisions", "values"] = Field(default="decisions", exclude_if=lambda labels: labels == "decisions")
+    """What the sums of a choice regress: 1 for the row that the teacher chose and 0 for the others; or what each row is
+    worth to it (the Q-values of a DQN)."""
     falling: list[str] = Field(default=[], exclude_if=lambda names: not names)
     """Features, by their names in student.json, more of which raises no tree, and so never the multiplier."""
     rounds: int = Field(default=6, ge=0, le=50)

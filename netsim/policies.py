@@ -68,10 +68,12 @@ def probes_of(policy: object) -> Probes | None:
 
 @dataclass(frozen=True)
 class NativePolicy:
-    """A teacher evaluated in C++. ``policy`` says what the weights mean."""
+    """A teacher evaluated in C++. ``policy`` says what the weights mean. While it learns it may explore: ``explore`` is
+    the probability that a decision is drawn at random, and the seed of that."""
 
     policy: Policy
     weights: Weights = field(repr=False)
+    explore: tuple[float, int] | None = None
 
     @property
     def interface(self) -> Interface:
@@ -94,6 +96,8 @@ class NativePolicy:
         core = _core.NativeDecider(
             _native_config(self.policy, place), _network_weights(self.policy, self.weights), agents
         )
+        if self.explore is not None:
+            core.explore(*self.explore)
         for name, values in (where.known() if where is not None else {}).items():
             core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
         if _asks_programs(self.policy):

@@ -101,7 +101,7 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
     optimizer = torch.optim.Adam(network.parameters(), lr=t.learning_rate, eps=t.adam_eps)
     kept = Checkpoint.first(network.weights())
     if resume:
-        kept = read_checkpoint(checkpoint_path(out), config, network, optimizer)
+        kept, _ = read_checkpoint(checkpoint_path(out), config, network, optimizer)
 
     if t.episodes == 0:  # the weights of ``start`` under this policy
         kept = kept.after(0, cost_of(v, validate(config, network.weights())), network.weights())

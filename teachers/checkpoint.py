@@ -3,15 +3,16 @@
 import hashlib
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from decision.documents import read_bytes, write_atomically
 from decision.errors import InputError
-from teachers.curriculum import TrainConfig
 from teachers.networks import PolicyNetwork, torch
 from teachers.teacher import Weights
 
@@ -44,21 +45,33 @@ def checkpoint_path(out: Path) -> Path:
     return out.parent / f"{out.name}.checkpoint.pt"
 
 
-def write_checkpoint(path: Path, config: TrainConfig, network: PolicyNetwork, optimizer: Any, kept: Checkpoint) -> None:
+def write_checkpoint(
+    path: Path,
+    config: BaseModel,
+    network: PolicyNetwork,
+    optimizer: Any,
+    kept: Checkpoint,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """``more``: what a method has to remember besides, of tensors and plain numbers."""
     content = {
         "recipe": recipe_hash(config),
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),
         "best_weights": {name: torch.from_numpy(np.array(array)) for name, array in kept.best_weights.items()},
         "progress": [kept.episode, kept.best_episode, kept.best_cost, kept.stale],
+        "more": dict(more or {}),
     }
     buffer = io.BytesIO()
     torch.save(content, buffer)
     write_atomically(path, buffer.getvalue())
 
 
-def read_checkpoint(path: Path, config: TrainConfig, network: PolicyNetwork, optimizer: Any) -> Checkpoint:
-    """Set network and optimiser back to the checkpoint. InputError where there is none, or it is another recipe's."""
+def read_checkpoint(
+    path: Path, config: BaseModel, network: PolicyNetwork, optimizer: Any
+) -> tuple[Checkpoint, dict[str, Any]]:
+    """Set network and optimiser back to the checkpoint; what the method remembers besides. InputError where there is
+    none, or it is another recipe's."""
     if not path.exists():
         raise InputError(f"there is no checkpoint {path} to resume from; train without --resume")
     try:
@@ -75,10 +88,11 @@ def read_checkpoint(path: Path, config: TrainConfig, network: PolicyNetwork, opt
         optimizer.load_state_dict(content["optimizer"])
         episode, best_episode, best_cost, stale = content["progress"]
         best = {str(name): tensor.numpy() for name, tensor in content["best_weights"].items()}
+        more = dict(content["more"])
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError):
         raise InputError(f"{path} is not a readable checkpoint; train without --resume") from None
-    return Checkpoint(int(episode), best, int(best_episode), float(best_cost), int(stale))
+    return Checkpoint(int(episode), best, int(best_episode), float(best_cost), int(stale)), more
 
 
-def recipe_hash(config: TrainConfig) -> str:
+def recipe_hash(config: BaseModel) -> str:
     return hashlib.sha256(json.dumps(config.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()

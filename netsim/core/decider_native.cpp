@@ -97,6 +97,13 @@ void NativeDecider::set_weights(NetworkWeights weights) {
   gates_.assign(4 * static_cast<std::size_t>(weights_.lstm_units), 0.0f);
 }
 
+void NativeDecider::explore(double probability, std::uint64_t seed) {
+  if (!(probability >= 0.0 && probability <= 1.0))
+    throw std::invalid_argument("a probability is 0 to 1");
+  exploring_ = probability;
+  random_ = Pcg32(seed, 0);
+}
+
 Params &NativeDecider::params() {
   if (!params_.has_value())
     throw std::invalid_argument("no integer program of this teacher reads parameters");
@@ -215,6 +222,10 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   if (config_.squashed) {
     for (std::uint32_t k = 0; k < weights_.output.outputs; ++k)
       y_[k] = tanh_f32(y_[k]);
+  }
+  if (exploring_ > 0.0 && random_.unit() < exploring_) {
+    std::fill(y_.begin(), y_.end(), 0.0f);
+    y_[static_cast<std::size_t>(random_.below(weights_.output.outputs))] = 1.0f;
   }
   read.outputs = y_.data();
   read.output_count = weights_.output.outputs;

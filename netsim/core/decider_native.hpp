@@ -8,6 +8,7 @@
 #include "contexts.hpp"
 #include "decider.hpp"
 #include "program.hpp"
+#include "random.hpp"
 #include "tape.hpp"
 
 namespace netsim {
@@ -66,6 +67,8 @@ public:
 
   void set_weights(NetworkWeights weights);
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
+  // From now on a decision puts out, with this probability, 1 for one output drawn at random and 0 for the others.
+  void explore(double probability, std::uint64_t seed);
   void set_initial(std::vector<std::uint32_t> knobs); // in force in new agents, one an agent; before the simulation
   Params &params();                                   // the operator's, where integer programs read them
   std::uint32_t signals() const { return config_.signals; }
@@ -89,6 +92,8 @@ private:
   std::optional<Program> start_;
   std::optional<Following> following_;
   std::optional<Params> params_;
+  double exploring_ = 0.0;
+  Pcg32 random_{0, 0};
   std::uint32_t past_size_ = 0; // what the features keep of earlier decisions, an agent
 
   // One entry, or row, an agent.

@@ -1,10 +1,12 @@
-"""`rlcc train RECIPE`: train a teacher by ADPG in the native simulator."""
+"""`rlcc train RECIPE`: train a teacher in the native simulator."""
 
+import tomllib
 from pathlib import Path
 
 import click
 
-from rlcc.console import stage
+from decision.documents import load_toml, read_text
+from rlcc.console import Figures, Progress, stage
 from rlcc.options import FOLDER, out_option
 
 
@@ -15,23 +17,50 @@ from rlcc.options import FOLDER, out_option
 def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 
-    A checkpoint beside OUT is written after every episode: interrupt at will and go on with --resume.
+    A recipe with [training] is for ADPG, one continuous action of flows; with [ddqn] for DDQN, agents that choose a row
+    of a table every period. A checkpoint beside OUT is written after every episode: interrupt at will and go on with
+    --resume.
     """
+    with stage("train") as (figures, progress):
+        method = _ddqn if "ddqn" in _tables(recipe_file) else _adpg
+        measured = method(recipe_file, out, resume, figures, progress)
+    for line in measured:
+        click.echo(f"  {line}")
+
+
+def _tables(recipe_file: Path) -> list[str]:
+    """Of the recipe; none where it is not TOML, which its reader tells."""
+    try:
+        return list(tomllib.loads(read_text(recipe_file)))
+    except (ValueError, RecursionError):
+        return []
+
+
+def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
     from teachers.adpg import Step, train
     from teachers.curriculum import load_recipe
 
-    config = load_recipe(recipe_file)
-    with stage("train") as (figures, progress):
+    def tell(step: Step) -> None:
+        judged = "" if step.cost is None else f", cost {step.cost:.3f} (best {step.best_cost:.3f})"
+        progress(f"episode {step.episode} of {step.episodes}{judged}")
 
-        def tell(step: Step) -> None:
-            judged = "" if step.cost is None else f", cost {step.cost:.3f} (best {step.best_cost:.3f})"
-            progress(f"episode {step.episode} of {step.episodes}{judged}")
+    report = train(load_recipe(recipe_file), out, resume, tell)
+    figures += [
+        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
+        f"{report.episodes} episodes{', stopped early' if report.stopped_early else ''}",
+        f"best {report.best_episode} with cost {report.cost:.3f}",
+    ]
+    return [str(m) for m in report.measured]
 
-        report = train(config, out, resume, tell)
-        figures += [
-            f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
-            f"{report.episodes} episodes{', stopped early' if report.stopped_early else ''}",
-            f"best {report.best_episode} with cost {report.cost:.3f}",
-        ]
-    for m in report.measured:
-        click.echo(f"  {m}")
+
+def _ddqn(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
+    from teachers.ddqn import train
+    from teachers.ddqn_options import DdqnConfig
+
+    report = train(load_toml(DdqnConfig, recipe_file), out, resume, progress)
+    figures += [
+        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
+        f"{report.rounds} rounds",
+        f"best {report.best_round} with a reward of {report.reward:.4f} a decision",
+    ]
+    return [f"round {number}: {reward:.4f}" for number, reward in report.curve]

@@ -15,6 +15,7 @@ from decision.policy import Policy
 from decision.student import load_student
 from decision.weights import shapes
 from distill import rollout
+from distill.dataset import worth
 from distill.distil import distil, save
 from distill.options import DistillOptions, RolloutOptions
 from netsim.baselines import by_name
@@ -59,8 +60,14 @@ def teacher_of(action: dict[str, Any]) -> Teacher:
     return make_teacher(policy, weights, "here")
 
 
-@pytest.mark.parametrize("action", [CHOICE, LEVEL], ids=["choice", "level"])
-def test_a_student_of_several_knobs_decides_as_its_teacher_mostly_does(action: dict[str, Any], tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("action", "labels"),
+    [(CHOICE, "decisions"), (CHOICE, "values"), (LEVEL, "decisions")],
+    ids=["choice", "choice by its values", "level"],
+)
+def test_a_student_of_several_knobs_decides_as_its_teacher_mostly_does(
+    action: dict[str, Any], labels: str, tmp_path
+) -> None:
     teacher = teacher_of(action)
     runs = rollout.collect(rollout.teacher_policy(teacher), ROLLOUTS, DEPLOYMENT)
     rollout.write(runs, teacher, tmp_path / "rollouts", ROLLOUTS, DEPLOYMENT)
@@ -68,7 +75,7 @@ def test_a_student_of_several_knobs_decides_as_its_teacher_mostly_does(action: d
     for run, again in zip(runs, back, strict=True):
         np.testing.assert_equal(dict(run.trajectories.columns), dict(again.trajectories.columns))
 
-    options = DistillOptions.model_validate(OPTIONS)
+    options = DistillOptions.model_validate(OPTIONS | {"labels": labels})
     fitted = distil(teacher, back, options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
     save(fitted, "0" * 64, tmp_path / "student", seed=1)
     student = load_student(tmp_path / "student" / "student.json")
@@ -91,6 +98,21 @@ def test_a_student_of_several_knobs_decides_as_its_teacher_mostly_does(action: d
         student.action.loss(np.tile(each, (len(label), 1)), label, weight) for each in [*np.unique(label, axis=0)]
     )
     assert loss < 0.5 * constant
+
+
+def test_what_a_row_is_worth_keeps_the_greatest_and_weighs_by_the_difference() -> None:
+    values = np.array([[1.0, 3.0, 2.0], [10.0, 10.0, 10.1]])
+    told = worth(values)
+    np.testing.assert_array_equal(told.argmax(axis=1), values.argmax(axis=1))
+    np.testing.assert_allclose(told.mean(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(np.ptp(told, axis=1), np.array([2.0, 0.1]) / 1.05)
+    assert not worth(np.ones((2, 3))).any()  # of equals nothing is to be told
+
+
+def test_only_a_choice_has_values() -> None:
+    options = DistillOptions.model_validate(OPTIONS | {"labels": "values"})
+    with pytest.raises(InputError, match=r"distill\.labels: only a choice has values, and the action is a level"):
+        distil(teacher_of(LEVEL), [], options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
 
 
 def test_states_from_anywhere_are_those_of_flows() -> None:

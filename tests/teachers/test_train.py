@@ -9,11 +9,13 @@ import torch
 from pydantic import ValidationError
 
 import teachers
+from decision.documents import load_toml
 from decision.errors import InputError
 from netsim.network import MS
 from teachers.adpg import Segment, Step, cost_of, loss, train, validate
 from teachers.checkpoint import checkpoint_path
 from teachers.curriculum import TrainConfig, load_recipe
+from teachers.ddqn_options import DdqnConfig
 from teachers.networks import seeded
 from teachers.validation import Changing, Measured
 
@@ -222,7 +224,7 @@ def test_without_an_episode_there_must_be_a_teacher_to_start_from(make_config: A
 
 @pytest.mark.parametrize("recipe", sorted(RECIPES.glob("train-*.toml")), ids=lambda p: p.stem)
 def test_recipes_are_valid(recipe: Path) -> None:
-    config = load_recipe(recipe)
+    config = load_toml(DdqnConfig, recipe) if "[ddqn]" in recipe.read_text() else load_recipe(recipe)
     assert config.policy.name == recipe.stem.removeprefix("train-")
     assert f"rlcc train recipes/{recipe.name} " in config.policy.provenance["command"]
 

@@ -1,0 +1,190 @@
+"""Double deep Q-learning (van Hasselt 2016; [ACC] section 3.4), readable from top to bottom.
+
+The network's outputs are Q(o, a), one a row of the action's table; the greatest is chosen, or, with some probability,
+any. A round plays every scenario with the weights of its begin, remembers all transitions of all agents ([ACC]'s
+global replay), and descends
+
+    (Q(o, a) - (r + gamma * Q'(o', argmax_a' Q(o', a'))))^2 / 2, linear beyond 1
+
+on batches drawn from the memory; Q' is a copy of Q from some updates ago. An agent's life has no end here: a queue is
+asked for as long as the network runs, so nothing is cut off at a last state.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from decision import manifest
+from decision.errors import InputError
+from decision.records import Trajectories
+from netsim.policies import native
+from netsim.trials import run
+from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
+from teachers.ddqn_options import Ddqn, DdqnConfig
+from teachers.networks import PolicyNetwork, seeded, torch
+from teachers.save import save
+from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.transitions import Transitions, transitions
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class DdqnReport:
+    """The trained teacher (the best by validation), and how it came about: of each validated round, the reward a
+    transition."""
+
+    teacher: Teacher
+    rounds: int
+    best_round: int
+    reward: float
+    curve: tuple[tuple[int, float], ...]
+
+
+class Memory:
+    """The last transitions, at most so many; ``kept``: the arrays, as a checkpoint holds them."""
+
+    def __init__(self, most: int, kept: Transitions | None = None) -> None:
+        self.most, self.kept = most, kept
+
+    def add(self, new: Transitions) -> None:
+        parts = [new] if self.kept is None else [self.kept, new]
+        names = ("before", "action", "reward", "after")
+        self.kept = Transitions(*(np.concatenate([getattr(p, n) for p in parts])[-self.most :] for n in names))
+
+    def batch(self, size: int, random: np.random.Generator) -> list["torch.Tensor"]:
+        assert self.kept is not None
+        rows = random.integers(0, len(self.kept), size)
+        kept = self.kept
+        return [torch.from_numpy(part[rows]) for part in (kept.before, kept.action, kept.reward, kept.after)]
+
+
+def loss(network: PolicyNetwork, target: PolicyNetwork, batch: list["torch.Tensor"], gamma: float) -> "torch.Tensor":
+    """What DDQN descends, the mean over a batch."""
+    before, action, reward, after = batch
+    with torch.no_grad():
+        best = network.logits(after).argmax(1, keepdim=True)
+        goal = reward + gamma * target.logits(after).gather(1, best)[:, 0]
+    value = network.logits(before).gather(1, action[:, None])[:, 0]
+    return torch.nn.functional.smooth_l1_loss(value, goal)
+
+
+def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> DdqnReport:
+    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then.
+
+    The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
+    """
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
+        raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _train(config, out, resume, progress or (lambda _: None))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> DdqnReport:
+    d = config.ddqn
+    network, target = seeded(config.policy, d.seed), seeded(config.policy, d.seed)
+    optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
+    kept, memory, curve = Checkpoint.first(network.weights()), Memory(d.memory), []
+    if resume:
+        kept, more = read_checkpoint(checkpoint_path(out), config, network, optimizer)
+        target.load_state_dict(more["target"])
+        memory.kept = Transitions(*(more[n].numpy() for n in ("before", "action", "reward", "after")))
+        curve = [(int(n), float(r)) for n, r in more["curve"]]
+    while kept.episode < d.rounds:
+        number = kept.episode
+        memory.add(_played(config, network.weights(), number))
+        for group in optimizer.param_groups:
+            group["lr"] = d.learning_rate + (d.final_learning_rate - d.learning_rate) * number / max(d.rounds - 1, 1)
+        random = np.random.default_rng([d.seed, number])
+        for update in range(d.updates):
+            if (number * d.updates + update) % d.target_every == 0:
+                target.load_state_dict(network.state_dict())
+            optimizer.zero_grad()
+            loss(network, target, memory.batch(d.batch, random), d.gamma).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        reward: float | None = None
+        if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
+            reward = validate(config, network.weights())
+            curve.append((number + 1, reward))
+        kept = kept.after(number + 1, None if reward is None else -reward, network.weights())
+        write_checkpoint(checkpoint_path(out), config, network, optimizer, kept, _more(target, memory, curve))
+        judged = "" if reward is None else f", reward {reward:.4f} (best {-kept.best_cost:.4f})"
+        progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
+    teacher = _finished(config, kept)
+    save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
+    checkpoint_path(out).unlink(missing_ok=True)
+    return DdqnReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve))
+
+
+def _more(target: PolicyNetwork, memory: Memory, curve: list[tuple[int, float]]) -> dict[str, object]:
+    """What a checkpoint holds besides."""
+    assert memory.kept is not None
+    parts = {name: torch.from_numpy(array) for name, array in vars(memory.kept).items()}
+    return {"target": target.state_dict(), "curve": curve, **parts}
+
+
+def _played(config: DdqnConfig, weights: Weights, number: int) -> Transitions:
+    """Every scenario of a round, side by side."""
+    d = config.ddqn
+    seeds = [_seed(d, number, index) for index in range(len(d.scenarios))]
+    places = list(zip(d.scenarios, seeds, strict=True))
+    return _of(config, weights, places, d.exploring(number), d.idle_every)
+
+
+def validate(config: DdqnConfig, weights: Weights) -> float:
+    """The mean reward of a transition where the best is always chosen; each scenario counts alike."""
+    d = config.ddqn
+    rewards = []
+    for name in d.validate_in:
+        played = _of(config, weights, [(name, seed) for seed in d.validate_seeds], 0.0)
+        rewards.append(float(np.mean(played.reward, dtype=np.float64)))
+    return float(np.mean(rewards))
+
+
+def _of(
+    config: DdqnConfig, weights: Weights, places: list[tuple[str, int]], exploring: float, idle_every: int = 1
+) -> Transitions:
+    d, deployment = config.ddqn, config.deployment()
+    actor = native(config.policy, weights)
+    trials = [
+        deployment.trial(
+            replace(actor, explore=(exploring, seed)) if exploring else actor,
+            name,
+            seed=seed,
+            duration_ps=d.episode,
+            record_ps=d.episode,
+            decision_latency_ps=d.decision_latency,
+        )
+        for name, seed in places
+    ]
+    memory = Memory(1 << 62)
+    for (name, seed), outcome in zip(places, run(trials), strict=True):
+        known = deployment.places(name, seed, d.episode)
+        played = Trajectories.of(outcome.records[deployment.cohort], config.policy.observation.agents, known)
+        memory.add(transitions(played, config.policy, d.reward, idle_every))
+    assert memory.kept is not None
+    return memory.kept
+
+
+def _finished(config: DdqnConfig, kept: Checkpoint) -> Teacher:
+    d = config.ddqn
+    provenance = {
+        **config.policy.provenance,
+        "method": "DDQN",
+        "seed": d.seed,
+        "scenarios": d.scenarios,
+        "rounds": kept.episode,
+        "best_round": kept.best_episode,
+        "reward": round(-kept.best_cost, 6),
+    }
+    return make_teacher(config.policy.model_copy(update={"provenance": provenance}), kept.best_weights, "training")
+
+
+def _seed(d: Ddqn, number: int, index: int) -> int:
+    return int(np.random.SeedSequence([d.seed, number, index]).generate_state(1)[0])

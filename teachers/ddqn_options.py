@@ -1,0 +1,97 @@
+"""Training recipes of DDQN: a policy that chooses a row of a table, where it learns, and what it is rewarded for.
+
+format = 1
+[policy]            # policy.toml without its weights; its action is a `choice`
+[network]           # as of `rlcc run`
+[ddqn]              # senders, period, scenarios, reward, hyper-parameters
+[[ddqn.reward]]     # weight, and the feature of the next event that it weighs
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from decision.actions import Choice
+from decision.errors import InputError
+from decision.interfaces.flow_rate import FLOW_RATE
+from decision.policy import Policy
+from decision.quantity import DurationPs
+from netsim import baselines
+from netsim.deployment import Deployment
+from netsim.network import MS, Network
+from netsim.network_file import from_table
+from teachers.curriculum import ScenarioNames
+from teachers.transitions import RewardTerm
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Ddqn(_Strict):
+    """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario
+    once, explores with a probability that falls from ``explore`` by ``explore_decay`` a round, and then learns
+    ``updates`` batches of what is remembered."""
+
+    seed: int = Field(ge=0, lt=2**31)
+    senders: str
+    period: DurationPs = Field(gt=0)
+    decision_latency: DurationPs = 0
+    scenarios: ScenarioNames = Field(min_length=1, max_length=32)
+    episode: DurationPs = Field(default=20 * MS, gt=0)
+    reward: list[RewardTerm] = Field(min_length=1, max_length=8)
+    rounds: int = Field(default=60, ge=1, le=10_000)
+    updates: int = Field(default=400, ge=1, le=100_000)
+    batch: int = Field(default=256, ge=1, le=65_536)
+    memory: int = Field(default=500_000, ge=1, le=5_000_000)  # transitions, the oldest forgotten first
+    gamma: float = Field(default=0.9, ge=0, lt=1)
+    idle_every: int = Field(default=10, ge=1)  # of transitions that begin where nothing happened, one in so many
+    learning_rate: float = Field(default=1e-3, gt=0, le=1)  # Adam
+    final_learning_rate: float = Field(default=1e-4, gt=0, le=1)  # reached linearly in the last round
+    target_every: int = Field(default=200, ge=1)  # updates between two copies of the weights into the target network
+    explore: float = Field(default=1.0, ge=0, le=1)
+    explore_decay: float = Field(default=0.93, gt=0, le=1)
+    explore_least: float = Field(default=0.02, ge=0, le=1)
+    validate_every: int = Field(default=5, ge=1)  # rounds
+    validate_in: ScenarioNames = Field(min_length=1, max_length=32)
+    validate_seeds: list[int] = Field(default=[7001, 7002], min_length=1, max_length=16)
+
+    def exploring(self, episode: int) -> float:
+        """In this round."""
+        return max(self.explore_least, self.explore * self.explore_decay**episode)
+
+
+class DdqnConfig(_Strict):
+    """A training recipe, checked."""
+
+    format: Literal[1]
+    policy: Policy
+    network: dict[str, Any] = {}
+    ddqn: Ddqn
+
+    @model_validator(mode="after")
+    def _trainable(self) -> "DdqnConfig":
+        agents = self.policy.observation.agents
+        if not isinstance(self.policy.action, Choice):
+            raise ValueError(f"DDQN learns which row of a table to choose; the action is a {self.policy.action.kind}")
+        if self.policy.architecture.kind != "mlp":
+            raise ValueError("DDQN here trains an MLP; the window is its memory")
+        if agents.name == FLOW_RATE.name or agents.trigger != "period":
+            raise ValueError(f"DDQN here trains agents that are asked every period, not those of {agents.name}")
+        if self.ddqn.decision_latency >= self.ddqn.period:
+            raise ValueError("ddqn: the period is shorter than the decision takes; give a longer one")
+        for term in self.ddqn.reward:
+            term.check(self.policy.observation.place)
+        try:
+            self.deployment()
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def built_network(self) -> Network:
+        return from_table(self.network, "network")
+
+    def deployment(self) -> Deployment:
+        """Where the agents learn."""
+        senders, agents = baselines.by_name(self.ddqn.senders), self.policy.observation.agents
+        return Deployment(self.built_network(), agents, senders, (), self.ddqn.period)

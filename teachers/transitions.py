@@ -1,0 +1,73 @@
+"""What a decision led to: (observation, action, reward, next observation), from recorded decisions.
+
+A transition closes where the SAME agent decides next, whatever other agents decide in between: consecutive rows of one
+unbroken run in ``Trajectories``. The reward is a function of the event that the next decision is given: of what the
+agent's own action brought about.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from decision.actions import Choice
+from decision.features import AnyFeature, Place
+from decision.policy import Policy
+from decision.records import Trajectories
+
+Floats = NDArray[np.float32]
+
+
+class RewardTerm(BaseModel):
+    """``weight`` times a feature of the next decision's event, as a teacher would see it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    weight: float
+    feature: AnyFeature
+
+    def check(self, place: Place) -> None:
+        """ValueError where the feature looks at what is not there, or at more than one event."""
+        self.feature.expression(place)
+        if self.feature.decided is not None:
+            raise ValueError(f"reward: {self.feature.kind} is what was decided, not what it led to")
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Rows of N transitions: observations before and after [N, window x features], the row that was chosen [N], the
+    reward [N]."""
+
+    before: Floats
+    action: NDArray[np.int64]
+    reward: Floats
+    after: Floats
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+
+def transitions(
+    trajectories: Trajectories, policy: Policy, reward: Sequence[RewardTerm], idle_every: int = 1
+) -> Transitions:
+    """Of all agents. Those are left out of which part of the history is not on record, and of those that begin where
+    nothing happened (the event is all zero, as at an empty queue) all but each ``idle_every``-th decision of an agent:
+    whatever followed, so that what such a state is worth does not change."""
+    observation, action = policy.observation, policy.action
+    assert isinstance(action, Choice)
+    rows, valid = trajectories.float_rows(observation)
+    read = trajectories.reading(observation)
+    values = sum((term.weight * term.feature.float_value(read, observation.place) for term in reward), np.zeros(1))
+    values = np.broadcast_to(values, (len(trajectories),))
+    decided = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64)
+    before = np.flatnonzero(trajectories.position[1:] > 0)
+    idle = np.all([column == 0 for column in read.event.values()], axis=0)
+    kept = ~idle | (trajectories.position % idle_every == 0)
+    before = before[valid[before] & valid[before + 1] & kept[before]]
+    return Transitions(
+        rows[before].astype(np.float32),
+        np.argmax(action.label(decided[before]), axis=1),
+        values[before + 1].astype(np.float32),
+        rows[before + 1].astype(np.float32),
+    )
