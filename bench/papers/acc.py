@@ -33,7 +33,7 @@ from teachers.load import load
 
 RECIPE = contenders.ROOT / "recipes" / "acc.toml"
 PAGE = contenders.ROOT / "docs" / "generated" / "papers-acc.md"
-LOADS = ("websearch:60%@acc-fabric", "websearch:90%@acc-fabric", "datamining:80%@acc-fabric")
+LOADS = ("websearch:60%@acc-fabric", "websearch:90%@acc-fabric")
 DURATION_PS, SETTLED_PS = 40 * MS, 5 * MS
 TEACHER_LATENCY_PS = 10 * US
 STATIC = {"SECN0": (18_000, 18_000, 100), "SECN1": (5_000, 200_000, 1), "SECN2": (100_000, 400_000, 1)}

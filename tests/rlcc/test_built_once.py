@@ -11,6 +11,7 @@ import pytest
 
 from bench.way import Places, entered, functions, watched
 from rlcc import cli
+from rlcc.certified import PLACE as CERTIFICATE
 
 WAY = 120
 """Functions of rlcc/ between `rlcc run --from emulate` and the verdict, at most: 98 when this was written (python -m
@@ -70,3 +71,12 @@ def test_the_gate_by_itself_takes_what_the_run_left(copied: Path) -> None:
     assert code == 0
     assert (done["compiles"], done["links"], done["reads"], done["proofs"]) == (2, 2, 1, 0)
     assert done["vectors"] == 0
+
+
+def test_without_a_proof_nothing_is_proved(copied: Path) -> None:
+    recipe = copied / "tiny.toml"
+    recipe.write_text(recipe.read_text().replace("[gate]\n", "[gate]\nproof = false\n", 1))
+    code, done = counted("run", recipe, "--out", copied / "out", "--from", "emulate")
+    assert code == 0
+    assert done["proofs"] == 0
+    assert not (copied / "out" / CERTIFICATE).exists()
