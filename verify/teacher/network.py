@@ -64,7 +64,7 @@ class Network:
         """InputError where a teacher is none of these, with the reason."""
         if policy.architecture.lstm is not None:
             raise InputError(
-                f"{policy.name} is an LSTM, whose memory depends on a flow's whole past: no distance from it is proved "
+                f"{policy.name} is an LSTM, whose memory depends on its whole past: no distance from it is proved "
                 "for all states; rlcc gate searches the cells of the forest"
             )
         if not isinstance(policy.action, TanhMap | Multiplier):
