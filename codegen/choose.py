@@ -9,7 +9,7 @@ from typing import Any
 
 from codegen.engines import CostModel
 from codegen.forms import Lowered, lowered, questions_of
-from codegen.joint import WORD_BITS, Group, join, packed, size_of, thresholds_of
+from codegen.joint import WORD_BITS, Group, array_of, join, packed, size_of, thresholds_of
 from codegen.walk import Walk
 from decision.errors import InputError
 
@@ -89,7 +89,20 @@ def _candidates(walk: Walk, engine: CostModel, limits: Limits, optimise: str, fo
             for groups, rest in _groupings(walk, every, min(entries, MOST_ENTRIES)):
                 if form == "auto" or not rest:
                     candidates.append(lowered(walk, rest, (), groups, engine, optimise))
+                    candidates += _placed_directly(walk, rest, groups, engine, optimise)
     return candidates
+
+
+def _placed_directly(
+    walk: Walk, rest: list[int], groups: tuple[Group, ...], engine: CostModel, optimise: str
+) -> list[Lowered]:
+    """The same groups with each of the features that can be in turn as its own place, where the fields fit a word."""
+    made = []
+    for feature in sorted(walk.places & {axis.feature for group in groups for axis in group.axes}):
+        again = packed(walk, [join(walk, group.trees, direct=feature) for group in groups])
+        if again is not None and len(array_of(again)) <= MOST_ENTRIES:
+            made.append(lowered(walk, rest, (), again, engine, optimise, feature))
+    return made
 
 
 def _groupings(walk: Walk, every: list[int], most: int) -> list[tuple[tuple[Group, ...], list[int]]]:

@@ -13,6 +13,7 @@ from codegen.inputs import Columns, Integers, Row, columns_of, count, keys, plau
 from decision.formats import U32_MAX
 from decision.interpret import trace
 from decision.program import Op, Program
+from decision.ranks import field_behind
 
 SURROUNDINGS = 32
 
@@ -31,10 +32,10 @@ def trees_node(program: Program) -> int | None:
 
 
 def stored_key(program: Program, feature: int) -> str | None:
-    """The input that the trees' feature is, so that it can be set; None where it is computed."""
+    """The input that the trees' feature is, cut to a range or not, so that it can be set; None where it is computed."""
     trees = trees_node(program)
     assert trees is not None
-    return program.key(program.nodes[program.nodes[trees].args[feature]])
+    return program.key(program.nodes[field_behind(program, program.nodes[trees].args[feature])])
 
 
 def points_of(program: Program, feature: int) -> list[int]:

@@ -5,6 +5,7 @@ back end is held to, lies beside it as program.json, and so does what decides: t
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from typing import Any
 from codegen.body import Body, Decider
 from codegen.initialisers import vectors_inc
 from codegen.layout import context_layout, manifest_layouts
-from codegen.lower import Options
+from codegen.lower import Dump, Options
 from codegen.passes.fix import fixed
-from codegen.passes.program import LoweredProgram
+from codegen.passes.program import LoweredProgram, text_of
+from codegen.passes.ranks import chains, with_ranks
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, target_named, targets_named, unserved
 from codegen.tree_body import StudentBody
@@ -26,6 +28,8 @@ from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
 
 KIND = "firmware"
+WORTH = 0.9
+"""Part of the trees' cycles that may be left for a history to be kept as ranks."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,12 @@ def options_for(target: str, options: Options) -> Options:
     return replace(options, form=form)
 
 
-def write_dumps(lowered: LoweredProgram, folder: Path) -> None:
-    """One text file a pass, numbered in their order."""
+def write_dumps(lowered: LoweredProgram, came: Program, folder: Path) -> None:
+    """One text file a pass, numbered in their order; ``came``: the program before the first."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, dump in enumerate(lowered.dumps):
+    first, *rest = lowered.dumps
+    ranked = [Dump("ranks", first.text)] if first.text != text_of(came) else []
+    for number, dump in enumerate([Dump("program", text_of(came)), *ranked, *rest]):
         write_atomically(folder / f"{number:02d}-{dump.name}.txt", dump.text)
 
 
@@ -107,27 +113,53 @@ def program_of(decider: Decider, fix: Sequence[str]) -> Program:
     return fixed(decider.program(), {name: defaults[name] for name in fix})
 
 
-def _lowered_for(target: Target, body: Body, lowered: LoweredProgram, emission: Emission) -> LoweredProgram:
+def ranked(body: Body, program: Program, options: Options) -> tuple[Program, LoweredProgram]:
+    """The program with those histories as ranks that are cheaper so, by the cost model, and as it is lowered."""
+    best = program, body.lower(program, options)
+    # The model does not see registers: words that wait for a search to end, which small gains would pay for.
+    least = WORTH * _price(best[1], options)
+    offered = () if "ranks" in options.without else chains(program)
+    for kept in dict.fromkeys((offered, *((chain,) for chain in offered))):
+        if not kept:
+            continue
+        candidate = with_ranks(program, kept)
+        with suppress(InputError):  # no form keeps the limits
+            lowered = body.lower(candidate, options)
+            if (price := _price(lowered, options)) < least:
+                best, least = (candidate, lowered), price
+    return best
+
+
+def _price(lowered: LoweredProgram, options: Options) -> float:
+    """Cycles of the trees, or bytes where size is what counts."""
+    if (forest := lowered.forest) is None:
+        return 0.0
+    small = options.optimise == "size" or options.limits.cycles is not None
+    return forest.code_bytes + forest.table_bytes if small else forest.cycles
+
+
+def _lowered_for(
+    target: Target, body: Body, program: Program, lowered: LoweredProgram, emission: Emission
+) -> LoweredProgram:
     """``lowered``, or in its place the program in the one form that the target takes."""
     if target.form is None or target.form == emission.options.form or lowered.forest is None:
         return lowered
-    options = replace(emission.options, form=target.form)
-    return body.lower(program_of(body.decider, emission.fix), options)
+    return body.lower(program, replace(emission.options, form=target.form))
 
 
 def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None) -> dict[str, Any]:
     """Write every file of a firmware folder but its manifest; returns the manifest's details."""
-    decider, program = body.decider, program_of(body.decider, emission.fix)
-    lowered = body.lower(program, emission.options)
+    decider, came = body.decider, program_of(body.decider, emission.fix)
+    program, lowered = ranked(body, came, emission.options)
     if dumps is not None:
-        write_dumps(lowered, dumps)
-    targets, left_out = _fitting(body, lowered, emission)
+        write_dumps(lowered, came, dumps)
+    targets, left_out = _fitting(body, program, lowered, emission)
     limit = min(_limit(target, emission) for target in targets)
     decider.save(folder)
     source = Source(body, body.hash(folder), program, lowered, emission.fix)
     render(source, targets, emission.target, limit, folder)
     for target in targets:
-        own = _lowered_for(target, body, lowered, emission)
+        own = _lowered_for(target, body, program, lowered, emission)
         if own is not lowered:
             render_core(replace(source, lowered=own), target, folder / target.name)
     vectors, reached = body.vectors(program, lowered, emission.seed)
@@ -173,14 +205,16 @@ def _limit(target: Target, emission: Emission) -> int:
     return target.context_bytes if asked is None else min(asked, target.context_bytes)
 
 
-def _fitting(body: Body, lowered: LoweredProgram, emission: Emission) -> tuple[tuple[Target, ...], dict[str, str]]:
+def _fitting(
+    body: Body, program: Program, lowered: LoweredProgram, emission: Emission
+) -> tuple[tuple[Target, ...], dict[str, str]]:
     """The targets to write; of ``all`` those are left out, with the reason, that cannot hold the decider."""
     size = context_layout(lowered.program)[1]
 
     def reason(target: Target) -> str | None:
         if why := unserved(target, lowered.program.interface.agent):
             return why
-        printer = body.printer(_lowered_for(target, body, lowered, emission))
+        printer = body.printer(_lowered_for(target, body, program, lowered, emission))
         return body.misfit(target, printer, size, _limit(target, emission))
 
     reasons = {target: reason(target) for target in targets_named(emission.target)}

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from codegen.engines import CostModel
-from codegen.joint import Group, Placing, array_of, placings
+from codegen.joint import Group, Placing, array_of, placings, share
 from codegen.passes.reorder import mean, worst
 from codegen.search import Ask, SearchNode, cheap_pivots, plan
 from codegen.walk import Walk
@@ -26,6 +26,7 @@ from decision.forest import branches as branches_of
 INSTRUCTION_BYTES = 4
 BRANCHES_A_NODE = 3  # constant (often two instructions) and branch
 LEAF_INSTRUCTIONS = 2
+MULTIPLY = 4  # cycles more than an addition, with the constant
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,19 @@ class Lowered:
     indexed: tuple[int, ...]
     groups: tuple[Group, ...]
     searches: tuple[Search, ...]
+    counts: tuple[Search, ...]
+    """Searches of features that none of those places: how many thresholds they are above."""
+    direct: int | None
+    """A feature that is its own place."""
     cycles: float
     """Predicted, for what was optimised: worst case or mean."""
     code_bytes: int
     table_bytes: int
+
+    @property
+    def share(self) -> int:
+        """What each step of the feature ``direct`` adds to the place."""
+        return 0 if self.direct is None else share(self.groups, self.direct)
 
     @cached_property
     def array(self) -> tuple[int, ...]:
@@ -87,16 +97,24 @@ def lowered(
     groups: tuple[Group, ...],
     engine: CostModel,
     optimise: str,
+    direct: int | None = None,
 ) -> Lowered:
     """Put the parts together, with searches and the prediction."""
-    searches = tuple(_search(walk, placing, engine, optimise) for placing in placings(groups))
-    cycles = sum(s.cycles for s in searches) + (len(searches) - 1 if searches else 0) * engine.alu
+    counted, placed = dict(walk.ranks), placings(groups, direct)
+    alone = [Placing(f, t, tuple(range(len(t) + 1))) for f, t in walk.ranks if f not in {p.feature for p in placed}]
+    placed = tuple(p.counting(counted[p.feature]) if p.feature in counted else p for p in placed)
+    searches, counts = (tuple(_search(walk, p, engine, optimise) for p in part) for part in (placed, alone))
+    cycles = sum(s.cycles for s in (*searches, *counts)) + (len(searches) - 1 if searches else 0) * engine.alu
+    if direct is not None:
+        factor = share(groups, direct)
+        cycles += engine.constant(walk.features[direct].high) + engine.taken  # it is cut to its range
+        cycles += engine.alu * (1 if factor == 1 else 2 if factor & (factor - 1) == 0 else 2 + MULTIPLY)
     cycles += (sum(engine.look_up(len(g.columns)) for g in groups) + 2 * engine.alu) if groups else 0
     for column, total in enumerate(walk.sums):
         bounds = [b for b in (total.low, total.high) if -(2**31) < b < 2**31 - 1]
         cycles += 0 if _alone(walk, groups, column) else sum(engine.constant(b) + engine.taken for b in bounds)
     known = {number: (f.low, f.high) for number, f in enumerate(walk.features)}
-    instructions = sum((BRANCHES_A_NODE + 3) * _questions(s.root) + 3 for s in searches)
+    instructions = sum((BRANCHES_A_NODE + 3) * _questions(s.root) + 3 for s in (*searches, *counts))
     instructions += sum(4 + 2 * len(g.columns) for g in groups)
     for number in branches:
         tree = walk.trees[number]
@@ -110,7 +128,7 @@ def lowered(
         instructions += 5 * len(questions) + 4 + 2 * columns
         tables += (1 << len(questions)) * 2 * columns
     code = instructions * INSTRUCTION_BYTES
-    return Lowered(walk, tuple(branches), tuple(indexed), groups, searches, cycles, code, tables)
+    return Lowered(walk, tuple(branches), tuple(indexed), groups, searches, counts, direct, cycles, code, tables)
 
 
 def questions_of(tree: Node) -> list[tuple[int, int]]:
@@ -147,5 +165,5 @@ def _search(walk: Walk, placing: Placing, engine: CostModel, optimise: str) -> S
         shares = [s / total for s in shares] if total > 0 else None
     if optimise == "mean" and shares is None:
         shares = [1 / len(placing.words)] * len(placing.words)
-    root, cycles = plan(placing.thresholds, placing.words, engine, shares)
+    root, cycles = plan(placing.thresholds, placing.ends, engine, shares)
     return Search(placing, root, cycles)

@@ -77,14 +77,18 @@ def size_of(thresholds: dict[int, set[int]]) -> int:
     return prod(len(values) + 1 for values in thresholds.values())
 
 
-def join(walk: Walk, trees: Sequence[int], columns: Sequence[int] | None = None) -> Group:
+def join(walk: Walk, trees: Sequence[int], columns: Sequence[int] | None = None, direct: int | None = None) -> Group:
     """The joint tables of some trees, for all sums that they add to or for some ``columns``; classes that no tree of
-    the group tells apart are one."""
+    the group tells apart are one. ``direct``: a feature from 0 whose every value is a class, side by side."""
     members = [walk.trees[number] for number in trees]
     kept_sums = tuple(columns or sorted({k for tree in members for k in walk.columns(tree)}))
     borders = {feature: sorted(values) for feature, values in sorted(thresholds_of(members).items())}
+    if direct is not None and borders.pop(direct, []):
+        borders[direct] = list(range(walk.features[direct].high))
     table = _table(members, borders, len(walk.features), kept_sums)
     for axis, feature in enumerate(borders):
+        if feature == direct:
+            continue
         same = [
             np.array_equal(np.take(table, place, axis), np.take(table, place + 1, axis))
             for place in range(len(borders[feature]))
@@ -154,27 +158,43 @@ def array_of(groups: Sequence[Group]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Placing:
-    """``words[i]``: what interval i of a feature (between its ``thresholds``) contributes to the word of all groups."""
+    """``words[i]``: what interval i of a feature (between its ``thresholds``) contributes to the word of all groups;
+    ``ranks[i]``: how many of the thresholds that are counted besides it lies above, where some are."""
 
     feature: int
     thresholds: tuple[int, ...]
     words: tuple[int, ...]
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def ends(self) -> tuple[tuple[int, ...], ...]:
+        """All that a search finds in each interval."""
+        return tuple(zip(self.words, self.ranks, strict=True)) if self.ranks else tuple((word,) for word in self.words)
 
     def asking(self, pivots: Sequence[int]) -> "Placing":
         """The same with thresholds inside the intervals."""
         thresholds = sorted({*self.thresholds, *pivots})
-        words = [self.words[bisect_left(self.thresholds, t)] for t in thresholds]
-        return Placing(self.feature, tuple(thresholds), (*words, self.words[-1]))
+        places = [*(bisect_left(self.thresholds, t) for t in thresholds), len(self.thresholds)]
+        ranks = tuple(self.ranks[place] for place in places) if self.ranks else ()
+        return Placing(self.feature, tuple(thresholds), tuple(self.words[place] for place in places), ranks)
+
+    def counting(self, counted: Sequence[int]) -> "Placing":
+        """The same that also finds how many of other thresholds the feature is above."""
+        asked = self.asking(counted)
+        ranks = (*(bisect_left(counted, t) for t in asked.thresholds), len(counted))
+        return replace(asked, ranks=ranks)
 
 
-def placings(groups: Sequence[Group]) -> tuple[Placing, ...]:
-    """The search of each feature that some group looks at."""
+def placings(groups: Sequence[Group], direct: int | None = None) -> tuple[Placing, ...]:
+    """The search of each feature that some group looks at, but the one that needs none."""
     axes: dict[int, list[tuple[Group, Axis]]] = {}
     for group in groups:
         for axis in group.axes:
             axes.setdefault(axis.feature, []).append((group, axis))
     placed = []
     for feature, uses in sorted(axes.items()):
+        if feature == direct:
+            continue
         thresholds = sorted({t for _, axis in uses for t in axis.thresholds})
         samples = np.array([*thresholds, thresholds[-1] + 1])
         words = np.zeros(len(samples), dtype=np.int64)
@@ -183,3 +203,8 @@ def placings(groups: Sequence[Group]) -> tuple[Placing, ...]:
             words += places * axis.stride << group.shift
         placed.append(Placing(feature, tuple(thresholds), tuple(int(w) for w in words)))
     return tuple(placed)
+
+
+def share(groups: Sequence[Group], direct: int) -> int:
+    """What each step of a feature that is its own class adds to the word of all groups."""
+    return sum(axis.stride << group.shift for group in groups for axis in group.axes if axis.feature == direct)

@@ -17,7 +17,7 @@ from codegen.walk import Walk
 from decision.errors import InputError
 from decision.forest import Leaf, Node, integer
 
-PASSES = ("idle", "high-word", "prune", "merge", "limits", "reorder", "entries")
+PASSES = ("ranks", "idle", "high-word", "prune", "merge", "limits", "reorder", "entries")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each
 may be left out."""
 

@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from codegen.ctypes99 import I32, RANGES, U32, U64, joint_type, literal, type_of
 from codegen.fork import fork_of
 from codegen.layout import structures
-from codegen.passes.program import LoweredProgram
+from codegen.passes.program import LoweredProgram, counted_sums
 from codegen.passes.rewrite import needed
 from codegen.saturation import saturations
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
 from decision.interface import Knob
 from decision.program import Node, Op, Program
+from decision.ranks import ranked_features
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
 
@@ -32,7 +33,9 @@ class Printer:
         self.lowered = lowered
         self.program: Program = lowered.program
         self.trees = (
-            TreePrinter(lowered.forest, physical, one_function=lowered.one_function) if lowered.forest else None
+            TreePrinter(lowered.forest, self._physical(physical), one_function=lowered.one_function)
+            if lowered.forest
+            else None
         )
         self.names = self._names()
         used = self._needed()
@@ -41,7 +44,10 @@ class Printer:
         """Comparisons that the fork's condition joins."""
         self._uses = Counter(a for n in used for a in self._operands(self.program.nodes[n]))
         self._saturated = saturations(self.program, self._uses, used)
-        self._within = {n for clamp in self._saturated.values() for n in clamp.inner}
+        counted = counted_sums(self.program)
+        self._counted = {n: r for n, r in counted.items() if self.trees and r.x in self.lowered.features}
+        """Sums of comparisons that a search answers where the trees stand."""
+        self._within = {n for part in (self._saturated, self._counted) for one in part.values() for n in one.inner}
         """Nodes that what asks for them is printed without."""
         minuends = {a for n in used for a in self.program.nodes[n].args[:1] if self.program.nodes[n].op is Op.WRAP_SUB}
         self._within |= {
@@ -51,6 +57,11 @@ class Printer:
         }
         self._before: list[Statement] = []
         """Temporaries of the statement that is being printed."""
+
+    def _physical(self, physical: Physical) -> Physical:
+        """Of a rank the value that it stands for."""
+        ranked = ranked_features(self.program)
+        return lambda k, threshold: physical(k, ranked[k][threshold] if k in ranked else threshold)
 
     def statements(self) -> list[Statement]:
         """The body of the decision, from the loads to the last value before the context is written."""
@@ -78,7 +89,7 @@ class Printer:
     def _silent(self, number: int) -> bool:
         """It has no statement of its own."""
         node = self.program.nodes[number]
-        merged = number in self.lowered.clamped or number in self._within
+        merged = number in self.lowered.clamped or number in self._within or number in self._counted
         return self._inline(number) or _fixed(node) or merged
 
     def _inline(self, number: int) -> bool:
@@ -170,7 +181,8 @@ class Printer:
             return []
         args = self.lowered.features
         names = [self.names[n] for n in self.lowered.sums]
-        return self.trees.statements(names, lambda feature, ctype: self._value(args[feature], ctype))
+        ranks = {args.index(r.x): self.names[n] for n, r in self._counted.items()}
+        return self.trees.statements(names, lambda feature, ctype: self._value(args[feature], ctype), ranks)
 
     def _expression(self, number: int) -> str:
         node = self.program.nodes[number]
@@ -281,7 +293,7 @@ class Printer:
     def _operands(self, node: Node) -> list[int]:
         if node.op is Op.TREES:
             read = features_read(self.lowered.forest) if self.lowered.forest else set()
-            return [node.args[feature] for feature in sorted(read)]
+            return [self.lowered.features[feature] for feature in sorted(read)]
         return [] if _fixed(node) else list(node.args)
 
     def _names(self) -> dict[int, str]:

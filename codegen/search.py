@@ -49,14 +49,17 @@ def cheap_pivots(thresholds: Sequence[int]) -> tuple[int, ...]:
 
 
 def plan(
-    thresholds: Sequence[int], words: Sequence[int], engine: CostModel, shares: Sequence[float] | None = None
+    thresholds: Sequence[int],
+    ends: Sequence[tuple[int, ...]],
+    engine: CostModel,
+    shares: Sequence[float] | None = None,
 ) -> tuple[SearchNode, float]:
-    """The search over ``len(thresholds) + 1`` intervals and its cycles: in the worst case, or on average where the
-    ``shares`` of the intervals are given."""
-    leaf = [float(engine.constant(word) + engine.jump) for word in words]
-    same = list(range(len(words)))  # the last interval that an interval shares its word with
-    for place in reversed(range(len(words) - 1)):
-        same[place] = same[place + 1] if words[place] == words[place + 1] else place
+    """The search over ``len(thresholds) + 1`` intervals, each with the words that it ends in, and its cycles: in the
+    worst case, or on average where the ``shares`` of the intervals are given."""
+    leaf = [float(sum(map(engine.constant, words)) + engine.jump) for words in ends]
+    same = list(range(len(ends)))  # the last interval that an interval shares its words with
+    for place in reversed(range(len(ends) - 1)):
+        same[place] = same[place + 1] if ends[place] == ends[place + 1] else place
 
     def split(first: int, last: int) -> tuple[float, int]:
         """Price of the intervals first..last and the border to ask for."""

@@ -10,10 +10,11 @@ A tree that adds to several sums is asked once: in branches, in the caller, each
 index serves a table a sum. (Rows side by side would cost as many cycles and a wider field of the place.)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from codegen.ctypes99 import I32, RANGES, U32, literal, type_for
+from codegen.ctypes99 import I32, RANGES, U32, U64, literal, type_for
 from codegen.forms import Lowered, Search, entry_bytes, questions_of, table_of
 from codegen.joint import Group
 from codegen.search import Ask, Found, SearchNode
@@ -24,6 +25,7 @@ from decision.forest import Leaf, Node, leaves
 Physical = Callable[[int, int], str]
 """From (feature, threshold) to the comparison ``feature > threshold`` in physical units, for the comment beside it."""
 
+COUNTED = "thresholds that it is above: what the context keeps"
 ENTRIES_A_LINE = 12
 ENTRY_TYPES = {1: "int8_t", 2: "int16_t", 4: "int32_t"}
 
@@ -61,7 +63,7 @@ class TreePrinter:
         self._check_sums()
 
     def functions(self) -> list[Function]:
-        made = [self._search(search) for search in self.lowered.searches]
+        made = [self._search(search) for search in (*self.lowered.counts, *self.lowered.searches)]
         if not self.one_function:
             made += [self._tree(number) for number in self.lowered.branches if self._adds_to_one(number)]
         return made
@@ -85,14 +87,25 @@ class TreePrinter:
     def _adds_to_one(self, number: int) -> bool:
         return len(self._columns(number)) == 1
 
-    def statements(self, names: Sequence[str], value: Callable[[int, str], str]) -> list[Statement]:
-        """Statements after which ``names[i]`` holds sum i. ``value(feature, type)`` is a feature as an operand."""
+    def statements(
+        self, names: Sequence[str], value: Callable[[int, str], str], ranks: Mapping[int, str] = MappingProxyType({})
+    ) -> list[Statement]:
+        """Statements after which ``names[i]`` holds sum i. ``value(feature, type)`` is a feature as an operand;
+        ``ranks``: the name for the thresholds that a feature is above, where they are counted."""
         lines: list[Statement] = []
-        if self.lowered.groups and not self.lowered.searches:  # trees that cancel each other: one entry, no question
+        asked = self.lowered.searches or self.lowered.direct is not None
+        if self.lowered.groups and not asked:  # trees that cancel each other: one entry, no question
             lines.append(Statement("const uint32_t place = 0U;"))
+        for search in self.lowered.counts:
+            counted = ranks[search.placing.feature]
+            lines.append(Statement(f"const uint32_t {counted} = {self._call(search, value)};", COUNTED))
         for position, search in enumerate(self.lowered.searches):
-            function = self._search(search)
-            call = f"{function.name}({value(search.placing.feature, self.types[search.placing.feature])})"
+            call = self._call(search, value)
+            if search.placing.ranks:
+                counted = ranks[search.placing.feature]
+                lines.append(Statement(f"const uint64_t {counted}_and_place = {call};"))
+                lines.append(Statement(f"const uint32_t {counted} = (uint32_t)({counted}_and_place >> 32U);", COUNTED))
+                call = f"(uint32_t){counted}_and_place"
             lines.append(
                 Statement(f"place += {call};")
                 if position
@@ -100,6 +113,10 @@ class TreePrinter:
                     f"uint32_t place = {call};", "a field a table, in each what the feature adds to its index"
                 )
             )
+        if self.lowered.direct is not None:
+            added, factor = value(self.lowered.direct, U32), self.lowered.share
+            added = added if factor == 1 else f"{added} * {factor}U"
+            lines.append(Statement(f"place += {added};" if self.lowered.searches else f"uint32_t place = {added};"))
         known: set[int] = set()
         for number, group in enumerate(self.lowered.groups):
             lines += self._look_up(number, group, names, known)
@@ -195,22 +212,34 @@ class TreePrinter:
     def _search(self, search: Search) -> Function:
         feature = search.placing.feature
         name = self.lowered.walk.features[feature].name
+        parameters = ((self.types[feature], name),)
         body = ["    uint32_t word;", "", *self._ask(search, search.root, 1), "", "    return word;"]
-        return Function(f"place_{name}", U32, ((self.types[feature], name),), (feature,), tuple(body))
+        if search in self.lowered.counts:
+            return Function(f"rank_{name}", U32, parameters, (feature,), tuple(body))
+        if search.placing.ranks:
+            body[1:1] = ["    uint32_t rank;"]
+            body[-1] = "    return ((uint64_t)rank << 32U) | (uint64_t)word;"
+            return Function(f"place_{name}", U64, parameters, (feature,), tuple(body))
+        return Function(f"place_{name}", U32, parameters, (feature,), tuple(body))
+
+    def _call(self, search: Search, value: Callable[[int, str], str]) -> str:
+        feature = search.placing.feature
+        return f"{self._search(search).name}({value(feature, self.types[feature])})"
 
     def _ask(self, search: Search, node: SearchNode, level: int) -> list[str]:
         pad = "    " * level
         if isinstance(node, Found):
-            return [f"{pad}word = 0x{search.placing.words[node.place]:X}U;"]
+            word, *rank = search.placing.ends[node.place]
+            return [f"{pad}word = 0x{word:X}U;", *(f"{pad}rank = {r}U;" for r in rank)]
         assert isinstance(node, Ask)
         feature, threshold = search.placing.feature, search.placing.thresholds[node.border]
         first, second = (node.above, node.below) if node.first else (node.below, node.above)
-        words = search.placing.words
+        ends = search.placing.ends
         return self._either(
             feature,
             self.lowered.walk.features[feature].name,
             threshold,
-            words[node.border] != words[node.border + 1],
+            ends[node.border] != ends[node.border + 1],
             node.first,
             self._ask(search, first, level + 1),
             self._ask(search, second, level + 1),
@@ -278,7 +307,8 @@ class TreePrinter:
 
 def features_read(lowered: Lowered) -> set[int]:
     """Features that the lowered trees still look at: where leaves are equal, a split asks for nothing."""
-    features = {search.placing.feature for search in lowered.searches}
+    features = {search.placing.feature for search in (*lowered.searches, *lowered.counts)}
+    features |= set() if lowered.direct is None else {lowered.direct}
     for number in (*lowered.branches, *lowered.indexed):
         features |= set(features_of(lowered.walk.trees[number]))
     return features

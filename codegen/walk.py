@@ -34,12 +34,15 @@ class Sum:
 @dataclass(frozen=True)
 class Walk:
     """``visits[feature]``: how often (relative) the feature lay between its neighbouring ``borders[feature]``, where
-    that was measured; empty where not."""
+    that was measured; empty where not. ``ranks``: of a feature the thresholds that somebody besides asks how many of it
+    is above; ``places``: features that are such a rank, at least 0, and few."""
 
     features: tuple[Feature, ...]
     trees: tuple[Node, ...]
     sums: tuple[Sum, ...]
     visits: tuple["Histogram", ...] = ()
+    ranks: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    places: frozenset[int] = frozenset()
 
     def columns(self, tree: Node) -> tuple[int, ...]:
         """The sums that a tree adds to."""

@@ -16,11 +16,12 @@ STORAGE_RANGE = {
     "int32": (-(2**31), 2**31 - 1),
     "uint16": (0, 2**16 - 1),
     "int16": (-(2**15), 2**15 - 1),
+    "uint8": (0, 2**8 - 1),
     "int8": (-(2**7), 2**7 - 1),
 }
 """What a field of a structure can hold, by its storage type."""
 
-STORAGE_BYTES = {"uint32": 4, "int32": 4, "uint16": 2, "int16": 2, "int8": 1}
+STORAGE_BYTES = {"uint32": 4, "int32": 4, "uint16": 2, "int16": 2, "uint8": 1, "int8": 1}
 
 GROUPS = ("context", "event", "params", "action")
 """The structures of a decision in the order of its arguments: the agent's memory, what happened, what the operator may

@@ -21,6 +21,7 @@ from decision.manifest import Manifest, opened
 from decision.model import Model
 from decision.network_policy import NetworkPolicy
 from decision.program import Program
+from decision.ranks import same_decision, with_values
 from distill.driving import LATER_PS
 from emulator import EmulationReport, HostReport, host_compilers, run_on_host
 from emulator.build import Build
@@ -238,7 +239,7 @@ def _beside_the_teacher(job: _Job, pair: _Pair, latency_ps: int) -> tuple[Errors
     else:
         runs = iter(own_rollouts(pair.teacher, match.scenarios or options.scenarios, match, where))
         named = f"rollouts of seed {match.seed}"
-    errors = compare(job.program, pupil.observation, pupil.params(), pair.teacher, runs, named)
+    errors = compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     theirs = native(pair.teacher.policy, pair.teacher.weights)
     with _deciding(job, pupil) as ours:
@@ -313,7 +314,8 @@ def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Decider, Progr
     """What decides, and the program that the vectors are held to, which must be its whole decision."""
     decider = load_decider(firmware)
     program = Program.from_json(load_json(firmware / PROGRAM))
-    if program != program_of(decider, emission_of(manifest).fix):
+    came = program_of(decider, emission_of(manifest).fix)
+    if not same_decision(with_values(program, {s.name: s.storage for s in came.state}), came):
         beside = decider_file(firmware)
         raise InputError(f"{firmware / PROGRAM} is not the program of {beside} beside it; emit the firmware again")
     return decider, program

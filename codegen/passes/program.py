@@ -3,6 +3,7 @@ the trees the trees themselves take over."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from codegen.choose import Choice
 from codegen.engines import engine_named
@@ -15,6 +16,7 @@ from codegen.passes.rewrite import needed
 from codegen.walk import Histogram, walk_of
 from decision.errors import InputError
 from decision.program import Op, Program
+from decision.ranks import RANK, Ranking, field_behind, ranked_features, rankings
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,15 @@ def lower_program(
             raise InputError(f"the trees can add up to {least}..{most}, which 32 bits cannot hold; use fewer leaf bits")
     chains = [_clamps(program, number) for number in sums]
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
-    names = program.forest.features
-    known = [visits[name] for name in names] if visits and all(name in visits for name in names) else []
+    known = _measured(program, visits or {})
     outputs = [program.nodes[number].imm for number in sums]
     walk = walk_of(program.forest, ranges, [(low, high) for _, low, high in chains], known, outputs)
+    asked = {r.x: r.thresholds for r in counted_sums(program).values()}
+    counted = tuple((k, asked[a]) for k, a in enumerate(args) if a in asked)
+    walk = replace(walk, ranks=counted, places=frozenset(ranked_features(program)))
     choice, more = lower(walk, options)
+    # Only what is its own place has to be cut to its range: every threshold lies inside.
+    args = tuple(a if k == choice.lowered.direct else _uncut(program, a) for k, a in enumerate(args))
     nodes = [chain for chain, _, _ in chains]
     tail = tail_of(program, nodes[0][-1]) if _wider(options) else Tail()
     wider = with_tail(choice.lowered, tail, engine_named(options.engine), options.limits)
@@ -80,6 +86,42 @@ def lower_program(
         options.one_function,
         (*dumps, *more),
     )
+
+
+def counted_sums(program: Program) -> dict[int, Ranking]:
+    """Sums of comparisons of one value, which one search answers."""
+    return {n: ranking for n, ranking in rankings(program).items() if program.nodes[n].op is Op.ADD}
+
+
+def _uncut(program: Program, number: int) -> int:
+    """The field behind a cut that only the trees ask for."""
+    node = program.nodes[number]
+    users = [n for n in program.nodes if number in n.args and n.op is not Op.TREES]
+    thresholds = [t for k, t in _asked(program) if k == number]
+    inside = node.op is Op.MIN and all(t < node.high for t in thresholds)
+    return field_behind(program, number) if inside and not users else number
+
+
+def _asked(program: Program) -> list[tuple[int, int]]:
+    """The trees' questions: node and threshold."""
+    args = next(node.args for node in program.nodes if node.op is Op.TREES)
+    return [(args[k], t) for k, values in program.forest.thresholds().items() for t in values]
+
+
+def _measured(program: Program, visits: Mapping[str, Histogram]) -> list[Histogram]:
+    """How often each feature was seen where; of a rank as of what it ranks. Nothing where one was not measured."""
+    ranked = ranked_features(program)
+    measured = []
+    for k, name in enumerate(program.forest.features):
+        seen = visits.get(name.removesuffix(RANK) if k in ranked else name)
+        if seen is None:
+            return []
+        if k in ranked:
+            edges = [-(2**63), *ranked[k], 2**63]
+            shares = tuple(seen.share(low, high) for low, high in pairwise(edges))
+            seen = Histogram(tuple(range(len(ranked[k]))), shares)
+        measured.append(seen)
+    return measured
 
 
 def _wider(options: Options) -> bool:

@@ -26,18 +26,18 @@ def word_of(node: SearchNode, placing: Placing, x: int) -> int:
 def test_every_value_has_the_word_of_its_interval(thresholds: list[int], xs: list[int]) -> None:
     plain = Placing(0, tuple(thresholds), tuple(range(len(thresholds) + 1)))
     placing = plain.asking(cheap_pivots(thresholds))
-    root, cycles = plan(placing.thresholds, placing.words, SMALL)
+    root, cycles = plan(placing.thresholds, placing.ends, SMALL)
     beside = [t + step for t in placing.thresholds for step in (0, 1)]
     for x in [*xs, *beside]:
         assert word_of(root, placing, x) == np.searchsorted(thresholds, x, side="left")
-    assert cycles <= plan(plain.thresholds, plain.words, SMALL)[1]
+    assert cycles <= plan(plain.thresholds, plain.ends, SMALL)[1]
 
 
 def test_a_pivot_inside_an_interval_saves_the_second_instruction_of_a_constant() -> None:
     plain = Placing(0, FAR, tuple(range(len(FAR) + 1)))
     asking = plain.asking(cheap_pivots(FAR))
-    root, cycles = plan(asking.thresholds, asking.words, SMALL)
-    assert cycles < plan(plain.thresholds, plain.words, SMALL)[1]
+    root, cycles = plan(asking.thresholds, asking.ends, SMALL)
+    assert cycles < plan(plain.thresholds, plain.ends, SMALL)[1]
     assert isinstance(root, Ask)
     assert asking.thresholds[root.border] not in FAR
 

@@ -116,7 +116,7 @@ def program_around(op: Op, seed: int, rows: int = 4) -> Around:
     narrow = [b.event("sent_bytes"), b.param("rate_min_q30"), b.const(between(rng, INT32_MIN, U32_MAX))]
     narrow += [b.state_in(storage, storage) for storage in STORAGE_RANGE]
     wide = _widened(rng, b)
-    values = [*narrow, *wide * 4]
+    values = [*narrow, *wide * 5]
     node = _added(rng, b, op, values)
     after = [node, *narrow, *wide]
     for following in (Op.MIN, Op.ADD, Op.EQ):  # what a value so wide is used for

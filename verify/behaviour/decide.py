@@ -9,6 +9,7 @@ from typing import Any
 from decision.documents import dump_json, read_bytes, write_atomically
 from decision.errors import InputError
 from decision.manifest import sha256
+from decision.ranks import with_values
 from decision.rate import multiplied
 from decision.student import NAME, load_student
 from emulator.firmware import PROGRAM, Firmware
@@ -56,10 +57,11 @@ def decide(
     if not (firmware.folder / NAME).is_file():
         raise InputError(f"{firmware.folder} holds no {NAME}: properties are of distilled policies")
     student = load_student(firmware.folder / NAME)
-    scaled = multiplied(firmware.program)
+    program = with_values(firmware.program)  # what a context keeps of a past value is for properties the value
+    scaled = multiplied(program)
     if scaled is None or student.observation.base_rtt is None:
         raise InputError(f"{firmware.folder} sets no rate by a multiplier; properties are of policies that do")
-    decision = decided(firmware.program, student.params(), scaled.multiplier, scaled.otherwise)
+    decision = decided(program, student.params(), scaled.multiplier, scaled.otherwise)
     deciding, findings = _Deciding(Loop(decision, student.observation)), []
     for asked in properties:
         if progress:

@@ -72,10 +72,27 @@ class Known:
                 narrowed = self._narrowed(c.op, holds, word, b if word is a else a, word is a)
                 if narrowed is not None:
                     bounds = {**self.bounds, word: narrowed}
-                    if word.op == "bvadd" and word.args[1].op == "const":
+                    if narrowed[0] == narrowed[1]:
+                        bounds |= self._inside(word, narrowed[0])
+                    elif word.op == "bvadd" and word.args[1].op == "const":
                         bounds |= self._before(word, narrowed)
                     return Known(bounds, self.facts)
         return Known(self.bounds, self.facts | {condition})
+
+    def _inside(self, word: Term, value: int) -> dict[Term, Bounds]:
+        """The words that a word of one value is made of by adding a constant, or by a shift that loses nothing."""
+        inside: dict[Term, Bounds] = {}
+        while word.op in ("bvadd", "bvshl") and word.args[1].op == "const":
+            inner, by = word.args[0], word.args[1].value
+            if word.op == "bvadd":
+                value = (value - by) & FULL
+            elif value & ((1 << by) - 1) or self.span(inner)[1] >> (32 - by):
+                break  # a value that no shift has, or one of several that have it
+            else:
+                value >>= by
+            word = inner
+            inside[word] = bounded(value, value)
+        return inside
 
     def _before(self, word: Term, bounds: Bounds) -> dict[Term, Bounds]:
         """Bounds of x from those of x + c, which may wrap: x then lies outside of a gap."""

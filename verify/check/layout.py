@@ -13,7 +13,7 @@ from verify.check.refused import Refused
 
 Field = tuple[str, int, int]
 """Name, offset and bytes."""
-TYPES = {"uint32": "<u4", "int32": "<i4", "uint16": "<u2", "int16": "<i2", "int8": "|i1"}
+TYPES = {"uint32": "<u4", "int32": "<i4", "uint16": "<u2", "int16": "<i2", "uint8": "|u1", "int8": "|i1"}
 """A storage type of the program as NumPy spells it in a record."""
 
 

@@ -104,6 +104,23 @@ def test_a_comparison_with_a_constant_narrows_to_what_satisfies_it(op: str, befo
             assert (known.facts, found) == ({negate(condition)}, start)
 
 
+def test_an_entry_of_a_table_tells_its_index() -> None:
+    """base + 4 * (row + rank) = address: then the rank is known, where neither shift nor sum can have lost a bit."""
+    index = make("bvadd", X, const(34))
+    address = make("bvadd", make("bvshl", index, const(2)), const(0x10000))
+    few = Known({X: bounded(0, 16)})
+    known = few.assume(make("=", address, const(0x10000 + 4 * (34 + 7))))
+    assert (known.span(X), known.span(index)) == ((7, 7), (41, 41))
+    assert few.assume(make("=", address, const(0x10000 + 4 * 34 + 1))).span(X) == (0, 16)  # between two entries
+    assert few.assume(make("bvult", address, const(0x10000 + 4 * 41))).span(X) == (0, 16)
+    wide = Known({X: bounded(0, 1 << 30)}).assume(make("=", make("bvshl", X, const(2)), const(28)))
+    assert wide.span(X) == (0, 1 << 30)  # 7, or 7 + 2^30
+    last = Known({X: bounded(0, (1 << 30) - 1)}).assume(make("=", make("bvshl", X, const(2)), const(28)))
+    assert last.span(X) == (7, 7)
+    below = Known({}).assume(make("=", make("bvadd", X, const(9)), const(4)))
+    assert below.span(X) == (FULL - 4, FULL - 4)
+
+
 @given(st.integers(0, FULL), st.integers(0, FULL), st.integers(0, FULL), st.sampled_from(list(MEANS)), st.booleans())
 def test_no_word_that_satisfies_what_is_known_is_lost(word: int, a: int, b: int, op: str, first: bool) -> None:
     known = Known({})

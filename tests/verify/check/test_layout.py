@@ -109,9 +109,9 @@ def test_a_name_that_stands_twice_in_the_program_is_refused() -> None:
 
 
 def test_a_storage_type_that_the_checker_does_not_know_is_refused() -> None:
-    stored = replace(program(), state=(StateField("a", "uint8", 0),))
+    stored = replace(program(), state=(StateField("a", "uint64", 0),))
     layouts = {"event": words("event", FLOW_RATE.event_names), "params": words("params", FLOW_RATE.param_names)}
-    with pytest.raises(Refused, match="uint8 in the program"):
+    with pytest.raises(Refused, match="uint64 in the program"):
         fields_of(stored, {**layouts, "context": flow({"a": "|u1"})})
 
 

@@ -1,0 +1,143 @@
+"""Histories as ranks: which, that the decision stays, also of contexts that no value led to, and that errors show."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen.emit import ranked
+from codegen.lower import Options
+from codegen.passes.ranks import chains, with_ranks
+from codegen.tree_body import StudentBody
+from decision.forest import mapped, oblivious
+from decision.interpret import evaluate
+from decision.program import Op, Program
+from decision.ranks import RANK, same_decision, with_values
+from decision.student import Student
+from emulator.firmware import read_firmware
+from emulator.host import run_on_host
+from rlcc.gate import _checked_program
+
+STEPS = 60
+NOW, AGO = (703, 4295, 17_180, 65_536, 393_626), (1000, 4295, 30_000, 65_536, 131_072, 500_000)
+
+
+def student(window: int = 2, features: tuple[str, ...] = ("rl_cc_congestion",), past: tuple[int, ...] = AGO) -> Student:
+    """Ten questions about now and about before, in trees of two."""
+    width = len(features)
+    trees = [
+        oblivious(((0, a), (width, b)), (9 * k, -700, 300 + k, 40))
+        for k, (a, b) in enumerate(zip(NOW, past, strict=False))
+    ]
+    trees += [oblivious(((width * (window - 1), past[-1] + 7),), (11, -60))]
+    return make_student([FEATURES[name] for name in features], ACTIONS[0], tuple(trees), window=window, bias=5)
+
+
+def driven(program: Program, params: dict[str, int], inflations: np.ndarray) -> np.ndarray:
+    """The rates of flows [decisions, flows] from new contexts on."""
+    context = {s.name: np.zeros(inflations.shape[1], dtype=np.int64) for s in program.state}
+    rates = []
+    for inflation in inflations:
+        event = dict.fromkeys(program.interface.event_names, np.zeros(inflation.shape, dtype=np.int64))
+        event["response_ns"] = inflation
+        (rate,), context = evaluate(program, event, params, context)
+        rates.append(rate)
+    return np.stack(rates)
+
+
+@pytest.mark.parametrize("window", [2, 3, 4])
+def test_flows_go_the_same_way_with_ranks_as_with_values(window: int) -> None:
+    made = student(window)
+    program = made.program()
+    (chain,) = chains(program)
+    ranks = with_ranks(program, (chain,))
+    assert len(chain.fields) == window - 1
+    assert [s.storage for s in ranks.state if s.name.endswith(RANK)] == ["uint8"] * (window - 1)
+    rtt = np.random.default_rng(1).integers(8000, 200_000, size=(STEPS, 500))
+    rtt[:, ::3] = rtt[:, ::3] // 8 + 8000
+    expected = driven(program, made.params(), rtt)
+    assert len(np.unique(expected)) > 1000
+    assert np.array_equal(driven(ranks, made.params(), rtt), expected)
+    back = with_values(ranks, {s.name: s.storage for s in program.state})
+    assert same_decision(back, program)
+    assert not same_decision(ranks, program)
+    assert chains(ranks) == ()
+
+
+def test_what_else_needs_the_value_keeps_it() -> None:
+    assert chains(student(past=(-5, *AGO[1:])).program()) == ()  # a new flow's 0 is above it
+    assert chains(student(features=("previous_action",)).program()) == ()  # decided after the trees, no search there
+
+
+def test_ranks_are_taken_where_they_are_cheaper_and_can_be_left_out() -> None:
+    body = StudentBody(student(), "0" * 64)
+    program = body.decider.program()
+    taken, lowered = ranked(body, program, Options())
+    assert [s.name for s in taken.state] == ["rate_q30", "congestion_q20_1_rank"]
+    assert lowered.forest is not None
+    assert lowered.forest.direct == 1
+    assert ranked(body, program, Options(without=("ranks",)))[0] is program
+    assert ranked(body, program, Options(form="branches"))[0] is program  # a search more, and no table
+
+
+@pytest.mark.parametrize("options", [Options(), Options(form="joint", without=("entries",)), Options(optimise="mean")])
+def test_the_c_does_what_the_program_does_for_corrupted_contexts_too(
+    emitted: Callable[..., Path], tmp_path: Path, options: Options
+) -> None:
+    folder = emitted(student(3), tmp_path, options=options)
+    firmware = read_firmware(folder)
+    names = [s.name for s in firmware.program.state if s.name.endswith(RANK)]
+    assert names
+    context = firmware.vectors.columns()[2]
+    assert max(context[name].max() for name in names) > 200
+    assert run_on_host(folder).passed
+    _, program = _checked_program(folder, firmware.manifest)
+    assert program == firmware.program
+
+
+def changed_node(program: Program, number: int, **fields: int | tuple[int, ...]) -> Program:
+    nodes = list(program.nodes)
+    nodes[number] = replace(nodes[number], **fields)  # type: ignore[arg-type]
+    return replace(program, nodes=tuple(nodes))
+
+
+def mutants() -> dict[str, Program]:
+    """Programs with ranks that do not decide as their student: each with one thing wrong."""
+    program = with_ranks(student(3).program(), chains(student(3).program()))
+    counted = {program.nodes[n.args[1]].imm: n.args[1] for n in program.nodes if n.op is Op.GT}
+    cut = next(n for n, node in enumerate(program.nodes) if node.op is Op.MIN and node.name.endswith("_place"))
+    limit = program.nodes[cut].args[1]
+    older = next(k for k, s in enumerate(program.state) if s.name == "congestion_q20_2_rank")
+    newest = next(s.node for s in program.state if s.name == "congestion_q20_1_rank")
+
+    def asked(shift: int) -> Program:
+        trees = tuple(
+            mapped(tree, lambda b: (b.feature, b.threshold + shift if b.feature == 1 else b.threshold))
+            for tree in program.forest.trees
+        )
+        return replace(program, forest=replace(program.forest, trees=trees))
+
+    def written(place: int, node: int) -> Program:
+        state = list(program.state)
+        state[place] = replace(state[place], node=node)
+        return replace(program, state=tuple(state))
+
+    value = next(n.args[0] for n in program.nodes if n.op is Op.GT)
+    return {
+        "a threshold off by one": changed_node(program, counted[4295], imm=4296),
+        "a rank off by one": asked(1),
+        "a rank less by one": asked(-1),
+        "cut below the greatest rank": changed_node(program, limit, imm=program.nodes[limit].imm - 1),
+        "the older rank is the newest": written(older, newest),
+        "a comparison of another value": changed_node(program, newest, args=(program.nodes[newest].args[0], value)),
+    }
+
+
+@pytest.mark.parametrize("wrong", mutants())
+def test_a_program_whose_ranks_are_wrong_is_not_the_students(wrong: str) -> None:
+    program, mutant = student(3).program(), mutants()[wrong]
+    back = with_values(mutant, {s.name: s.storage for s in program.state})
+    assert not same_decision(back, program)
