@@ -7,16 +7,21 @@ from pathlib import Path
 from decision.documents import read_bytes
 from decision.errors import InputError
 from decision.manifest import sha256
+from decision.student import NAME as STUDENT
+from decision.student import load_student
 from emulator.build import Build
 from emulator.firmware import SOURCE
 from emulator.profile import Profile
 from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
+from teachers.teacher import Teacher
 from verify.certificate import Certificate, read_certificate
+from verify.check.beside import distance_again
 from verify.check.boundary import checked
 from verify.check.recheck import Progress
 from verify.check.refused import Refused
+from verify.teacher.claim import TeacherClaim
 
 PLACE = Path("certificate", "certificate.json")
 """Beside the firmware folder: where `rlcc run` writes it, and `rlcc gate` looks for it."""
@@ -49,8 +54,11 @@ def certified(
     engine: EmulateOptions,
     progress: Progress | None = None,
     remembered: Remembered | None = None,
+    *,
+    teacher: Teacher | None = None,
 ) -> Certified:
-    """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL.
+    """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL. What it
+    says of a distance from ``teacher`` as well.
 
     ``remembered``: where the very same was checked before, it is not checked once more."""
     before, firmware = remembered or Remembered(use=False), build.firmware.folder
@@ -70,13 +78,27 @@ def certified(
             "profile": build.engine.model_dump(mode="json"),
             "compiler": build.toolchain.compiler.version,
             "engine": engine.model_dump(mode="json"),
+            "teacher": teacher.hash if teacher and certificate.teacher else None,
         }  # all that decides whether it holds; the checker and its tools come to it
         if not before.holds("certificate", parts):
             checked(certificate, firmware, progress=progress)
+            if certificate.teacher is not None:
+                distance_checked(certificate.teacher, firmware, teacher, progress)
             before.keep("certificate", parts)
     except (Refused, InputError) as error:
         return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command}"), None)
-    return Certified(CHECK(value=f"{certificate.hash[:12]} holds", passed=True), certificate)
+    besides = [] if not certificate.behaviour else [f"{len(certificate.behaviour)} properties"]
+    besides += [] if certificate.teacher is None else [f"{certificate.teacher.bound:.5f} from its teacher at most"]
+    return Certified(CHECK(value=", ".join([f"{certificate.hash[:12]} holds", *besides]), passed=True), certificate)
+
+
+def distance_checked(claim: TeacherClaim, firmware: Path, teacher: Teacher | None, progress: Progress | None) -> int:
+    """How many boxes of states it took. Refused where the claim does not hold, or is of another teacher, or none is
+    known."""
+    if teacher is None:
+        raise Refused(f"it speaks of a distance from the teacher {claim.teacher[:12]}, which is not known here")
+    student = load_student(firmware / STUDENT)
+    return distance_again(claim, student, teacher.policy, teacher.weights, teacher.hash, progress)
 
 
 def of_another(certificate: Certificate, profile: Profile | None, compiler: str | None, optimise: str | None) -> str:

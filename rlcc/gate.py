@@ -100,6 +100,7 @@ class _Job:
 
     build: Build
     program: Program
+    pair: _Pair | None
     engine: EmulateOptions
     options: GateOptions
     evidence: Evidence
@@ -133,7 +134,7 @@ def judge(
     path: WorstPath | None = None
     if all(check.passed for check in checks):
         build = asked.build or build_firmware(read_firmware(firmware, manifest), tools)
-        job = _Job(build, program, engine, options, asked, say)
+        job = _Job(build, program, pair, engine, options, asked, say)
         core = _on_the_core(job, checks)
         checks, measured, path = core.checks, core.measured, core.path
         if options.property:
@@ -225,7 +226,8 @@ def _proof(job: _Job) -> Certified | None:
     if not job.options.proof or (path is None and unprovable(job.build)):
         return None
     path = path or job.build.firmware.folder.resolve().parent / PLACE
-    return certified(job.build, path, job.engine, job.say, job.evidence.remembered)
+    teacher = job.pair.teacher if job.pair else None
+    return certified(job.build, path, job.engine, job.say, job.evidence.remembered, teacher=teacher)
 
 
 def _beside_the_teacher(job: _Job, pair: _Pair, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from emulator.firmware import Firmware
     from verify.behaviour.decide import Behaviour
     from verify.behaviour.properties import Properties
+    from verify.certificate import Certificate
     from verify.certify import Verification
     from verify.teacher.claim import TeacherClaim
 
@@ -175,27 +176,33 @@ def trees_only_cycles(build: Build) -> tuple[float, int]:
 def verify(build: Build, out: Path | None, figures: Figures, progress: Progress) -> Verification:
     """Prove the machine code for all inputs and write the certificate; where it cannot be proved there is none, which
     the gate then says."""
-    from verify.certificate import write_certificate
     from verify.certify import certify
 
     verification = certify(build, progress=progress)
     figures += proved(verification)
-    certificate = verification.certificate
-    if certificate is not None and out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
+    if out is not None:
+        keep_certificate(verification, out)
     return verification
 
 
-def behaviour(
-    firmware: Firmware, properties: Properties, certificate: Path | None, figures: Figures, progress: Progress
-) -> Behaviour:
-    """Decide what the policy does; written beside its certificate."""
+def keep_certificate(verification: Verification, out: Path, **claims: Any) -> Certificate | None:
+    """Write the certificate, where there is one, with claims besides."""
+    from verify.certificate import extended, write_certificate
+
+    certificate = verification.certificate
+    if certificate is None:
+        return None
+    certificate = extended(certificate, **claims) if claims else certificate
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
+    return certificate
+
+
+def behaviour(firmware: Firmware, properties: Properties, figures: Figures, progress: Progress) -> Behaviour:
+    """Decide what the policy does."""
     from verify.behaviour.decide import decide
 
     decided = decide(firmware, properties.property, progress)
-    if certificate is not None:
-        decided.save(certificate.with_suffix(".properties.json"))
     verdicts = [finding.verdict for finding in decided.findings]
     counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "found", "fails", "undecided")}
     figures += [f"{count} {verdict}" for verdict, count in counts.items() if count]

@@ -18,6 +18,7 @@ from emulator.build import Build
 from emulator.compile import C_FLAGS
 from emulator.firmware import ENTRY, PROGRAM
 from emulator.objects import Image
+from verify.teacher.claim import TeacherClaim
 
 FORMAT = 2
 AGAIN = "prove the firmware again: rlcc verify"
@@ -97,6 +98,29 @@ class Query(_Part):
     solvers: list[str]
 
 
+Verdict = Literal["holds", "fails", "found", "undecided"]
+Who = Literal["by the prover alone", "by the prover, and again by the checker"]
+PROVER: Who = "by the prover alone"
+BOTH: Who = "by the prover, and again by the checker"
+
+
+class FindingClaim(_Part):
+    """What was decided of a property, in words, and a state that shows it."""
+
+    says: str
+    verdict: Verdict
+    value: str
+    witness: dict[str, int]
+
+
+class PropertyClaim(_Part):
+    """``asked``: the table of the file (verify/behaviour/properties.py); of each feature that it is about a finding."""
+
+    asked: dict[str, Any]
+    findings: list[FindingClaim]
+    decided: Who
+
+
 class Certificate(_Part):
     """See the module's docstring."""
 
@@ -109,6 +133,8 @@ class Certificate(_Part):
     cells: int
     cuts: list[CutClaim]
     queries: list[Query]
+    behaviour: list[PropertyClaim] = Field(default=[], exclude_if=lambda claims: not claims)
+    teacher: TeacherClaim | None = Field(default=None, exclude_if=lambda claim: claim is None)
     hash: str
 
 
@@ -157,6 +183,12 @@ def content_hash(content: dict[str, Any]) -> str:
     """SHA-256 over everything but the hash."""
     rest = {key: value for key, value in content.items() if key != "hash"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def extended(certificate: Certificate, **claims: Any) -> Certificate:
+    """The same with claims besides, under a hash of its own."""
+    content = certificate.model_copy(update=claims).model_dump(mode="json")
+    return sealed({key: value for key, value in content.items() if key != "hash"})
 
 
 def write_certificate(certificate: Certificate, path: Path, queries: list[str]) -> None:

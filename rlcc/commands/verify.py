@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -76,7 +76,7 @@ def command(
     --optimise is given as well, a certificate of another is refused.
 
     --properties all says of each property what holds; of a FILE's, one that does not hold is a failure. With --out they
-    stand beside the certificate, in NAME.properties.json.
+    stand in the certificate.
 
     --teacher bounds how far the student's action can lie outside its teacher's actions around a state, over all states,
     and shows one.
@@ -88,13 +88,14 @@ def command(
     if certificate is not None:
         if out is not None:
             raise InputError("--check writes nothing; leave out --out")
-        for option, asked_for in (("properties", properties), ("teacher", teacher)):
-            if asked_for is not None:
-                raise InputError(f"--check proves nothing; leave out --{option}, or prove with it")
+        if properties is not None:
+            raise InputError("--check proves nothing; leave out --properties, or prove with it")
+        if said & {"around", "around_action", "max_outside"}:
+            raise InputError("--check takes the neighbourhood from the certificate; leave out --around and the like")
         check_emitted([firmware], foreign=foreign)
         chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
         asked = {name: value if name in said else None for name, value in chosen.items()}
-        return _check(certificate, firmware, asked, solver, time_limit)
+        return _check(certificate, firmware, asked, solver, time_limit, teacher)
     if said & {"solver", "time_limit"}:
         raise InputError("--solver and --time-limit are for --check; the proof asks bitwuzla and z3")
     if teacher is None and said & {"around", "around_action", "max_outside"}:
@@ -137,7 +138,7 @@ def _prove(
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
         figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
-        verification = stages.verify(made, out, figures, progress)
+        verification = stages.verify(made, None, figures, progress)
     for failure in verification.proof.failures:
         click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
     for failure, run in verification.refuted:
@@ -149,19 +150,21 @@ def _prove(
     if verification.certificate is None:
         return 1
     _table(verification)
-    if out is not None:
-        click.echo(f"certificate {verification.certificate.hash[:12]} in {out}")
-    failed = False
+    failed, claims = False, dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
-            behaviour = stages.behaviour(made.firmware, asked, out, figures, progress)
+            behaviour = stages.behaviour(made.firmware, asked, figures, progress)
         _findings(behaviour)
-        failed = behaviour.failed and asked is not ALL
+        failed, claims["behaviour"] = behaviour.failed and asked is not ALL, behaviour.claims()
     if beside is not None:
         with stage("teacher") as (figures, progress):
             claim = stages.distance(made.firmware, beside.teacher, beside.around, figures, progress)
         _furthest(claim, beside.limit)
         failed |= beside.limit is not None and claim.bound > beside.limit
+        claims["teacher"] = claim
+    if out is not None:
+        certificate = stages.keep_certificate(verification, out, **claims) or verification.certificate
+        click.echo(f"certificate {certificate.hash[:12]} in {out}")
     return 1 if failed else 0
 
 
@@ -222,21 +225,29 @@ def _outcome(outputs: dict[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in outputs.items())
 
 
-def _check(path: Path, firmware: Path, asked: dict[str, str | None], solver: str, seconds: int) -> int:
+def _check(
+    path: Path, firmware: Path, asked: dict[str, str | None], solver: str, seconds: int, teacher: Path | None
+) -> int:
     """Check a certificate again, and say what it is of."""
     from emulator.profile import load_profile
-    from rlcc.certified import of_another
+    from rlcc.certified import distance_checked, of_another
+    from teachers.load import load
     from verify.certificate import read_certificate
     from verify.check.boundary import Limits, checked
     from verify.check.refused import Refused
 
     certificate = read_certificate(path)
+    if teacher is not None and certificate.teacher is None:
+        raise InputError(f"{path} says nothing of a teacher; leave out --teacher, or prove with it")
+    beside = None if teacher is None else load(teacher)
     profile = None if asked["profile"] is None else load_profile(asked["profile"])
     with stage("verify") as (figures, progress):
         try:
             if wrong := of_another(certificate, profile, asked["compiler"], asked["optimise"]):
                 raise Refused(wrong)
             recheck = checked(certificate, firmware, solver=solver, progress=progress, limits=Limits(seconds))
+            if certificate.teacher is not None and beside is not None:
+                distance_checked(certificate.teacher, firmware, beside, progress)
         except Refused as error:
             figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
             return 1
@@ -246,8 +257,23 @@ def _check(path: Path, firmware: Path, asked: dict[str, str | None], solver: str
             f"certificate {certificate.hash[:12]} holds: equal, safe, {recheck.stack_bytes} B stack, {cycles}"
         )
         figures.append(f"{recheck.paths} paths, {recheck.questions} questions to {solver}")
+        figures += _besides(certificate, beside is not None)
     _print_subject(certificate, recheck)
     return 0
+
+
+def _besides(certificate: Certificate, beside: bool) -> list[str]:
+    """What it says besides, and what of it was checked."""
+    from verify.certificate import BOTH
+
+    said, claim = [], certificate.teacher
+    if certificate.behaviour:
+        again = sum(each.decided == BOTH for each in certificate.behaviour)
+        said.append(f"{again} properties decided again, {len(certificate.behaviour) - again} by the prover alone")
+    if claim is not None:
+        how = "decided again" if beside else "not checked: give --teacher"
+        said.append(f"at most {claim.bound:.5f} outside the teacher {claim.teacher[:12]}, {how}")
+    return said
 
 
 def _print_subject(certificate: Certificate, recheck: Recheck) -> None:

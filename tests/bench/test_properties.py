@@ -7,11 +7,12 @@ import pytest
 from bench import properties
 from verify.behaviour.decide import Behaviour
 from verify.behaviour.finding import Finding
+from verify.behaviour.properties import Step
 
 
 def test_a_section_has_a_row_a_property() -> None:
     findings = (Finding("step", "it is bounded", "found", "0.8 to 1.2"), Finding("recovers", "it is", "fails", "never"))
-    text = properties.section("a policy", Behaviour("f" * 64, "abcdef123456789", findings), 1.24)
+    text = properties.section("a policy", Behaviour("abcdef123456789", ((Step(), findings),)), 1.24)
     assert text.startswith("## a policy\n\nProgram `abcdef123456`, 1.2 s of CPU.\n")
     assert text.splitlines()[-2:] == ["| found | it is bounded | 0.8 to 1.2 |", "| fails | it is | never |"]
 

@@ -207,6 +207,7 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
         share=0.2,
         action=0.02,
         signals={"congestion_q20": [0, 2**24 - 1]},
+        step=328,
         bound=0.25,
         reached=0.24983,
         witness={"action_1": -7, "congestion_q20": 5},

@@ -47,6 +47,7 @@ CLAIM = TeacherClaim(
     share=0.2,
     action=0.02,
     signals={"congestion_q20": [0, 2**24 - 1]},
+    step=328,
     bound=0.22,
     reached=0.21,
     witness={"action_1": 0, "congestion_q20": 5},

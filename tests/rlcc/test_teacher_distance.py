@@ -14,6 +14,7 @@ from decision import manifest
 from decision.forest import oblivious
 from decision.student import NAME, load_student
 from rlcc import cli
+from verify.certificate import BOTH, content_hash
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -36,6 +37,35 @@ def test_the_neighbourhood_is_an_option(good: Path, rlcc: Run) -> None:
         assert code == 0
         bounds.append(float(said.split("at most ")[-1].split(" outside")[0]))
     assert bounds[0] > bounds[1]
+
+
+def test_the_certificate_holds_the_distance_and_the_checker_refuses_another(
+    good: Path, tmp_path: Path, rlcc: Run
+) -> None:
+    out, teacher = tmp_path / "certificate.json", ("--teacher", good / "teacher")
+    assert rlcc("verify", good / "firmware", *teacher, "--properties", "all", "--out", out)[0] == 0
+    code, said, _ = rlcc("verify", good / "firmware", "--check", out, *teacher)
+    assert code == 0
+    assert "decided again" in said
+    assert "not checked: give --teacher" in rlcc("verify", good / "firmware", "--check", out)[1]
+    content = json.loads(out.read_text())
+    bound = content["teacher"]["bound"]
+    for part, forged in (
+        ("teacher", content["teacher"] | {"bound": bound - 0.05, "reached": bound - 0.06}),
+        ("teacher", content["teacher"] | {"teacher": "b" * 64}),
+        ("behaviour", [claim | {"decided": BOTH} for claim in content["behaviour"]]),
+    ):
+        changed = {key: value for key, value in content.items() if key != "hash"} | {part: forged}
+        out.write_text(json.dumps(changed | {"hash": content_hash(changed)}))
+        code, said, _ = rlcc("verify", good / "firmware", "--check", out, *teacher)
+        assert (code, "refused" in said) == (1, True)
+
+
+def test_a_certificate_without_a_distance_needs_no_teacher(good: Path, rlcc: Run) -> None:
+    certificate = good / "certificate/certificate.json"
+    code, _, error = rlcc("verify", good / "firmware", "--check", certificate, "--teacher", good / "teacher")
+    assert code == 2
+    assert "says nothing of a teacher" in error
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
 """All properties of a firmware folder's decision."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-from decision.documents import dump_json, read_bytes, write_atomically
+from decision.documents import read_bytes
 from decision.errors import InputError
 from decision.manifest import sha256
 from decision.ranks import with_values
@@ -27,27 +25,41 @@ from verify.behaviour.properties import (
     Recovers,
     Step,
 )
-
-FORMAT = 1
+from verify.certificate import BOTH, PROVER, FindingClaim, PropertyClaim
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What was decided of a firmware folder, by its hash; of its program, which a certificate of the machine code names
-    by the same hash."""
+    """What was decided of a program, which a certificate of the machine code names by the same hash; of each property
+    that was asked for."""
 
-    firmware: str
     program: str
-    findings: tuple[Finding, ...]
+    answers: tuple[tuple[Property, tuple[Finding, ...]], ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for _, findings in self.answers for finding in findings)
 
     @property
     def failed(self) -> bool:
         """Whether a property does not hold, or is not shown to."""
         return any(finding.verdict in ("fails", "undecided") for finding in self.findings)
 
-    def save(self, path: Path) -> None:
-        content: dict[str, Any] = {"format": FORMAT, "firmware": self.firmware, "program": self.program}
-        write_atomically(path, dump_json(content | {"findings": [asdict(f) for f in self.findings]}))
+    def claims(self) -> list[PropertyClaim]:
+        """As they stand in a certificate."""
+        claims = []
+        for asked, findings in self.answers:
+            decided = any(finding.verdict != "undecided" for finding in findings)
+            claims.append(
+                PropertyClaim(
+                    asked=asked.model_dump(mode="json"),
+                    findings=[
+                        FindingClaim(says=f.says, verdict=f.verdict, value=f.value, witness=f.witness) for f in findings
+                    ],
+                    decided=BOTH if decided and isinstance(asked, Monotone | Step) else PROVER,
+                )
+            )
+        return claims
 
 
 def decide(
@@ -62,12 +74,12 @@ def decide(
     if scaled is None or student.observation.base_rtt is None:
         raise InputError(f"{firmware.folder} sets no rate by a multiplier; properties are of policies that do")
     decision = decided(program, student.params(), scaled.multiplier, scaled.otherwise)
-    deciding, findings = _Deciding(Loop(decision, student.observation)), []
+    deciding, answers = _Deciding(Loop(decision, student.observation)), []
     for asked in properties:
         if progress:
             progress(asked.kind)
-        findings += deciding(asked)
-    return Behaviour(firmware.hash, sha256(read_bytes(firmware.folder / PROGRAM)), tuple(findings))
+        answers.append((asked, tuple(deciding(asked))))
+    return Behaviour(sha256(read_bytes(firmware.folder / PROGRAM)), tuple(answers))
 
 
 @dataclass(frozen=True)

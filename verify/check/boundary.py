@@ -18,6 +18,7 @@ from pathlib import Path
 
 from decision.errors import InputError
 from verify.certificate import Certificate
+from verify.check.behaviour import behaviour_again
 from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.machine import IllegalInstruction
@@ -63,6 +64,7 @@ def judged(certificate: Certificate, folder: Path, solver: str, progress: Progre
         with _memory(limits.memory_bytes):
             found = recheck(certificate, built, solver=solver, progress=progress)
         calibrated_again(certificate, built, progress)
+        behaviour_again(certificate, built)
         return found
     except (Refused, InputError):
         raise

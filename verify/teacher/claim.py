@@ -20,6 +20,8 @@ class TeacherClaim(BaseModel):
     action: Share
     """Around a past action."""
     signals: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]]
+    step: int = Field(ge=0)
+    """To which past actions were told apart in histories, Q16; 0: any history was taken to be possible."""
     bound: Share
     reached: Share
     witness: dict[str, int]

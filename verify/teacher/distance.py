@@ -25,6 +25,8 @@ TOLERANCE = 2e-4
 """Of the bound above the furthest state that is met."""
 STEP = 0.005
 """To which past actions are told apart in histories."""
+SLACK = 1e-4
+"""What the bound is told higher, so that a checker finds it with coarser means."""
 PLACES = 1e6
 """What is told is rounded outwards to so many parts."""
 MOST_PIECES = 200_000
@@ -55,7 +57,8 @@ def distance(
         share=around.share,
         action=around.action,
         signals={names[c]: [int(columns.low[c]), int(columns.high[c])] for c in columns.newest},
-        bound=ceil(furthest.bound * PLACES) / PLACES,
+        step=behind.step,
+        bound=ceil((furthest.bound + SLACK) * PLACES) / PLACES,
         reached=max(floor(max(action - most, least - action) * PLACES) / PLACES, 0.0),
         witness=dict(zip(names, row.tolist(), strict=True)),
         student=action,

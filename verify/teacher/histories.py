@@ -93,9 +93,11 @@ class Columns:
 
 @dataclass(frozen=True)
 class Histories:
-    """``low``, ``high`` [N, window * features]: boxes that together hold all histories; the newest signals are 0."""
+    """``low``, ``high`` [N, window * features]: boxes that together hold all histories; the newest signals are 0.
+    ``step``: to which past actions were told apart; 0: nothing was followed."""
 
     columns: Columns
+    step: int
     low: Integers
     high: Integers
 
@@ -109,7 +111,7 @@ def histories(student: Student, window: int, step: int, progress: Callable[[str]
     limits = student.action.limits_q16()  # type: ignore[union-attr]
     while step < limits[1] - limits[0]:
         columns = Columns.of(student, window, step)
-        if (closed := _closed(student, columns, progress)) is not None:
+        if (closed := _closed(student, columns, step, progress)) is not None:
             return closed
         step *= 2
     return _everything(Columns.of(student, window, None))
@@ -118,10 +120,10 @@ def histories(student: Student, window: int, step: int, progress: Callable[[str]
 def _everything(columns: Columns) -> Histories:
     low, high = columns.low[None].copy(), columns.high[None].copy()
     low[:, list(columns.newest)] = high[:, list(columns.newest)] = 0
-    return Histories(columns, low, high)
+    return Histories(columns, 0, low, high)
 
 
-def _closed(student: Student, columns: Columns, progress: Callable[[str], None] | None) -> Histories | None:
+def _closed(student: Student, columns: Columns, step: int, progress: Callable[[str], None] | None) -> Histories | None:
     """None where there are too many."""
     sizes = [len(columns.cuts[c]) + 1 for c in columns.history]
     newest = _product([columns.ends(c)[0] for c in columns.newest])
@@ -156,7 +158,7 @@ def _closed(student: Student, columns: Columns, progress: Callable[[str], None] 
         keys, low, high = after, least, most
         if progress:
             progress(f"histories: {len(keys)} cells")
-    return Histories(columns, low, high)
+    return Histories(columns, step, low, high)
 
 
 def _after(

@@ -38,6 +38,7 @@ class Steps:
         monkeypatch.setattr(boundary, "rebuilt", self.step("rebuilt", "the build"))
         monkeypatch.setattr(boundary, "recheck", self.step("recheck", HOLDS))
         monkeypatch.setattr(boundary, "calibrated_again", self.step("calibrated_again", None))
+        monkeypatch.setattr(boundary, "behaviour_again", self.step("behaviour_again", None))
 
     def step(self, name: str, result: Any) -> Callable[..., Any]:
         def run(*arguments: Any, **named: Any) -> Any:
@@ -61,11 +62,16 @@ def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Step
     before = resource.getrlimit(resource.RLIMIT_AS)
     assert steps.judged() is HOLDS
     limits = [limit for *_, limit in steps.seen]
-    assert limits == [before[0], 1 << 45 if before[0] == resource.RLIM_INFINITY else min(1 << 45, before[0]), before[0]]
+    assert limits == [
+        before[0],
+        1 << 45 if before[0] == resource.RLIM_INFINITY else min(1 << 45, before[0]),
+        *[before[0]] * 2,
+    ]
     assert [step[:3] for step in steps.seen] == [
         ("rebuilt", (ANYTHING, Path("folder")), {}),
         ("recheck", (ANYTHING, "the build"), {"solver": "cvc5", "progress": print}),
         ("calibrated_again", (ANYTHING, "the build", print), {}),
+        ("behaviour_again", (ANYTHING, "the build"), {}),
     ]
 
 
