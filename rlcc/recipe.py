@@ -242,6 +242,9 @@ class Recipe(_Strict):
             raise ValueError(
                 f'nobody steers the flows; add [agents.NAME] with interface = "{FLOW_RATE.name}" and a baseline'
             )
+        pupil = self.pupil
+        if pupil.period is not None and self.rollout.decision_latency >= pupil.period:
+            raise ValueError(f"the period of {pupils[0]} is shorter than a decision takes; give a longer one")
         return self
 
 

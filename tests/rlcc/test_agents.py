@@ -105,6 +105,7 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
         ),
         (PUPIL + 'level = ["speed", 1]\n' + SENDERS, False, "level is ('speed', 1); give one of"),
         (PUPIL + SENDERS.replace("dcqcn", "dqccn"), False, "dqccn"),
+        (PUPIL.replace("100 us", "900 ns") + SENDERS, False, "the period of queues is shorter than a decision takes"),
         ('[network]\nbufer = "1 MiB"\n', True, "network: unknown key bufer"),
         ('[network]\nbuffer = "1 B"\n', True, "buffer_bytes is 1"),
     ],
