@@ -89,6 +89,11 @@ class Forest:
         return max(map(depth, self.trees), default=0)
 
     @cached_property
+    def asked(self) -> tuple[tuple[int, ...], ...]:
+        """The features that each tree asks about, by their numbers."""
+        return tuple(tuple(sorted({branch.feature for branch in branches(tree)})) for tree in self.trees)
+
+    @cached_property
     def oblivious(self) -> bool:
         """Whether every tree asks one question a level."""
         return all(unrolled(tree) is not None for tree in self.trees)

@@ -19,6 +19,7 @@ from verify.check.layout import fields_of, structures_of
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
 from verify.check.notation import NAME, NUMBER, evaluate, names_in
 from verify.check.refused import Refused
+from verify.check.shared import Memory, Shared
 from verify.check.solver import Undecided
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
 from verify.check.walk import A0, SP, Bytes, Code, Lane, at_call, pointer, step
@@ -77,6 +78,7 @@ class Judge:
     _paths: dict[Key, list[Path]] = field(default_factory=dict)
     _bounds: dict[Key, int | None] = field(default_factory=dict)
     _at: dict[int, list[int]] = field(default_factory=dict)
+    _shared: dict[object, Shared] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
@@ -261,8 +263,9 @@ class Judge:
 
     def _never(self, lane: Lane, condition: Term) -> bool:
         """Whether a condition holds for no input of the lane; no answer in time is no."""
+        decided = lane.known.decide(condition, self.oracle)
         try:
-            return lane.known.decide(condition, self.oracle) is FALSE or self._impossible(lane, condition)
+            return decided is FALSE or (decided is not TRUE and self._impossible(lane, condition))
         except Refused:
             return False
 
@@ -291,7 +294,10 @@ class Judge:
         """The program for a lane, or for all inputs, of those that come to a cut what it has fixed."""
         if lane is None:
             return Meaning(self.program, free, lambda c: c, Known(self._ranges(free)).product, fixed)
-        return Meaning(self.program, free, lambda c: lane.known.decide(c, self.oracle), lane.known.product, lane.fixed)
+        key = free, tuple(lane.fixed.items())
+        shared = self._shared.setdefault(key, Shared(self.program, free, lane.fixed))
+        choose, remember = (lambda c: lane.known.decide(c, self.oracle)), Memory(shared, lane.known)
+        return Meaning(self.program, free, choose, lane.known.product, lane.fixed, remember)
 
     def _equal(self, lane: Lane, a: Term, b: Term, otherwise: str) -> None:
         if not self._impossible(lane, _differ(a, b)):

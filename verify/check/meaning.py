@@ -4,7 +4,8 @@ After ``decision.program`` (the operators' meanings) and ``decision.forest`` (th
 a variable of its own, as large as its range.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 
 from decision.forest import Branch, Leaf, leaves
 from decision.program import Node, Op, Program
@@ -15,6 +16,8 @@ Choose = Callable[[Term], Term]
 """A condition as the lane knows it: TRUE, FALSE or itself."""
 Multiply = Callable[[Term, Term], Term]
 """All 64 bits of the product of two words."""
+Remember = Callable[[Hashable, tuple[int, ...], Callable[[], Term]], Term]
+"""A term by its name and the nodes that it depends on, as it was made before or as it is made now."""
 
 
 def input_name(program: Program, node: Node) -> str | None:
@@ -61,10 +64,12 @@ class Meaning:
         choose: Choose,
         multiply: Multiply,
         fixed: Mapping[int, Term] | None = None,
+        remember: Remember = lambda _name, _nodes, make: make(),
     ) -> None:
         self.program, self.free, self.choose, self.multiply = program, free, choose, multiply
-        self.fixed = fixed or {}
+        self.fixed, self.remember = fixed or {}, remember
         self._known: dict[int, Term] = {}
+        self._answers: dict[tuple[int, int], Term] = {}
         self._named = next((node.args for node in program.nodes if node.op is Op.TREES), None)
 
     def word(self, n: int) -> Term:
@@ -83,13 +88,15 @@ class Meaning:
             if narrow and n in self.fixed:
                 term = self.fixed[n]
             elif f"node.{n}" in self.free and node.op is not Op.CONST and input_name(self.program, node) is None:
-                any_word = var(f"node.{n}", width := 32 if narrow else 64)
-                term = make("bvand", any_word, const(-1 << zeros(self.program, n), width))
+                term = self.remember(n, (), lambda: self._any(n, 32 if narrow else 64))
             else:
-                term = self._value(node, narrow)
+                term = self.remember(n, (n,), lambda: self._value(node, narrow))
                 term = extract(term, 31, 0) if narrow else term
             self._known[n] = term
         return self._known[n]
+
+    def _any(self, n: int, width: int) -> Term:
+        return make("bvand", var(f"node.{n}", width), const(-1 << zeros(self.program, n), width))
 
     def tree(self, k: int) -> Term:
         """What the leaf of tree k adds."""
@@ -123,19 +130,26 @@ class Meaning:
     def _leaf(self, k: int, operands: tuple[int, ...]) -> Term:
         """The leaf of tree k over some operands, a word with sign: every leaf fits one."""
         output, number = divmod(k, len(self.program.forest.trees))
-        answers: dict[tuple[int, int], Term] = {}
+        tree = self.program.forest.trees[number]
+
+        def answer(node: int, threshold: int) -> Term:
+            if (node, threshold) not in self._answers:
+                ask = partial(self._greater, node, const(threshold, 64))
+                self._answers[node, threshold] = self.remember(
+                    ("above", node, threshold), (node,), lambda: self.choose(ask())
+                )
+            return self._answers[node, threshold]
 
         def word(node: Leaf | Branch) -> Term:
             if isinstance(node, Leaf):
                 return const(node.value[output])
-            question = node.feature, node.threshold
-            if question not in answers:
-                answers[question] = self.choose(self._greater(operands[node.feature], const(node.threshold, 64)))
-            if answers[question].op == "const":  # what is below the other side need not be asked about
-                return word(node.above if answers[question].value else node.below)
-            return ite(answers[question], word(node.above), word(node.below))
+            above = answer(operands[node.feature], node.threshold)
+            if above.op == "const":  # what is below the other side need not be asked about
+                return word(node.above if above.value else node.below)
+            return ite(above, word(node.above), word(node.below))
 
-        return word(self.program.forest.trees[number])
+        asked = tuple(operands[feature] for feature in self.program.forest.asked[number])
+        return self.remember(("leaf", k, asked), asked, lambda: word(tree))
 
     def _value(self, node: Node, narrow: bool) -> Term:
         args, imm = node.args, node.imm
