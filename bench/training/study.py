@@ -1,12 +1,12 @@
 """A study: variants of a training recipe with the same seeds, one page. `bench/training/studies.toml` says which.
 
-    python -m bench.training.study seeds|ablations|randomised [--out FILE]
+    python -m bench.training.study seeds|ablations|randomised [--no-proof] [--out FILE]
 
 Each training is one of build/training, made once. Of every variant the page has the validation's cost of each seed (0
 is perfect), what it costs more than the recipe as it is with the same seed, and where it costs. With `places` it is
 also measured, beside the recipe as it is, in networks at the end of what it was trained over; with `cycles` its first
 seed is distilled (10 trees of depth 4, no round of DAgger), emitted, compiled and proved: cycles of the whole decision
-on ibex-small, and beside its teacher's the student's cost.
+on ibex-small.
 """
 
 import argparse
@@ -156,11 +156,13 @@ class Cycles:
         return self.problem or (f"{self.bound}" if self.exact == self.bound else f"{self.exact} to {self.bound}")
 
 
-def cycles(teacher: Teacher) -> Cycles:
-    """Kept beside the trainings, by the teacher's hash."""
+def cycles(teacher: Teacher, prove: bool) -> Cycles:
+    """Kept beside the trainings, by the teacher's hash; ``prove``: where nothing is kept."""
     kept = TRAINED / f"{teacher.hash[:16]}.cycles.json"
     if kept.exists():
         return Cycles(**load_json(kept))
+    if not prove:
+        return Cycles(0, None, "-")
     runs = rollout.collect(rollout.teacher_policy(teacher), ROLLOUT)
     fitted = distil.distil(teacher, runs, STUDENT, ROLLOUT, seed=1)
     with TemporaryDirectory() as name:
@@ -174,7 +176,12 @@ def cycles(teacher: Teacher) -> Cycles:
     return of
 
 
-def page(name: str, study: Study) -> str:
+CYCLES = """
+Cycles: worst case of the first seed's student, 10 trees of depth 4, proved on ibex-small with clang -O2; "a to b": an
+input that takes a is known, and none takes more than b; "-": not proved yet."""
+
+
+def page(name: str, study: Study, prove: bool = True) -> str:
     """The page as Markdown."""
     judged = {each: [study.trained(each, seed) for seed in study.seeds] for each in study.variants}
     base = [one.cost for one in judged[AS_IT_IS]]
@@ -184,18 +191,16 @@ def page(name: str, study: Study) -> str:
         steady, changing, loss = (mean(part) for part in zip(*map(parts, of_seeds), strict=True))
         row = [each, *(f"{cost:.3f}" for cost in costs), f"{mean(costs):.3f}", difference(costs, base)]
         row += [f"{steady:.3f}", f"{changing:.3f}", f"{loss:.2g}"]
-        rows.append(row + ([str(cycles(study.teacher(each, study.seeds[0])))] if study.cycles else []))
+        rows.append(row + ([str(cycles(study.teacher(each, study.seeds[0]), prove))] if study.cycles else []))
+    training = study.config(AS_IT_IS, study.seeds[0]).training
     heading = ["variant", *(f"seed {seed}" for seed in study.seeds), "mean", "more", "many-to-one", "changing", "loss"]
     text = f"""# {study.title}
 Made by `python -m bench.training.study {name}`. Do not edit it.
 
-Trainings of `{study.source}` and of variants of it (`bench/training/studies.toml`), with the same seeds. Cost of the
-recipe's own validation, 0 is perfect, of each seed; "more": than the recipe as it is with the same seed, ± the standard
-error of that mean; then the mean cost of many-to-one and of traffic that comes and goes, and the greatest loss.{
-        " Cycles: worst case of the first seed's student, 10 trees of depth 4, proved on ibex-small with clang -O2."
-        if study.cycles
-        else ""
-    }
+Trainings of `{study.source}` and of variants of it (`bench/training/studies.toml`), with the same seeds:
+{training.episodes} episodes of {len(training.scenarios)} scenarios, each. Cost of one validation, 0 is perfect, of each
+seed; "more": than the recipe as it is with the same seed, ± the standard error of that mean; then the mean cost of
+many-to-one and of traffic that comes and goes, and the greatest loss.{CYCLES if study.cycles else ""}
 
 {table([*heading, *(["cycles"] if study.cycles else [])], rows)}"""
     if len(study.variants) == 1:
@@ -234,11 +239,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train what is not there, write the page; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.training.study", description="Variants of a recipe, a page.")
     parser.add_argument("study", choices=tomllib.loads(read_text(STUDIES)))
+    parser.add_argument("--no-proof", action="store_true", help="of cycles, only those that were proved before")
     parser.add_argument("--out", type=Path, help="the page")
     options = parser.parse_args(arguments)
     try:
         out = options.out or PAGES / f"training-{options.study}.md"
-        write_atomically(out, page(options.study, Study.named(options.study)))
+        write_atomically(out, page(options.study, Study.named(options.study), not options.no_proof))
     except InputError as error:
         print(f"study: {error}", file=sys.stderr)
         return 2
