@@ -1,8 +1,10 @@
 """monotone and step: against every state of small policies, and with one leaf broken."""
 
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,12 @@ from deciders import FALL, RISE, decision, policy, split
 
 from decision.errors import InputError
 from decision.forest import Node, oblivious
+from decision.program import Program
+from verify.behaviour import steps
+from verify.behaviour.cells import Boxes
+from verify.behaviour.decided import Decided
+from verify.behaviour.extremes import Extreme
+from verify.behaviour.finding import Finding
 from verify.behaviour.properties import Monotone, Step
 from verify.behaviour.steps import monotone, step
 
@@ -113,3 +121,110 @@ def test_a_limit_of_nought_is_one_and_more_of_nothing_raises_nothing() -> None:
     assert finding.verdict == "fails"
     (finding,) = monotone(decision(policy(split(0, 0, RISE, FALL))), Monotone())
     assert (finding.verdict, finding.value) == ("holds", "the trees ask for nothing that is seen")
+
+
+def test_a_limit_that_is_just_attained_holds() -> None:
+    of = decision(policy(split(1, 7, 6553, -6553)))
+    low, high = 1 - 6553 / 2**16, 1 + 6553 / 2**16
+    for limits, verdict in (((low, high), "holds"), ((low + 1e-9, None), "fails"), ((None, high - 1e-9), "fails")):
+        (finding,) = step(of, Step(at_least=limits[0], at_most=limits[1]))
+        assert finding.verdict == verdict
+
+
+def test_the_greatest_of_several_rises_is_told_and_shown() -> None:
+    """Two thresholds raise it, the first by less, the third by nothing."""
+    of = decision(policy(split(1, 100, 0, 10), split(1, 2000, 0, 655), split(1, 3000, 0, -5)))
+    (finding,) = monotone(of, Monotone())
+    assert finding.value == f"raised at 2 of 3 thresholds (100, 2000), by {655 / 2**16:.4f} at most"
+    assert finding.witness == {"congestion_q20": 2000}
+
+
+def test_only_thresholds_that_a_value_can_cross_count() -> None:
+    """The greatest value is above no threshold of its own, the least is at or below its own."""
+    of = decision(policy(split(1, 0, 5, 0), split(1, 100, 5, 0), split(1, 2**31 - 1, 0, 50)))
+    (low, high), cuts = of.ranges[0], of.cells.edges[0].tolist()
+    for ends, count in (((low, high), 2 + (high > 2**31 - 1)), ((0, 100), 1), ((0, 101), 2), ((1, 2**31 - 1), 1)):
+        ranged = replace(of, program=_ranged(of, ends))
+        (finding,) = monotone(ranged, Monotone())
+        crossed = sum(ends[0] <= cut < ends[1] for cut in cuts)
+        assert crossed == count
+        assert f"{crossed} thresholds" in finding.value
+
+
+def _ranged(of: Decided, ends: tuple[int, int]) -> Program:
+    """The program with the range of its first column."""
+    nodes = list(of.program.nodes)
+    nodes[of.columns[0]] = replace(nodes[of.columns[0]], low=ends[0], high=ends[1])
+    return replace(of.program, nodes=tuple(nodes))
+
+
+def test_a_search_that_was_given_up_decides_nothing_but_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = decision(policy(split(1, 100, 0, 0), split(1, 2000, 0, 10), split(3, 7, 4, 4)))
+    answers = {"open": Extreme(0, 5, None), "shut": Extreme(0, 0, None), "shown": Extreme(2, 9, np.array([0, 0]))}
+
+    def asked(*said: str) -> list[Finding]:
+        given = iter([answers[name] for name in said])
+        monkeypatch.setattr(steps, "greatest", lambda *_: next(given))
+        return monotone(of, Monotone(feature="congestion_q20"))
+
+    (finding,) = asked("open", "shut")
+    assert (finding.verdict, finding.value) == ("undecided", "1 of 2 thresholds are not decided")
+    (finding,) = asked("open", "open")
+    assert finding.value == "2 of 2 thresholds are not decided"
+    (finding,) = asked("shut", "shut")
+    assert finding.verdict == "holds"
+    (finding,) = asked("open", "shown")
+    assert (finding.verdict, "by at least" in finding.value) == ("fails", True)
+
+    cell = np.array([0, 0])
+    ends = Extreme(70_000, 75_000, cell), Extreme(-60_000, -50_000, cell)
+    for asked_for, verdict in ((Step(at_most=1.2), "holds"), (Step(at_most=1.1), "undecided"), (Step(), "found")):
+        given = iter(ends)
+        monkeypatch.setattr(steps, "greatest", lambda *_, given=given: next(given))
+        (finding,) = step(of, asked_for)
+        assert finding.verdict == verdict
+        assert (finding.value.endswith("at most"), "within" in finding.value) == (
+            verdict != "undecided",
+            verdict == "undecided",
+        )
+
+
+def test_of_a_step_each_end_is_decided_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    of, cell = decision(policy(split(1, 100, 0, 0))), np.array([0])
+    most = {True: Extreme(70_000, 70_000, cell), False: Extreme(70_000, 75_000, cell)}
+    least = {True: Extreme(-60_000, -60_000, cell), False: Extreme(-60_000, -50_000, cell)}
+    for exact in product((True, False), repeat=2):
+        for asked_for in (Step(), Step(at_least=0.95), Step(at_most=1.01)):
+            given = iter((most[exact[0]], least[exact[1]]))
+            monkeypatch.setattr(steps, "greatest", lambda *_, given=given: next(given))
+            (finding,) = step(of, asked_for)
+            shown = exact[1] if asked_for.at_least else exact[0]
+            limited = asked_for != Step()
+            assert finding.verdict == (("fails" if shown else "undecided") if limited else "found")
+            if finding.verdict != "undecided":
+                assert finding.value.endswith("over all cells" if all(exact) else "at most")
+
+
+def test_what_bounds_a_box_is_above_all_that_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or a search would drop a box that holds what it is looking for."""
+    together = oblivious([(1, 100), (3, 7)], [1000, 1000, 0, 500])  # raised where the other is above, and lower there
+    of = decision(policy(together, split(3, 7, 90, -90), split(1, 2000, 5, -700), split(3, 50, -20, 400)))
+    uppers: list[Any] = []
+    real = steps.greatest
+
+    def greatest(*asked: Any) -> Extreme:
+        uppers.append((asked[1], asked[2]))
+        return real(*asked)
+
+    monkeypatch.setattr(steps, "greatest", greatest)
+    monotone(of, Monotone())
+    step(of, Step())
+    for box, upper in uppers:
+        cells = [range(int(low), int(high) + 1) for low, high in zip(box.low[0], box.high[0], strict=True)]
+        corners = np.asarray(list(product(*cells)))
+        assert upper(box)[0] >= upper(Boxes(corners, corners)).max()
+
+
+def test_a_rise_by_one_is_a_rise() -> None:
+    (finding,) = monotone(decision(policy(split(1, 100, 0, 1))), Monotone())
+    assert finding.verdict == "fails"
