@@ -67,6 +67,7 @@ EXCEPT = {
     "verify/behaviour/decide.py": "of policies that scale a rate",
     "verify/behaviour/loops.py": "what flows come to that a policy scales the rate of",
     "verify/behaviour/properties.py": "the vocabulary, also of flows",
+    "verify/check/behaviour.py": "of policies that scale a rate",
     "emulator/states.py": "the state of caches that is called other-flow",
 }
 
