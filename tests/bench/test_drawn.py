@@ -41,6 +41,14 @@ def test_a_student_is_proved_and_its_certificate_checked() -> None:
     assert command.cells(row)[2] == f"{row.proved.exact} cycles"
 
 
+@pytest.mark.parametrize("seed", [11, 44])
+def test_rates_in_masks_and_factors_made_by_or_are_proved(seed: int) -> None:
+    """Compared with an odd threshold a rate is masked; a multiplier's first bit is set by or."""
+    row = judged(seed, How(checker_seconds=1))
+    assert row.proved.problem == ""
+    assert row.proved.exact
+
+
 def test_one_that_takes_too_long_is_said_to() -> None:
     row = judged(3, How(prover_seconds=1))
     assert (row.proved.problem, row.checked) == ("over 1 s", None)
