@@ -32,13 +32,17 @@ class Around:
             )
 
     def box(self, observation: Observation, rows: Floats) -> tuple[Floats, Floats]:
-        """Low and high ends [N, window * features] around states of integers: past actions ± ``action``, what else is
-        observed ± ``share`` of its integer, which stands for anything up to the next one. Both rise with the state."""
+        """Low and high ends [N, window * features] around states of integers: past actions ± ``action``; an exact
+        feature as it is, or a bit that is clear would have one that is set around it; what else is observed ± ``share``
+        of its integer, which stands for anything up to the next one. Both rise with the state."""
         width = len(observation.features)
         low, high = np.empty_like(rows), np.empty_like(rows)
         for column in range(rows.shape[1]):
             x = rows[:, column]
-            if isinstance(observation.features[column % width], PreviousAction):
+            feature = observation.features[column % width]
+            if feature.exact:
+                low[:, column], high[:, column] = x, x
+            elif isinstance(feature, PreviousAction):
                 step = self.action * 2**ACTION_BITS
                 low[:, column], high[:, column] = x - step, x + step
             else:

@@ -239,12 +239,12 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
 
 
 def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
-    """The same over all states, where it is proved; else why it is not."""
+    """The same over all states whose signals stay below 2^24, where it is proved; else why it is not."""
     limit = allowed.limit if allowed.proved is None else allowed.proved
     check = partial(
         Check,
         group="teacher",
-        name="distance from its neighbourhood, all states, proved",
+        name="distance from its neighbourhood, all states to 2^24, proved",
         limit=f"{limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
     )
     if isinstance(claim, str):

@@ -6,9 +6,14 @@ from pathlib import Path
 import click
 
 from codegen.differences import differences
-from codegen.emit import KIND
+from codegen.emit import KIND, emission_of, program_of
+from decision.deciders import Decider, decider_file, load_decider
+from decision.documents import load_json
 from decision.errors import InputError
-from decision.manifest import opened
+from decision.manifest import Manifest, opened
+from decision.program import Program
+from decision.ranks import same_decision, with_values
+from emulator.firmware import PROGRAM
 
 OPTION = "--foreign-sources"
 
@@ -30,3 +35,14 @@ def check_emitted(folders: Iterable[Path], *, foreign: bool) -> None:
         if wrong:
             more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
             raise InputError(f"{folder} is not as this rlcc emits it: {wrong[0]}{more}; emit it again; {instead}")
+
+
+def checked_program(firmware: Path, manifest: Manifest) -> tuple[Decider, Program]:
+    """What decides, and the program that the vectors are held to, which must be its whole decision."""
+    decider = load_decider(firmware)
+    program = Program.from_json(load_json(firmware / PROGRAM))
+    came = program_of(decider, emission_of(manifest).fix)
+    if not same_decision(with_values(program, {s.name: s.storage for s in came.state}), came):
+        beside = decider_file(firmware)
+        raise InputError(f"{firmware / PROGRAM} is not the program of {beside} beside it; emit the firmware again")
+    return decider, program

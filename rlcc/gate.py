@@ -13,20 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from codegen.differences import differences
-from codegen.emit import emission_of, program_of
-from decision.deciders import Decider, Pupil, decider_file, load_decider
-from decision.documents import load_json
+from decision.deciders import Decider, Pupil, decider_file
 from decision.errors import InputError
-from decision.manifest import Manifest, opened
+from decision.manifest import opened
 from decision.model import Model
 from decision.network_policy import NetworkPolicy
 from decision.program import Program
-from decision.ranks import same_decision, with_values
+from decision.ranks import with_values
 from distill.driving import LATER_PS
 from emulator import EmulationReport, HostReport, host_compilers, run_on_host
 from emulator.build import Build
 from emulator.build import build as build_firmware
-from emulator.firmware import PROGRAM, read_firmware, tree_inputs
+from emulator.firmware import read_firmware, tree_inputs
 from emulator.run import run_vectors
 from emulator.shared import shared_library
 from netsim.deployment import Deployment
@@ -49,6 +47,7 @@ from rlcc.checks import (
 )
 from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, PolicyMetrics
+from rlcc.emitted import checked_program
 from rlcc.emulated import KIND as EMULATION
 from rlcc.emulated import kept
 from rlcc.fidelity import LATER, STUDENT, TEACHER, network
@@ -126,7 +125,7 @@ def judge(
     if asked.build is not None and asked.build.firmware.folder != firmware:
         raise InputError(f"{firmware} is not the firmware that was built, {asked.build.firmware.folder}; build it anew")
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
-    decider, program = _checked_program(firmware, manifest)
+    decider, program = checked_program(firmware, manifest)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
     pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"))
     checks = as_emitted(differences(firmware, manifest))
@@ -310,17 +309,6 @@ def _pair(decider: Decider, path: Path | None, firmware: Path, expected: str | N
     if teacher.hash != expected:
         raise InputError(f"{firmware} was made from another teacher than {path}; give the one it came from")
     return _Pair(decider, teacher)
-
-
-def _checked_program(firmware: Path, manifest: Manifest) -> tuple[Decider, Program]:
-    """What decides, and the program that the vectors are held to, which must be its whole decision."""
-    decider = load_decider(firmware)
-    program = Program.from_json(load_json(firmware / PROGRAM))
-    came = program_of(decider, emission_of(manifest).fix)
-    if not same_decision(with_values(program, {s.name: s.storage for s in came.state}), came):
-        beside = decider_file(firmware)
-        raise InputError(f"{firmware / PROGRAM} is not the program of {beside} beside it; emit the firmware again")
-    return decider, program
 
 
 def decision_latency_ps(report: EmulationReport) -> int:

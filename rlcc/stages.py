@@ -213,11 +213,12 @@ def distance(
     firmware: Firmware, teacher_path: Path, around: Around, figures: Figures, progress: Progress
 ) -> TeacherClaim:
     """How far the student lies outside its teacher's actions around any state."""
-    from decision.deciders import load_decider
+    from rlcc.emitted import checked_program
     from teachers.load import load
     from verify.teacher.distance import distance
 
-    decider, teacher = load_decider(firmware.folder), load(teacher_path)
+    decider, _ = checked_program(firmware.folder, firmware.manifest)  # or another student is bounded than is proved
+    teacher = load(teacher_path)
     if isinstance(decider, Model):
         raise InputError(f"{firmware.folder} is of a model made elsewhere, which has no teacher")
     if firmware.manifest.parents.get("teacher") != teacher.hash:

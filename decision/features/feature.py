@@ -86,6 +86,11 @@ class Feature(BaseModel):
         return None
 
     @property
+    def exact(self) -> bool:
+        """Whether the integer is the value itself, not a floor of it."""
+        return False
+
+    @property
     def format(self) -> tuple[float, float]:
         """What the integer 0 stands for, and a step of it."""
         raise NotImplementedError

@@ -186,6 +186,10 @@ class Present(Feature):
     signal: Named
 
     @property
+    def exact(self) -> bool:
+        return True
+
+    @property
     def name(self) -> str:
         return f"{self.signal}_present"
 
@@ -225,6 +229,10 @@ class Bucket(Feature):
         if self.first << (self.count - 1) >= 2**32:
             raise ValueError(f"no signal reaches the last bucket, {self.first} x 2^{self.count - 1}")
         return self
+
+    @property
+    def exact(self) -> bool:
+        return True
 
     @property
     def name(self) -> str:

@@ -172,7 +172,7 @@ def _furthest(claim: TeacherClaim, limit: float | None) -> None:
     """The bound, and the state that nearly attains it."""
     (low, high), state = claim.around, " ".join(f"{name}={value}" for name, value in claim.witness.items())
     rows = [
-        ("all states", f"at most {claim.bound:.5f} outside", "" if limit is None else f"limit {limit:g}"),
+        ("all states to 2^24", f"at most {claim.bound:.5f} outside", "" if limit is None else f"limit {limit:g}"),
         ("one state", f"at least {claim.reached:.5f} outside", state),
         ("there", f"student {claim.student:+.5f}", f"teacher {low:+.5f} to {high:+.5f} around it"),
     ]

@@ -35,3 +35,14 @@ def test_its_ends_rise_with_the_state() -> None:
 def test_what_is_no_neighbourhood_is_refused(share: float, action: float) -> None:
     with pytest.raises(InputError, match="below 1"):
         Around(share, action)
+
+
+def test_around_a_bit_that_is_clear_none_is_set() -> None:
+    kinds = [
+        {"kind": "present", "signal": "sent_bytes"},
+        {"kind": "bucket", "signal": "queue_bytes", "first": 8192, "count": 4},
+    ]
+    seen = Observation.model_validate({"window": 1, "features": kinds, **PATH})
+    rows = np.array([[0.0, 0.0], [1.0, 3.0]])
+    for ends in Around(0.2, 0.02).box(seen, rows):
+        np.testing.assert_array_equal(ends, rows)

@@ -215,7 +215,7 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
         around=[-0.16, -0.1],
     )
     just = checks.all_states(claim, AROUND)
-    assert (just.group, just.name) == ("teacher", "distance from its neighbourhood, all states, proved")
+    assert (just.group, just.name) == ("teacher", "distance from its neighbourhood, all states to 2^24, proved")
     assert (just.passed, just.detail) == (True, "")
     assert just.value == "0.25000 at most, 0.24983 in one state"
     assert just.limit == "0.25 (±20% of a signal, ±0.02 of an action)"

@@ -356,7 +356,7 @@ def test_the_cells_of_the_forest_are_judged_where_both_see_the_same(stage: Stage
     assert names[-3:] == [
         "both see the same",
         "action outside the teacher's around a state, greatest",
-        "distance from its neighbourhood, all states, proved",
+        "distance from its neighbourhood, all states to 2^24, proved",
     ]
     assert "actions in the cells of the forest" in stage.said
     stage.outside = replace(OUTSIDE, distance=0.9)
@@ -393,7 +393,7 @@ def test_a_teacher_of_which_nothing_is_proved_fails_only_where_a_proof_is_asked_
     assert found.measured["distance"] == {"refused": "by-hand is an LSTM"}
     assert found.measured["neighbourhood"] == vars(OUTSIDE)
     (check,) = [check for check in stage.judge(neighbourhood={"proved": 4.0}).checks if not check.passed]
-    assert (check.name, check.value) == ("distance from its neighbourhood, all states, proved", "not proved")
+    assert (check.name, check.value) == ("distance from its neighbourhood, all states to 2^24, proved", "not proved")
     assert check.detail == "by-hand is an LSTM"
 
 

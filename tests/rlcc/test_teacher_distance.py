@@ -129,3 +129,19 @@ def test_nothing_of_it_needs_torch_or_catboost(good: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(ran.stdout.splitlines()[-1]) == [0, []]
+
+
+def test_the_student_that_is_bounded_is_the_program_that_is_proved(
+    good: Path, tmp_path: Path, rlcc: Run, resealed
+) -> None:
+    """Also where the C is taken as it is: another student.json beside it says nothing of it."""
+
+    def flip(folder: Path) -> None:
+        content = json.loads((folder / NAME).read_text())
+        content["ensemble"]["trees"][0]["leaves"][0] ^= 1
+        (folder / NAME).write_text(json.dumps(content))
+
+    swapped = resealed(good / "firmware", tmp_path / "swapped", flip)
+    code, _, told = rlcc("verify", swapped, "--teacher", good / "teacher", "--foreign-sources")
+    assert code == 2
+    assert "is not the program of student.json beside it" in told

@@ -310,6 +310,8 @@ def _groups(behind: Histories) -> tuple[NDArray[np.intp], Integers]:
     """Histories in an order in which those among which the student does not tell apart stand together, and within
     these like ones beside each other (their columns' bits interleaved); where each group begins, and the end."""
     columns = behind.columns
+    if not columns.history:
+        return np.arange(len(behind)), np.array([0, len(behind)])
     own = np.stack([np.searchsorted(columns.own[c], behind.low[:, c], side="left") for c in columns.history], axis=1)
     _, group = np.unique(own, axis=0, return_inverse=True)
     group = group.reshape(-1)

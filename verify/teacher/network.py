@@ -50,6 +50,10 @@ class Layer:
         return centre - spread, centre + spread
 
 
+MOST_RISE = 1e30
+"""Of an output with a feature: far above any that a float32 network with 32-bit features can use."""
+
+
 @dataclass(frozen=True)
 class Network:
     """A multilayer perceptron of one output, ReLU between its layers, that sets a multiplier which never falls as the
@@ -77,7 +81,10 @@ class Network:
             weight = weights[f"{name}.weight"].astype(np.float64)
             bias = weights.get(f"{name}.bias")
             layers.append(Layer(weight, np.zeros(len(weight)) if bias is None else bias.astype(np.float64)))
-        return Network(policy.observation, policy.action, tuple(layers))
+        network = Network(policy.observation, policy.action, tuple(layers))
+        if not (network.rise < MOST_RISE).all():
+            raise InputError(f"{policy.name} has weights so large that its outputs overflow; train or export it again")
+        return network
 
     @property
     def size(self) -> int:

@@ -143,7 +143,7 @@ def test_a_backdoor_that_no_network_meets_fails_by_the_cells_and_by_the_proof_al
     content = json.loads((tmp_path / "v" / reports.JSON).read_text())
     failed, proved = [check for check in content["checks"] if not check["passed"]]
     assert failed["name"] == "action outside the teacher's around a state, greatest"
-    assert proved["name"] == "distance from its neighbourhood, all states, proved"
+    assert proved["name"] == "distance from its neighbourhood, all states to 2^24, proved"
     claim = content["measured"]["distance"]
     assert 9_000_000 < claim["witness"]["congestion_q20"] <= 9_000_040
     assert claim["bound"] >= claim["reached"] > 0.3

@@ -15,6 +15,7 @@ from teacher_pairs import START, driven, policy, student, weights
 
 from decision.cells import act
 from decision.errors import InputError
+from decision.forest import oblivious
 from decision.neighbourhood import Around
 from teachers.inference import decide_states
 from teachers.teacher import make_teacher
@@ -103,3 +104,17 @@ def test_what_the_teacher_does_not_see_or_do_is_refused() -> None:
     lstm = policy(window=1, lstm=4)
     with pytest.raises(InputError, match="is an LSTM"):
         distance(student(lstm, 0, window=2), lstm, weights(lstm, 0), "a" * 64, AROUND)
+
+
+def test_a_bit_that_is_clear_is_judged_by_itself_also_without_any_history() -> None:
+    """The student brakes always, the teacher only at a NACK: with one around a state without, nothing would be seen."""
+    of = policy(features=[{"kind": "present", "signal": "nack_count"}], window=1, hidden=(1,), bias=True)
+    brakes = np.array([[-10.0]], np.float32)
+    teacher = {"fc0.weight": -brakes / 10, "fc0.bias": np.zeros(1, np.float32)}
+    teacher |= {"out.weight": brakes, "out.bias": np.array([5.0], np.float32)}
+    drawn = student(of, 1, trees=1, depth=1)
+    always = oblivious(((0, 0),), (-10_922, -10_922))
+    pupil = replace(drawn, forest=replace(drawn.forest, trees=(always,), bias=(0,)))
+    claim = distance(pupil, of, teacher, "a" * 64, AROUND)
+    assert claim.bound == pytest.approx(0.2 + 1 / 6, abs=1e-2)
+    assert list(claim.witness.values()) == [0]

@@ -122,3 +122,11 @@ def test_it_sees_what_the_features_say() -> None:
     network = Network.of(of, weights(of, 1))
     seen = network.features(np.array([[6553.6, 0.0, 1024.0]]))[0]
     assert seen == pytest.approx([1.1, -12.5 * 0.064, 2.0])
+
+
+def test_weights_that_overflow_are_refused() -> None:
+    """What is not a number would be greater than no bound."""
+    of = policy(hidden=(3, 3), bias=False)
+    made = {name: np.full_like(array, 1e30) for name, array in weights(of, 1, gain=1.0).items()}
+    with pytest.raises(InputError, match="weights so large that its outputs overflow"):
+        Network.of(of, made)
