@@ -51,12 +51,7 @@ def rankings(program: Program) -> dict[int, Ranking]:
 def ranked_features(program: Program) -> dict[int, tuple[int, ...]]:
     """The trees' features that are ranks from the context, with the thresholds that they count."""
     fields = _rank_fields(program)
-    ranked = {}
-    for feature, number in enumerate(_features(program)):
-        node = program.nodes[field_behind(program, number)]
-        if node.op is Op.STATE and node.imm in fields:
-            ranked[feature] = fields[node.imm].thresholds
-    return ranked
+    return {k: fields[place].thresholds for k, place in _asked_fields(program, fields).items()}
 
 
 def field_behind(program: Program, number: int) -> int:
@@ -74,24 +69,25 @@ def with_values(program: Program, storage: Mapping[str, str] | None = None) -> P
     if not fields:
         return program
     ranked = ranked_features(program)
-    b = ProgramBuilder(_of_values(program.forest, ranked), program.interface, network=program.network)
+    least = {k: program.nodes[x].low for k, x in _counted_values(program, fields).items()}
+    b = ProgramBuilder(_of_values(program.forest, ranked, least), program.interface, network=program.network)
     b.tables = list(program.tables)
     for place, s in enumerate(program.state):
         if place in fields:
             name = s.name.removesuffix(RANK)
-            kind = (storage or {}).get(name) or _wide(program.nodes[fields[place].x].high)
+            kind = (storage or {}).get(name) or _wide(program.nodes[fields[place].x].low)
             b.state.append(StateField(name, kind, -1, s.note.partition(": ")[2]))
         else:
             b.state.append(StateField(s.name, s.storage, -1, s.note))
     new: dict[int, int] = {}
-    for number in _reached(program, lambda n: _value_args(program, n, fields)):
+    written = {place: _written(program, place, fields) for place in range(len(program.state))}
+    for number in _reached([*written.values(), *program.results], lambda n: _value_args(program, n, fields)):
         node = program.nodes[number]
         name = node.name.removesuffix(RANK) if node.op is Op.STATE and node.imm in fields else node.name
         args = tuple(new[a] for a in _value_args(program, number, fields))
         new[number] = b.add(node.op, args, node.imm, name, node.note)
-    for place, (s, kept) in enumerate(zip(program.state, b.state, strict=True)):
-        written = fields[place].x if place in fields and s.node in rankings(program) else s.node
-        b.state_out(kept.name, new[written])
+    for place, kept in enumerate(list(b.state)):
+        b.state_out(kept.name, new[written[place]])
     return b.finish(*(new[result] for result in program.results))
 
 
@@ -115,7 +111,10 @@ def same_decision(a: Program, b: Program) -> bool:
 
 def _rank_fields(program: Program) -> dict[int, Ranking]:
     """The fields that hold ranks, by their place: each written with a ranking, or with a field that holds one of the
-    same thresholds; read only by the trees, cut to no less than the greatest rank or not, and by such fields."""
+    same thresholds; read only by the trees, cut to no less than the greatest rank or not, and by such fields. None
+    where trees are asked about different values: of which they would be the ranks nothing says."""
+    if not _features(program):
+        return {}
     counted = rankings(program)
     fields = {place: counted[s.node] for place, s in enumerate(program.state) if s.node in counted}
     reads = {node.imm: n for n, node in enumerate(program.nodes) if node.op is Op.STATE}
@@ -132,6 +131,27 @@ def _rank_fields(program: Program) -> dict[int, Ranking]:
         for place in wrong:
             del fields[place]
     return fields
+
+
+def _asked_fields(program: Program, fields: Mapping[int, Ranking]) -> dict[int, int]:
+    """The trees' features that are such fields, by their places."""
+    asked = {}
+    for feature, number in enumerate(_features(program)):
+        place = _read_by(program, field_behind(program, number))
+        if place in fields:
+            asked[feature] = place
+    return asked
+
+
+def _counted_values(program: Program, fields: Mapping[int, Ranking]) -> dict[int, int]:
+    """Of the trees' features that are ranks the node whose value, then, was counted."""
+    return {k: fields[place].x for k, place in _asked_fields(program, fields).items()}
+
+
+def _written(program: Program, place: int, fields: Mapping[int, Ranking]) -> int:
+    """The node of what a field holds afterwards, of a rank the value."""
+    number = program.state[place].node
+    return fields[place].x if place in fields and _read_by(program, number) not in fields else number
 
 
 def _read_by(program: Program, number: int) -> int:
@@ -176,10 +196,9 @@ def _value_args(program: Program, number: int, fields: Mapping[int, Ranking]) ->
     return tuple(f if _read_by(program, f) in fields else a for a, f in zip(node.args, behind, strict=True))
 
 
-def _reached(program: Program, operands: Callable[[int], tuple[int, ...]]) -> list[int]:
-    """The nodes that results and values in the context depend on, in their order."""
-    counted = rankings(program)
-    todo = [counted[n].x if n in counted else n for n in program.outputs]
+def _reached(roots: list[int], operands: Callable[[int], tuple[int, ...]]) -> list[int]:
+    """The nodes that these depend on, and they themselves, in their order."""
+    todo = list(roots)
     seen: set[int] = set()
     while todo:
         number = todo.pop()
@@ -189,23 +208,23 @@ def _reached(program: Program, operands: Callable[[int], tuple[int, ...]]) -> li
     return sorted(seen)
 
 
-def _of_values(forest: Forest, ranked: Mapping[int, tuple[int, ...]]) -> Forest:
-    """The forest that asks for values: a rank is above i where the value is above threshold i."""
+def _of_values(forest: Forest, ranked: Mapping[int, tuple[int, ...]], least: Mapping[int, int]) -> Forest:
+    """The forest that asks for values, none below ``least``: a rank is above i where the value is above threshold i."""
 
     def asked(branch: Branch) -> tuple[int, int]:
         thresholds = ranked.get(branch.feature)
         if thresholds is None:
             return branch.feature, branch.threshold
         if branch.threshold < 0:
-            return branch.feature, -1  # above nothing: every value is
+            return branch.feature, least[branch.feature] - 1  # every rank is, and every value
         return branch.feature, thresholds[branch.threshold] if branch.threshold < len(thresholds) else U32_MAX
 
     names = tuple(name.removesuffix(RANK) if k in ranked else name for k, name in enumerate(forest.features))
     return Forest(names, tuple(mapped(tree, asked) for tree in forest.trees), forest.bias, forest.leaf_bits)
 
 
-def _wide(high: int) -> str:
-    return "uint32" if high <= U32_MAX else "int32"
+def _wide(low: int) -> str:
+    return "uint32" if low >= 0 else "int32"
 
 
 def _terms(program: Program, number: int, uses: Counter[int]) -> tuple[list[int], list[int]] | None:

@@ -19,7 +19,7 @@ from decision.ranks import RANK, same_decision, with_values
 from decision.student import Student
 from emulator.firmware import read_firmware
 from emulator.host import run_on_host
-from rlcc.gate import _checked_program
+from rlcc.emitted import checked_program
 
 STEPS = 60
 NOW, AGO = (703, 4295, 17_180, 65_536, 393_626), (1000, 4295, 30_000, 65_536, 131_072, 500_000)
@@ -94,7 +94,7 @@ def test_the_c_does_what_the_program_does_for_corrupted_contexts_too(
     context = firmware.vectors.columns()[2]
     assert max(context[name].max() for name in names) > 200
     assert run_on_host(folder).passed
-    _, program = _checked_program(folder, firmware.manifest)
+    _, program = checked_program(folder, firmware.manifest)
     assert program == firmware.program
 
 
@@ -141,3 +141,51 @@ def test_a_program_whose_ranks_are_wrong_is_not_the_students(wrong: str) -> None
     program, mutant = student(3).program(), mutants()[wrong]
     back = with_values(mutant, {s.name: s.storage for s in program.state})
     assert not same_decision(back, program)
+
+
+def asking(names: tuple[str, ...], *questions: tuple[int, int]) -> Program:
+    """Over a window of 2; a tree a question."""
+    trees = tuple(oblivious((question,), (-9000, 8000)) for question in questions)
+    bucket = {"kind": "bucket", "signal": "queue_bytes", "first": 8192, "count": 6}
+    return make_student([FEATURES.get(name, bucket) for name in names], ACTIONS[0], trees, window=2, bias=5).program()
+
+
+def storage_of(program: Program) -> dict[str, str]:
+    return {s.name: s.storage for s in program.state}
+
+
+def test_a_bucket_is_a_sum_of_comparisons_and_no_rank() -> None:
+    questions = [(0, 703), (0, 65_536), (2, 1000), (2, 30_000), (3, 3)]
+    program = asking(("rl_cc_congestion", "bucket"), *questions)
+    ranks = with_ranks(program, chains(program))
+    assert [s.name.endswith(RANK) for s in ranks.state] == [False, True, False]
+    assert same_decision(with_values(ranks, storage_of(program)), program)
+
+
+def test_ranks_of_signed_values_are_read_back_without_their_type() -> None:
+    program = asking(("rtt_inflation",), (0, 900), (1, 500), (1, 2000))
+    ranks = with_ranks(program, chains(program))
+    assert ranks != program
+    assert same_decision(with_values(ranks), with_values(ranks, storage_of(program)))
+    back = with_values(ranks)
+    assert {s.storage for s in back.state[1:]} == {"int32"}
+
+
+def test_a_rank_above_less_than_none_is_any_value() -> None:
+    """Also one below -1: the student that asks for that is another."""
+    other = asking(("rtt_inflation",), (0, 900), (1, 500), (1, -1))
+    program = asking(("rtt_inflation",), (0, 900), (1, 500), (1, 500))
+    ranks = with_ranks(program, chains(program))
+    trees = (*ranks.forest.trees[:2], mapped(ranks.forest.trees[2], lambda b: (b.feature, -1)))
+    wrong = replace(ranks, forest=replace(ranks.forest, trees=trees))
+    assert not same_decision(with_values(wrong, storage_of(other)), other)
+
+
+def test_of_trees_asked_about_two_things_no_field_is_a_rank() -> None:
+    """What nobody uses either: the thresholds that were counted would go unread."""
+    program = asking(("rl_cc_congestion",), (0, 900), (1, 0), (1, 1))
+    ranks = with_ranks(program, chains(program))
+    tree = next(node for node in ranks.nodes if node.op is Op.TREES)
+    idle = replace(ranks, nodes=(*ranks.nodes, replace(tree, args=tree.args[::-1])))
+    assert with_values(idle) is idle
+    assert not same_decision(with_values(idle, storage_of(program)), program)
