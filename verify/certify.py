@@ -143,36 +143,11 @@ def _cut(run: Attempt, meeting: Meeting) -> CutClaim:
         for word, row in run.state.bases.items()
         if row < len(meeting.low)
     }
+    bounds = {text(word): span for word, span in known.items() if tuple(span) != pool.range(word)}
     defined = [run.state.definitions[c] for c, _ in run.state.fact_sets[meeting.facts] if c in run.state.definitions]
-    equal = sorted((n, word) for n, word in defined if pool.op(word) == "atom")
-    held = [pool.atoms(int(word)) for word in meeting.values if word != UNKNOWN]
-    ahead = _Ahead(run, set().union(*held, meeting.products.values()), dict(equal))
-    bounds = {text(word): span for word, span in known.items() if tuple(span) != pool.range(word) and word in ahead}
-    bounds |= {f"(eq node.{n} {pool.text(word)})": [1, 1] for n, word in equal if run.cuts.node(n) in ahead}
+    equal = sorted((n, pool.text(word)) for n, word in defined if pool.op(word) == "atom")
+    bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in equal}
     return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
-
-
-class _Ahead:
-    """Words that something behind a cut may be made of: of nodes those that the program's results need, and operands of
-    those that the cut does not hold."""
-
-    def __init__(self, run: Attempt, held: set[int], equal: dict[int, int]) -> None:
-        self.pool, program = run.state.pool, run.program
-        numbers = {run.cuts.node(n): n for n in range(len(program.nodes)) if run.cuts.narrow(n)}
-        todo = [*program.results, *(field.node for field in program.state)]
-        todo += [numbers[word] for word in held if word in numbers]
-        self.nodes: set[int] = set()
-        while todo:
-            n = todo.pop()
-            if n in self.nodes:
-                continue
-            self.nodes.add(n)
-            todo += [numbers[equal[n]]] if equal.get(n) in numbers else []
-            todo += [] if run.cuts.node(n) in held else program.nodes[n].args
-        self.behind = {word for word, n in numbers.items() if n not in self.nodes}
-
-    def __contains__(self, word: int) -> bool:
-        return not self.pool.atoms(word) & self.behind
 
 
 def on_core(build: Build, example: dict[str, int]) -> OnCore:
