@@ -1,10 +1,11 @@
-"""What commands print: a line a stage with its figures, progress on a terminal only, and the gate's table."""
+"""What commands print: a line a stage with its figures, progress, and the gate's table."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -13,6 +14,9 @@ from rlcc.verdict import Verdict
 
 WIDTH = 124
 """Columns of a table where the output is not a terminal."""
+
+QUIET_S = 10.0
+"""Between two lines of progress where nobody watches."""
 
 Progress = Callable[[str], None]
 Figures = list[str]
@@ -24,7 +28,8 @@ def console(width: int = WIDTH) -> Console:
 
 @contextmanager
 def stage(name: str) -> Iterator[tuple[Figures, Progress]]:
-    """Time a stage and print its line: append figures to the list; call the second to say what is going on."""
+    """Time a stage and print its line: append figures to the list; call the second to say what is going on. Off a
+    terminal that is a line on stderr, the first after ``QUIET_S`` and at most one in so many."""
     out = Console(stderr=True)
     figures: Figures = []
     begin = time.monotonic()
@@ -32,9 +37,20 @@ def stage(name: str) -> Iterator[tuple[Figures, Progress]]:
         with out.status(f"{name} ...") as status:
             yield figures, lambda text: status.update(escape(f"{name}: {text}"))
     else:
-        yield figures, lambda _: None
+        yield figures, _Lines(name, begin).say
     line = f"[bold]{name:<9}[/bold] {escape(', '.join(figures))}  [dim]{time.monotonic() - begin:.1f} s[/dim]"
     console().print(line, soft_wrap=True)
+
+
+class _Lines:
+    def __init__(self, stage: str, begin: float) -> None:
+        self.stage, self.begin, self.last = stage, begin, begin
+
+    def say(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self.last >= QUIET_S:
+            self.last = now
+            click.echo(f"{self.stage}: {text}, {now - self.begin:.0f} s", err=True)
 
 
 def print_verdict(verdict: Verdict) -> None:

@@ -17,8 +17,9 @@ Checkpoints are taken between episodes, so that a resumed run repeats an uninter
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from decision.policy import Policy
 from decision.records import ACTION, Trajectories
 from netsim import Simulation
 from netsim.network import Network
+from netsim.places import Threads
 from netsim.policies import NativePolicy, native
 from netsim.simulation import Records, at_random, merge
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
@@ -42,9 +44,12 @@ from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.randomisation import draw, first_rates
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.training_log import TrainingLog, log_path
 from teachers.validation import Changing, Measured, interval_ps, measure, measure_changing
 
 Floats = NDArray[np.float32]
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
 PATIENCE = 16
 """How many times the usual duration a segment may take; in a flooded network decisions come late or never."""
 
@@ -77,7 +82,7 @@ Progress = Callable[[Step], None]
 
 
 def train(config: TrainConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> TrainReport:
-    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then.
+    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
 
     The same configuration gives the same weights, resumed or not. InputError where the start or checkpoint is unfit.
     """
@@ -105,21 +110,24 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
 
     if t.episodes == 0:  # the weights of ``start`` under this policy
         kept = kept.after(0, cost_of(v, validate(config, network.weights())), network.weights())
-    while kept.episode < t.episodes and kept.stale < v.patience:
-        for group in optimizer.param_groups:
-            done = kept.episode / max(t.episodes - 1, 1)
-            group["lr"] = t.learning_rate + (t.final_learning_rate - t.learning_rate) * done
-        square = run_episode(config.learner, t, network, optimizer, kept.episode)
-        episode = kept.episode + 1
-        cost: float | None = None
-        measured: tuple[Measured | Changing, ...] = ()
-        if episode % v.every == 0 or episode == t.episodes:
-            measured = validate(config, network.weights())
-            cost = cost_of(v, measured)
-        kept = kept.after(episode, cost, network.weights())
-        write_checkpoint(checkpoint_path(out), config, network, optimizer, kept)
-        if progress is not None:
-            progress(Step(episode, t.episodes, square, cost, kept.best_cost, measured))
+    with TrainingLog(log_path(out), "episode", kept.episode) as log:
+        while kept.episode < t.episodes and kept.stale < v.patience:
+            for group in optimizer.param_groups:
+                done = kept.episode / max(t.episodes - 1, 1)
+                group["lr"] = t.learning_rate + (t.final_learning_rate - t.learning_rate) * done
+            square = run_episode(config.learner, t, network, optimizer, kept.episode)
+            episode = kept.episode + 1
+            cost: float | None = None
+            measured: tuple[Measured | Changing, ...] = ()
+            if episode % v.every == 0 or episode == t.episodes:
+                measured = validate(config, network.weights())
+                cost = cost_of(v, measured)
+            kept = kept.after(episode, cost, network.weights())
+            scalars = {"mean_square_delta": square, "cost": cost, "learning_rate": optimizer.param_groups[0]["lr"]}
+            log.add(episode, scalars | {f"cost/{m.scenario}": m.cost for m in measured})
+            write_checkpoint(checkpoint_path(out), config, network, optimizer, kept)
+            if progress is not None:
+                progress(Step(episode, t.episodes, square, cost, kept.best_cost, measured))
 
     teacher = _finished(config, kept)
     save(teacher, out, seed=t.seed, tools=("numpy", "safetensors", "torch"))
@@ -139,8 +147,7 @@ def run_episode(
     target = congestion_feature(policy).target
     squares = []
     for _ in range(t.segments):
-        weights = network.weights()
-        segments = [run.advance(weights) for run in runs]
+        segments = _side_by_side(partial(Run.advance, weights=network.weights()), runs)
         losses = []
         for run, segment in zip(runs, segments, strict=True):
             its = loss(network, segment, t, target)
@@ -309,23 +316,28 @@ class Run:
 def validate(config: TrainConfig, weights: Weights) -> tuple[Measured | Changing, ...]:
     """Closed-loop runs of the weights with every number of flows of the recipe, and in its changing traffic."""
     v = config.validation
-    found: list[Measured | Changing] = []
-    for flows in v.flows:
-        interval = interval_ps(flows, Network())
-        found.append(
-            measure(
-                config.policy,
-                weights,
-                flows,
-                settle_ps=max(v.settle, v.intervals * interval),
-                measure_ps=max(v.measure, v.intervals * interval),
-                seed=v.seed,
-            )
+
+    def at(place: int | str) -> Measured | Changing:
+        if isinstance(place, str):
+            return measure_changing(config.policy, weights, place, time_ps=v.changing_time, seed=v.seed)
+        interval = interval_ps(place, Network())
+        return measure(
+            config.policy,
+            weights,
+            place,
+            settle_ps=max(v.settle, v.intervals * interval),
+            measure_ps=max(v.measure, v.intervals * interval),
+            seed=v.seed,
         )
-    found += [
-        measure_changing(config.policy, weights, name, time_ps=v.changing_time, seed=v.seed) for name in v.changing
-    ]
-    return tuple(found)
+
+    places: list[int | str] = [*v.flows, *v.changing]
+    return tuple(_side_by_side(at, places))
+
+
+def _side_by_side(work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+    """Of each task in turn, on threads: what one gives does not depend on the others."""
+    answers = dict(Threads().answers(work, tasks))
+    return [cast(Answer, answers[at]) for at in range(len(tasks))]
 
 
 def cost_of(v: Validation, measured: Sequence[Measured | Changing]) -> float:

@@ -6,18 +6,19 @@ global replay), and descends
 
     (Q(o, a) - (r + gamma * Q'(o', argmax_a' Q(o', a'))))^2 / 2, linear beyond 1
 
-on batches drawn from the memory; Q' is a copy of Q from some updates ago. An agent's life has no end here: a queue is
-asked for as long as the network runs, so nothing is cut off at a last state.
+on batches drawn from the memory; Q' is a copy of Q from some updates ago. A queue's life has no end: it is asked for as
+long as the network runs. Where a life has one, nothing but r follows its last decision.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
 
 from decision import manifest
 from decision.errors import InputError
+from decision.policy import Policy
 from decision.records import Trajectories
 from netsim.policies import native
 from netsim.trials import run
@@ -26,9 +27,11 @@ from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, transitions
 
 Progress = Callable[[str], None]
+PARTS = tuple(part.name for part in fields(Transitions))
 
 
 @dataclass(frozen=True)
@@ -51,28 +54,63 @@ class Memory:
 
     def add(self, new: Transitions) -> None:
         parts = [new] if self.kept is None else [self.kept, new]
-        names = ("before", "action", "reward", "after")
-        self.kept = Transitions(*(np.concatenate([getattr(p, n) for p in parts])[-self.most :] for n in names))
+        self.kept = Transitions(*(np.concatenate([getattr(p, n) for p in parts])[-self.most :] for n in PARTS))
+
+    def __len__(self) -> int:
+        return 0 if self.kept is None else len(self.kept)
 
     def batch(self, size: int, random: np.random.Generator) -> list["torch.Tensor"]:
         assert self.kept is not None
         rows = random.integers(0, len(self.kept), size)
         kept = self.kept
-        return [torch.from_numpy(part[rows]) for part in (kept.before, kept.action, kept.reward, kept.after)]
+        return [torch.from_numpy(getattr(kept, name)[rows]) for name in PARTS]
 
 
 def loss(network: PolicyNetwork, target: PolicyNetwork, batch: list["torch.Tensor"], gamma: float) -> "torch.Tensor":
     """What DDQN descends, the mean over a batch."""
-    before, action, reward, after = batch
+    before, action, reward, after, goes_on = batch
     with torch.no_grad():
         best = network.logits(after).argmax(1, keepdim=True)
-        goal = reward + gamma * target.logits(after).gather(1, best)[:, 0]
+        goal = reward + gamma * goes_on * target.logits(after).gather(1, best)[:, 0]
     value = network.logits(before).gather(1, action[:, None])[:, 0]
     return torch.nn.functional.smooth_l1_loss(value, goal)
 
 
+class Learner:
+    """Q, the copy Q', and what Q learns from. ``weights``: what it begins with, in place of those of the seed."""
+
+    def __init__(self, policy: Policy, options: Ddqn, weights: Weights | None = None) -> None:
+        self.options = options
+        self.network, self.target = seeded(policy, options.seed), seeded(policy, options.seed)
+        if weights is not None:
+            self.network.take(weights)
+            self.target.take(weights)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=options.learning_rate)
+        self.memory = Memory(options.memory)
+
+    def rate(self, done: float) -> None:
+        """Set the learning rate where so much of the training, 0 to 1, is done."""
+        d = self.options
+        for group in self.optimizer.param_groups:
+            group["lr"] = d.learning_rate + (d.final_learning_rate - d.learning_rate) * done
+
+    def learn(self, updates: int, before: int, random: np.random.Generator) -> float:
+        """Descend on so many batches of the memory, after ``before`` others; the mean loss."""
+        d = self.options
+        lost = 0.0
+        for update in range(before, before + updates):
+            if update % d.target_every == 0:
+                self.target.load_state_dict(self.network.state_dict())
+            self.optimizer.zero_grad()
+            its = loss(self.network, self.target, self.memory.batch(d.batch, random), d.gamma)
+            its.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()
+            lost += float(its.detach())
+        return lost / updates
+
+
 def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> DdqnReport:
-    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then.
+    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
 
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
     """
@@ -88,45 +126,50 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
 
 def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> DdqnReport:
     d = config.ddqn
-    network, target = seeded(config.policy, d.seed), seeded(config.policy, d.seed)
-    optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
-    kept, memory, curve = Checkpoint.first(network.weights()), Memory(d.memory), []
+    learner = Learner(config.policy, d)
+    kept, curve = Checkpoint.first(learner.network.weights()), []
     if resume:
-        kept, more = read_checkpoint(checkpoint_path(out), config, network, optimizer)
-        target.load_state_dict(more["target"])
-        memory.kept = Transitions(*(more[n].numpy() for n in ("before", "action", "reward", "after")))
+        kept, more = read_checkpoint(checkpoint_path(out), config, learner.network, learner.optimizer)
+        learner.target.load_state_dict(more["target"])
+        learner.memory.kept = Transitions(*(more[name].numpy() for name in PARTS))
         curve = [(int(n), float(r)) for n, r in more["curve"]]
-    while kept.episode < d.rounds:
-        number = kept.episode
-        memory.add(_played(config, network.weights(), number))
-        for group in optimizer.param_groups:
-            group["lr"] = d.learning_rate + (d.final_learning_rate - d.learning_rate) * number / max(d.rounds - 1, 1)
-        random = np.random.default_rng([d.seed, number])
-        for update in range(d.updates):
-            if (number * d.updates + update) % d.target_every == 0:
-                target.load_state_dict(network.state_dict())
-            optimizer.zero_grad()
-            loss(network, target, memory.batch(d.batch, random), d.gamma).backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-        reward: float | None = None
-        if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
-            reward = validate(config, network.weights())
-            curve.append((number + 1, reward))
-        kept = kept.after(number + 1, None if reward is None else -reward, network.weights())
-        write_checkpoint(checkpoint_path(out), config, network, optimizer, kept, _more(target, memory, curve))
-        judged = "" if reward is None else f", reward {reward:.4f} (best {-kept.best_cost:.4f})"
-        progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
+    with TrainingLog(log_path(out), "round", kept.episode) as log:
+        while kept.episode < d.rounds:
+            number = kept.episode
+            new = _played(config, learner.network.weights(), number)
+            learner.memory.add(new)
+            learner.rate(number / max(d.rounds - 1, 1))
+            lost = learner.learn(d.updates, number * d.updates, np.random.default_rng([d.seed, number]))
+            reward: float | None = None
+            if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
+                reward = validate(config, learner.network.weights())
+                curve.append((number + 1, reward))
+            kept = kept.after(number + 1, None if reward is None else -reward, learner.network.weights())
+            scalars = {
+                "reward/played": float(np.mean(new.reward, dtype=np.float64)),
+                "reward/validation": reward,
+                "loss": lost,
+                "exploring": d.exploring(number),
+                "learning_rate": learner.optimizer.param_groups[0]["lr"],
+                "transitions/played": len(new),
+                "transitions/remembered": len(learner.memory),
+            }
+            log.add(number + 1, scalars)
+            path = checkpoint_path(out)
+            write_checkpoint(path, config, learner.network, learner.optimizer, kept, _more(learner, curve))
+            judged = "" if reward is None else f", reward {reward:.4f} (best {-kept.best_cost:.4f})"
+            progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
     teacher = _finished(config, kept)
     save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
     checkpoint_path(out).unlink(missing_ok=True)
     return DdqnReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve))
 
 
-def _more(target: PolicyNetwork, memory: Memory, curve: list[tuple[int, float]]) -> dict[str, object]:
+def _more(learner: Learner, curve: list[tuple[int, float]]) -> dict[str, object]:
     """What a checkpoint holds besides."""
-    assert memory.kept is not None
-    parts = {name: torch.from_numpy(array) for name, array in vars(memory.kept).items()}
-    return {"target": target.state_dict(), "curve": curve, **parts}
+    assert learner.memory.kept is not None
+    parts = {name: torch.from_numpy(array) for name, array in vars(learner.memory.kept).items()}
+    return {"target": learner.target.state_dict(), "curve": curve, **parts}
 
 
 def _played(config: DdqnConfig, weights: Weights, number: int) -> Transitions:

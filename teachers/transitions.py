@@ -37,12 +37,13 @@ class RewardTerm(BaseModel):
 @dataclass(frozen=True)
 class Transitions:
     """Rows of N transitions: observations before and after [N, window x features], the row that was chosen [N], the
-    reward [N]."""
+    reward [N], and 1 where the agent decides on after it, 0 where its life ended with it [N]."""
 
     before: Floats
     action: NDArray[np.int64]
     reward: Floats
     after: Floats
+    goes_on: Floats
 
     def __len__(self) -> int:
         return len(self.action)
@@ -70,4 +71,5 @@ def transitions(
         np.argmax(action.label(decided[before]), axis=1),
         values[before + 1].astype(np.float32),
         rows[before + 1].astype(np.float32),
+        np.ones(before.size, np.float32),
     )

@@ -38,6 +38,10 @@ class Measured:
     jain: float
 
     @property
+    def scenario(self) -> str:
+        return f"many-to-one:{self.flows}"
+
+    @property
     def cost(self) -> float:
         """0 is perfect. A swing of latency by its mean costs as much as a mean inflation off by half."""
         missing = max(FULL - self.utilisation, 0.0)

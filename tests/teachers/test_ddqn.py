@@ -123,14 +123,15 @@ def test_the_loss_is_double_q_learnings() -> None:
     rng = np.random.default_rng(0)
     before, after = rng.normal(size=(2, 5, 4)).astype(np.float32)
     action, reward = np.array([0, 1, 2, 3, 0]), rng.normal(size=5).astype(np.float32)
-    found = loss(network, target, [torch.from_numpy(x) for x in (before, action, reward, after)], gamma=0.5)
+    goes_on = np.array([1, 1, 0, 1, 1], np.float32)
+    found = loss(network, target, [torch.from_numpy(x) for x in (before, action, reward, after, goes_on)], gamma=0.5)
 
     def q(of: Any, rows: Any) -> Any:
         return of.logits(torch.from_numpy(rows)).detach().numpy().astype(np.float64)
 
     best = q(network, after).argmax(axis=1)
     assert (best != q(target, after).argmax(axis=1)).any()  # a plain DQN would take another
-    goal = reward + 0.5 * q(target, after)[np.arange(5), best]
+    goal = reward + 0.5 * goes_on * q(target, after)[np.arange(5), best]
     off = np.abs(q(network, before)[np.arange(5), action] - goal)
     assert float(found.detach()) == pytest.approx(float(np.mean(np.where(off < 1, off**2 / 2, off - 0.5))), rel=1e-5)
 
@@ -144,7 +145,7 @@ def test_values_of_a_known_chain_are_learnt() -> None:
     there = np.where(row == 1, 1 - here, here)
     reward = ((here == 1) & (row != 1)).astype(np.float32)
     memory = Memory(100)
-    memory.add(Transitions(states[here], row, reward, states[there]))
+    memory.add(Transitions(states[here], row, reward, states[there], np.ones_like(reward)))
     network, target = seeded(policy, 1), seeded(policy, 1)
     optimizer = torch.optim.Adam(network.parameters(), lr=5e-3)
     rng = np.random.default_rng(0)
@@ -163,7 +164,9 @@ def test_memory_forgets_the_oldest() -> None:
     memory = Memory(3)
     for number in range(5):
         row = np.full((1, 4), number, np.float32)
-        memory.add(Transitions(row, np.array([number % 4]), np.array([number], np.float32), row))
+        memory.add(
+            Transitions(row, np.array([number % 4]), np.array([number], np.float32), row, np.ones(1, np.float32))
+        )
     assert memory.kept is not None
     assert memory.kept.reward.tolist() == [2, 3, 4]
 
