@@ -7,6 +7,8 @@ long-short:16            one unlimited flow, 15 short ones that come and go
 long-short-mild:16       the same, shorter and rarer ones: as hard on HPCC and Swift as [PCCRL] table 8 has it
 incast:32                32 hosts send 500 KB each to one receiver, all at once, again and again; incast:32x1MB
 websearch:60%            flows arrive at random, with the sizes of a published workload; 16 hosts at 60 % load
+messages:60%x2           the same from 2 hosts to one receiver, whose link has 60 % load
+websearch>datamining:60% one workload in the first half of the run, another in the second
 
 Behind an @ the fabric: many-to-one:8192@rl-cc-cluster, websearch:60%@acc-fabric. Without one, a single switch.
 """
@@ -192,6 +194,7 @@ class Recipe:
     hosts: int | None  # that send, where the name says so
     size_bytes: int  # of an incast's flow
     fabric: str | None  # None: one switch
+    then: tuple[str, ...] = ()  # workloads that follow one another in equal parts of the run
 
     @property
     def seeded(self) -> bool:
@@ -202,7 +205,8 @@ class Recipe:
         """The flows of one run; without a duration, some thousand of those that go on arriving."""
         fabric = None if self.fabric is None else topology.by_name(self.fabric, network)
         if self.traffic in workloads.NAMES:
-            made = open_loop(self.traffic, self.number, seed, duration_ps, network, fabric)
+            phases = (self.traffic, *self.then)
+            made = open_loop(phases, self.number, seed, duration_ps, network, fabric, self.hosts)
         elif self.traffic == "incast":
             made = incast(self.number, self.size_bytes, network=network, fabric=fabric, seed=seed)
         elif self.traffic == "long-short":
@@ -226,7 +230,8 @@ class Recipe:
 COUNTED = re.compile(r"(many-to-one|all-to-all|long-short|long-short-mild):(0|[1-9][0-9]{0,6})")
 BY_HOST = re.compile(r"many-to-one:(0|[1-9][0-9]{0,6})x(0|[1-9][0-9]{0,6})")
 INCAST = re.compile(r"incast:(0|[1-9][0-9]{0,6})(?:x([1-9][0-9]{0,11})(B|KB|MB|GB))?")
-OPEN_LOOP = re.compile(rf"({'|'.join(sorted(workloads.NAMES))}):(0|[1-9][0-9]{{0,3}})%")
+WORKLOAD = f"(?:{'|'.join(sorted(workloads.NAMES))})"
+OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:>{WORKLOAD}){{0,15}}):(0|[1-9][0-9]{{0,3}})%(?:x(0|[1-9][0-9]{{0,6}}))?")
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -244,7 +249,9 @@ def read(text: str) -> Recipe:
     elif match := OPEN_LOOP.fullmatch(traffic):
         if not 1 <= int(match[2]) <= 100:
             raise InputError(f"{traffic}: a load of {match[2]} % is not possible; choose 1 to 100 %")
-        recipe = Recipe(text, match[1], int(match[2]), None, 0, fabric if at else None)
+        first, *then = match[1].split(">")
+        senders = int(match[3]) if match[3] else None
+        recipe = Recipe(text, first, int(match[2]), senders, 0, fabric if at else None, tuple(then))
     else:
         raise InputError(
             f"unknown scenario {text!r}; write many-to-one:64, all-to-all:8, long-short:16, incast:32 or websearch:60%"
@@ -367,32 +374,60 @@ def incast(
 
 
 def open_loop(
-    workload: str,
+    workload: str | Sequence[str],
     load_percent: int,
     seed: int,
     duration_ps: int | None,
     network: Network,
     fabric: Topology | None = None,
+    senders: int | None = None,
 ) -> Scenario:
-    """Flows that arrive at random before ``duration_ps`` (netsim/workloads.py); by default, 16 hosts and one switch."""
-    _check(workload, load_percent, 1, 100)
+    """Flows that arrive at random before ``duration_ps`` (netsim/workloads.py); by default, 16 hosts and one switch.
+
+    Of several workloads each has an equal part of the time. ``senders``: so many hosts send to one receiver, whose link
+    is loaded; in a fabric these are machines drawn by the seed."""
+    phases = (workload,) if isinstance(workload, str) else tuple(workload)
+    name = ">".join(phases)
     hosts = OPEN_LOOP_HOSTS if fabric is None else fabric.hosts
+    if senders is not None:
+        _check(f"{name}: a number of senders", senders, 1, MAX_HOSTS if fabric is None else fabric.hosts - 1)
+    _check(name, load_percent, 1, 100)
     gbps = network.link_gbps if fabric is None else fabric.host_gbps
     if duration_ps is None:
-        duration_ps = min(round(PARSED_FLOWS * workloads.gap_ps(workload, load_percent, hosts, gbps)), LATEST_PS)
-    drawn = workloads.poisson(
-        workload, load_percent, hosts=hosts, host_gbps=gbps, seed=seed, duration_ps=duration_ps, most=MAX_FLOWS
-    )
-    order = np.argsort(drawn.host, kind="stable")
-    packets, last_bytes = _packets(drawn.size_bytes[order], network.payload_bytes)
+        gaps = [workloads.gap_ps(each, load_percent, 1 if senders else hosts, gbps) for each in phases]
+        duration_ps = min(len(phases) * round(PARSED_FLOWS * max(gaps)), LATEST_PS)
+    begins = [duration_ps * number // len(phases) for number in range(len(phases) + 1)]
+    drawn = [
+        workloads.poisson(
+            each,
+            load_percent,
+            hosts=hosts,
+            host_gbps=gbps,
+            seed=seed,
+            duration_ps=end - begin,
+            most=MAX_FLOWS,
+            senders=senders,
+            phase=number,
+        )
+        for number, (each, begin, end) in enumerate(zip(phases, begins[:-1], begins[1:], strict=True))
+    ]
+    start = np.concatenate([part.start_ps + begin for part, begin in zip(drawn, begins[:-1], strict=True)])
+    host = np.concatenate([part.host for part in drawn])
+    receiver = np.concatenate([part.receiver for part in drawn])
+    size = np.concatenate([part.size_bytes for part in drawn])
+    receivers = hosts
+    if senders is not None and fabric is None:
+        hosts, receivers = senders, 1
+    elif senders is not None:
+        machine = np.argsort(keys(hosts, seed), kind="stable")
+        host, receiver = np.sort(machine[1 : senders + 1])[host], machine[receiver]
+    order = np.argsort(host, kind="stable")
+    packets, last_bytes = _packets(size[order], network.payload_bytes)
     flows = Flows(
-        host=drawn.host[order],
-        receiver=drawn.receiver[order],
-        packets=packets,
-        last_bytes=last_bytes,
-        start_ps=drawn.start_ps[order],
+        host=host[order], receiver=receiver[order], packets=packets, last_bytes=last_bytes, start_ps=start[order]
     )
-    return Scenario(f"{workload}:{load_percent}%", hosts, hosts, flows, topology=fabric)
+    title = f"{name}:{load_percent}%" + (f"x{senders}" if senders is not None else "")
+    return Scenario(title, hosts, receivers, flows, topology=fabric)
 
 
 def spread(count: int, machines: int) -> NDArray[np.int64]:

@@ -23,10 +23,12 @@ NAMES = {
     "datamining-abm": "datamining-abm",
     "hadoop": "hadoop",
     "storage": "storage",
+    "messages": "messages",
 }
 """By the name in a scenario. Two published versions of the data-mining workload disagree; VL2's is the default."""
 
-ARRIVALS, SIZES, SOURCES, DESTINATIONS = range(1, 5)  # streams of the seed
+ARRIVALS, SIZES, SOURCES, DESTINATIONS = range(1, 5)  # streams of the seed ..
+STREAMS = 4  # .. and how many a phase has
 CHUNK = 1 << 16
 
 
@@ -66,42 +68,56 @@ def sizes(name: str) -> Sizes:
     return Sizes(points[:, 0], points[:, 1] / 100)
 
 
-def gap_ps(name: str, load_percent: int, hosts: int, host_gbps: int) -> float:
-    """Mean time between arrivals, of all hosts together."""
-    return sizes(name).mean_bytes * 8000 / (load_percent / 100 * host_gbps * hosts)
+def gap_ps(name: str, load_percent: int, links: int, host_gbps: int) -> float:
+    """Mean time between arrivals that load so many hosts' links, of all of them together."""
+    return sizes(name).mean_bytes * 8000 / (load_percent / 100 * host_gbps * links)
 
 
 def poisson(
-    name: str, load_percent: int, *, hosts: int, host_gbps: int, seed: int, duration_ps: int, most: int
+    name: str,
+    load_percent: int,
+    *,
+    hosts: int,
+    host_gbps: int,
+    seed: int,
+    duration_ps: int,
+    most: int,
+    senders: int | None = None,
+    phase: int = 0,
 ) -> Arrivals:
     """Flows among ``hosts`` machines that start before ``duration_ps``; refused where ``most`` of them may not do.
 
-    The flows of a shorter run are the first ones of a longer run of the same seed.
+    The flows of a shorter run are the first ones of a longer run of the same seed. ``senders``: so many machines send
+    to machine 0 of the receivers alone, whose link is loaded. ``phase``: another draws other flows of the same seed.
     """
-    if hosts < 2:
-        raise InputError(f"{name}:{load_percent}%: a single host has nobody to send to; take a fabric of more hosts")
-    gap = gap_ps(name, load_percent, hosts, host_gbps)
+    what = f"{name}:{load_percent}%"
+    if senders is None and hosts < 2:
+        raise InputError(f"{what}: a single host has nobody to send to; take a fabric of more hosts")
+    gap = gap_ps(name, load_percent, hosts if senders is None else 1, host_gbps)
     if duration_ps > gap * (most - 4 * most**0.5):  # four standard deviations from too many
         raise InputError(
-            f"{name}:{load_percent}%: some {duration_ps / gap:,.0f} flows in {duration_ps / 1e9:g} ms; "
+            f"{what}: some {duration_ps / gap:,.0f} flows in {duration_ps / 1e9:g} ms; "
             f"{most:,} are possible: lower the load, the hosts or the duration"
         )
-    start = _starts(gap, duration_ps, seed)
+    stream = STREAMS * phase
+    start = _starts(gap, duration_ps, seed, stream + ARRIVALS)
     if not start.size:
-        raise InputError(f"{name}:{load_percent}%: no flow arrives within {duration_ps / 1e9:g} ms; run it for longer")
+        raise InputError(f"{what}: no flow arrives within {duration_ps / 1e9:g} ms; run it for longer")
     flows = start.size
-    host = (uniform(flows, seed, SOURCES) * hosts).astype(np.int64)
-    further = 1 + (uniform(flows, seed, DESTINATIONS) * (hosts - 1)).astype(np.int64)
-    size = sizes(name).quantile(uniform(flows, seed, SIZES))
+    host = (uniform(flows, seed, stream + SOURCES) * (senders or hosts)).astype(np.int64)
+    size = sizes(name).quantile(uniform(flows, seed, stream + SIZES))
+    if senders is not None:
+        return Arrivals(start, host, np.zeros(flows, np.int64), size)
+    further = 1 + (uniform(flows, seed, stream + DESTINATIONS) * (hosts - 1)).astype(np.int64)
     return Arrivals(start, host, (host + further) % hosts, size)
 
 
-def _starts(gap_ps: float, duration_ps: int, seed: int) -> NDArray[np.int64]:
+def _starts(gap_ps: float, duration_ps: int, seed: int, stream: int) -> NDArray[np.int64]:
     """Exponential gaps, each a whole number of ps, so that a sum of them is exact."""
     parts: list[NDArray[np.int64]] = []
     last = 0
     while last < duration_ps:
-        gaps = -gap_ps * np.log1p(-uniform(CHUNK, seed, ARRIVALS, first=CHUNK * len(parts)))
+        gaps = -gap_ps * np.log1p(-uniform(CHUNK, seed, stream, first=CHUNK * len(parts)))
         parts.append(last + np.cumsum(np.rint(gaps).astype(np.int64)))
         last = int(parts[-1][-1])
     starts = np.concatenate(parts)

@@ -366,7 +366,9 @@ def test_the_page_names_scenarios_and_fabrics_that_there_are() -> None:
         topology.by_name(name)
     for name in set(names) - set(fabrics):
         scenarios.parse(name)
-    workload_rows = re.findall(r"^\| (`.*?) \|.*generator|^\| (`datamining-abm`) \|", page, re.MULTILINE)
+    workload_rows = re.findall(
+        r"^\| (`.*?) \|.*(?:generator|ACC, section 5.2 )|^\| (`datamining-abm`) \|", page, re.MULTILINE
+    )
     assert set(re.findall(r"`([a-z0-9-]+)`", str(workload_rows))) == set(workloads.NAMES)
     assert all(f"`{preset}`" in page for preset in topology.PRESETS)
 
@@ -387,3 +389,35 @@ def test_senders_may_be_said() -> None:
     ):
         with pytest.raises(InputError, match=words):
             scenarios.parse(text)
+
+
+def test_messages_come_from_so_many_hosts_at_one_receiver() -> None:
+    """[ACC] section 5.2: two senders, five sizes, the receiver's link at 60 %."""
+    run_ps = 200 * MS
+    made = scenarios.instantiate("messages:60%x2@leaf-spine:2x12x2:25/100", 3, run_ps, Network())
+    assert len(np.unique(made.column("receiver"))) == 1
+    assert len(np.unique(made.column("host"))) == 2
+    assert made.column("receiver")[0] not in made.column("host")
+    size = made.size_bytes(Network().payload_bytes)
+    assert set(size) == {10**n for n in range(3, 8)}
+    # A Poisson number of flows, 169 of them expected, with a mean size of 2.22 MB.
+    assert size.sum() * 8 / (25e9 * run_ps * 1e-12) == pytest.approx(0.6, rel=0.25)
+    alone = scenarios.instantiate("messages:60%x2", 3, run_ps, Network())
+    assert (alone.hosts, alone.receivers) == (2, 1)
+
+
+def test_one_workload_follows_another_within_a_run() -> None:
+    both = scenarios.instantiate("websearch>datamining:60%", 3, 40 * MS, Network())
+    first = scenarios.instantiate("websearch:60%", 3, 20 * MS, Network())
+    start = np.sort(both.column("start_ps"))
+    np.testing.assert_array_equal(start[start < 20 * MS], np.sort(first.column("start_ps")))
+    size = both.size_bytes(Network().payload_bytes)[both.column("start_ps") >= 20 * MS]
+    assert np.median(size) < 10_000  # web search: 70 KB
+    again = scenarios.instantiate("websearch>websearch:60%", 3, 40 * MS, Network()).column("start_ps")
+    assert np.sort(again)[np.sort(again) >= 20 * MS][0] - 20 * MS != start[0]  # a draw of its own
+
+
+@pytest.mark.parametrize("name", ["messages:60%x0", "websearch>cubic:60%", "websearch:60%x24@leaf-spine:2x12x2:25/100"])
+def test_open_loops_that_are_not_possible(name: str) -> None:
+    with pytest.raises(InputError):
+        scenarios.parse(name)
