@@ -46,7 +46,13 @@ from decision.flow_options import FLOW_NAMES, check_options, implied
 from decision.in_flight import InFlight
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES
-from decision.interfaces.flow_rate import LEAST_BASE_RTT_NS, LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q42
+from decision.interfaces.flow_rate import (
+    LEAST_BASE_RTT_NS,
+    LINE_RATE_Q30,
+    RTT_BITS,
+    base_rtt_recip_q42,
+    flow_interface,
+)
 from decision.probes import Probes
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.start import Start
@@ -94,6 +100,13 @@ class Observation(_Strict):
         default_factory=dict, exclude_if=lambda params: not params
     )
     features: list[AnyFeature] = Field(min_length=1, max_length=16)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _implied(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("device_rate") is True:
+            return {"interface": flow_interface(("device_rate",)).name} | data
+        return data
 
     @model_validator(mode="after")
     def _ranges(self) -> "Observation":

@@ -31,7 +31,8 @@ ACTION_LIMIT_Q16 = 2**31 - 1
 
 @dataclass(frozen=True)
 class Batch:
-    """Decisions to make, in the order of their times. Signals: of flow_rate; ``rate_q30`` is in force."""
+    """Decisions to make, in the order of their times. Signals: of flow_rate; ``rate_q30`` is what a decision goes on
+    from: the rate set last, held to the device's where that is told."""
 
     t_ps: NDArray[np.int64]
     flow: NDArray[np.uint32]
@@ -43,6 +44,7 @@ class Batch:
     sent_bytes: NDArray[np.uint32]
     queue_bytes: NDArray[np.uint32]
     rate_q30: NDArray[np.uint32] = field(repr=False)
+    device_rate_q20: NDArray[np.uint32] | None = field(default=None, repr=False)  # where it is asked for
 
     def __len__(self) -> int:
         return int(self.flow.size)
@@ -70,9 +72,11 @@ class ArrayEnv(Measured):
         rate_initial_q30: int = ONE_Q30,
         in_flight: InFlight | None = None,
         probes: Probes | None = None,
+        device_rate: bool = False,
     ) -> None:
         """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that. ``probes``: when flows
-        ask for their RTT, where the network does not decide that."""
+        ask for their RTT, where the network does not decide that. ``device_rate``: batches and records have the NIC's
+        own rate in force, and decisions go on from it (decision/device_rate.py)."""
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)
@@ -81,6 +85,8 @@ class ArrayEnv(Measured):
         self.network = assembly.place(self.scenario, asked)[1]
         self.duration_ps = duration_ps
         self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
+        told = {"in_flight": in_flight is not None, "device_rate": device_rate}
+        self.interfaces = (flow_interface([option for option, on in told.items() if on]),)
         self._in_flight = None if in_flight is None else self._params(in_flight, asked)
         flows = len(self.scenario.flows)
         self._core, _ = assembly.build(
@@ -90,6 +96,7 @@ class ArrayEnv(Measured):
             initial_rate=rate_initial_q30 / ONE_Q30,
             seed=seed,
             decision_latency_ps=decision_latency_ps,
+            outside=self.interfaces[0],
             initial_in_flight=self._capped(np.full(flows, rate_initial_q30, np.uint32), np.arange(flows)),
         )
         self.start_recording(record)
@@ -108,7 +115,7 @@ class ArrayEnv(Measured):
         if self._core.run(until):
             return None
         columns = named(self._core.batch(), self.interfaces[0])
-        self._batch = Batch(**{name: columns[name] for name in Batch.__dataclass_fields__})
+        self._batch = Batch(**{name: columns[name] for name in Batch.__dataclass_fields__ if name in columns})
         return self._batch
 
     def send(
@@ -145,7 +152,6 @@ class ArrayEnv(Measured):
 
     def _params(self, in_flight: InFlight, asked: Network) -> dict[str, NDArray[np.uint32]]:
         """Of each flow, by what is known of its path."""
-        self.interfaces = (flow_interface(("in_flight",)),)
         where = assembly.paths(self.scenario, *assembly.place(self.scenario, asked))
         return where.params(in_flight)
 

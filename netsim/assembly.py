@@ -50,11 +50,12 @@ def build(
     cohorts: Sequence[Cohort] = (),
     wires: Sequence[Wire] = (),
     starts_q30: NDArray[np.uint32] | None = None,
+    outside: Interface = FLOW_RATE,
     initial_in_flight: NDArray[np.uint32] | None = None,
 ) -> tuple["_core.Simulator", Any]:
     """A simulator and what decides at its flows: a ``_core.Decider``, a ``_core.Baseline``, or None for decisions from
-    outside and for the ideal allocator. ``initial_in_flight``: where decisions from outside cap what is in flight too,
-    each new flow's bytes [flows]."""
+    outside and for the ideal allocator. ``outside``: the interface of decisions from outside; ``initial_in_flight``:
+    where they cap what is in flight too, each new flow's bytes [flows]."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
     latency_ps = whole_ps("decision latency", decision_latency_ps)
@@ -79,9 +80,8 @@ def build(
         if starts_q30 is not None:
             decider.set_initial(starts_q30)
     capped = [] if initial_in_flight is None else initial_in_flight.tolist()
-    steered = flows_interface(spec)
-    knobs = 2 if capped else len(steered.knobs)
-    flows = _core.CohortSpec(steered.site_name, len(steered.event), knobs, decider, latency_ps)
+    steered = outside if spec is None else flows_interface(spec)
+    flows = _core.CohortSpec(steered.site_name, len(steered.event), len(steered.knobs), decider, latency_ps)
     flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate, capped)
     if engines is not None:
         engines.set(flows)
@@ -91,7 +91,7 @@ def build(
     configs = (core, _fabric(fabric), _scenario(scenario, fabric, net, int(seed)))
     built = [cohort.build(configs) for cohort in cohorts]
     specs = [flows, *(spec for spec, _ in built)]
-    ends = [End(flows_interface(spec), decider, agents), *(end for _, end in built)]
+    ends = [End(steered, decider, agents), *(end for _, end in built)]
     simulator = _core.Simulator(*configs, specs, [wire.build(ends) for wire in wires], int(seed))
     for number, port in enumerate(fabric.ports):
         if port.gbps != net.link_gbps:
@@ -110,9 +110,9 @@ def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: Polic
         raise InputError(f"first rates are {len(scenario.flows)} uint32, one a flow, from 1 to 2^{CONTEXT_RATE_BITS}")
 
 
-def flows_interface(spec: PolicySpec | BaselineSpec | None) -> Interface:
+def flows_interface(spec: PolicySpec | BaselineSpec) -> Interface:
     """Of what steers the flows; a baseline's decisions would be those of the usual one."""
-    return FLOW_RATE if spec is None or isinstance(spec, BaselineSpec) else interface_of(spec)
+    return FLOW_RATE if isinstance(spec, BaselineSpec) else interface_of(spec)
 
 
 def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:

@@ -118,7 +118,7 @@ template <class AtSite> void CohortAt<AtSite>::ask_outside(Ps now, std::uint32_t
   ++decisions;
   site_.in_force(agent, knobs_);
   Decision in_force;
-  in_force.before = knobs_.front();
+  in_force.before = site_.held(knobs_.front(), event_);
   asked_records_.add_decision(in_force, knobs_);
   // All decisions of one latency belong to a batch: none of them can feel another's effect.
   loop_.limit = config_.latency == 0 ? 0 : std::min(loop_.limit, asked_.front().time + config_.latency);

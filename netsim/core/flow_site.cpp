@@ -17,6 +17,7 @@ constexpr std::uint32_t kSlowest =
 constexpr Ps kNoProbe = std::numeric_limits<Ps>::max();
 
 double rate_of_knob(std::uint32_t q30) { return (q30 == 0 ? kSlowest : std::min(q30, kOne)) * 0x1p-30; }
+std::uint32_t q30_of(double rate) { return static_cast<std::uint32_t>(rate * 0x1p30 + 0.5); }
 
 } // namespace
 
@@ -82,7 +83,7 @@ void FlowSite::merge(Words older, Knobs newer) const {
 
 void FlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
   const Sender &s = n_.senders[flow];
-  knobs[kRate] = static_cast<std::uint32_t>(s.rate * 0x1p30 + 0.5);
+  knobs[kRate] = limits_ ? set_q30_[flow] : q30_of(s.rate);
   if (knobs.size() > kInFlight)
     knobs[kInFlight] = s.window * n_.net.payload_bytes;
 }
@@ -92,6 +93,8 @@ void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
   if (knobs.size() > kInFlight)
     n_.senders[flow].window = capped_packets(knobs[kInFlight]);
   const double rate = rate_of_knob(knobs[kRate]);
+  if (limits_)
+    set_q30_[flow] = q30_of(rate);
   set_rate(now, flow, limits_ && limited(now) ? std::min(rate, n_.net.device_limit) : rate);
 }
 
@@ -142,6 +145,8 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
     if (cohort_->shape().knobs > kInFlight)
       s.window = capped_packets(first[kInFlight]);
   }
+  if (limits_)
+    set_q30_[flow] = q30_of(s.rate);
   if (baseline_ != nullptr) {
     const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
     const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};

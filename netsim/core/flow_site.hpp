@@ -52,8 +52,8 @@ public:
       : n_(network), sending_(sending), recovery_(recovery), baseline_(steering.baseline),
         timed_(baseline_ != nullptr && baseline_->timed()), probes_(baseline_ == nullptr && !steering.ideal),
         limits_(probes_ && network.net.device_limit < 1 && network.net.device_limit_for > 0),
-        initial_rate_(steering.initial_rate), initial_in_flight_(steering.initial_in_flight),
-        noise_(seed, kNoiseStream) {}
+        set_q30_(limits_ ? network.senders.size() : 0), initial_rate_(steering.initial_rate),
+        initial_in_flight_(steering.initial_in_flight), noise_(seed, kNoiseStream) {}
 
   // The flows' cohort, the first of the simulation's.
   std::unique_ptr<Cohort> settle(Decider *decider, const CohortConfig &config);
@@ -113,9 +113,10 @@ private:
   Recovery &recovery_;
   CohortAt<FlowSite> *cohort_ = nullptr;
   Baseline *baseline_;
-  bool timed_;  // the baseline's rates change with time alone
-  bool probes_; // nobody else sets the rates
-  bool limits_; // the NIC may cut them
+  bool timed_;                         // the baseline's rates change with time alone
+  bool probes_;                        // nobody else sets the rates
+  bool limits_;                        // the NIC may cut them
+  std::vector<std::uint32_t> set_q30_; // where it may: each flow's rate as it was set last
   double initial_rate_;
   std::vector<std::uint32_t> initial_in_flight_;
   std::uint32_t clock_offset_ = 0;

@@ -27,9 +27,10 @@ public:
   // `newer` takes the place of an older event of the agent that has not been decided.
   virtual void merge(Words older, Knobs newer) const = 0;
 
+  // The knobs as they were set last, for decisions from outside.
   virtual void in_force(std::uint32_t agent, Knobs knobs) const = 0;
-  // .. before a decision on `event`, of a first knob that was set to `known` (with the phase above it): what records
-  // keep of it. A site whose device changes knobs by itself says otherwise.
+  // What is in force before a decision on `event`, of a first knob that was set to `known` (with the phase above it):
+  // what records keep of it. A site whose device changes knobs by itself says otherwise.
   virtual std::uint32_t held(std::uint32_t known, Words /*event*/) const { return known; }
   virtual void apply(std::uint32_t agent, Ps now, Words knobs) = 0;
 };

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.formats import ACTION_BITS
+from decision.interfaces.flow_rate import DEVICE_RATE
 from decision.tape import Reading
 from netsim.arrays import Batch
 from netsim.environments.task import Task
@@ -82,5 +83,7 @@ def _reading(batch: Batch, previous_multiplier: NDArray[np.float64], known: Mapp
         "sent_bytes": batch.sent_bytes.astype(np.float64),
         "queue_bytes": batch.queue_bytes.astype(np.float64),
     }
+    if batch.device_rate_q20 is not None:
+        event[DEVICE_RATE] = batch.device_rate_q20.astype(np.float64)
     action = (previous_multiplier - 1.0) * 2.0**ACTION_BITS
     return Reading(event, known, batch.rate_q30.astype(np.float64), {"action": action})

@@ -74,6 +74,7 @@ class Task:
             rate_min_q30=self.limits.rate_min,
             rate_max_q30=self.limits.rate_max,
             rate_initial_q30=self.limits.rate_initial,
+            device_rate=self.observation.device_rate,
         )
 
     # --- the observation: a row of window x features, newest decision first -------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from decision.policy import Policy
-from netsim import ArrayEnv
+from netsim import ArrayEnv, Network
 from netsim.policies import NativePolicy, native
 
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
@@ -69,7 +69,15 @@ def constant() -> Callable[..., NativePolicy]:
 def from_outside() -> Callable[..., Any]:
     """The records of flows that make a policy's decisions, ``rows`` of them, from outside of the simulator."""
 
-    def make(teacher: NativePolicy, rows: Any, scenario: str, *, seed: int, duration_ps: int) -> Any:
+    def make(
+        teacher: NativePolicy,
+        rows: Any,
+        scenario: str,
+        *,
+        seed: int,
+        duration_ps: int,
+        network: Network | None = None,
+    ) -> Any:
         policy = teacher.policy
         assert policy.limits is not None
         env = ArrayEnv(
@@ -77,11 +85,13 @@ def from_outside() -> Callable[..., Any]:
             seed=seed,
             duration_ps=duration_ps,
             record=True,
+            network=network,
             rate_min_q30=policy.limits.rate_min,
             rate_max_q30=policy.limits.rate_max,
             rate_initial_q30=policy.limits.rate_initial,
             in_flight=policy.in_flight,
             probes=policy.probes,
+            device_rate=policy.observation.device_rate,
         )
         done = 0
         while (batch := env.recv()) is not None:

@@ -59,6 +59,23 @@ def test_records_hold_the_rate_that_decisions_went_on_from(steering, options):
     assert (rate[(now > 6) & (now < 8)] > 0.1 * 2**30).any()
 
 
+@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("options", [{}, {"in_flight": {}}], ids=lambda o: "+".join(o) or "plain")
+def test_decisions_from_outside_leave_the_same_records(steering, from_outside, options, is_told):
+    """Of flows that come and go too: what was set holds for one life. A multiplier is the policy's own."""
+    spec = steering(**options)
+    spec = told(spec) if is_told else spec
+    for scenario in ("many-to-one:4", "long-short:5"):
+        simulation = Simulation(scenario, spec, seed=3, record=True, network=LIMIT)
+        simulation.run(24 * MS)
+        inside = simulation.drain_records()
+        outside = from_outside(spec, inside, scenario, seed=3, duration_ps=24 * MS, network=LIMIT)
+        assert set(inside) == set(outside)
+        assert ("device_rate_q20" in inside) is is_told
+        for name in set(inside) - {"output"}:
+            np.testing.assert_array_equal(inside[name], outside[name], err_msg=name)
+
+
 def test_a_policy_that_is_not_told_comes_back_with_what_it_asked_for_meanwhile(steering):
     """Four flows that have a fifth of their share each for 4 ms raise their rates to line rate; told, they do not."""
     spec = steering()

@@ -21,7 +21,7 @@ from decision.errors import InputError
 from decision.features import FEATURE_KINDS, PccRlCongestion
 from decision.policy import Limits, Observation, Policy
 from decision.records import Trajectories
-from netsim import Simulation
+from netsim import Network, Simulation
 from netsim.environments import Task, pettingzoo_parallel
 from netsim.environments.episode import Episode
 from netsim.environments.gymnasium_vector import FlowVectorEnv
@@ -37,8 +37,16 @@ SHORT = Task("many-to-one:4", limits=LIMITS, duration_ps=MS)
 COMING_AND_GOING = Task(long_short(5, period_ps=MS, short_bytes=40_000), duration_ps=4 * MS)
 
 
-def task_of(policy: Policy, scenario: str, duration_ps: int) -> Task:
-    return Task(scenario, policy.observation, policy.action, policy.limits, duration_ps=duration_ps, record=True)
+def task_of(policy: Policy, scenario: str, duration_ps: int, network: Network | None = None) -> Task:
+    return Task(
+        scenario,
+        policy.observation,
+        policy.action,
+        policy.limits,
+        duration_ps=duration_ps,
+        record=True,
+        network=network or Network(),
+    )
 
 
 def steer(observations: np.ndarray) -> np.ndarray:
@@ -88,15 +96,28 @@ def test_a_policy_outside_makes_the_run_of_the_same_policy_inside(make_policy) -
     np.testing.assert_array_equal(env.episode.observations, inside.observations())
 
 
-@pytest.mark.parametrize("scenario", ["many-to-one:8", "long-short:6"])
-def test_a_networks_outputs_make_the_run_they_made_inside(steering, scenario: str) -> None:
+LIMITED = Network(device_limit=0.02, device_limit_from_ps=4 * MS, device_limit_for_ps=3 * MS)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "network", "told"),
+    [
+        ("many-to-one:8", Network(), False),
+        ("long-short:6", Network(), False),
+        ("long-short:6", LIMITED, False),
+        ("long-short:6", LIMITED, True),
+    ],
+)
+def test_a_networks_outputs_make_the_run_they_made_inside(
+    steering, scenario: str, network: Network, told: bool
+) -> None:
     """The outputs that an MLP had inside, given as actions: the map, the rates and the rows are the same."""
-    policy = steering(0.1)
-    inside = Simulation(scenario, policy, seed=3, record=True)
+    policy = steering(0.1, observation={"device_rate": told})
+    inside = Simulation(scenario, policy, seed=3, record=True, network=network)
     inside.run(12 * MS)
     records = inside.drain_records()
     of_flow = [iter(records["output"][records["flow"] == flow]) for flow in range(len(inside.scenario.flows))]
-    episode = Episode(task_of(policy.policy, scenario, 12 * MS), 3)
+    episode = Episode(task_of(policy.policy, scenario, 12 * MS, network), 3)
     while not episode.over:
         episode.answer(np.array([next(of_flow[i]) if decides else np.nan for i, decides in enumerate(episode.decides)]))
     assert_same(records, episode.arrays.drain_records())
