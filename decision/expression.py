@@ -19,18 +19,22 @@ from decision.interface import STORAGE_RANGE
 from decision.program import Op, ProgramBuilder
 from decision.tape import FloatOp, TapeBuilder
 
+COUNTED = "decisions_made"
+"""The field of a context that counts."""
+
 
 @dataclass(frozen=True)
 class Nodes:
     """Where integers are built: ``in_force`` the node of the knob that the context keeps (``in_force_q32`` as Q0.32, if
     any), ``decided`` those of what has been decided now, by name, ``past`` gives the node of an expression's value so
-    many decisions ago."""
+    many decisions ago, ``count`` that of the decisions before this one, at most so many."""
 
     b: ProgramBuilder
     in_force: int = -1
     in_force_q32: int = -1
     decided: Mapping[str, int] = field(default_factory=dict)
     past: Callable[["Past"], int] | None = None
+    count: Callable[["Count"], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,31 @@ class Past(Expression):
     def integers(self, n: Nodes) -> int:
         assert n.past is not None
         return n.past(self)
+
+
+@dataclass(frozen=True)
+class Count(Expression):
+    """Decisions that the agent has made before this one, at most ``most``. The float is its share of ``most``."""
+
+    most: int
+    name: str
+    note: str
+
+    @property
+    def highest(self) -> int:
+        return self.most
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.DIV, t.counted(self.most), t.const(float(self.most)))
+
+    def integers(self, n: Nodes) -> int:
+        assert n.count is not None
+        return n.count(self)
+
+    def held(self, b: ProgramBuilder) -> int:
+        """Of what the context keeps, whatever it holds."""
+        stored = b.state_in(COUNTED, "uint16", "decisions made")
+        return b.add(Op.MIN, (stored, b.const(self.most)), 0, self.name, self.note)
 
 
 def pasts(x: Expression) -> list[Past]:

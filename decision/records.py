@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
-from decision.expression import pasts
+from decision.expression import COUNTED, pasts
 from decision.formats import FEATURE_LIMIT
-from decision.interface import Interface
+from decision.interface import STORAGE_RANGE, Interface
 from decision.interfaces import FLOW_RATE
 from decision.interpret import trace
 from decision.policy import Observation
@@ -127,6 +127,7 @@ class Trajectories:
         context = {name: self._lagged(column, 1, 0).astype(np.int64) for name, column in self.decided().items()}
         context |= {kept.name: self._in_force() for kept in self.interface.context}
         context |= dict.fromkeys(observer.past, np.zeros(len(self), dtype=np.int64))
+        context[COUNTED] = np.minimum(self._int("step"), STORAGE_RANGE["uint16"][1])
         values = trace(observer.program, event, each, context)
         if observer.past:
             for name, (node, back) in observer.past.items():
@@ -152,15 +153,21 @@ class Trajectories:
         return np.asarray(values)[self._int(self.interface.agent)].astype(np.int64)
 
     def _values(self, tape: Tape, read: Reading) -> tuple[NDArray[np.float64], int]:
-        """A feature's float [N], and how many decisions it looks back for it. What is kept depends on no past."""
+        """A feature's float [N], and how many decisions it looks back for it. What is kept depends on no past, but for
+        a count: rows know their own number."""
         past = [np.full(len(self), kept.initial) for kept in tape.kept]
         registers = evaluate(tape, read, past)
         if past:
             shape = (len(self),)
-            past = [self._lagged(np.broadcast_to(registers[k.register], shape), k.back, k.initial) for k in tape.kept]
+            past = [
+                np.minimum(self._int("step"), k.most).astype(np.float64)
+                if k.most is not None
+                else self._lagged(np.broadcast_to(registers[k.register], shape), k.back, k.initial)
+                for k in tape.kept
+            ]
             registers = evaluate(tape, read, past)
         value = np.broadcast_to(registers[tape.results[0]], (len(self),))
-        return value, max((kept.back for kept in tape.kept), default=0)
+        return value, max((kept.back for kept in tape.kept if kept.most is None), default=0)
 
     def _has_history(self, back: int) -> NDArray[np.bool_]:
         if back == 0:

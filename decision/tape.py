@@ -7,7 +7,7 @@ A step is one float64 operation, rounded once, so that every evaluator gets the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -51,11 +51,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Kept:
-    """A register whose value ``back`` decisions ago is read; ``initial`` before there were so many."""
+    """A register whose value ``back`` decisions ago is read; ``initial`` before there were so many. One that counts
+    reads itself: it held min(decisions before, ``most``)."""
 
     register: int
     back: int
     initial: float
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,14 @@ class TapeBuilder:
         self._kept.append(Kept(register, back, initial))
         return self.step(FloatOp.PAST, len(self._kept) - 1)
 
+    def counted(self, most: int) -> int:
+        """Decisions that the agent has made before, at most ``most``."""
+        place = len(self._kept)
+        before = self.step(FloatOp.PAST, place)
+        after = self.step(FloatOp.MIN, self.step(FloatOp.ADD, before, self.const(1.0)), self.const(float(most)))
+        self._kept.append(Kept(after, 1, 0.0, most))
+        return before
+
     def finish(self, *results: int) -> Tape:
         constants = len(self._constants)
 
@@ -144,7 +154,7 @@ class TapeBuilder:
         for op, operands in self._steps:
             a, b, c = [*(operands if op in _LEAVES else map(register, operands)), 0, 0, 0][:3]
             steps.append(Step(op, a, b, c))
-        kept = tuple(Kept(register(each.register), each.back, each.initial) for each in self._kept)
+        kept = tuple(replace(each, register=register(each.register)) for each in self._kept)
         return Tape(self.names, tuple(self._constants), tuple(steps), tuple(map(register, results)), kept)
 
 

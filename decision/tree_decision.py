@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from decision.actions import Action, Scale, clamp
 from decision.errors import InputError
-from decision.expression import Expression, Nodes, Past
+from decision.expression import COUNTED, Count, Expression, Nodes, Past
 from decision.features import AnyFeature, PreviousAction
 from decision.forest import Forest
 from decision.in_flight import in_flight
@@ -98,14 +98,14 @@ class History:
     writes: dict[str, int | Expression] = field(default_factory=dict)
 
     def nodes(self) -> Nodes:
-        return Nodes(self.b, self.in_force, self.in_force_q32, past=self._past)
+        return Nodes(self.b, self.in_force, self.in_force_q32, past=self._past, count=self._count)
 
     def seen(self, expression: Expression, newest: int) -> int:
         """What is to be remembered of an expression whose value is ``newest`` where the action map decides: a new
         flow's rate in force is not in its context yet."""
         if self.step is None:
             return newest
-        now = expression.integers(Nodes(self.b, self.step.rate, past=self._past))
+        now = expression.integers(Nodes(self.b, self.step.rate, past=self._past, count=self._count))
         return now if now == newest else self.b.add(Op.SELECT, (self.step.made, now, newest))
 
     def field(self, name: str, storage: str, note: str, newest: int | Expression) -> int:
@@ -121,15 +121,21 @@ class History:
 
     def _past(self, past: Past) -> int:
         in_force = self.in_force if self.step is None else self.step.rate
-        newest = node = past.x.integers(Nodes(self.b, in_force, past=self._past))
+        newest = node = past.x.integers(Nodes(self.b, in_force, past=self._past, count=self._count))
         for back in range(1, past.back + 1):
             node = self.field(f"{past.x.name}_{back}", past.x.storage, _ago(past.x.name, back), node)
         return _no_wider(self.b, node, newest)
 
+    def _count(self, count: Count) -> int:
+        held = count.held(self.b)
+        self.writes[COUNTED] = self.b.add(Op.ADD, (held, self.b.const(1)))
+        return held
+
 
 class Observer(NamedTuple):
     """A program that only computes the newest features. Its context is the knob in force as it is, what the decision
-    before gave (by name), and past values: ``past`` says of each field of which node, how many decisions ago."""
+    before gave (by name), past values (``past`` says of each field of which node, how many decisions ago), and COUNTED:
+    how many decisions came before."""
 
     program: Program
     nodes: tuple[int, ...]
@@ -149,7 +155,7 @@ def build_observer(observation: Observation) -> Observer:
         past[f"{p.x.name}_{p.back}"] = newest, p.back
         return _no_wider(b, b.state_in(f"{p.x.name}_{p.back}", p.x.storage), newest)
 
-    nodes = Nodes(b, force, past=kept)
+    nodes = Nodes(b, force, past=kept, count=lambda count: count.held(b))
     observed = []
     for feature in observation.features:
         expression = feature.expression(observation.place)

@@ -16,7 +16,7 @@ from decision.features.flow import (
     RlCcCongestion,
     RttInflation,
 )
-from decision.features.generic import Bucket, Change, Level, Present, PreviousKnob, Ratio
+from decision.features.generic import Bucket, Change, Decisions, Level, Present, PreviousKnob, Ratio
 
 __all__ = [
     "FEATURE_KINDS",
@@ -24,6 +24,7 @@ __all__ = [
     "Bucket",
     "Change",
     "CnpRatio",
+    "Decisions",
     "Feature",
     "Level",
     "NackRatio",
@@ -54,6 +55,7 @@ AnyFeature = Annotated[
     | Change
     | Bucket
     | Present
+    | Decisions
     | PreviousKnob,
     Field(discriminator="kind"),
 ]

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from decision.expression import (
     Coded,
+    Count,
     Decided,
     Difference,
     Doublings,
@@ -20,6 +21,8 @@ from decision.features.feature import Feature, Place
 
 NAME = r"^[a-z][a-z0-9_]{0,47}$"
 MOST_BACK = 16
+MOST_COUNTED = 2**16 - 2
+"""With the decision itself 16 bits hold it."""
 
 
 def _power_of_two(value: int) -> int:
@@ -213,6 +216,42 @@ class Present(Feature):
 
     def physical(self, threshold: int) -> str:
         return self.words if threshold == 0 else f"{self.name} > {threshold}"
+
+
+class Decisions(Feature):
+    """How many decisions the agent has made before, at most ``most``: what is new can be told from what has settled. A
+    teacher sees the share of ``most``."""
+
+    kind: Literal["decisions"]
+    most: int = Field(strict=True, ge=1, le=MOST_COUNTED)
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    @property
+    def words(self) -> str:
+        return "decisions before this one"
+
+    @property
+    def storage(self) -> str:
+        return "uint16"
+
+    @property
+    def format(self) -> tuple[float, float]:
+        return 0.0, 1.0 / self.most
+
+    def expression(self, place: Place) -> Expression:
+        return Count(self.most, self.name, f"{self.words}, at most {self.most}")
+
+    def value(self, integer: int) -> str:
+        return f"{integer} {self.words}"
+
+    def meaning(self) -> str:
+        return f"{self.name}: {self.words}, at most {self.most}"
+
+    def physical(self, threshold: int) -> str:
+        return f"more than {threshold} {self.words}"
 
 
 class Bucket(Feature):

@@ -50,6 +50,18 @@ def test_many_students_compile_and_pass(student, emitted, compiler, run):
         assert check(emitted(student, Path(folder)), compiler, run, "-O2", *UBSAN) == ""
 
 
+@pytest.mark.parametrize("window", [1, 3])
+def test_a_count_of_decisions_is_the_programs(window, emitted, tmp_path, host_compiler, run):
+    """Contexts of every kind are among the vectors."""
+    features = [FEATURES["rl_cc_congestion"], {"kind": "decisions", "most": 100}]
+    tree = oblivious(((0, 9000), (1, 7), (2 * window - 1, 50)), tuple(range(-4000, 4000, 1000)))
+    folder = emitted(make_student(features, ACTIONS[0], (tree,), window=window), tmp_path)
+    assert check(folder, host_compiler, run, *UBSAN) == ""
+    text = (folder / "rlcc_policy.c").read_text()
+    (folder / "rlcc_policy.c").write_text(text.replace(": 100U;", ": 101U;"))
+    assert "vectors wrong" in check(folder, host_compiler, run)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda a: a["kind"] + str(a.get("high", "")))
 def test_every_target_and_action_map_compiles(target, action, emitted, tmp_path, host_compiler, run):

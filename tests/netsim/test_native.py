@@ -24,6 +24,7 @@ ALL_FEATURES = [
     {"kind": "nack_ratio"},
 ]
 QUEUE = [{"kind": "rl_cc_congestion", "target": 0.064, "beta": 0.5, "scale": -2.0, "signal": "queue"}]
+COUNTING = [{"kind": "decisions", "most": 9}, {"kind": "rate"}]
 LOSSY = Network(buffer_bytes=100_000, ecn_min_bytes=5_000, ecn_max_bytes=80_000)
 ACTIONS: list[dict[str, Any]] = [
     {"kind": "tanh_map", "step": 0.2},
@@ -68,7 +69,7 @@ def run(policy: Policy, weights: dict[str, NDArray[np.float32]]) -> Simulation:
 
 
 @pytest.mark.parametrize("window", [1, 3])
-@pytest.mark.parametrize("features", [ALL_FEATURES, QUEUE], ids=["all", "queue"])
+@pytest.mark.parametrize("features", [ALL_FEATURES, QUEUE, COUNTING], ids=["all", "queue", "counting"])
 def test_features_are_those_of_spec(make_policy, features, window) -> None:
     policy = make_policy(observation={"features": features, "window": window}, architecture={"bias": True})
     simulation = run(policy, random_weights(policy, 1))

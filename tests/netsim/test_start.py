@@ -68,9 +68,14 @@ def paths_of(scenario, network):
     return assembly.paths(scene, fabric, net).params()["base_rtt_recip_q42"].astype(np.int64)
 
 
-def test_the_history_is_that_of_the_records(steering):
+CONGESTED = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
+
+
+@pytest.mark.parametrize("second", [CONGESTED, {"kind": "decisions", "most": 50}], ids=lambda f: f["kind"])
+def test_the_history_is_that_of_the_records(steering, second):
     """Features of a phase's steps are there too: the network was shown them all."""
-    teacher = steering(start=START, limits=LIMITS)
+    observation = {"features": [{"kind": "previous_action"}, second]}
+    teacher = steering(start=START, limits=LIMITS, observation=observation)
     simulation = Simulation("incast:32", teacher, seed=3, record=True)
     simulation.run(20 * MS)
     t = Trajectories.of(simulation.drain_records(), FLOW_START)
