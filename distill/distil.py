@@ -25,6 +25,7 @@ from decision.tree_decision import feature_names
 from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
+from distill.cover import Far, Outside, covered
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
@@ -57,12 +58,14 @@ def distil(
     seed: int,
     deployment: Deployment | None = None,
     tolerance: Tolerance = DEFAULT,
+    outside: Outside | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Fitted:
     """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
-    closest to its teacher, in what ``tolerance`` allows."""
+    closest to its teacher, in what ``tolerance`` allows. ``outside``: where a student is far from its teacher, for
+    ``options.within``."""
     observation = student_observation(teacher, options)
-    for option in ("anywhere", "trim", "falling"):
+    for option in ("anywhere", "trim", "falling", "within"):
         if getattr(options, option):
             scale_of(teacher.policy.action, f"distill.{option}")
     if options.labels == "values" and not isinstance(teacher.policy.action, Choice):
@@ -75,11 +78,23 @@ def distil(
     students: list[Fitted] = []
     rounds: list[Round] = []
     visited: list[dict[str, Any]] = []
+    furthest: list[float] = []
     noise: Distance | None = None
+
+    def fit(besides: Sequence[Dataset]) -> Fitted:
+        return _fit(teacher, observation, join([*seen, *besides]), options, seed)
+
     for number in range(options.rounds + 1):
-        data = join(seen)
-        fitted = _fit(teacher, observation, data, options, seed)
-        made = fitted.student
+        if options.within is None:
+            fitted = fit([])
+        else:
+            assert outside is not None, "whoever limits how far a student is outside says how that is found"
+            if number == 0 and options.anywhere > 0:
+                seen = [*seen, anywhere(fit([]).student, teacher, options.anywhere, seed)]
+            near = covered(fit, partial(_outside, outside), options.within)
+            fitted, seen = near.fitted, [*seen, *near.rows]
+            furthest.append(near.distance)
+        data, made = join(seen), fitted.student
         _enforce(made, options)
         policy = interpreted(made)
         seeds = _seeds(network, number)
@@ -123,6 +138,8 @@ def distil(
         "greatest_error": fitted.exactness.greatest_error,
         "visits": visited[best],
     }
+    if furthest:
+        report["outside"] = round(furthest[best], 6)
     if options.trim:
         report["moved"] = move
     if tolerance != DEFAULT:
@@ -139,6 +156,10 @@ def visits(student: Student, data: Dataset) -> dict[str, Any]:
         counts = np.bincount(places, minlength=len(borders) + 1).tolist()
         counted[student.forest.features[feature]] = {"borders": borders, "counts": counts}
     return counted
+
+
+def _outside(outside: Outside, fitted: Fitted) -> Far:
+    return outside(fitted.student)
 
 
 def _seeds(network: RolloutOptions, number: int) -> list[int]:

@@ -71,6 +71,9 @@ class DistillOptions(_Strict):
     """Boosting step sizes tried; the best on held-out decisions is kept."""
     anywhere: float = Field(default=0.0, ge=0, le=100)
     """Weight of states with signals from anywhere in their range, in runs (distill.anywhere), of each round."""
+    within: float | None = Field(default=None, gt=0, le=4, exclude_if=lambda limit: limit is None)
+    """How far outside its teacher's actions around a state each round's student may be, of the rate: states that are
+    further become rows (distill.cover), as do those of ``anywhere``, from the first round on."""
     trim: list[Annotated[int, Field(ge=-10_000, le=10_000)]] = Field(default=[], max_length=16)
     """Moves of the chosen student's bias that are tried in the network (distill.trim), in units of its leaves."""
     ridge: float = Field(default=1e-4, ge=0)

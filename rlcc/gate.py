@@ -63,6 +63,8 @@ from rlcc.worst_path import worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
 from verify.behaviour.decide import decide
+from verify.behaviour.finding import Finding
+from verify.certificate import BOTH, Certificate
 from verify.certify import unprovable
 from verify.teacher.distance import distance
 
@@ -137,11 +139,10 @@ def judge(
         core = _on_the_core(job, checks)
         checks, measured, path = core.checks, core.measured, core.path
         if options.property:
-            say("behaviour")
-            checks += _of_file(firmware, behaviour(decide(build.firmware, options.property, say).findings))
+            checks += _of_file(firmware, behaviour(_findings(job, core.certificate)))
         if pair is not None and all(check.passed for check in checks if check.group == "equality"):
             errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report))
-            around, states = _around_the_states(job, pair)
+            around, states = _around_the_states(job, pair, core.certificate)
             comparisons = compare_networks(outcomes, options.tolerance)
             beside = [*teacher_checks(errors, options.match), *around]
             beside += network(outcomes, comparisons, options.tolerance)
@@ -174,6 +175,8 @@ class _OnTheCore:
 
     report: EmulationReport
     checks: list[Check]
+    certificate: Certificate | None
+    """Where it holds."""
     measured: dict[str, Any]
     path: WorstPath | None
 
@@ -216,7 +219,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
         "certificate": certificate.hash if certificate else None,
         "worst_case_cycles": proved,
     }
-    return _OnTheCore(report, checks, measured, path)
+    return _OnTheCore(report, checks, certificate, measured, path)
 
 
 def _proof(job: _Job) -> Certified | None:
@@ -273,9 +276,21 @@ def _deciding(job: _Job, pupil: Pupil) -> Iterator[PolicySpec]:
         yield compiled(library, installed)
 
 
-def _around_the_states(job: _Job, pair: _Pair) -> tuple[list[Check], dict[str, Any]]:
-    """Actions in every cell of the forest, also in states that no network here has met; and in all states, where that
-    can be proved, or is asked for."""
+def _findings(job: _Job, certificate: Certificate | None) -> list[Finding]:
+    """What the policy does: as the certificate has it where its checker has decided it too, else decided here."""
+    claims = [] if certificate is None else [claim for claim in certificate.behaviour if claim.decided == BOTH]
+    asked = [(each, each.model_dump(mode="json")) for each in job.options.property]
+    left = [each for each, table in asked if all(claim.asked != table for claim in claims)]
+    if left:
+        job.say("behaviour")
+        claims += decide(job.build.firmware, left, job.say).claims()
+    by_property = [next(claim for claim in claims if claim.asked == table) for _, table in asked]
+    return [Finding(claim.asked["kind"], **vars(told)) for claim in by_property for told in claim.findings]
+
+
+def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) -> tuple[list[Check], dict[str, Any]]:
+    """Actions in every cell of the forest, also in states that no network here has met; and in all states, as the
+    certificate has it, else where that can be proved, or is asked for."""
     eyes = same_eyes(pair.pupil, pair.teacher.policy)
     if not eyes.passed or isinstance(pair.pupil, NetworkPolicy) or not pair.pupil.observation.agents.context:
         # Cells are of flows' forests: a network has none, nor have knobs that are set anew.
@@ -284,12 +299,14 @@ def _around_the_states(job: _Job, pair: _Pair) -> tuple[list[Check], dict[str, A
     asked, teacher = job.options.neighbourhood, pair.teacher
     outside = furthest(pair.pupil, teacher, asked)
     checks, measured = [eyes, neighbourhood(outside, asked)], {"neighbourhood": vars(outside)}
-    job.say("actions in all states")
-    try:
-        claim = distance(pair.pupil, teacher.policy, teacher.weights, teacher.hash, asked.around, job.say)
-    except InputError as error:
-        refused = [] if asked.proved is None else [all_states(str(error), asked)]
-        return [*checks, *refused], measured | {"distance": {"refused": str(error)}}
+    claim = None if certificate is None else certificate.teacher
+    if claim is None or (claim.share, claim.action) != (asked.share, asked.action):
+        job.say("actions in all states")
+        try:
+            claim = distance(pair.pupil, teacher.policy, teacher.weights, teacher.hash, asked.around, job.say)
+        except InputError as error:
+            refused = [] if asked.proved is None else [all_states(str(error), asked)]
+            return [*checks, *refused], measured | {"distance": {"refused": str(error)}}
     return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
 
 

@@ -5,6 +5,8 @@ Imports of what a stage alone needs stand inside it: emit, emulate and gate must
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +23,12 @@ from emulator.report import EmulationReport
 from netsim.deployment import Deployment
 from netsim.tolerance import DEFAULT, Tolerance
 from rlcc.console import Figures, Progress
-from rlcc.recipe import EmitOptions
+from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood
 
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
     from verify.behaviour.decide import Behaviour
-    from verify.behaviour.properties import Properties
+    from verify.behaviour.properties import Property
     from verify.certificate import Certificate
     from verify.certify import Verification
     from verify.teacher.claim import TeacherClaim
@@ -62,18 +64,29 @@ def distill(
     progress: Progress,
     deployment: Deployment | None = None,
     tolerance: Tolerance = DEFAULT,
+    neighbourhood: Neighbourhood | None = None,
 ) -> None:
     """Fit the student by DAgger; write student.json and student.cbm."""
     from distill import distil
     from distill import rollout as rollouts_stage
+    from rlcc.outside import outside
     from teachers.load import load
 
     check_place(out, distil.KIND)
     teacher = load(teacher_path)
     parent = opened(rollouts, rollouts_stage.KIND)
     runs = list(rollouts_stage.read(rollouts, teacher, deployment))
+    around = neighbourhood or Neighbourhood()
     fitted = distil.distil(
-        teacher, runs, options, network, seed=seed, deployment=deployment, tolerance=tolerance, progress=progress
+        teacher,
+        runs,
+        options,
+        network,
+        seed=seed,
+        deployment=deployment,
+        tolerance=tolerance,
+        outside=lambda student: outside(student, teacher, around, options.within or 0.0),
+        progress=progress,
     )
     distil.save(fitted, parent.hash, out, seed=seed)
     forest, report = fitted.student.forest, fitted.student.report
@@ -84,6 +97,7 @@ def distill(
         f"best of {len(report['rounds']) - 1} DAgger rounds: {chosen['round']}",
         f"rmse {chosen['rmse']:.5f}",
         _off(chosen["distance"], report["noise"], tolerance),
+        *([f"{report['outside']:.5f} outside its teacher's around a state at most"] if "outside" in report else []),
         f"= CatBoost on {report['checked_points']:,} points",
     ]
 
@@ -173,36 +187,50 @@ def trees_only_cycles(build: Build) -> tuple[float, int]:
     return timing.cycles.mean, timing.cycles.max
 
 
-def verify(build: Build, out: Path | None, figures: Figures, progress: Progress) -> Verification:
-    """Prove the machine code for all inputs and write the certificate; where it cannot be proved there is none, which
-    the gate then says."""
+def verify(build: Build, figures: Figures, progress: Progress) -> Verification:
+    """Prove the machine code for all inputs; where it cannot be proved there is no certificate, which the gate then
+    says."""
     from verify.certify import certify
 
     verification = certify(build, progress=progress)
     figures += proved(verification)
-    if out is not None:
-        keep_certificate(verification, out)
     return verification
 
 
-def keep_certificate(verification: Verification, out: Path, **claims: Any) -> Certificate | None:
-    """Write the certificate, where there is one, with claims besides."""
+def keep_certificate(verification: Verification, out: Path, **claims: Any) -> Certificate:
+    """Write the certificate of what was proved, with claims besides."""
     from verify.certificate import extended, write_certificate
 
-    certificate = verification.certificate
-    if certificate is None:
-        return None
-    certificate = extended(certificate, **claims) if claims else certificate
+    assert verification.certificate is not None
+    certificate = extended(verification.certificate, **claims) if claims else verification.certificate
     out.parent.mkdir(parents=True, exist_ok=True)
     write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
     return certificate
 
 
-def behaviour(firmware: Firmware, properties: Properties, figures: Figures, progress: Progress) -> Behaviour:
+def certify(
+    build: Build, teacher_path: Path, options: GateOptions, out: Path, figures: Figures, progress: Progress
+) -> None:
+    """Prove all that the gate asks for and can be proved, as one certificate: the machine code, what the policy does,
+    how far it is from its teacher."""
+    verification = verify(build, figures, progress)
+    if verification.certificate is None:
+        return
+    claims = dict[str, Any]()
+    if options.property:
+        claims["behaviour"] = behaviour(build.firmware, options.property, figures, progress).claims()
+    with suppress(InputError):  # of this teacher nothing is proved; the gate says why
+        around = options.neighbourhood.around
+        claims["teacher"] = distance(build.firmware, teacher_path, around, figures, progress)
+    certificate = keep_certificate(verification, out, **claims)
+    figures.append(f"certificate {certificate.hash[:12]}")
+
+
+def behaviour(firmware: Firmware, asked: Iterable[Property], figures: Figures, progress: Progress) -> Behaviour:
     """Decide what the policy does."""
     from verify.behaviour.decide import decide
 
-    decided = decide(firmware, properties.property, progress)
+    decided = decide(firmware, asked, progress)
     verdicts = [finding.verdict for finding in decided.findings]
     counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "found", "fails", "undecided")}
     figures += [f"{count} {verdict}" for verdict, count in counts.items() if count]
@@ -239,5 +267,4 @@ def proved(verification: Verification) -> list[str]:
         "equal to the program for all inputs, safe",
         f"worst case {worst.bound} cycles" + (" exactly" if worst.exact == worst.bound else " at most"),
         f"{verification.proof.seconds:.1f} s",
-        f"certificate {certificate.hash[:12]}",
     ]

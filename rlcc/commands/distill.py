@@ -38,6 +38,11 @@ DEFAULT = DistillOptions()
     show_default=True,
     help="Weight, in runs, of states with signals from anywhere in their range.",
 )
+@click.option(
+    "--within",
+    type=float,
+    help="How far outside its teacher's actions the student may be; states that are further become rows.",
+)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @out_option
 def command(teacher: Path, rollouts: Path, seed: int, out: Path, **limits: float | None) -> None:

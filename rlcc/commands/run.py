@@ -95,6 +95,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
                 progress,
                 deployment,
                 recipe.gate.tolerance,
+                recipe.gate.neighbourhood,
             )
     if "emit" in to_run:
         with stage("emit") as (figures, _):
@@ -113,7 +114,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             build = evidence.build or build_firmware(read_firmware(firmware), tools)
             evidence = replace(evidence, build=build)
             if recipe.gate.proof:
-                stages.verify(build, certificate, figures, progress)
+                stages.certify(build, teacher, recipe.gate, certificate, figures, progress)
             else:
                 figures.append("not proved: gate.proof is false")
     with stage("gate") as (figures, progress):

@@ -49,6 +49,7 @@ SOLVERS = ("bitwuzla", "cvc5")
     help="Of a past action; with --teacher.",
 )
 @click.option("--max-outside", type=click.FloatRange(0, 4), help="A greater distance is a failure; with --teacher.")
+@click.option("--picture", type=FOLDER, help="Draw teacher and student around that state, PNG or SVG; with --teacher.")
 @foreign_option
 @click.option("--time-limit", type=click.IntRange(1), default=1800, show_default=True, help="Of --check: seconds.")
 @click.pass_context
@@ -66,6 +67,7 @@ def command(
     around: float,
     around_action: float,
     max_outside: float | None,
+    picture: Path | None,
     foreign: bool,
     time_limit: int,
 ) -> int:
@@ -90,7 +92,7 @@ def command(
             raise InputError("--check writes nothing; leave out --out")
         if properties is not None:
             raise InputError("--check proves nothing; leave out --properties, or prove with it")
-        if said & {"around", "around_action", "max_outside"}:
+        if said & {"around", "around_action", "max_outside", "picture"}:
             raise InputError("--check takes the neighbourhood from the certificate; leave out --around and the like")
         check_emitted([firmware], foreign=foreign)
         chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
@@ -98,13 +100,18 @@ def command(
         return _check(certificate, firmware, asked, solver, time_limit, teacher)
     if said & {"solver", "time_limit"}:
         raise InputError("--solver and --time-limit are for --check; the proof asks bitwuzla and z3")
-    if teacher is None and said & {"around", "around_action", "max_outside"}:
-        raise InputError("--around, --around-action and --max-outside are of a distance from --teacher; give one")
+    if teacher is None and said & {"around", "around_action", "max_outside", "picture"}:
+        raise InputError("--around, --around-action, --max-outside and --picture are of a distance from --teacher")
+    if picture is not None:
+        from rlcc.distance_picture import check_name
+
+        not_within(firmware, picture)
+        check_name(picture)
     _writable(out, firmware)
     check_emitted([firmware], foreign=foreign)
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
     options = validate(EmulateOptions, chosen, "options of rlcc verify")
-    beside = None if teacher is None else _Beside(teacher, Around(around, around_action), max_outside)
+    beside = None if teacher is None else _Beside(teacher, Around(around, around_action), max_outside, picture)
     return _prove(firmware, options, out, properties, beside)
 
 
@@ -115,6 +122,7 @@ class _Beside:
     teacher: Path
     around: Around
     limit: float | None
+    picture: Path | None
 
 
 def _writable(out: Path | None, firmware: Path) -> None:
@@ -138,7 +146,7 @@ def _prove(
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
         figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
-        verification = stages.verify(made, None, figures, progress)
+        verification = stages.verify(made, figures, progress)
     for failure in verification.proof.failures:
         click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
     for failure, run in verification.refuted:
@@ -153,7 +161,7 @@ def _prove(
     failed, claims = False, dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
-            behaviour = stages.behaviour(made.firmware, asked, figures, progress)
+            behaviour = stages.behaviour(made.firmware, asked.property, figures, progress)
         _findings(behaviour)
         failed, claims["behaviour"] = behaviour.failed and asked is not ALL, behaviour.claims()
     if beside is not None:
@@ -162,10 +170,21 @@ def _prove(
         _furthest(claim, beside.limit)
         failed |= beside.limit is not None and claim.bound > beside.limit
         claims["teacher"] = claim
+        if beside.picture is not None:
+            _draw(firmware, beside.teacher, claim, beside.picture)
     if out is not None:
-        certificate = stages.keep_certificate(verification, out, **claims) or verification.certificate
+        certificate = stages.keep_certificate(verification, out, **claims)
         click.echo(f"certificate {certificate.hash[:12]} in {out}")
     return 1 if failed else 0
+
+
+def _draw(firmware: Path, teacher: Path, claim: TeacherClaim, picture: Path) -> None:
+    from decision.student import NAME, load_student
+    from rlcc.distance_picture import draw
+    from teachers.load import load
+
+    draw(load_student(firmware / NAME), load(teacher), claim, picture)
+    click.echo(f"picture   {picture}")
 
 
 def _furthest(claim: TeacherClaim, limit: float | None) -> None:

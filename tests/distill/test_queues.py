@@ -115,10 +115,11 @@ def test_only_a_choice_has_values() -> None:
         distil(teacher_of(LEVEL), [], options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
 
 
-def test_states_from_anywhere_are_those_of_flows() -> None:
+@pytest.mark.parametrize("option", ["anywhere", "within"])
+def test_states_from_anywhere_and_distances_are_those_of_flows(option: str) -> None:
     teacher = teacher_of(CHOICE)
-    options = DistillOptions.model_validate(OPTIONS | {"anywhere": 0.1})
-    with pytest.raises(InputError, match=r"distill\.anywhere needs an action map that multiplies the rate"):
+    options = DistillOptions.model_validate(OPTIONS | {option: 0.1})
+    with pytest.raises(InputError, match=rf"distill\.{option} needs an action map that multiplies the rate"):
         distil(teacher, [], options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
 
 

@@ -14,9 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from test_gate_judging import Stage, rows, stage  # noqa: F401  # fixtures
 
 from decision.errors import InputError
-from verify.behaviour.decide import decide
+from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.finding import Finding
-from verify.behaviour.properties import ALL
+from verify.behaviour.properties import ALL, Step
 
 HOLDS = '[[property]]\nkind = "step"\nat_least = 0.5\nat_most = 1.25\n'
 FAILS = '[[property]]\nkind = "step"\nat_least = 0.99\n'
@@ -92,6 +92,6 @@ def test_the_gate_fails_where_one_does_not_hold_or_is_not_decided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     finding = Finding("step", "the multiplier is at most 1.1", verdict, "0.83333 to 1.20000", {"congestion_q20": 3})
-    monkeypatch.setattr("rlcc.gate.decide", lambda *_: SimpleNamespace(findings=[finding]))
+    monkeypatch.setattr("rlcc.gate.decide", lambda *_: Behaviour("", ((Step(at_most=1.1), (finding,)),)))
     judged = stage.judge(property=[{"kind": "step", "at_most": 1.1}])
     assert [check.name for check in judged.checks if not check.passed] == ["the multiplier is at most 1.1"]

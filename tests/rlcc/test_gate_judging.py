@@ -35,6 +35,8 @@ from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
 from teachers.load import load
+from verify.behaviour.properties import NoCycle, Step
+from verify.certificate import BOTH, PROVER, FindingClaim, PropertyClaim
 from verify.teacher.claim import TeacherClaim
 
 REPORT = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130), slowest=None)
@@ -74,7 +76,12 @@ class Stage:
     proof: Certified = field(
         default_factory=lambda: Certified(
             PROOF,
-            SimpleNamespace(hash="c" * 64, claims=SimpleNamespace(worst_case=SimpleNamespace(cycles=135))),  # type: ignore[arg-type]
+            SimpleNamespace(  # type: ignore[arg-type]
+                hash="c" * 64,
+                claims=SimpleNamespace(worst_case=SimpleNamespace(cycles=135)),
+                behaviour=[],
+                teacher=None,
+            ),
         )
     )
     errors: Errors = field(default_factory=lambda: Errors("rollouts of the test", 10, 0.001, 0.01, 0.1))
@@ -290,7 +297,7 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
             teacher=SimpleNamespace(policy=None, weights=None, hash=""),
         )
         job = SimpleNamespace(say=stage.said.append, options=options())
-        checks, measured = gate._around_the_states(job, pupil)  # type: ignore[arg-type]
+        checks, measured = gate._around_the_states(job, pupil, None)  # type: ignore[arg-type]
         assert ("furthest" in stage.asked, "distance" in stage.asked, len(checks)) == (looked, looked, 1 + 2 * looked)
         assert [part is not None for part in measured.values()] == [looked, looked]
         assert checks[0].name == EYES.name
@@ -381,6 +388,46 @@ def test_all_states_are_judged_by_the_limit_that_the_recipe_says(stage: Stage) -
     assert "actions in all states" in stage.said
     assert stage.judge(neighbourhood={"limit": 0.3, "proved": 0.22}).passed
     assert failed(stage.judge(neighbourhood={"limit": 0.3, "proved": 0.219})) == ["teacher"]
+
+
+def certified_with(stage: Stage, **claims: Any) -> None:
+    """The certificate that holds says this besides."""
+    assert stage.proof.certificate is not None
+    said = {**vars(stage.proof.certificate), **claims}
+    stage.proof = replace(stage.proof, certificate=SimpleNamespace(**said))  # type: ignore[arg-type]
+
+
+def test_a_distance_that_the_certificate_holds_is_not_proved_anew(stage: Stage) -> None:
+    certified_with(stage, teacher=CLAIM.model_copy(update={"share": 0.2, "action": 0.02, "bound": 0.249}))
+    found = stage.judge()
+    assert "distance" not in stage.asked
+    assert found.measured["distance"]["bound"] == 0.249
+    assert stage.judge(neighbourhood={"proved": 0.249}).passed
+    assert failed(stage.judge(neighbourhood={"proved": 0.248})) == ["teacher"]
+    for another in ({"share": 0.1}, {"action": 0.01}):
+        stage.asked.clear()
+        assert stage.judge(neighbourhood=another).measured["distance"] == CLAIM.model_dump(mode="json")
+        assert len(stage.asked["distance"]) == 1
+    stage.proof = replace(stage.proof, certificate=None)  # it does not hold: nothing of it is taken
+    stage.asked.clear()
+    assert stage.judge().measured["distance"] == CLAIM.model_dump(mode="json")
+
+
+def test_of_the_certificates_properties_those_are_taken_that_its_checker_decided_too(stage: Stage) -> None:
+    def claim(asked: Any, decided: str) -> PropertyClaim:
+        told = FindingClaim(says=f"by certificate, {asked.kind}", verdict="fails", value="0", witness={"x": 1})
+        return PropertyClaim(asked=asked.model_dump(mode="json"), findings=[told], decided=decided)  # type: ignore[arg-type]
+
+    step, circles = Step(at_least=0.9), NoCycle()
+    certified_with(stage, behaviour=[claim(circles, PROVER), claim(step, BOTH)])
+    rows = [check for check in stage.judge(property=[circles, Step(), step]).checks if check.group == "behaviour"]
+    assert [row.name.startswith("by certificate") for row in rows] == [False, False, True]
+    assert [row.passed for row in rows] == [True, True, False]
+    assert rows[2].detail == "with x=1"
+    assert "behaviour" in stage.said
+    stage.said.clear()
+    stage.judge(property=[step])
+    assert "behaviour" not in stage.said
 
 
 def test_a_teacher_of_which_nothing_is_proved_fails_only_where_a_proof_is_asked_for(stage: Stage) -> None:

@@ -130,7 +130,7 @@ def test_each_command_alone_gives_the_runs_artefacts(pipeline: Any, tmp_path: Pa
     assert f"{report['cycles']['max']} cycles" in out
 
     certificate = tmp_path / "certificate/certificate.json"
-    assert rlcc("verify", tmp_path / "f", "--out", certificate)[0] == 0
+    assert rlcc("verify", tmp_path / "f", "--teacher", pipeline.teacher, "--out", certificate)[0] == 0
     assert certificate.read_bytes() == (pipeline.root / "out/certificate/certificate.json").read_bytes()
 
     options = ("--teacher", pipeline.teacher, "--recipe", pipeline.recipe, "--out", tmp_path / "v")

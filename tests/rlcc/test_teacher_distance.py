@@ -101,6 +101,7 @@ def test_a_backdoor_is_caught_by_proof_with_its_state(backdoor: Path, rlcc: Run)
         (("--teacher", "teacher", "--around", "120 %"), "below 1"),
         (("--teacher", "teacher", "--around", "a lot"), "--around"),
         (("--around", "20 %"), "are of a distance from --teacher"),
+        (("--picture", "a.png"), "are of a distance from --teacher"),
         (("--teacher", "nowhere"), "nowhere"),
     ],
 )
@@ -145,3 +146,17 @@ def test_the_student_that_is_bounded_is_the_program_that_is_proved(
     code, _, told = rlcc("verify", swapped, "--teacher", good / "teacher", "--foreign-sources")
     assert code == 2
     assert "is not the program of student.json beside it" in told
+
+
+def test_a_picture_shows_both_around_the_state(good: Path, tmp_path: Path, rlcc: Run) -> None:
+    asked = ("verify", good / "firmware", "--teacher", good / "teacher", "--picture")
+    code, said, _ = rlcc(*asked, tmp_path / "a.svg")
+    assert code == 0
+    assert "picture" in said
+    drawn = (tmp_path / "a.svg").read_text()
+    assert all(f"<!-- {word}" in drawn for word in ("teacher", "student", "student - teacher", "congestion_q20"))
+    for wrong, sentence in ((tmp_path / "a.txt", "end it in .png or .svg"), (good / "firmware/a.png", "firmware")):
+        code, _, error = rlcc(*asked, wrong)
+        assert code == 2
+        assert sentence in error
+    assert not (tmp_path / "a.txt").exists()

@@ -1,0 +1,60 @@
+"""Where a student is outside its teacher's actions around a state, for distillation (distill.cover).
+
+First the states of the cells of its forest (rlcc.neighbourhood): many at once. Where none of them is too far, the proof
+over all states is asked, which misses none: its state, with what is around it. Of a teacher that nothing is proved
+beside the cells alone are looked into.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from decision.cells import states
+from decision.errors import InputError
+from decision.features import PreviousAction
+from decision.student import Student
+from decision.tree_decision import feature_names
+from distill.cover import Far
+from rlcc.neighbourhood import extreme, teacher_actions
+from rlcc.recipe import Neighbourhood
+from teachers.teacher import Teacher
+from verify.teacher.distance import distance
+
+FROM = 2 / 3
+"""Of the limit: states of cells that are further outside are told, so that no fit ends just beyond it."""
+
+
+def outside(student: Student, teacher: Teacher, options: Neighbourhood, limit: float) -> Far:
+    """The states that are far outside, the furthest among them, with the teacher's labels there."""
+    cells = _in_cells(student, teacher, options, FROM * limit)
+    return cells if cells[2].max(initial=0.0) > limit else _in_all_states(student, teacher, options, cells)
+
+
+def _in_cells(student: Student, teacher: Teacher, options: Neighbourhood, least: float) -> Far:
+    cells, observation = states(student, options.seed), student.observation
+    rows = cells.rows.astype(np.float64)
+    theirs = teacher_actions(teacher, observation, rows, options.warm_up)
+    direct = cells.actions - theirs
+    near = np.flatnonzero(np.abs(direct) > least)  # in the state itself the distance is as great or greater
+    sign = np.where(direct[near] > 0, 1, -1)
+    far = sign * (cells.actions[near] - extreme(teacher, observation, rows[near], sign, options))
+    kept = far > least
+    return cells.rows[near[kept]], theirs[near[kept], None], far[kept]
+
+
+def _in_all_states(student: Student, teacher: Teacher, options: Neighbourhood, cells: Far) -> Far:
+    try:
+        claim = distance(student, teacher.policy, teacher.weights, teacher.hash, options.around)
+    except InputError:
+        return cells
+    observation = student.observation
+    row = np.asarray([[claim.witness[name] for name in feature_names(observation)]])
+    low, high = options.around.box(observation, row.astype(np.float64))
+    width = len(observation.features)
+    axes = [
+        [x] if isinstance(observation.features[c % width], PreviousAction) else [x, int(low[0, c]), int(high[0, c])]
+        for c, x in enumerate(row[0].tolist())
+    ]
+    rows = np.asarray(list(product(*axes)), dtype=np.int64)
+    labels = teacher_actions(teacher, observation, rows.astype(np.float64), options.warm_up)
+    return rows, labels[:, None], np.full(len(rows), claim.bound)
