@@ -1,6 +1,6 @@
 """A study: variants of a training recipe with the same seeds, one page. `bench/training/studies.toml` says which.
 
-    python -m bench.training.study seeds|ablations|randomised [--no-proof] [--out FILE]
+    python -m bench.training.study seeds|ablations|randomised [--seeds N ..] [--no-proof] [--out FILE]
 
 Each training is one of build/training, made once. Of every variant the page has the validation's cost of each seed (0
 is perfect), what it costs more than the recipe as it is with the same seed, and where it costs. With `places` it is
@@ -14,7 +14,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import nan
 from pathlib import Path
 from statistics import mean, stdev
@@ -183,6 +183,7 @@ input that takes a is known, and none takes more than b; "-": not proved yet."""
 
 def page(name: str, study: Study, prove: bool = True) -> str:
     """The page as Markdown."""
+    fewer = "" if study.seeds == Study.named(name).seeds else " --seeds " + " ".join(map(str, study.seeds))
     judged = {each: [study.trained(each, seed) for seed in study.seeds] for each in study.variants}
     base = [one.cost for one in judged[AS_IT_IS]]
     rows = []
@@ -195,7 +196,7 @@ def page(name: str, study: Study, prove: bool = True) -> str:
     training = study.config(AS_IT_IS, study.seeds[0]).training
     heading = ["variant", *(f"seed {seed}" for seed in study.seeds), "mean", "more", "many-to-one", "changing", "loss"]
     text = f"""# {study.title}
-Made by `python -m bench.training.study {name}`. Do not edit it.
+Made by `python -m bench.training.study {name}{fewer}`. Do not edit it.
 
 Trainings of `{study.source}` and of variants of it (`bench/training/studies.toml`), with the same seeds:
 {training.episodes} episodes of {len(training.scenarios)} scenarios, each. Cost of one validation, 0 is perfect, of each
@@ -205,7 +206,10 @@ many-to-one and of traffic that comes and goes, and the greatest loss.{CYCLES if
 {table([*heading, *(["cycles"] if study.cycles else [])], rows)}"""
     if len(study.variants) == 1:
         best = study.seeds[int(np.argmin(base))]
-        text += f"\nThe rule: the seed that costs least is shipped. That is seed {best}.\n"
+        spread = f"{min(base):.3f} to {max(base):.3f}"
+        if len(base) > 1:
+            spread += f", standard deviation {stdev(base):.3f}"
+        text += f"\nThe rule: the seed that costs least is shipped. That is seed {best}. Over the seeds: {spread}.\n"
     if study.places:
         text += f"""
 ## Where it was drawn
@@ -239,12 +243,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train what is not there, write the page; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.training.study", description="Variants of a recipe, a page.")
     parser.add_argument("study", choices=tomllib.loads(read_text(STUDIES)))
+    parser.add_argument("--seeds", type=int, nargs="+", metavar="N", help="others than the study's")
     parser.add_argument("--no-proof", action="store_true", help="of cycles, only those that were proved before")
     parser.add_argument("--out", type=Path, help="the page")
     options = parser.parse_args(arguments)
     try:
         out = options.out or PAGES / f"training-{options.study}.md"
-        write_atomically(out, page(options.study, Study.named(options.study), not options.no_proof))
+        study = Study.named(options.study)
+        study = replace(study, seeds=options.seeds) if options.seeds else study
+        write_atomically(out, page(options.study, study, not options.no_proof))
     except InputError as error:
         print(f"study: {error}", file=sys.stderr)
         return 2
