@@ -52,10 +52,10 @@ def build(
     starts_q30: NDArray[np.uint32] | None = None,
     outside: Interface = FLOW_RATE,
     initial_in_flight: NDArray[np.uint32] | None = None,
-) -> tuple["_core.Simulator", Any]:
+) -> tuple["_core.Simulator", list[Any]]:
     """A simulator and what decides at its flows: a ``_core.Decider``, a ``_core.Baseline``, or None for decisions from
-    outside and for the ideal allocator. ``outside``: the interface of decisions from outside; ``initial_in_flight``:
-    where they cap what is in flight too, each new flow's bytes [flows]."""
+    outside and for the ideal allocator; then each cohort's ``_core.Decider``. ``outside``: the interface of decisions
+    from outside; ``initial_in_flight``: where they cap what is in flight too, each new flow's bytes [flows]."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
     latency_ps = whole_ps("decision latency", decision_latency_ps)
@@ -98,7 +98,7 @@ def build(
             scale = port.gbps / net.link_gbps
             marking = (round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability)
             simulator.set_red(number, *marking)
-    return simulator, decider if baseline is None else baseline
+    return simulator, [decider if baseline is None else baseline, *(end.decider for _, end in built)]
 
 
 def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: PolicySpec | BaselineSpec | None) -> None:
@@ -166,6 +166,12 @@ def told_in(scenario: Scenario, network: Network, interface: Interface, period_p
     fabric, net = place(scenario, network)
     configs = (network_config(net, fabric, None), _fabric(fabric), _scenario(scenario, fabric, net, seed))
     return told_of(interface, configs, period_ps)
+
+
+def switches_of_queues(scenario: Scenario, network: Network) -> NDArray[np.uint32]:
+    """The switch of each queue [ports x classes], as agents of `queue_marking` are numbered."""
+    fabric, net = place(scenario, network)
+    return np.repeat(np.array([port.switch for port in fabric.ports], np.uint32), len(net.class_weights))
 
 
 def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSpec | None) -> "_core.NetworkConfig":

@@ -142,7 +142,7 @@ class Simulation(Measured):
         self.scenario = at_random(scenario, seed, duration_ps, asked)
         self.network = assembly.fitted(assembly.place(self.scenario, asked)[1], policy)
         self.policy = policy
-        self._core, self._policy = assembly.build(
+        self._core, self._deciders = assembly.build(
             self.scenario,
             asked,
             policy,
@@ -154,6 +154,8 @@ class Simulation(Measured):
             wires=wires,
             starts_q30=starts_q30,
         )
+        self._policy = self._deciders[0]
+        self._cohorts = tuple(cohorts)
         self.interfaces = (assembly.flows_interface(policy), *(cohort.interface for cohort in cohorts))
         self.start_recording(record)
         self._failed = ""  # why it cannot go on
@@ -181,6 +183,26 @@ class Simulation(Measured):
         policy = self._native().with_weights(weights)
         self._policy.set_weights(policy.network())
         self.policy = policy
+
+    def set_networks(
+        self,
+        cohort: int,
+        weights: Sequence[Weights],
+        of: NDArray[np.integer],
+        explore: tuple[float, int] | None = None,
+    ) -> None:
+        """Other weights of a cohort's native policy from now on: each agent decides by those whose number stands in
+        ``of`` [agents]. ``explore``: from now on, as of a `NativePolicy`. InputError where they do not fit."""
+        policy = self.policy if cohort == 0 else self._cohorts[self._number(cohort) - 1].decider
+        if not isinstance(policy, NativePolicy):
+            raise InputError(f"cohort {cohort} runs no native policy; only such a one has weights")
+        try:
+            networks = [policy.with_weights(each).network() for each in weights]
+            self._deciders[cohort].set_networks(networks, [int(number) for number in of])
+            if explore is not None:
+                self._deciders[cohort].explore(*explore)
+        except ValueError as error:
+            raise InputError(f"cohort {cohort}: {error}") from None
 
     def hidden_state(self) -> NDArray[np.float32]:
         """LSTM memory of each flow [flows, 2 x units]: hidden state, then cell state."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decision import manifest
 from decision.errors import InputError
@@ -46,6 +47,10 @@ class DdqnReport:
     curve: tuple[tuple[int, float], ...]
 
 
+def part_of(rows: Transitions, chosen: NDArray[np.int64]) -> Transitions:
+    return Transitions(*(getattr(rows, name)[chosen] for name in PARTS))
+
+
 class Memory:
     """The last transitions, at most so many; ``kept``: the arrays, as a checkpoint holds them."""
 
@@ -61,9 +66,8 @@ class Memory:
 
     def batch(self, size: int, random: np.random.Generator) -> list["torch.Tensor"]:
         assert self.kept is not None
-        rows = random.integers(0, len(self.kept), size)
-        kept = self.kept
-        return [torch.from_numpy(getattr(kept, name)[rows]) for name in PARTS]
+        drawn = part_of(self.kept, random.integers(0, len(self.kept), size))
+        return [torch.from_numpy(getattr(drawn, name)) for name in PARTS]
 
 
 def loss(network: PolicyNetwork, target: PolicyNetwork, batch: list["torch.Tensor"], gamma: float) -> "torch.Tensor":

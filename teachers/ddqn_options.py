@@ -61,6 +61,24 @@ class Ddqn(_Strict):
         return max(self.explore_least, self.explore * self.explore_decay**episode)
 
 
+class Online(_Strict):
+    """How agents go on learning where they decide. Every ``exchange`` each group of them (a switch) remembers what its
+    own decisions led to, gives ``shared`` of it to a memory of all and takes as much from there, and learns
+    ``updates`` batches; exploring decays by ``explore_decay`` an exchange."""
+
+    exchange: DurationPs = Field(default=MS, gt=0)
+    shared: float = Field(default=0.5, ge=0, le=1)
+    updates: int = Field(default=10, ge=1, le=100_000)
+    learning_rate: float = Field(default=3e-4, gt=0, le=1)
+    explore: float = Field(default=0.2, ge=0, le=1)
+    explore_decay: float = Field(default=0.9, gt=0, le=1)
+    explore_least: float = Field(default=0.0, ge=0, le=1)
+
+    def exploring(self, exchange: int) -> float:
+        """In the time before this exchange."""
+        return max(self.explore_least, self.explore * self.explore_decay**exchange)
+
+
 class DdqnConfig(_Strict):
     """A training recipe, checked."""
 

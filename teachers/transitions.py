@@ -50,11 +50,12 @@ class Transitions:
 
 
 def transitions(
-    trajectories: Trajectories, policy: Policy, reward: Sequence[RewardTerm], idle_every: int = 1
+    trajectories: Trajectories, policy: Policy, reward: Sequence[RewardTerm], idle_every: int = 1, since_ps: int = 0
 ) -> Transitions:
     """Of all agents. Those are left out of which part of the history is not on record, and of those that begin where
     nothing happened (the event is all zero, as at an empty queue) all but each ``idle_every``-th decision of an agent:
-    whatever followed, so that what such a state is worth does not change."""
+    whatever followed, so that what such a state is worth does not change. ``since_ps``: of those only that close from
+    then on; what lies before is history."""
     observation, action = policy.observation, policy.action
     assert isinstance(action, Choice)
     rows, valid = trajectories.float_rows(observation)
@@ -62,7 +63,8 @@ def transitions(
     values = sum((term.weight * term.feature.float_value(read, observation.place) for term in reward), np.zeros(1))
     values = np.broadcast_to(values, (len(trajectories),))
     decided = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64)
-    before = np.flatnonzero(trajectories.position[1:] > 0)
+    closes = (trajectories.position > 0) & (trajectories.columns["t_ps"].astype(np.int64) >= since_ps)
+    before = np.flatnonzero(closes[1:])
     idle = np.all([column == 0 for column in read.event.values()], axis=0)
     kept = ~idle | (trajectories.position % idle_every == 0)
     before = before[valid[before] & valid[before + 1] & kept[before]]

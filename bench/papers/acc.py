@@ -8,30 +8,37 @@ HPCC) stay as they are under the same DCQCN senders. The tree's C decides as lat
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from bench.papers import contenders
-from decision.documents import write_atomically
+from bench.papers import acc_bed, acc_change, contenders
+from bench.papers.acc_bed import Deciders
+from decision.documents import load_toml, write_atomically
 from decision.errors import InputError
 from decision.interfaces import QUEUE_MARKING
 from decision.processors import usable_cores
 from netsim.baselines import by_name
+from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.network import MS, US
-from netsim.places import of_jobs
+from netsim.places import Place, of_jobs
 from netsim.policies import PolicySpec, fixed, native
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.policies import by_path
 from rlcc.recipe import deployment_of, load_recipe
+from teachers.ddqn_options import DdqnConfig
 from teachers.load import load
+from teachers.networks import seeded
+from teachers.teacher import make_teacher
 
 RECIPE = contenders.ROOT / "recipes" / "acc.toml"
+TRAINING = contenders.ROOT / "recipes" / "train-acc.toml"
 PAGE = contenders.ROOT / "docs" / "generated" / "papers-acc.md"
 LOADS = ("websearch:60%@acc-fabric", "websearch:90%@acc-fabric")
 DURATION_PS, SETTLED_PS = 40 * MS, 5 * MS
@@ -73,54 +80,51 @@ class Outcomes:
         return f"{np.mean(off):+.1f} ({min(off):+.1f} to {max(off):+.1f})"
 
 
-def played(run: Path, seeds: int, keep: Path, jobs: int) -> Outcomes:
-    """All networks with everybody."""
+@contextmanager
+def at_queues(run: Path) -> Iterator[Deciders]:
+    """Who decides at the queues, and how late: the teacher, its student's C as it is on the engine, what stays."""
     teacher = load(contenders.TEACHERS / "acc")
-    deployment = deployment_of(load_recipe(RECIPE), RECIPE)
-    trials: dict[tuple[str, str], list[Trial]] = {}
     with by_path(run / "firmware") as tree:
         latency_ps = emulated_latency_ps(run / "firmware", contenders.ENGINE)
-        queues: dict[str, tuple[PolicySpec, int]] = {
+        yield {
             "ACC": (native(teacher.policy, teacher.weights), TEACHER_LATENCY_PS),
             "ACC tree": (tree.policy, latency_ps),  # type: ignore[dict-item]  # no baseline decides at queues
             **{name: (setting(*knobs), 0) for name, knobs in STATIC.items()},
         }
-        for load_ in LOADS:
-            for name, (policy, late_ps) in queues.items():
-                trials[name, load_] = [
-                    deployment.trial(
-                        policy,
-                        load_,
-                        seed=seed,
-                        duration_ps=DURATION_PS,
-                        window_ps=(SETTLED_PS, DURATION_PS),
-                        decision_latency_ps=late_ps,
-                        name=name,
-                    )
-                    for seed in range(1, seeds + 1)
-                ]
-            trials["HPCC", load_] = [
-                Trial(
+
+
+def played(deployment: Deployment, deciders: Deciders, seeds: Sequence[int], where: Place, keep: Kept) -> Outcomes:
+    """All networks of the fabric with everybody."""
+    trials: dict[tuple[str, str], list[Trial]] = {}
+    window_ps = (SETTLED_PS, DURATION_PS)
+    for load_ in LOADS:
+        for name, (policy, late_ps) in deciders.items():
+            trials[name, load_] = [
+                deployment.trial(
+                    policy,
                     load_,
-                    by_name("hpcc"),
                     seed=seed,
                     duration_ps=DURATION_PS,
-                    window_ps=(SETTLED_PS, DURATION_PS),
-                    network=deployment.network,
-                    name="HPCC",
+                    window_ps=window_ps,
+                    decision_latency_ps=late_ps,
+                    name=name,
                 )
-                for seed in range(1, seeds + 1)
+                for seed in seeds
             ]
-        flat = [trial for each in trials.values() for trial in each]
-        outcomes = iter(run_trials(flat, of_jobs(jobs), Kept(keep), _say))
-        return Outcomes(seeds, {place: [next(outcomes).metrics for _ in each] for place, each in trials.items()})
+        trials["HPCC", load_] = [
+            Trial(load_, by_name("hpcc"), seed, DURATION_PS, window_ps, network=deployment.network, name="HPCC")
+            for seed in seeds
+        ]
+    flat = [trial for each in trials.values() for trial in each]
+    outcomes = iter(run_trials(flat, where, keep, _say))
+    return Outcomes(len(seeds), {place: [next(outcomes).metrics for _ in each] for place, each in trials.items()})
 
 
 def setting(kmin: int, kmax: int, percent: int) -> PolicySpec:
     return fixed(QUEUE_MARKING, {"kmin_bytes": kmin, "kmax_bytes": kmax, "pmax_q16": round(percent * 655.36)})
 
 
-def page(o: Outcomes) -> str:
+def page(o: Outcomes, more: Sequence[str]) -> str:
     who = list(dict.fromkeys(name for name, _ in o.metrics))
     lines = [
         "# ACC beside its paper",
@@ -159,7 +163,7 @@ def page(o: Outcomes) -> str:
         f"and {elephants[1]} % of SECN2's. A table of other rows, longer runs and learning on the switch, which the "
         "paper has, were not tried; of SECN's Pmax it says nothing, and DCQCN's 1 % is taken.",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *more]).rstrip("\n") + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -172,8 +176,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
     try:
-        outcomes = played(options.run, options.seeds, options.work / "runs", options.jobs)
-        write_atomically(options.out, page(outcomes))
+        seeds, where, keep = range(1, options.seeds + 1), of_jobs(options.jobs), Kept(options.work / "runs")
+        deployment = deployment_of(load_recipe(RECIPE), RECIPE)
+        teacher, config = load(contenders.TEACHERS / "acc"), load_toml(DdqnConfig, TRAINING)
+        untrained = make_teacher(teacher.policy, seeded(teacher.policy, config.ddqn.seed).weights(), "not trained")
+        with at_queues(options.run) as deciders:
+            bed = acc_bed.played(deployment, deciders, seeds, where, keep, _say)
+            whose = teacher, untrained, config
+            changed = acc_change.played(deployment, deciders, *whose, seeds, options.work / "changes", _say)
+            outcomes = played(deployment, deciders, seeds, where, keep)
+        more = [*acc_bed.section(bed, options.seeds), *acc_change.section(changed, options.seeds)]
+        write_atomically(options.out, page(outcomes, more))
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2

@@ -174,6 +174,7 @@ void bind_deciders(nb::module_ &m) {
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")
       .def(nb::init<NativeConfig, NetworkWeights, std::uint32_t>(), "config"_a, "weights"_a, "agents"_a)
       .def("set_weights", &NativeDecider::set_weights, "weights"_a)
+      .def("set_networks", &NativeDecider::set_networks, "networks"_a, "of"_a)
       .def("explore", &NativeDecider::explore, "probability"_a, "seed"_a)
       .def("set_program_param", &set_param<NativeDecider>, "param"_a, "values"_a)
       .def(

@@ -88,13 +88,32 @@ void NativeDecider::set_initial(std::vector<std::uint32_t> knobs) {
 }
 
 void NativeDecider::set_weights(NetworkWeights weights) {
-  weights_ = std::move(weights);
-  std::size_t widest = std::max<std::size_t>(observation_, weights_.output.outputs);
-  for (const Layer &layer : weights_.hidden)
+  std::vector<NetworkWeights> networks;
+  networks.push_back(std::move(weights));
+  set_networks(std::move(networks), std::vector<std::uint32_t>(in_force_.size()));
+}
+
+void NativeDecider::set_networks(std::vector<NetworkWeights> networks, std::vector<std::uint32_t> of) {
+  const auto shape = [](const NetworkWeights &weights) {
+    std::vector<std::uint32_t> sizes{weights.lstm_units};
+    for (const Layer &layer : weights.hidden)
+      sizes.insert(sizes.end(), {layer.inputs, layer.outputs});
+    sizes.insert(sizes.end(), {weights.output.inputs, weights.output.outputs});
+    return sizes;
+  };
+  const auto fits = [&](const NetworkWeights &weights) { return shape(weights) == shape(networks[0]); };
+  if (networks.empty() || !std::ranges::all_of(networks, fits) || of.size() != in_force_.size() ||
+      !std::ranges::all_of(of, [&](std::uint32_t number) { return number < networks.size(); }))
+    throw std::invalid_argument("networks of one shape, and the number of one for each agent, are needed");
+  networks_ = std::move(networks);
+  network_of_ = std::move(of);
+  const NetworkWeights &weights = networks_[0];
+  std::size_t widest = std::max<std::size_t>(observation_, weights.output.outputs);
+  for (const Layer &layer : weights.hidden)
     widest = std::max<std::size_t>(widest, layer.outputs);
   x_.assign(widest, 0.0f);
   y_.assign(widest, 0.0f);
-  gates_.assign(4 * static_cast<std::size_t>(weights_.lstm_units), 0.0f);
+  gates_.assign(4 * static_cast<std::size_t>(weights.lstm_units), 0.0f);
 }
 
 void NativeDecider::explore(double probability, std::uint64_t seed) {
@@ -128,7 +147,7 @@ void NativeDecider::reset(std::uint32_t agent) {
     for (const Kept &kept : feature.kept)
       past = std::fill_n(past, kept.back, kept.initial);
   }
-  const std::size_t memory = 2 * weights_.lstm_units;
+  const std::size_t memory = 2 * lstm_units();
   std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(agent * memory), memory, 0.0f);
 }
 
@@ -171,22 +190,23 @@ float NativeDecider::look_back(Tape &tape, Reading &read, double *past) {
 
 // From the agent's window to the network's raw outputs in y_.
 void NativeDecider::evaluate(std::uint32_t agent) {
+  const NetworkWeights &weights = networks_[network_of_[agent]];
   const float *input = &window_[agent * observation_];
-  for (const Layer &layer : weights_.hidden) {
+  for (const Layer &layer : weights.hidden) {
     layer.apply(input, y_.data());
     for (std::uint32_t j = 0; j < layer.outputs; ++j)
       y_[j] = std::max(y_[j], 0.0f);
     x_.swap(y_);
     input = x_.data();
   }
-  if (const std::uint32_t n = weights_.lstm_units; n > 0) {
+  if (const std::uint32_t n = weights.lstm_units; n > 0) {
     float *__restrict hidden = &memory_[agent * 2 * n];
     float *__restrict cell = hidden + n;
     float *__restrict gate = gates_.data();
-    weights_.lstm_input.apply(input, gate);
-    weights_.lstm_state.accumulate(hidden, gate);
+    weights.lstm_input.apply(input, gate);
+    weights.lstm_state.accumulate(hidden, gate);
     for (std::uint32_t j = 0; j < 4 * n; ++j)
-      gate[j] += weights_.lstm_state.bias[j];
+      gate[j] += weights.lstm_state.bias[j];
     for (std::uint32_t j = 0; j < 2 * n; ++j)
       gate[j] = logistic_f32(gate[j]);
     for (std::uint32_t j = 2 * n; j < 3 * n; ++j)
@@ -199,7 +219,7 @@ void NativeDecider::evaluate(std::uint32_t agent) {
     }
     input = hidden;
   }
-  weights_.output.apply(input, y_.data());
+  weights.output.apply(input, y_.data());
 }
 
 // Asks the start of an event: whether the agent's phase makes the step.
@@ -212,6 +232,7 @@ bool NativeDecider::step(std::uint32_t agent, Words event) {
 Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   double *decided = &decided_[static_cast<std::size_t>(agent) * config_.decides];
   const bool made = start_.has_value() && step(agent, event);
+  const std::uint32_t outputs = networks_[0].output.outputs;
   Reading read;
   read.event = event.data();
   read.known = known_.data() + static_cast<std::size_t>(agent) * config_.known.size();
@@ -220,15 +241,15 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   observe(agent, read);
   evaluate(agent);
   if (config_.squashed) {
-    for (std::uint32_t k = 0; k < weights_.output.outputs; ++k)
+    for (std::uint32_t k = 0; k < outputs; ++k)
       y_[k] = tanh_f32(y_[k]);
   }
   if (exploring_ > 0.0 && random_.unit() < exploring_) {
     std::fill(y_.begin(), y_.end(), 0.0f);
-    y_[static_cast<std::size_t>(random_.below(weights_.output.outputs))] = 1.0f;
+    y_[static_cast<std::size_t>(random_.below(outputs))] = 1.0f;
   }
   read.outputs = y_.data();
-  read.output_count = weights_.output.outputs;
+  read.output_count = outputs;
 
   Decision decision;
   decision.before = in_force_[agent];

@@ -65,7 +65,9 @@ public:
   void reset(std::uint32_t agent) override;
   Decision decide(std::uint32_t agent, Words event, Knobs knobs) override;
 
-  void set_weights(NetworkWeights weights);
+  void set_weights(NetworkWeights weights); // of all agents
+  // Of each agent those whose number in `networks`, which are all of one shape, stands in `of`.
+  void set_networks(std::vector<NetworkWeights> networks, std::vector<std::uint32_t> of);
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
   // From now on a decision puts out, with this probability, 1 for one output drawn at random and 0 for the others.
   void explore(double probability, std::uint64_t seed);
@@ -73,9 +75,9 @@ public:
   Params &params();                                   // the operator's, where integer programs read them
   std::uint32_t signals() const { return config_.signals; }
   std::uint32_t knobs() const { return config_.knobs; }
-  std::uint32_t lstm_units() const { return weights_.lstm_units; }
+  std::uint32_t lstm_units() const { return networks_[0].lstm_units; }
   std::uint32_t observation_size() const { return observation_; }
-  const float *memory(std::uint32_t agent) const { return &memory_[agent * 2 * weights_.lstm_units]; }
+  const float *memory(std::uint32_t agent) const { return &memory_[agent * 2 * lstm_units()]; }
   const float *observation(std::uint32_t agent) const { return &window_[agent * observation_]; }
 
 private:
@@ -85,7 +87,8 @@ private:
   bool step(std::uint32_t agent, Words event);
 
   NativeConfig config_;
-  NetworkWeights weights_;
+  std::vector<NetworkWeights> networks_;
+  std::vector<std::uint32_t> network_of_; // each agent
   std::uint32_t observation_;
   std::vector<Tape> features_;
   Tape action_, knob_;

@@ -1,5 +1,6 @@
 """Policies and PyTorch networks as other projects would bring them: their own names, their own order of layers."""
 
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from decision.policy import Policy
 from teachers.save import policy_toml
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # ddqn_recipe.py
 
 PolicyMaker = Callable[..., Policy]
 

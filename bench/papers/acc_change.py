@@ -1,0 +1,158 @@
+"""A pattern that changes while ACC is at work ([ACC] section 6, figure 16): web search, data mining, and back.
+
+Who learnt before keeps to it (the network, the tree), learns on where it is (online, from the trained weights), or
+begins untrained, as the paper's "aggressive version without offline-training".
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.papers.acc_bed import Deciders
+from bench.papers.found import Figure, table
+from decision.documents import dump_json, write_atomically
+from decision.manifest import sha256
+from netsim import Cohort, Simulation
+from netsim.assembly import switches_of_queues
+from netsim.content import content, package_hash
+from netsim.deployment import Deployment
+from netsim.network import MS, US
+from netsim.policies import native
+from netsim.statistics import confidence
+from netsim.trials import simulator_hash
+from teachers.ddqn_options import DdqnConfig, Online
+from teachers.online import OnlineLearning
+from teachers.teacher import Teacher
+
+PHASES = ("websearch", "datamining", "websearch", "datamining")
+LOAD, FABRIC = 80, "leaf-spine:2x16x2:25/100"
+PHASE_PS = 60 * MS
+SCENARIO = f"{'>'.join(PHASES)}:{LOAD}%@{FABRIC}"
+METRICS = {"fct_mean_us": "FCT mean us", "mice_fct_mean_us": "mice mean", "mice_fct_p99_us": "mice p99"}
+LEARNING = {"ACC online": Online(), "ACC untrained, online": Online(explore=1.0, updates=30, learning_rate=1e-3)}
+CODE = package_hash(Path(__file__).parents[2] / "teachers")
+PAPER = {"SECN1": -31.1, "SECN2": -56.2}
+"""ACC's mean FCT against theirs over the whole experiment, in %."""
+
+Phases = list[dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Of each seed the metrics of every phase, by who decided."""
+
+    phases: Mapping[str, Sequence[Phases]]
+
+    def values(self, who: str, phase: int, metric: str) -> np.ndarray:
+        return np.array([each[phase][metric] for each in self.phases[who]])
+
+    def figure(self, who: str, phase: int, metric: str) -> Figure:
+        values = self.values(who, phase, metric)
+        return Figure(float(np.mean(values)), confidence(values))
+
+    def against(self, who: str, other: str, metric: str) -> Figure:
+        """By how many percent, of the mean over all phases."""
+        off = []
+        for ours, theirs in zip(self.phases[who], self.phases[other], strict=True):
+            off.append(100 * (np.mean([p[metric] for p in ours]) / np.mean([p[metric] for p in theirs]) - 1))
+        return Figure(float(np.mean(off)), confidence(off))
+
+
+def played(
+    deployment: Deployment,
+    deciders: Deciders,
+    teacher: Teacher,
+    untrained: Teacher,
+    config: DdqnConfig,
+    seeds: Sequence[int],
+    keep: Path,
+    say: Callable[[str], None],
+) -> Changed:
+    """``teacher`` learns on, ``untrained`` from the beginning; the others stay as they are."""
+    learners = dict(zip(LEARNING, (teacher, untrained), strict=True))
+    phases: dict[str, list[Phases]] = {}
+    for name in (*deciders, *learners):
+        learner = learners.get(name)
+        policy, late_ps = deciders.get(name, (None, 10 * US))
+        if learner is not None:
+            policy = native(learner.policy, learner.weights)
+        assert policy is not None
+        cohort = Cohort(policy, deployment.period_ps, late_ps)
+        online = LEARNING.get(name)
+        for seed in seeds:
+            what = [simulator_hash(), SCENARIO, PHASE_PS, seed, content(cohort), content(deployment.network)]
+            learning = [] if online is None else [online.model_dump(mode="json"), config.model_dump(mode="json"), CODE]
+            kept = keep / f"{sha256(dump_json([what, learning]).encode())}.json"
+            if not kept.exists():
+                learns = None if learner is None or online is None else (learner, config, online)
+                made = _run(deployment, cohort, seed, learns)
+                write_atomically(kept, json.dumps(made))
+                say(f"{name}, seed {seed}")
+            phases.setdefault(name, []).append(json.loads(kept.read_text()))
+    return Changed(phases)
+
+
+def _run(
+    deployment: Deployment, cohort: Cohort, seed: int, learns: tuple[Teacher, DdqnConfig, Online] | None
+) -> Phases:
+    """The metrics of each phase: of the flows that end in it."""
+    assert deployment.flows is not None
+    simulation = Simulation(
+        SCENARIO,
+        deployment.flows,
+        seed=seed,
+        duration_ps=len(PHASES) * PHASE_PS,
+        decision_latency_ps=0,
+        record=learns is not None,
+        network=deployment.network,
+        cohorts=[cohort],
+    )
+    advance: Callable[[int], object] = simulation.run
+    if learns is not None:
+        group = switches_of_queues(simulation.scenario, deployment.network)
+        places = deployment.places(SCENARIO, seed, len(PHASES) * PHASE_PS)
+        advance = OnlineLearning(simulation, 1, *learns, group, places).advance
+    phases = []
+    for number in range(len(PHASES)):
+        simulation.reset_window()
+        advance((number + 1) * PHASE_PS)
+        phases.append({name: simulation.metrics()[name] for name in (*METRICS, "goodput", "queue_mean_us")})
+    return phases
+
+
+def section(changed: Changed, seeds: int) -> list[str]:
+    """A table a phase, and all of it beside the paper's figure."""
+    names = list(changed.phases)
+    lines = [
+        "## A pattern that changes",
+        f"`{SCENARIO}`: {len(PHASES)} phases of {PHASE_PS // MS} ms, {seeds} seeds, mean and half of its 99 % "
+        "interval. *ACC* and *ACC tree* keep to what they learnt before; *online* learns on, a network a switch that "
+        f"exchanges experience every {LEARNING['ACC online'].exchange // MS} ms, from these weights or untrained ones.",
+        "",
+    ]
+    head = ["", *(f"{number + 1} {phase} {label}" for number, phase in enumerate(PHASES) for label in ("FCT", "mice"))]
+    rows = []
+    for name in names:
+        cells = []
+        for number in range(len(PHASES)):
+            cells += [changed.figure(name, number, m).text(0) for m in ("fct_mean_us", "mice_fct_mean_us")]
+        rows.append([name, *cells])
+    lines += [
+        *table(head, rows).splitlines(),
+        "",
+        "Mean FCT in us over all phases against the static settings, in %:",
+        "",
+    ]
+    learnt = [name for name in names if name.startswith("ACC")]
+    against = [
+        [other, f"{theirs:+.1f}", *(changed.against(name, other, "fct_mean_us").text(1) for name in learnt)]
+        for other, theirs in PAPER.items()
+    ]
+    mice = [
+        [f"{other}, mice", "-", *(changed.against(name, other, "mice_fct_mean_us").text(1) for name in learnt)]
+        for other in PAPER
+    ]
+    return [*lines, *table(["", "paper", *learnt], [*against, *mice]).splitlines(), ""]
