@@ -76,6 +76,7 @@ def distil(
     seen = told(runs, seed=seed)  # a dataset a run
     networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
+    fitted_to: list[Dataset] = []
     rounds: list[Round] = []
     visited: list[dict[str, Any]] = []
     furthest: list[float] = []
@@ -105,6 +106,7 @@ def distil(
         new = told(driven.runs, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself
         students.append(fitted)
+        fitted_to.append(data)
         visited.append(visits(fitted.student, met))
         rounds.append(
             Round(
@@ -127,7 +129,7 @@ def distil(
     if options.trim:
         seeds = [seed for number in range(best, best + 2) for seed in _seeds(network, number)]
         move = best_move(fitted.student, options.trim, original, networks, seeds, tolerance)
-        fitted = _moved(fitted, move, data, seed)
+        fitted = _moved(fitted, move, fitted_to[best], seed)
     report = {
         "options": options.model_dump(mode="json"),
         "rounds": [{"round": number, **each.to_json()} for number, each in enumerate(rounds)],
@@ -140,6 +142,13 @@ def distil(
     }
     if furthest:
         report["outside"] = round(furthest[best], 6)
+    if options.falling:
+        free = _fit(teacher, observation, fitted_to[best], options.model_copy(update={"falling": []}), seed)
+        driven, beside = side_by_side(interpreted(free.student), original, networks, _seeds(network, best))
+        report["free"] = {
+            "fit_rmse": _loss(free.student, fitted_to[best]),
+            "distance": distance(driven.metrics, beside.metrics, tolerance).to_json(),
+        }
     if options.trim:
         report["moved"] = move
     if tolerance != DEFAULT:

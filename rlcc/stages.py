@@ -98,8 +98,16 @@ def distill(
         f"rmse {chosen['rmse']:.5f}",
         _off(chosen["distance"], report["noise"], tolerance),
         *([f"{report['outside']:.5f} outside its teacher's around a state at most"] if "outside" in report else []),
+        *([_cost(options.falling, chosen, report, tolerance)] if options.falling else []),
         f"= CatBoost on {report['checked_points']:,} points",
     ]
+
+
+def _cost(falling: list[str], chosen: dict[str, Any], report: dict[str, Any], tolerance: Tolerance) -> str:
+    """What it costs that the trees fall: the same fit without, beside it."""
+    free = report["free"]
+    without = f"rmse {free['fit_rmse']:.5f} of the fit, {_off(free['distance'], report['noise'], tolerance)}"
+    return f"falling in {', '.join(falling)}: rmse {chosen['fit_rmse']:.5f} of the fit; without: {without}"
 
 
 WORDS = {

@@ -39,18 +39,24 @@ DEFAULT = DistillOptions()
     help="Weight, in runs, of states with signals from anywhere in their range.",
 )
 @click.option(
+    "--falling", multiple=True, help="A feature more of which must never raise the rate, by its name in student.json."
+)
+@click.option(
     "--within",
     type=float,
     help="How far outside its teacher's actions the student may be; states that are further become rows.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @out_option
-def command(teacher: Path, rollouts: Path, seed: int, out: Path, **limits: float | None) -> None:
+def command(
+    teacher: Path, rollouts: Path, seed: int, out: Path, falling: tuple[str, ...], **limits: float | None
+) -> None:
     """Distil TEACHER into trees on ROLLOUTS; write student.json and student.cbm to OUT.
 
     DAgger rounds run in the networks that the rollouts were made in.
     """
-    options = validate(DistillOptions, {k: v for k, v in limits.items() if v is not None}, "options of rlcc distill")
+    asked = {name: value for name, value in limits.items() if value is not None}
+    options = validate(DistillOptions, asked | {"falling": list(falling)}, "options of rlcc distill")
     network = validate(RolloutOptions, opened(rollouts, ROLLOUTS).details["options"], str(rollouts))
     with stage("distill") as (figures, progress):
         stages.distill(teacher, rollouts, options, network, seed, out, figures, progress)

@@ -1,7 +1,9 @@
 """Leaves that fall: the constrained least squares against conditions that only its solution meets, and trees of it."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +14,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_boost import LOSS, noisy
 
-from decision.forest import Forest, leaves, unrolled
+from decision.forest import Forest, leaves, oblivious, unrolled
+from decision.rate import multiplied
+from decision.student import Student
 from distill import boost
+from distill.distil import distil
 from distill.falling import Floats, Pairs, ordered, pairs_of, solved
 from distill.options import DistillOptions
 from distill.quantise import quantise
+from verify.behaviour.decided import decided
+from verify.behaviour.properties import Monotone
+from verify.behaviour.steps import monotone
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3))
@@ -104,3 +112,36 @@ def test_the_pairs_are_the_leaves_beside_a_question() -> None:
 def test_what_rounding_could_turn_into_a_unit_is_taken_away() -> None:
     chain: Pairs = [(0, 1), (1, 2)]
     np.testing.assert_array_equal(ordered(np.asarray([1.0, 1.0 + 1e-12, 1.0 + 2e-12]), chain), [1.0, 1.0, 1.0])
+
+
+def verdicts(student: Student) -> dict[str, str]:
+    """Of each feature that is seen, whether more of it never raises the multiplier: decided for all states."""
+    program = student.program()
+    scaled = multiplied(program)
+    assert scaled is not None
+    findings = monotone(decided(program, student.params(), scaled.multiplier, scaled.otherwise), Monotone())
+    return {finding.says.split()[1]: finding.verdict for finding in findings}
+
+
+def test_a_student_that_is_not_monotone_is_repaired_proved_and_the_cost_is_told(
+    teacher: Any, runs: Any, small: DistillOptions, network: Any
+) -> None:
+    once = small.model_copy(update={"rounds": 0})
+    free = distil(teacher, runs, once, network, seed=1)
+    wrong = [name for name, verdict in verdicts(free.student).items() if verdict == "fails"]
+    assert wrong
+    repaired = distil(teacher, runs, once.model_copy(update={"falling": wrong}), network, seed=1)
+    assert set(verdicts(repaired.student).values()) == {"holds"}
+    (chosen,) = repaired.student.report["rounds"]
+    without = repaired.student.report["free"]
+    assert without["fit_rmse"] == free.student.report["rounds"][0]["fit_rmse"] < chosen["fit_rmse"]
+    assert without["distance"] == free.student.report["rounds"][0]["distance"]
+    assert "free" not in free.student.report
+    # One leaf, where all is above its threshold, higher than the one below: no longer.
+    forest = repaired.student.forest
+    shape = unrolled(forest.trees[0])
+    assert shape is not None
+    values = [end.value[0] for end in shape[1]]
+    tree = oblivious(shape[0], (*values[:-1], values[0] + 20_000))
+    broken = replace(repaired.student, forest=replace(forest, trees=(tree, *forest.trees[1:])))
+    assert "fails" in verdicts(broken).values()
