@@ -34,7 +34,7 @@ from verify.prove import Attempt, Limits, Proof, attempt
 from verify.worst import Worst
 
 SOLVERS = ("z3-solver", "bitwuzla")
-MOST_JOINS = 2
+MOST_JOINS = 64
 """Joins at one address with more than these are of cells that stay apart, no place for a cut."""
 
 
@@ -119,7 +119,14 @@ def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]
     proof = run.proof(failures, worst, time.monotonic() - start)
     meetings = run.joiner.meetings[1:] if run.joiner and not failures else []
     joins = Counter(m.number for m in meetings)
-    return proof, tuple(_cut(run, m) for m in meetings if joins[m.number] <= MOST_JOINS)
+    cuts = [_cut(run, m) for m in meetings if joins[m.number] <= MOST_JOINS]
+    # A path takes the first cut at an address that fits: those that say most come first, or none would come to them.
+    return proof, tuple(sorted(cuts, key=lambda c: -_said(c)))
+
+
+def _said(cut: CutClaim) -> int:
+    """How many things a cut says, a number more than a name."""
+    return len(cut.bounds) + len(cut.holds) + sum(text.isdecimal() for text in cut.holds.values())
 
 
 def _cut(run: Attempt, meeting: Meeting) -> CutClaim:

@@ -69,10 +69,12 @@ class Joiner:
         self.meetings = [Meeting(0, none, none, none)]
         self.thresholds = program.forest.thresholds()
         self.features = next((n.args for n in program.nodes if n.op is Op.TREES), ())
-        self.after_trees = _dependents(program)
+        self.after_trees = _decided(program)
+        self.undecided = [n for n, sums in enumerate(_behind(program)) if sums and n not in self.after_trees]
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
         self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
         self.joined = _joined(program) | {n for n, node in enumerate(program.nodes) if node.op in (Op.GT, Op.EQ)}
+        self.nameable = [n for n in _in_order(program) if self._nameable(n)]
         self.gave_up = False
         self.careful = careful
 
@@ -103,7 +105,7 @@ class Joiner:
             return False
         rows = _sample(lanes)
         view = View(self.state, self.cuts, lanes.take(rows), {})
-        return any((view.words(n) == written[rows]).all() for n in self.after_trees if self.cuts.narrow(n))
+        return any(_shift(view.words(n), written[rows]) is not None for n in self.after_trees if self.cuts.narrow(n))
 
     def _forget(self, number: int, lanes: Lanes) -> list[int]:
         """Take the value of what is not live any more; returns the other columns."""
@@ -180,17 +182,30 @@ class Joiner:
             column = lanes.values[n]
             if (column == UNKNOWN).any():
                 continue
-            for node in range(len(self.program.nodes)):
-                if self.program.nodes[node].op is Op.CONST or not self.cuts.narrow(node) or node in self.joined:
-                    continue
+            for node in self.nameable:
                 if (sample.words(node) == column[rows]).all() and (view.words(node) == column).all():
                     names[n] = self._atom(node)
                     break
             else:
-                part = self._part_of_sum(sample, view, column, rows) if len(lanes) > self.give_up else None
+                part = self._shifted(sample, view, column, rows)
+                if part is None and len(lanes) > self.give_up:
+                    part = self._part_of_sum(sample, view, column, rows)
                 if part is not None:
                     names[n] = part
         return names
+
+    def _shifted(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
+        """What follows from the trees, shifted left: tables hold factors with the bits that a product drops."""
+        for node in self.after_trees:
+            if not self.cuts.narrow(node) or _shift(sample.words(node), column[rows]) is None:
+                continue
+            shift = _shift(view.words(node), column)
+            if shift is not None:
+                return self.state.pool.sum(0, ((self.cuts.node(node), 1 << shift),))
+        return None
+
+    def _nameable(self, n: int) -> bool:
+        return self.program.nodes[n].op is not Op.CONST and self.cuts.narrow(n) and n not in self.joined
 
     def _atom(self, n: int) -> int:
         node = self.program.nodes[n]
@@ -218,10 +233,13 @@ class Joiner:
         return None
 
     def _trees_done(self, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
-        """Whether a column holds the sum of the trees or what follows from it."""
+        """Whether a column holds what is decided by the trees, and none a sum that others are still compared with."""
         words = set(names.values()) | {int(lanes.values[n, 0]) for n in columns if n not in live}
-        done = {self.cuts.node(n) for n in self.after_trees if self.cuts.narrow(n)}
-        return any(self.state.pool.atoms(word) & done for word in words)
+        held = set[int]().union(*(self.state.pool.atoms(word) for word in words))
+        return bool(held & self._atoms(self.after_trees)) and not held & self._atoms(self.undecided)
+
+    def _atoms(self, nodes: list[int]) -> set[int]:
+        return {self.cuts.node(n) for n in nodes if self.cuts.narrow(n)}
 
     def _part(self, names: dict[int, int]) -> bool:
         self.gave_up = bool(names) or self.gave_up
@@ -289,7 +307,8 @@ class Joiner:
     def _keep_bounds(self, lanes: Lanes, view: View, names: dict[int, int]) -> None:
         """Put what the lanes know of cuts and features into words that outlive the joining."""
         by_name = {self.cuts.node(n): n for n in range(len(self.program.nodes)) if self.cuts.narrow(n)}
-        nodes = {by_name[name] for name in names.values() if name in by_name} | set(self.features)
+        atoms = {atom for name in names.values() for atom in self.state.pool.atoms(name)}
+        nodes = {by_name[atom] for atom in atoms if atom in by_name} | set(self.features)
         for n in self.computed:
             low, high = view.bounds(n)
             if n not in nodes and not (low == high).any():
@@ -333,12 +352,34 @@ class Joiner:
                     merged.facts[at] = self.state.facts(known | {self.state.definition(n, self.cuts.node(n), name)})
 
 
-def _dependents(program: Program) -> list[int]:
-    dependents: set[int] = set()
+def _in_order(program: Program) -> list[int]:
+    """What the function leaves, then what several sums decide together, then all as they come: of several that are the
+    same in some lanes each takes the one that the others take too, so that all can be joined."""
+    together = _decided(program) if len(_sums(program)) > 1 else []
+    return list(dict.fromkeys([*program.outputs, *together, *range(len(program.nodes))]))
+
+
+def _sums(program: Program) -> list[int]:
+    return [n for n, node in enumerate(program.nodes) if node.op is Op.TREES]
+
+
+def _behind(program: Program) -> list[set[int]]:
+    """Of each node the sums that it follows from."""
+    behind: list[set[int]] = []
     for n, node in enumerate(program.nodes):
-        if node.op is Op.TREES or any(a in dependents for a in node.args):
-            dependents.add(n)
-    return sorted(dependents)
+        behind.append({n} if node.op is Op.TREES else set[int]().union(*(behind[a] for a in node.args)))
+    return behind
+
+
+def _decided(program: Program) -> list[int]:
+    """Values behind which nobody asks which cells of the features a lane is in: the sum of the trees and what follows
+    from it; of several sums what follows from all that are compared or added with each other."""
+    behind = _behind(program)
+    together = {n: {n} for n in _sums(program)}
+    for sums in behind:
+        for n in sums:
+            together[n] |= sums
+    return [n for n, sums in enumerate(behind) if sums and all(together[k] <= sums for k in sums)]
 
 
 def _joined(program: Program) -> set[int]:
@@ -360,6 +401,17 @@ def _sample(lanes: Lanes) -> Ints:
 
 def _mixed(column: Ints) -> bool:
     return bool((column != column[0]).any())
+
+
+def _shift(words: Ints, column: Ints) -> int | None:
+    """By how many bits a column of constants is another shifted left, if it is."""
+    if (np.minimum(words, column) < 0).any() or (np.maximum(words, column) >= FIRST).any():
+        return None
+    widest = int(np.argmax(column))
+    for shift in range(32) if column[widest] else (0,):
+        if words[widest] << shift & WORD == column[widest] and (words << shift & WORD == column).all():
+            return shift
+    return None
 
 
 def _offset(words: Ints, column: Ints) -> int | None:

@@ -1,12 +1,14 @@
 """The table: what became of each student, and how many of them are proved."""
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from bench import drawn as package
-from bench.drawn.judged import How, Row, judged
+from bench.drawn.judged import Checked, How, Proved, Row, judged
 from bench.papers.found import table
 from decision.documents import write_atomically
 from decision.errors import InputError
@@ -28,20 +30,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--opt", default=how.opt)
     parser.add_argument("--form", default=how.form, help="of the emitted trees")
     parser.add_argument("--prover-seconds", type=int, default=how.prover_seconds, help="CPU time of a proof; 60")
-    parser.add_argument("--checker-seconds", type=int, default=how.checker_seconds, help="CPU time of a check; 120")
+    parser.add_argument(
+        "--checker-seconds", type=int, default=how.checker_seconds, help="CPU time of a check; 120, 0 for none"
+    )
+    parser.add_argument(
+        "--results", type=Path, metavar="FILE", help="rows as JSON: those that it has are taken from it, others added"
+    )
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = vars(parser.parse_args(arguments))
-    seeds, out = options.pop("seeds"), options.pop("out")
-    how, rows = How(**options), list[Row]()
+    seeds, out, results = options.pop("seeds"), options.pop("out"), options.pop("results")
+    how = How(**options)
     try:
+        rows = _read(results) if results and results.exists() else {}
         for seed in seeds:
-            rows.append(judged(seed, how))
-            print(" | ".join(cells(rows[-1])), flush=True)
-        write_atomically(out, page(rows, how))
+            if seed not in rows:
+                rows[seed] = judged(seed, how)
+                if results:
+                    _append(results, rows[seed])
+            print(" | ".join(cells(rows[seed])), flush=True)
+        write_atomically(out, page([rows[seed] for seed in seeds], how))
     except InputError as error:
         print(f"drawn: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _read(results: Path) -> dict[int, Row]:
+    """Rows of an earlier run; InputError where the file is not one."""
+    rows = {}
+    try:
+        for line in results.read_text().splitlines():
+            row = json.loads(line)
+            checked = Checked(**row["checked"]) if row["checked"] else None
+            rows[row["seed"]] = Row(row["seed"], row["student"], Proved(**row["proved"]), checked)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{results} does not hold the results of a run ({error}); give another file") from error
+    return rows
+
+
+def _append(results: Path, row: Row) -> None:
+    """As a line; of the certificate nothing is kept."""
+    text = json.dumps(asdict(replace(row, proved=replace(row.proved, certificate=None))))
+    results.parent.mkdir(parents=True, exist_ok=True)
+    with results.open("a") as file:
+        file.write(text + "\n")
 
 
 def _seeds(text: str) -> range:
@@ -53,7 +85,9 @@ def page(rows: Sequence[Row], how: How) -> str:
     """As Markdown: the counts, then a row a student."""
     exact = sum(1 for r in rows if not r.proved.problem and r.proved.exact is not None)
     bounded = sum(1 for r in rows if not r.proved.problem and r.proved.exact is None)
-    held = sum(1 for r in rows if r.checked and not r.checked.problem)
+    checked = [r.checked for r in rows if r.checked]
+    held = sum(1 for c in checked if not c.problem)
+    spent = sorted(r.proved.seconds for r in rows)
     return f"""# How many drawn students are proved
 Made by `python -m bench.drawn`. Do not edit it.
 
@@ -64,9 +98,17 @@ certificate {how.checker_seconds} s.
 - proved, worst case exact: {exact} of {len(rows)}
 - proved, worst case bounded: {bounded}
 - not proved: {len(rows) - exact - bounded}
-- certificate holds: {held} of {exact + bounded}
+- certificate holds: {held} of {len(checked)} that were checked
+- CPU time of a proof: {spent[len(spent) // 2]:.0f} s in the median, {spent[-1]:.0f} s at most
 
-{table(["seed", "student", "prover", "CPU", "checker", "CPU"], [cells(r) for r in rows])}"""
+{_reasons(rows)}{table(["seed", "student", "prover", "CPU", "checker", "CPU"], [cells(r) for r in rows])}"""
+
+
+def _reasons(rows: Sequence[Row]) -> str:
+    """Why what is not proved is not, in full."""
+    reasons = [f"- student {r.seed}: {r.proved.problem}\n" for r in rows if r.proved.problem]
+    reasons += [f"- certificate of {r.seed}: {r.checked.problem}\n" for r in rows if r.checked and r.checked.problem]
+    return "".join(["What is not, and why:\n\n", *reasons, "\n"] if reasons else [])
 
 
 def cells(row: Row) -> list[str]:

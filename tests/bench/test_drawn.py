@@ -64,8 +64,27 @@ def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.Mon
     assert command.main(["--seeds", "0-2", "--out", str(tmp_path / "page.md")]) == 0
     page = (tmp_path / "page.md").read_text()
     for line in (
-        "exact: 1 of 3", "bounded: 1\n", "not proved: 1\n", "holds: 1 of 2", "120 cycles", "at most 130 cycles",
-        "refused / so", "holds, 3 paths, 4 questions",
+        "exact: 1 of 3", "bounded: 1\n", "not proved: 1\n", "holds: 1 of 2 that were checked", "120 cycles",
+        "at most 130 cycles", "refused / so", "holds, 3 paths, 4 questions",
     ):  # fmt: skip
         assert line in page
+    assert f"- student 2: {'x' * 200}\n" in page
+    assert "- certificate of 1: refused | so\n" in page
     assert max(map(len, page.splitlines())) < 400
+
+
+def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged_now = list[int]()
+
+    def judging(seed: int, how: How) -> Row:
+        judged_now.append(seed)
+        return Row(seed, "a", Proved(120, 120, seconds=2.5), Checked(3, 4) if seed else None)
+
+    monkeypatch.setattr(command, "judged", judging)
+    results, pages = tmp_path / "results" / "drawn.jsonl", [tmp_path / "first.md", tmp_path / "again.md"]
+    for seeds, out in (("0-1", tmp_path / "part.md"), ("0-2", pages[0]), ("0-2", pages[1])):
+        assert command.main(["--seeds", seeds, "--results", str(results), "--out", str(out)]) == 0
+    assert judged_now == [0, 1, 2]
+    assert pages[0].read_text() == pages[1].read_text()
+    results.write_text('{"seed": 1}\n')
+    assert command.main(["--results", str(results), "--out", str(tmp_path / "page.md")]) == 2

@@ -16,7 +16,7 @@ from emulator.profile import load_profile
 from verify.costs import cycle_model
 from verify.expressions import UNKNOWN, WORD
 from verify.graph import Graph, build_graph
-from verify.joins import Joiner, _classes, _dependents, _offset
+from verify.joins import Joiner, _classes, _decided, _in_order, _offset, _shift
 from verify.lanes import Ints, Lanes
 from verify.lanes import joined as side_by_side
 from verify.machine import decode
@@ -160,6 +160,22 @@ def test_a_column_is_another_plus_a_constant_or_it_is_not() -> None:
     assert _offset(column(1, WORD + 5), column(1, 1)) is None  # an expression is no constant
 
 
+def test_a_column_is_another_shifted_left_or_it_is_not() -> None:
+    assert _shift(column(0, 3, 5), column(0, 12, 20)) == 2
+    assert _shift(column(1, WORD), column(4, WORD - 3)) == 2  # of a negative one: modulo 2^32
+    assert _shift(column(3, 5), column(3, 5)) == _shift(column(0, 0), column(0, 0)) == 0
+    assert _shift(column(3, 5), column(12, 21)) is None
+    assert _shift(column(3, 0), column(0, 0)) is None
+    assert _shift(column(3, UNKNOWN), column(6, 6)) is None
+    assert _shift(column(3, WORD + 5), column(6, 6)) is None  # an expression is no constant
+
+
+def test_of_values_that_are_the_same_the_one_that_is_left_gives_the_name() -> None:
+    order = _in_order(hand.PROGRAM)
+    assert order[: len(hand.PROGRAM.outputs)] == list(hand.PROGRAM.outputs)
+    assert sorted(order) == list(range(len(hand.PROGRAM.nodes)))
+
+
 def test_what_follows_from_the_trees_is_known() -> None:
     b = ProgramBuilder(Forest(("x",), (oblivious([(0, 5)], [1, 2]),), (0,), 0))
     b.state_in("rate_q30", "uint32")
@@ -169,7 +185,7 @@ def test_what_follows_from_the_trees_is_known() -> None:
     after = b.add(Op.ADD, (total, before))
     b.state_out("rate_q30", b.const(0))
     program = b.finish(after)
-    told = [program.nodes[n].op for n in _dependents(program)]
+    told = [program.nodes[n].op for n in _decided(program)]
     assert told == [Op.TREES, Op.ADD]
 
 

@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from options_by_hand import judge, not_proved, proved, small_firmware
+from options_by_hand import certified, judge, not_proved, proved, small_firmware
 
 from decision.forest import oblivious
 from emulator.firmware import Firmware
@@ -27,6 +27,15 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     made = small_firmware(tmp_path_factory.mktemp("ranks"), (), TREES)
     assert "congestion_q20_1_rank" in made.layouts["context"].fields
     return made
+
+
+def test_all_that_keep_the_rank_go_on_as_one_behind_the_trees(firmware: Firmware) -> None:
+    """Under the name of what the context is left as, and the table's entry under the factor's, shifted."""
+    _, proof, _ = certified(firmware)
+    (cut,) = [c for c in proof.cuts if any(name.startswith("(+ (* 16384 node.") for name in c.names.values())]
+    assert cut.lanes > 12
+    (rank,) = (s.node for s in firmware.program.state if s.name.endswith("_rank"))
+    assert f"node.{rank}" in cut.names.values()
 
 
 def wrong(source: str) -> dict[str, tuple[str, str]]:

@@ -217,16 +217,28 @@ class Known:
     def about(self, condition: Term) -> list[Term]:
         """Everything known of the variables in a condition."""
         found = [f for f in self.facts if f.leaves & condition.leaves]
-        for word, (ulow, uhigh, slow, shigh) in self.bounds.items():
+        for word, bounds in self.bounds.items():
             if word.leaves & condition.leaves:
-                found += [negate(make("bvult", word, const(ulow))), negate(make("bvult", const(uhigh), word))]
-                found += [negate(make("bvslt", word, const(slow))), negate(make("bvslt", const(shigh), word))]
-        return [f for f in found if f is not TRUE]
+                found += _conditions(word, bounds)
+        return found
 
     def everything(self) -> list[Term]:
         """All of it as conditions."""
         words = [self.about(word) for word in self.bounds]
         return list({*self.facts, *(c for conditions in words for c in conditions)})
+
+
+def _conditions(word: Term, bounds: Bounds) -> list[Term]:
+    """That a word lies within its bounds, of those with sign as far as they say more."""
+    ulow, uhigh, slow, shigh = bounds
+    least, most = (-HALF, HALF - 1) if ulow < HALF <= uhigh else (signed(ulow, 32), signed(uhigh, 32))
+    if ulow == uhigh and slow <= least <= shigh:
+        return [make("=", word, const(ulow))]
+    below = (("bvult", ulow, ulow > 0), ("bvslt", slow, slow > least))
+    above = (("bvult", uhigh, uhigh < FULL), ("bvslt", shigh, shigh < most))
+    conditions = [make(op, word, const(low)) for op, low, more in below if more]
+    conditions += [make(op, const(high), word) for op, high, more in above if more]
+    return [negate(c) for c in conditions]
 
 
 _MONOTONE = ("bvand", "bvor", "bvxor", "bvlshr", "bvshl", "bvadd", "prod")
