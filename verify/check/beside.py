@@ -34,6 +34,8 @@ TRIED = 4
 MOST = 1 << 24
 """Boxes that are looked at."""
 MOST_CELLS = 1 << 19
+PLACES = 1 << 17
+"""Of boxes, at which the teacher is asked at once."""
 ROUNDING = 2.0**-23
 """Of a float32, twice: a feature's, and that of a tanh by 8."""
 
@@ -409,15 +411,23 @@ def _open(bound: float, network: Teacher, around: Around, boxes: _Boxes, sign: f
         left, last_low, first_high = left[left_open], last_low[left_open], first_high[left_open]
     common = np.flatnonzero((last_low <= first_high).all(axis=1))
     still = np.ones(len(left), dtype=np.bool_)
-    steps = np.linspace(0, 1, 5) if size <= 4 else np.array([0.0, 0.5, 1.0])
-    grid = np.asarray(list(product(steps, repeat=size))) if size <= 8 else np.full((1, size), 0.5)
-    for i in range(0, len(common), 256):
-        at = common[i : i + 256]
-        places = last_low[at, None] + (first_high - last_low)[at, None] * grid
-        value, off = network.value(network.features(places.reshape(-1, size)))
-        reached = (sign * value - off).reshape(len(at), -1).max(axis=1)
-        still[at] = network.outside(action[left[at]], reached, signs[left[at]]) > bound
+    for grid in _grids(size):
+        for i in range(0, len(common), 1 + PLACES // len(grid)):
+            at = common[i : i + 1 + PLACES // len(grid)]
+            places = last_low[at, None] + (first_high - last_low)[at, None] * grid
+            value, off = network.value(network.features(places.reshape(-1, size)))
+            reached = (sign * value - off).reshape(len(at), -1).max(axis=1)
+            still[at] = network.outside(action[left[at]], reached, signs[left[at]]) > bound
+        common = common[still[common]]
     return left[still]
+
+
+def _grids(size: int) -> list[Floats]:
+    """Places [N, size] of a box, each 0 to 1 along a side: its corners, which settle most, then more of them."""
+    if size > 8:
+        return [np.full((1, size), 0.5)]
+    steps = np.linspace(0, 1, 5) if size <= 4 else np.array([0.0, 0.5, 1.0])
+    return [np.asarray(list(product(sides, repeat=size))) for sides in (np.array([0.0, 1.0]), steps)]
 
 
 def _halved(network: Teacher, around: Around, space: _Space, boxes: _Boxes) -> _Boxes:
