@@ -126,10 +126,11 @@ bench: setup
 bench-codegen: setup-exporters
 	$(BIN)/python -m bench.codegen
 
-papers: setup
+papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.calibration
 	$(BIN)/python -m bench.papers.robust
 	$(BIN)/python -m bench.papers
+	$(BIN)/python -m bench.papers.acc
 
 # The trees are those of the demo; the networks are quantised here.
 table-1: setup runs/rl-cc/student
@@ -137,6 +138,9 @@ table-1: setup runs/rl-cc/student
 
 runs/rl-cc/student:
 	$(MAKE) demo
+
+runs/acc/firmware:
+	$(MAKE) demo RECIPE=recipes/acc.toml
 
 # --- pinning ------------------------------------------------------------------------------------------------------
 # One version of a package for all Pythons, wheels only, with hashes, and no word of where they come from.

@@ -25,7 +25,7 @@ from netsim.policies import native
 from netsim.trials import run
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn_options import Ddqn, DdqnConfig
-from teachers.networks import PolicyNetwork, seeded, torch
+from teachers.networks import PolicyNetwork, one_thread, seeded, torch
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
@@ -120,12 +120,8 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
     """
     if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
         raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         return _train(config, out, resume, progress or (lambda _: None))
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> DdqnReport:

@@ -1,6 +1,7 @@
 """The PyTorch module of a policy's architecture, for training. The order of layers is spec'd in teachers/teacher.py."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ try:
 except ImportError:
     raise InputError("training needs PyTorch; install it with: pip install 'rlcc[train]'") from None
 
-__all__ = ["PolicyNetwork", "State", "seeded", "torch"]
+__all__ = ["PolicyNetwork", "State", "one_thread", "seeded", "torch"]
 
 State = tuple[torch.Tensor, torch.Tensor]
 
@@ -66,6 +67,17 @@ class PolicyNetwork(nn.Module):
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 parameter.copy_(torch.from_numpy(np.array(weights[_canonical(name)])))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """PyTorch on one thread: layers this small gain nothing from more, and the same sums come out everywhere."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def seeded(policy: Policy, seed: int) -> PolicyNetwork:

@@ -17,6 +17,7 @@ from netsim.cohorts import Records
 from netsim.simulation import Simulation
 from teachers.ddqn import Learner, Memory, part_of
 from teachers.ddqn_options import DdqnConfig, Online
+from teachers.networks import one_thread
 from teachers.teacher import Teacher
 from teachers.transitions import transitions
 
@@ -49,12 +50,16 @@ class OnlineLearning:
     def advance(self, until_ps: int) -> float:
         """Run on, exchanging and learning; the mean reward of the transitions on the way."""
         rewards: list[NDArray[np.float32]] = []
+        with one_thread():
+            self._advance(until_ps, rewards)
+        return float(np.mean(np.concatenate(rewards), dtype=np.float64)) if rewards else float("nan")
+
+    def _advance(self, until_ps: int, rewards: list[NDArray[np.float32]]) -> None:
         while self.simulation.now_ps < until_ps:
             begin_ps = self.simulation.now_ps
             self.simulation.run(min(begin_ps + self.online.exchange, until_ps))
             rewards += self._learn(self.simulation.drain_records(self.cohort), begin_ps)
             self._install()
-        return float(np.mean(np.concatenate(rewards), dtype=np.float64)) if rewards else float("nan")
 
     def _learn(self, records: Records, begin_ps: int) -> list[NDArray[np.float32]]:
         interface = self.simulation.interfaces[self.cohort]

@@ -1,6 +1,6 @@
 """ACC's comparison on its 288 hosts, beside the paper's: teacher and tree, static settings, HPCC.
 
-    rlcc run recipes/acc.toml && python -m bench.papers.acc [--run runs/acc] [--seeds N] [--jobs N] [--out FILE]
+    rlcc run recipes/acc.toml && python -m bench.papers.acc [fabric|messages|change] [--run runs/acc] [--seeds N] ..
 
 Flow completion times by size; the marking settings of the paper's section 2 (SECN0 of DCTCP, SECN1 of DCQCN, SECN2 of
 HPCC) stay as they are under the same DCQCN senders. The tree's C decides as late as it takes on the engine.
@@ -35,11 +35,12 @@ from rlcc.recipe import deployment_of, load_recipe
 from teachers.ddqn_options import DdqnConfig
 from teachers.load import load
 from teachers.networks import seeded
-from teachers.teacher import make_teacher
+from teachers.teacher import Teacher, make_teacher
 
 RECIPE = contenders.ROOT / "recipes" / "acc.toml"
 TRAINING = contenders.ROOT / "recipes" / "train-acc.toml"
-PAGE = contenders.ROOT / "docs" / "generated" / "papers-acc.md"
+DOCS = contenders.ROOT / "docs" / "generated"
+PAGES = {"fabric": "papers-acc.md", "messages": "papers-acc-messages.md", "change": "papers-acc-change.md"}
 LOADS = ("websearch:60%@acc-fabric", "websearch:90%@acc-fabric")
 DURATION_PS, SETTLED_PS = 40 * MS, 5 * MS
 TEACHER_LATENCY_PS = 10 * US
@@ -120,11 +121,18 @@ def played(deployment: Deployment, deciders: Deciders, seeds: Sequence[int], whe
     return Outcomes(len(seeds), {place: [next(outcomes).metrics for _ in each] for place, each in trials.items()})
 
 
+def learners(config: DdqnConfig) -> tuple[Teacher, Teacher, DdqnConfig]:
+    """The trained teacher, one with the weights that training began with, and how both learn."""
+    teacher = load(contenders.TEACHERS / "acc")
+    weights = seeded(teacher.policy, config.ddqn.seed).weights()
+    return teacher, make_teacher(teacher.policy, weights, "not trained"), config
+
+
 def setting(kmin: int, kmax: int, percent: int) -> PolicySpec:
     return fixed(QUEUE_MARKING, {"kmin_bytes": kmin, "kmax_bytes": kmax, "pmax_q16": round(percent * 655.36)})
 
 
-def page(o: Outcomes, more: Sequence[str]) -> str:
+def page(o: Outcomes) -> str:
     who = list(dict.fromkeys(name for name, _ in o.metrics))
     lines = [
         "# ACC beside its paper",
@@ -163,30 +171,35 @@ def page(o: Outcomes, more: Sequence[str]) -> str:
         f"and {elephants[1]} % of SECN2's. A table of other rows, longer runs and learning on the switch, which the "
         "paper has, were not tried; of SECN's Pmax it says nothing, and DCQCN's 1 % is taken.",
     ]
-    return "\n".join([*lines, "", *more]).rstrip("\n") + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    """Write the pages; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.papers.acc", description="ACC's comparison beside ours.")
+    parser.add_argument("pages", nargs="*", choices=[[], *PAGES], metavar="|".join(PAGES), help="by default all")
     parser.add_argument("--run", type=Path, default=Path("runs/acc"), help="what rlcc run recipes/acc.toml wrote")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), metavar="N", default=3)
     parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
-    parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where the pages go")
     parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
     try:
         seeds, where, keep = range(1, options.seeds + 1), of_jobs(options.jobs), Kept(options.work / "runs")
         deployment = deployment_of(load_recipe(RECIPE), RECIPE)
-        teacher, config = load(contenders.TEACHERS / "acc"), load_toml(DdqnConfig, TRAINING)
-        untrained = make_teacher(teacher.policy, seeded(teacher.policy, config.ddqn.seed).weights(), "not trained")
         with at_queues(options.run) as deciders:
-            bed = acc_bed.played(deployment, deciders, seeds, where, keep, _say)
-            whose = teacher, untrained, config
-            changed = acc_change.played(deployment, deciders, *whose, seeds, options.work / "changes", _say)
-            outcomes = played(deployment, deciders, seeds, where, keep)
-        more = [*acc_bed.section(bed, options.seeds), *acc_change.section(changed, options.seeds)]
-        write_atomically(options.out, page(outcomes, more))
+            for name in options.pages or PAGES:
+                if name == "fabric":
+                    text = page(played(deployment, deciders, seeds, where, keep))
+                elif name == "messages":
+                    text = acc_bed.page(acc_bed.played(deployment, deciders, seeds, where, keep, _say), options.seeds)
+                else:
+                    whose = learners(load_toml(DdqnConfig, TRAINING))
+                    kept = options.work / "changes"
+                    text = acc_change.page(
+                        acc_change.played(deployment, deciders, *whose, seeds, kept, _say), options.seeds
+                    )
+                write_atomically(options.docs / PAGES[name], text)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2
