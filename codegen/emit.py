@@ -132,17 +132,15 @@ def ranked(body: Body, program: Program, options: Options) -> tuple[Program, Low
 
 def _price(lowered: LoweredProgram, options: Options) -> float:
     """Cycles of the trees, or bytes where size is what counts."""
-    if (forest := lowered.forest) is None:
-        return 0.0
     small = options.optimise == "size" or options.limits.cycles is not None
-    return forest.code_bytes + forest.table_bytes if small else forest.cycles
+    return sum(forest.code_bytes + forest.table_bytes if small else forest.cycles for forest in lowered.forests)
 
 
 def _lowered_for(
     target: Target, body: Body, program: Program, lowered: LoweredProgram, emission: Emission
 ) -> LoweredProgram:
     """``lowered``, or in its place the program in the one form that the target takes."""
-    if target.form is None or target.form == emission.options.form or lowered.forest is None:
+    if target.form is None or target.form == emission.options.form or not lowered.forests:
         return lowered
     return body.lower(program, replace(emission.options, form=target.form))
 

@@ -10,7 +10,7 @@ All selects by one condition are one branch; what both sides need stands before 
 value that waits for its use across the branch takes a register that the trees could have.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from decision.program import Node, Op, Program
@@ -30,9 +30,14 @@ class Fork:
     after: tuple[int, ...]
 
 
-def fork_of(program: Program, used: Iterable[int], operands: Operands) -> Fork | None:
-    """The branch of a program whose trees are walked on one side of a choice; None where they always are."""
+def fork_of(
+    program: Program, used: Iterable[int], operands: Operands, walks: Sequence[frozenset[int]] | None = None
+) -> Fork | None:
+    """The branch of a program whose trees are walked on one side of a choice; None where they always are. ``walks``:
+    the sums that one walk gives; what asks for some of them on one side only spares no walk. None: each its own."""
     nodes, used = program.nodes, tuple(used)
+    together = [frozenset([n]) for n in used if nodes[n].op is Op.TREES] if walks is None else walks
+    asked = [sums for walk in together if (sums := walk & set(used))]
     for condition in {nodes[n].args[0]: None for n in used if nodes[n].op is Op.SELECT}:
         selects = tuple(n for n in used if nodes[n].op is Op.SELECT and nodes[n].args[0] == condition)
         always = _reached(program, program.outputs, operands, frozenset(selects), condition)
@@ -40,7 +45,7 @@ def fork_of(program: Program, used: Iterable[int], operands: Operands) -> Fork |
             _reached(program, [nodes[n].args[arm] for n in selects], operands, frozenset(), -1) - always
             for arm in (1, 2)
         ]
-        if not any(nodes[n].op is Op.TREES for n in sides[0] ^ sides[1]):
+        if not any(sums <= (sides[0] ^ sides[1]) for sums in asked):
             continue
         always |= sides[0] & sides[1]
         # What a side needs of what comes later cannot be: no node is its own operand.

@@ -24,6 +24,8 @@ from decision.program import Node, Op, Program
 from decision.ranks import ranked_features
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
+OWN = ("leaves", "place")
+"""Names that a walk declares for itself."""
 
 
 class Printer:
@@ -32,20 +34,21 @@ class Printer:
     def __init__(self, lowered: LoweredProgram, physical: Physical) -> None:
         self.lowered = lowered
         self.program: Program = lowered.program
-        self.trees = (
-            TreePrinter(lowered.forest, self._physical(physical), one_function=lowered.one_function)
-            if lowered.forest
-            else None
-        )
+        self.trees = [
+            TreePrinter(
+                walked.choice.lowered, self._physical(physical), one_function=lowered.one_function, name=walked.name
+            )
+            for walked in lowered.walks
+        ]
         self.names = self._names()
         used = self._needed()
-        self._fork = fork_of(self.program, used, self._operands)
+        self._fork = fork_of(self.program, used, self._operands, lowered.walked_together())
         self._asked = set() if self._fork is None else self._joined(self._fork.condition)
         """Comparisons that the fork's condition joins."""
         self._uses = Counter(a for n in used for a in self._operands(self.program.nodes[n]))
         self._saturated = saturations(self.program, self._uses, used)
         counted = counted_sums(self.program)
-        self._counted = {n: r for n, r in counted.items() if self.trees and r.x in self.lowered.features}
+        self._counted = {n: r for n, r in counted.items() if self.trees and r.x in self.lowered.walks[0].features}
         """Sums of comparisons that a search answers where the trees stand."""
         self._within = {n for part in (self._saturated, self._counted) for one in part.values() for n in one.inner}
         """Nodes that what asks for them is printed without."""
@@ -159,11 +162,11 @@ class Printer:
 
     def functions(self) -> list[Function]:
         """Static functions: searches and trees."""
-        return self.trees.functions() if self.trees else []
+        return [function for trees in self.trees for function in trees.functions()]
 
     def tables(self) -> list[str]:
         """Constant tables, lines of C at the top of the decision's block."""
-        return self.trees.tables() if self.trees else []
+        return [line for trees in self.trees for line in trees.tables()]
 
     def _statement(self, number: int) -> list[Statement]:
         """What gives the node its name."""
@@ -175,14 +178,14 @@ class Printer:
         return [*self._before, Statement(code, node.note)]
 
     def _trees(self, number: int) -> list[Statement]:
-        """One walk gives all sums their names, where the first of them stands."""
-        assert self.trees is not None
-        if number != min(self.lowered.sums):
+        """One walk gives all its sums their names, where the first of them stands."""
+        place, walked = next((k, w) for k, w in enumerate(self.lowered.walks) if number in w.sums)
+        if number != min(walked.sums):
             return []
-        args = self.lowered.features
-        names = [self.names[n] for n in self.lowered.sums]
-        ranks = {args.index(r.x): self.names[n] for n, r in self._counted.items()}
-        return self.trees.statements(names, lambda feature, ctype: self._value(args[feature], ctype), ranks)
+        args = walked.features
+        names = [self.names[n] for n in walked.sums]
+        ranks = {args.index(r.x): self.names[n] for n, r in self._counted.items()} if place == 0 else {}
+        return self.trees[place].statements(names, lambda feature, ctype: self._value(args[feature], ctype), ranks)
 
     def _expression(self, number: int) -> str:
         node = self.program.nodes[number]
@@ -292,13 +295,14 @@ class Printer:
 
     def _operands(self, node: Node) -> list[int]:
         if node.op is Op.TREES:
-            read = features_read(self.lowered.forest) if self.lowered.forest else set()
-            return [self.lowered.features[feature] for feature in sorted(read)]
+            walked = self.lowered.walk_of(node)
+            return [walked.features[feature] for feature in sorted(features_read(walked.choice.lowered))]
         return [] if _fixed(node) else list(node.args)
 
     def _names(self) -> dict[int, str]:
         """A C identifier for every node that gets one; unnamed nodes are numbered, twins get their number too."""
-        taken = {*(s.argument for s in structures(self.program)), "leaf", "leaves", "place", "word"}
+        taken = {*(s.argument for s in structures(self.program)), "leaf", "word"}
+        taken |= {f"{name}{own}" for name in ("", *(walked.name for walked in self.lowered.walks)) for own in OWN}
         names: dict[int, str] = {}
         for number, node in enumerate(self.program.nodes):
             if number in self.lowered.clamped:

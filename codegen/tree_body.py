@@ -15,13 +15,14 @@ from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
 from decision.student import Student
 from decision.tree_decision import feature_name
+from decision.trigger import SAVED
 
 
 class TreeBody(Body):
     """What every forest says of itself."""
 
     def vectors(self, program: Program, lowered: LoweredProgram, seed: int) -> tuple[Vectors, dict[str, Any]]:
-        groups = lowered.forest.groups if lowered.forest else ()
+        groups = lowered.forests[0].groups if len(lowered.forests) == 1 else ()
         vectors, edges = make(program, self.decider.params(), seed=seed, groups=groups)
         return vectors, {
             "threshold_points": {"wanted": edges.wanted, "hit": edges.hit},
@@ -34,8 +35,8 @@ class TreeBody(Body):
             "trees": len(forest.trees),
             "depth": forest.depth,
             "thresholds": sum(len(t) for t in forest.thresholds().values()),
-            "table_bytes": lowered.forest.table_bytes if lowered.forest else 0,
-            "form": lowered.forest.form if lowered.forest else "none",
+            "table_bytes": sum(walked.table_bytes for walked in lowered.forests),
+            "form": ", then ".join(walked.form for walked in lowered.forests) or "none",
         }
 
     def details(self, lowered: LoweredProgram) -> dict[str, Any]:
@@ -44,7 +45,7 @@ class TreeBody(Body):
             "trees": len(forest.trees),
             "depth": forest.depth,
             "form": lowered.choice.to_json() if lowered.choice else None,
-        }
+        } | ({"first": [w.choice.to_json() for w in lowered.walks[:-1]]} if len(lowered.walks) > 1 else {})
 
 
 class StudentBody(TreeBody):
@@ -89,14 +90,16 @@ class StudentBody(TreeBody):
         names = self.decider.program().forest.features
 
         def physical(feature: int, threshold: int) -> str:
-            kind, lag = by_name[names[feature]]
+            kind, lag = by_name[names[feature].removeprefix(SAVED)]
             text = kind.physical(threshold)
-            return text if lag == 0 else f"{text}, {lag} decision{'s' if lag > 1 else ''} back"
+            text = text if lag == 0 else f"{text}, {lag} decision{'s' if lag > 1 else ''} back"
+            return f"{text}, as saved" if names[feature].startswith(SAVED) else text
 
         return physical
 
     def words(self, lowered: LoweredProgram, printer: Printer) -> dict[str, Any]:
-        observation, looked_at = self.decider.observation, set(lowered.program.forest.features)
+        observation = self.decider.observation
+        looked_at = {name.removeprefix(SAVED) for name in lowered.program.forest.features}
         lags = range(observation.window)
         shown = [f for f in observation.features if any(feature_name(f, lag) in looked_at for lag in lags)]
         return super().words(lowered, printer) | {

@@ -51,13 +51,22 @@ class Statement:
 
 class TreePrinter:
     """Prints lowered trees. ``one_function``: trees in branches stand in the caller, not in functions of their own.
-    ``plain``: every feature is an int32_t (a kernel that is called with a row of them)."""
+    ``plain``: every feature is an int32_t (a kernel that is called with a row of them); ``name``: before the names of
+    what is declared, where other trees are walked beside these."""
 
     def __init__(
-        self, lowered: Lowered, physical: Physical | None = None, *, one_function: bool = False, plain: bool = False
+        self,
+        lowered: Lowered,
+        physical: Physical | None = None,
+        *,
+        one_function: bool = False,
+        plain: bool = False,
+        name: str = "",
     ) -> None:
         self.lowered = lowered
         self.physical = physical
+        self.name = name
+        self.place = f"{name}place"
         self.one_function = one_function
         self.types = [I32 if plain else type_for(f.low, f.high) for f in lowered.walk.features]
         self._check_sums()
@@ -70,10 +79,10 @@ class TreePrinter:
 
     def tables(self) -> list[str]:
         """The constant tables, to stand in the block that reads them."""
-        lines = _array("leaves", self.lowered.array) if self.lowered.groups else []
+        lines = _array(f"{self.name}leaves", self.lowered.array) if self.lowered.groups else []
         for number in self.lowered.indexed:
             if questions_of(self.lowered.walk.trees[number]):
-                lines += _array(f"leaves_{number:02d}", self._entries(number))
+                lines += _array(f"{self.name}leaves_{number:02d}", self._entries(number))
         return lines
 
     def _entries(self, number: int) -> list[int]:
@@ -95,7 +104,7 @@ class TreePrinter:
         lines: list[Statement] = []
         asked = self.lowered.searches or self.lowered.direct is not None
         if self.lowered.groups and not asked:  # trees that cancel each other: one entry, no question
-            lines.append(Statement("const uint32_t place = 0U;"))
+            lines.append(Statement(f"const uint32_t {self.place} = 0U;"))
         for search in self.lowered.counts:
             counted = ranks[search.placing.feature]
             lines.append(Statement(f"const uint32_t {counted} = {self._call(search, value)};", COUNTED))
@@ -107,16 +116,17 @@ class TreePrinter:
                 lines.append(Statement(f"const uint32_t {counted} = (uint32_t)({counted}_and_place >> 32U);", COUNTED))
                 call = f"(uint32_t){counted}_and_place"
             lines.append(
-                Statement(f"place += {call};")
+                Statement(f"{self.place} += {call};")
                 if position
                 else Statement(
-                    f"uint32_t place = {call};", "a field a table, in each what the feature adds to its index"
+                    f"uint32_t {self.place} = {call};", "a field a table, in each what the feature adds to its index"
                 )
             )
         if self.lowered.direct is not None:
             added, factor = value(self.lowered.direct, U32), self.lowered.share
             added = added if factor == 1 else f"{added} * {factor}U"
-            lines.append(Statement(f"place += {added};" if self.lowered.searches else f"uint32_t place = {added};"))
+            head = f"{self.place} +=" if self.lowered.searches else f"uint32_t {self.place} ="
+            lines.append(Statement(f"{head} {added};"))
         known: set[int] = set()
         for number, group in enumerate(self.lowered.groups):
             lines += self._look_up(number, group, names, known)
@@ -145,17 +155,17 @@ class TreePrinter:
 
     def _look_up(self, number: int, group: Group, names: Sequence[str], known: set[int]) -> list[Statement]:
         """``known``: the sums that have a value already."""
-        index = "place" if group.shift == 0 else f"(place >> {group.shift}U)"
+        index = self.place if group.shift == 0 else f"({self.place} >> {group.shift}U)"
         if group is not self.lowered.groups[-1]:
             index = f"({index} & {(1 << group.width) - 1}U)"
         note = ("trees " if len(group.trees) > 1 else "tree ") + ", ".join(str(t) for t in group.trees)
         lines: list[Statement] = []
         if len(group.columns) > 1:
-            lines.append(Statement(f"const uint32_t entry_{number} = {index};", note))
-            index, note = f"entry_{number}", ""
+            lines.append(Statement(f"const uint32_t {self.name}entry_{number} = {index};", note))
+            index, note = f"{self.name}entry_{number}", ""
         for column in group.columns:
             at = f"{index} + {group.start(column)}U" if group.start(column) else index
-            entry = _widened(f"leaves[{at}]", entry_bytes(self.lowered.array))
+            entry = _widened(f"{self.name}leaves[{at}]", entry_bytes(self.lowered.array))
             first = column not in known
             known.add(column)
             code = f"int32_t {names[column]} = {entry};" if first else f"{names[column]} += {entry};"
@@ -167,7 +177,7 @@ class TreePrinter:
         questions = questions_of(tree)
         if isinstance(tree, Leaf):
             return [Statement(f"{names[k]} += {literal(tree.value[k], I32)};") for k in columns]
-        index = f"index_{number:02d}"
+        index = f"{self.name}index_{number:02d}"
         lines = []
         for bit, (feature, asked_for) in enumerate(questions):
             ctype = self.types[feature]
@@ -181,7 +191,7 @@ class TreePrinter:
         size = entry_bytes(self._entries(number))
         for n, column in enumerate(columns):
             at = f"{index} + {n << len(questions)}U" if n else index
-            lines.append(Statement(f"{names[column]} += {_widened(f'leaves_{number:02d}[{at}]', size)};"))
+            lines.append(Statement(f"{names[column]} += {_widened(f'{self.name}leaves_{number:02d}[{at}]', size)};"))
         return lines
 
     def _branches(self, number: int, names: Sequence[str], value: Callable[[int, str], str]) -> list[Statement]:
@@ -207,7 +217,7 @@ class TreePrinter:
         body = ["    int32_t leaf;", ""]
         body += self._nest(tree, lambda leaf: [f"leaf = {literal(leaf.value[column], I32)};"], spelled, 1)
         parameters = tuple((self.types[f], features[f].name) for f in used)
-        return Function(f"tree_{number:02d}", I32, parameters, used, (*body, "", "    return leaf;"))
+        return Function(f"{self.name}tree_{number:02d}", I32, parameters, used, (*body, "", "    return leaf;"))
 
     def _search(self, search: Search) -> Function:
         feature = search.placing.feature
@@ -215,12 +225,12 @@ class TreePrinter:
         parameters = ((self.types[feature], name),)
         body = ["    uint32_t word;", "", *self._ask(search, search.root, 1), "", "    return word;"]
         if search in self.lowered.counts:
-            return Function(f"rank_{name}", U32, parameters, (feature,), tuple(body))
+            return Function(f"{self.name}rank_{name}", U32, parameters, (feature,), tuple(body))
         if search.placing.ranks:
             body[1:1] = ["    uint32_t rank;"]
             body[-1] = "    return ((uint64_t)rank << 32U) | (uint64_t)word;"
-            return Function(f"place_{name}", U64, parameters, (feature,), tuple(body))
-        return Function(f"place_{name}", U32, parameters, (feature,), tuple(body))
+            return Function(f"{self.name}place_{name}", U64, parameters, (feature,), tuple(body))
+        return Function(f"{self.name}place_{name}", U32, parameters, (feature,), tuple(body))
 
     def _call(self, search: Search, value: Callable[[int, str], str]) -> str:
         feature = search.placing.feature

@@ -5,7 +5,7 @@ nothing), the clamps behind each sum, and how often the features were seen where
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -96,6 +96,12 @@ def walk_of(
     clamps: Sequence[tuple[int, int]] = limits or [(-(2**31), 2**31 - 1)] * len(kept)
     sums = tuple(Sum(forest.bias[k], *clamp) for k, clamp in zip(kept, clamps, strict=True))
     return Walk(features, trees, sums, tuple(visits))
+
+
+def only_trees_of(forest: Forest, outputs: Sequence[int]) -> Forest:
+    """Without the trees that add nothing to these outputs."""
+    adds = (any(leaf.value[k] for leaf in leaves(tree) for k in outputs) for tree in forest.trees)
+    return replace(forest, trees=tuple(tree for tree, kept in zip(forest.trees, adds, strict=True) if kept))
 
 
 def _only(node: Node, kept: Sequence[int]) -> Node:

@@ -108,7 +108,8 @@ class Signal:
 @dataclass(frozen=True)
 class Knob:
     """One integer that a decision sets. ``low..high``: what the device takes. ``not_below``: a knob before it that must
-    not be greater. ``finer``: fraction bits beyond these that the context and the network keep of it."""
+    not be greater. ``finer``: fraction bits beyond these that the context and the network keep of it. ``tells``: it
+    says something of the decision itself, and no action map sets it; those stand last."""
 
     name: str
     unit: str
@@ -118,6 +119,7 @@ class Knob:
     storage: str = "uint32"
     not_below: str | None = None
     finer: int = 0
+    tells: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,11 @@ class Interface:
     @property
     def knob_names(self) -> tuple[str, ...]:
         return tuple(knob.name for knob in self.knobs)
+
+    @property
+    def mapped_names(self) -> tuple[str, ...]:
+        """Of the knobs that an action map sets."""
+        return tuple(knob.name for knob in self.knobs if not knob.tells)
 
     def signals(self) -> dict[str, Signal]:
         """By their keys in vectors and certificates; those of the context first, parameters last."""

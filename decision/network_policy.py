@@ -20,6 +20,7 @@ from decision.probes import Probes
 from decision.program import Program
 from decision.start import Start
 from decision.student import Header, header_parts, writable_names
+from decision.trigger import Trigger
 
 FORMAT = 1
 NAME = "network.json"
@@ -40,6 +41,7 @@ class NetworkPolicy:
     start: Start | None = None
     in_flight: InFlight | None = None
     probes: Probes | None = None
+    trigger: Trigger | None = None
 
     def program(self) -> Program:
         """The decision program."""

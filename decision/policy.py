@@ -45,7 +45,7 @@ from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, 
 from decision.flow_options import FLOW_NAMES, check_options, implied
 from decision.in_flight import InFlight
 from decision.interface import Interface
-from decision.interfaces import FLOW_RATE, INTERFACES
+from decision.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
 from decision.interfaces.flow_rate import (
     LEAST_BASE_RTT_NS,
     LINE_RATE_Q30,
@@ -56,6 +56,7 @@ from decision.interfaces.flow_rate import (
 from decision.probes import Probes
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.start import Start
+from decision.trigger import Trigger, check_trigger, triggered
 
 MAX_WINDOW = 16
 POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -154,7 +155,7 @@ class Observation(_Strict):
             if isinstance(feature, RlCcCongestion | PccRlCongestion) and feature.fraction_bits < 4:
                 raise ValueError(f"the target of {feature.kind} is too large for a 24-bit integer feature")
             feature.expression(self.place)
-            decides = ("action",) if self.agents.context else self.agents.knob_names
+            decides = ("action",) if self.agents.context else self.agents.mapped_names
             if feature.decided is not None and feature.decided not in decides:
                 raise ValueError(f"{feature.kind}: agents of {self.interface} set {', '.join(decides)}")
 
@@ -203,7 +204,8 @@ class Limits(_Strict):
 
 class Policy(_Strict):
     """A teacher's policy.toml, checked. ``start``: how flows start, brake once and recover, where they do;
-    ``in_flight``: what they may have in flight, where their rate says so; ``probes``: when they ask for their RTT."""
+    ``in_flight``: what they may have in flight, where their rate says so; ``probes``: when they ask for their RTT.
+    ``trigger``: what says when the policy is asked at all, where it is not asked every time."""
 
     format: Literal[1]
     name: str = Field(pattern=POLICY_NAME)
@@ -214,19 +216,37 @@ class Policy(_Strict):
     start: Start | None = Field(default=None, exclude_if=_is_none)
     in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
     probes: Probes | None = Field(default=None, exclude_if=_is_none)
+    trigger: Trigger | None = Field(default=None, exclude_if=_is_none)
     provenance: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
     def _interface(cls, data: Any) -> Any:
-        return implied(data)
+        return triggered(implied(data))
 
     @model_validator(mode="after")
     def _fits(self) -> "Policy":
         check_fit(self)
         if self.architecture.kind == "lstm" and self.observation.window != 1:
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
+        if self.architecture.kind == "lstm" and self.trigger is not None:
+            raise ValueError("an LSTM that is not asked forgets what it did not see; a policy with a trigger is an mlp")
         return self
+
+    @property
+    def saved_size(self) -> int:
+        """Values that a trigger sees as they were when it fired last; 0 where there is none."""
+        return 0 if self.trigger is None else self.trigger.saved * len(self.observation.features)
+
+    def saved_initial(self) -> list[float]:
+        """What a trigger sees of them in an agent's first decision."""
+        return [f.initial for f in self.observation.features] * (0 if self.trigger is None else self.trigger.saved)
+
+    def untriggered(self) -> "Policy":
+        """The same, asked every time."""
+        content = self.model_dump(mode="json", exclude={"trigger"})
+        content["observation"]["interface"] = self.observation.interface.removesuffix(f"_{TRIGGERED.name}")
+        return Policy.model_validate(content)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the policy was trained for."""
@@ -242,6 +262,7 @@ class Parts(Protocol):
     start: Start | None
     in_flight: InFlight | None
     probes: Probes | None
+    trigger: Trigger | None
 
 
 def check_fit(of: Parts) -> None:
@@ -251,6 +272,7 @@ def check_fit(of: Parts) -> None:
     told = {"device_rate": of.observation.device_rate}
     check_options(interface, {"start": of.start, "in_flight": of.in_flight}, told)
     of.action.check(agents)
+    check_trigger(of.trigger, interface, of.action, of.observation.window)
     if (of.limits is None) != (not agents.context):
         raise ValueError(
             f"limits are needed: agents of {interface} have a rate in force"

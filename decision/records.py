@@ -7,6 +7,7 @@ the very decision program that becomes firmware.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,7 @@ from decision.errors import InputError
 from decision.expression import COUNTED, pasts
 from decision.formats import FEATURE_LIMIT
 from decision.interface import STORAGE_RANGE, Interface
-from decision.interfaces import FLOW_RATE
+from decision.interfaces import FLOW_RATE, TRIGGERED
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.tape import Names, Reading, Tape, evaluate
@@ -82,7 +83,11 @@ class Trajectories:
         """What each decision gave, by name: a scale's action, or the knobs."""
         if self.interface.context:
             return {"action": self._int(ACTION)}
-        return {name: self._int(name) for name in self.interface.knob_names}
+        return {name: self._int(name) for name in self.interface.mapped_names}
+
+    def kept(self) -> NDArray[np.float64]:
+        """What the decision before each set [N, values]: 0 of a new agent."""
+        return np.stack([self._lagged(column, 1, 0) for column in self.decided().values()], axis=1).astype(np.float64)
 
     def of_policy(self) -> NDArray[np.bool_]:
         """Rows [N] whose step the policy made; the others' the phase made, whatever the policy would have decided.
@@ -141,6 +146,35 @@ class Trajectories:
                 valid &= self._has_history(lag + back + (feature.decided is not None))
         # No threshold lies above the limit, so no tree can tell a value there from the limit itself.
         return np.minimum(np.stack(rows, axis=1).astype(np.int64), FEATURE_LIMIT - 1), valid
+
+    def triggered(self) -> NDArray[np.bool_]:
+        """Rows [N] of which the trigger fired."""
+        return np.asarray(self._int(TRIGGERED.name) == 1)
+
+    def new(self) -> NDArray[np.bool_]:
+        """Rows [N] that are an agent's first decision."""
+        return np.asarray(self._int("step") == 0)
+
+    def saved(
+        self, rows: NDArray[Any], valid: NDArray[np.bool_], initial: ArrayLike
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Rows [N, k] as they were when the agent's trigger fired last before each decision, ``initial`` where it had
+        not yet, and which are on record."""
+        index = np.arange(len(self))
+        fired = np.maximum.accumulate(np.where(self.triggered(), index, -1)) if len(self) else index
+        last = np.concatenate([[-1], fired[:-1]])[: len(self)]
+        same = last >= index - self.position
+        new = (self.position == self._int("step")) & ~same
+        return np.where(same[:, None], rows[last], np.asarray(initial, rows.dtype)), np.where(same, valid[last], new)
+
+    def with_saved(
+        self, rows: NDArray[Any], valid: NDArray[np.bool_], count: int, initial: ArrayLike = 0
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The rows and, behind each, its first ``count`` values as they were when the trigger fired last."""
+        if not count:
+            return rows, valid
+        saved, known = self.saved(rows[:, :count], valid, initial)
+        return np.concatenate([rows, saved], axis=1), valid & known
 
     def _int(self, name: str) -> NDArray[np.int64]:
         return self.columns[name].astype(np.int64)

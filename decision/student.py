@@ -18,6 +18,7 @@ from decision.probes import Probes
 from decision.program import Program
 from decision.start import Start
 from decision.tree_decision import build
+from decision.trigger import Trigger, triggered
 
 FORMAT = 1
 NAME = "student.json"
@@ -33,11 +34,12 @@ class Header(BaseModel):
     start: Start | None = Field(default=None, exclude_if=lambda start: start is None)
     in_flight: InFlight | None = Field(default=None, exclude_if=lambda in_flight: in_flight is None)
     probes: Probes | None = Field(default=None, exclude_if=lambda probes: probes is None)
+    trigger: Trigger | None = Field(default=None, exclude_if=lambda trigger: trigger is None)
 
     @model_validator(mode="before")
     @classmethod
     def _interface(cls, data: Any) -> Any:
-        return implied(data)
+        return triggered(implied(data))
 
     @model_validator(mode="after")
     def _fits(self) -> "Header":
@@ -72,10 +74,11 @@ class Student:
     start: Start | None = None
     in_flight: InFlight | None = None
     probes: Probes | None = None
+    trigger: Trigger | None = None
 
     def program(self) -> Program:
         """The whole decision as an integer program."""
-        return build(self.observation, self.action, self.forest, self.start)
+        return build(self.observation, self.action, self.forest, self.start, self.trigger)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the student was distilled for."""

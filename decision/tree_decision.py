@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from decision.actions import Action, Scale, clamp
+from decision.actions import Action, Choice, Scale, clamp
+from decision.argmax import argmax
 from decision.errors import InputError
 from decision.expression import COUNTED, Count, Expression, Nodes, Past
 from decision.features import AnyFeature, PreviousAction
@@ -18,6 +19,7 @@ from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
 from decision.rate import knob, rate_in_force, scaled_rate, within_limits
 from decision.start import Start, Step, finish_start, step
+from decision.trigger import SAVED, Trigger, chosen
 
 
 def feature_name(feature: AnyFeature, lag: int) -> str:
@@ -31,30 +33,53 @@ def feature_names(observation: Observation) -> tuple[str, ...]:
     return tuple(feature_name(f, lag) for lag in range(observation.window) for f in observation.features)
 
 
-def build(observation: Observation, action: Action, forest: Forest, start: Start | None = None) -> Program:
-    """The decision program of a student. Features that no tree looks at are neither computed nor remembered."""
+def seen_names(observation: Observation, trigger: Trigger | None) -> tuple[str, ...]:
+    """What a student's trees may look at: the feature row and, where there is a trigger, what is saved of it."""
     names = feature_names(observation)
+    return names if trigger is None else (*names, *trigger.saved_names(names, observation.window))
+
+
+def build(
+    observation: Observation,
+    action: Action,
+    forest: Forest,
+    start: Start | None = None,
+    trigger: Trigger | None = None,
+) -> Program:
+    """The decision program of a student; its last sum is the trigger's, where there is one. Features that no tree looks
+    at are neither computed nor remembered."""
+    names = seen_names(observation, trigger)
     if forest.features != names:
         seen, offered = ", ".join(forest.features), ", ".join(names)
         raise InputError(f"the student looks at {seen}, but the observation offers {offered}")
     if forest.leaf_bits != action.leaf_bits:
         raise InputError(f"the leaves have {forest.leaf_bits} fraction bits, the action map needs {action.leaf_bits}")
-    if forest.outputs != action.sums:
+    takes = action.sums + (trigger is not None)
+    if forest.outputs != takes:
         raise InputError(
-            f"the forest has {forest.outputs} outputs, the action map takes {action.sums}; distil the student again"
+            f"the forest has {forest.outputs} outputs, the action map takes {takes}; distil the student again"
         )
     compact = forest.only_used()
     b = ProgramBuilder(compact, observation.agents)
 
     history = history_of(b, observation, start)
-    values = _observe(history, observation, action, set(compact.features))
+    values = _observe(history, observation, action, {name.removeprefix(SAVED) for name in compact.features})
+    kept = _saved(history, observation, action, [name for name in compact.features if name.startswith(SAVED)])
+    values |= kept
     args = tuple(values[name] for name in compact.features)
     single = action.sums == 1
+    fire = -1 if trigger is None else b.add(Op.TREES, args, action.sums, "trigger", "sum of the trigger's trees")
     sums = [
         b.add(Op.TREES, args, k, "trees" if single else f"sum_{k}", "sum of the trees" if single else "")
         for k in range(action.sums)
     ]
-    return finish(history, action, sums)
+    if trigger is None:
+        return finish(history, action, sums)
+    assert isinstance(action, Choice)
+    fired, row = chosen(b, action, fire, argmax(b, sums, "row"))
+    for name, held in kept.items():
+        b.state_out(name, b.add(Op.SELECT, (fired, values[name.removeprefix(SAVED)], held), name=f"{name}_new"))
+    return _set_anew(history, action, action.knobs(b, row), fired)
 
 
 def history_of(b: ProgramBuilder, observation: Observation, start: Start | None) -> "History":
@@ -79,10 +104,26 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
         history.write({"action": shown})
         capped = "in_flight_bytes" in b.interface.knob_names
         return b.finish(knob(b, rate), *([in_flight(b, rate)] if capped else []))
-    history.write(dict(zip(b.interface.knob_names, decided, strict=True)))
-    program = b.finish(*decided)
+    return _set_anew(history, action, decided)
+
+
+def _set_anew(history: "History", action: Action, decided: Sequence[int], *told: int) -> Program:
+    """From the knobs to the program; ``told``: what is said of the decision itself."""
+    b = history.b
+    history.write(dict(zip(b.interface.mapped_names, decided, strict=True)))
+    program = b.finish(*decided, *told)
     action.check_shown(program)
     return program
+
+
+def _saved(history: "History", observation: Observation, action: Action, names: Sequence[str]) -> dict[str, int]:
+    """Nodes of what was saved of these features, by name."""
+    stored = {
+        SAVED + feature_name(f, lag): storage(f, action)
+        for lag in range(observation.window)
+        for f in observation.features
+    }
+    return {name: history.b.state_in(name, stored[name], f"{name}, when the trigger fired last") for name in names}
 
 
 @dataclass

@@ -4,13 +4,17 @@
     lstm.weight_ih [4H, in], lstm.weight_hh [4H, H]      LSTM only; gates in torch's order i, f, g, o
     lstm.bias_ih [4H], lstm.bias_hh [4H]
     out.weight [K, h], out.bias [K]
+    trigger_fc0.weight [h, in + saved], .., trigger_out  of a trigger, where there is one (decision/trigger.py)
 
 Biases of fc and out exist only with ``bias = true``.
 """
 
 from decision.policy import Policy
+from decision.trigger import OUTPUTS
 
 Shape = tuple[int, ...]
+TRIGGER = "trigger_"
+"""Before the names of a trigger's layers."""
 
 
 def shapes(policy: Policy) -> dict[str, Shape]:
@@ -33,4 +37,18 @@ def shapes(policy: Policy) -> dict[str, Shape]:
     named["out.weight"] = (policy.action.outputs, width)
     if architecture.bias:
         named["out.bias"] = (policy.action.outputs,)
+    return named | _trigger_shapes(policy)
+
+
+def _trigger_shapes(policy: Policy) -> dict[str, Shape]:
+    if policy.trigger is None:
+        return {}
+    named: dict[str, Shape] = {}
+    width = policy.observation.size + policy.saved_size
+    layers = [f"{TRIGGER}fc{index}" for index in range(len(policy.trigger.hidden))]
+    for layer, units in zip((*layers, f"{TRIGGER}out"), (*policy.trigger.hidden, OUTPUTS), strict=True):
+        named[f"{layer}.weight"] = (units, width)
+        if policy.architecture.bias:
+            named[f"{layer}.bias"] = (units,)
+        width = units
     return named

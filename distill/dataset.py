@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.policy import Observation
 from distill.rollout import Rollout
-from teachers.inference import network_outputs
+from teachers.inference import network_outputs, triggers
 from teachers.teacher import Teacher
 
 HELD_OUT = 0.1
@@ -20,7 +20,8 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Dataset:
-    """``x`` [N, features] integers, ``y`` [N, sums] labels (decision.actions), ``weight`` [N]: its sum is 1 a run."""
+    """``x`` [N, features] integers, ``y`` [N, sums] labels (decision.actions; where there is a trigger, last whether it
+    fires), ``weight`` [N]: its sum is 1 a run."""
 
     x: NDArray[np.int64]
     y: NDArray[np.float64]
@@ -59,13 +60,21 @@ def join(parts: list[Dataset]) -> Dataset:
 
 
 def _label_run(run: Rollout, teacher: Teacher, observation: Observation, rows: int, seed: int, values: bool) -> Dataset:
-    outputs, known = network_outputs(teacher, run.trajectories)
-    x, has_history = run.trajectories.integer_rows(observation, teacher.policy.params())
+    states, trigger = run.trajectories, teacher.policy.trigger
+    outputs, known = network_outputs(teacher, states)
+    x, has_history = states.integer_rows(observation, teacher.policy.params())
+    fires = None
+    if trigger is not None:
+        fires, saved_known = triggers(teacher, states)
+        known = known & saved_known & ~states.new()  # in the first decision it is not asked
+        x, has_history = states.with_saved(x, has_history, trigger.saved * len(observation.features))
     usable = np.flatnonzero(known & has_history & run.trajectories.of_policy())
     if usable.size > rows:
         usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
     action, told = teacher.policy.action, outputs[usable].astype(np.float64)
     y = worth(told) if values else action.label(action.decided(told))
+    if fires is not None:
+        y = np.concatenate([y, fires[usable, None]], axis=1)
     return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))
 
 

@@ -21,7 +21,7 @@ from decision.errors import InputError
 from decision.manifest import writing
 from decision.policy import Observation
 from decision.student import Header, Student
-from decision.tree_decision import feature_names
+from decision.tree_decision import seen_names
 from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
@@ -30,6 +30,7 @@ from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
+from distill.triggered import fit_both, loss_of_both
 from distill.trim import best_move, moved, moved_model
 from netsim.deployment import Deployment
 from netsim.policies import interpreted
@@ -37,16 +38,18 @@ from netsim.tolerance import DEFAULT, Tolerance
 from teachers.teacher import Teacher
 
 KIND = "student"
-MODEL = "student.cbm"
+MODEL, TRIGGER_MODEL = "student.cbm", "trigger.cbm"
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A student with the CatBoost model it came from and the figures of its fit."""
+    """A student with the CatBoost model it came from and the figures of its fit; ``trigger``: that of its trigger,
+    where it has one."""
 
     student: Student
     model: CatBoostRegressor
     exactness: quantise.Exactness
+    trigger: CatBoostRegressor | None = None
 
 
 def distil(
@@ -72,7 +75,7 @@ def distil(
         raise InputError(f"distill.labels: only a choice has values, and the action is a {teacher.policy.action.kind}")
     values = options.labels == "values"
     told = partial(label, teacher=teacher, observation=observation, rows=options.rows, values=values)
-    _check_columns(options, feature_names(observation))
+    _check_columns(options, seen_names(observation, teacher.policy.trigger))
     seen = told(runs, seed=seed)  # a dataset a run
     networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
@@ -181,8 +184,10 @@ def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None
     parents = {"teacher": fitted.student.teacher, "rollouts": rollouts_hash}
     with writing(folder, KIND, parents=parents, tools=("catboost", "numpy"), seed=seed) as work:
         fitted.student.save(work)
-        boost.scrub(fitted.model)
-        fitted.model.save_model(str(work / MODEL))
+        for model, name in ((fitted.model, MODEL), (fitted.trigger, TRIGGER_MODEL)):
+            if model is not None:
+                boost.scrub(model)
+                model.save_model(str(work / name))
 
 
 def student_observation(teacher: Teacher, options: DistillOptions) -> Observation:
@@ -193,14 +198,16 @@ def student_observation(teacher: Teacher, options: DistillOptions) -> Observatio
 
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
     policy = teacher.policy
-    names = feature_names(observation)
+    names = seen_names(observation, policy.trigger)
     without, falling = ([names.index(name) for name in some] for some in (options.without, options.falling))
-    model = boost.fit(data, options, policy.action.loss, seed=seed, without=without, falling=falling)
-    forest = quantise.quantise(model, names, policy.action.leaf_bits)
-    exactness = quantise.check(model, forest, data.x, seed=seed)
     asked = dict(Header.of(policy)) | {"observation": observation}
-    student = Student(name=policy.name, forest=forest, teacher=teacher.hash, **asked)
-    return Fitted(student, model, exactness)
+    made = partial(Student, name=policy.name, teacher=teacher.hash, **asked)
+    if policy.trigger is None:
+        model = boost.fit(data, options, policy.action.loss, seed=seed, without=without, falling=falling)
+        forest = quantise.quantise(model, names, policy.action.leaf_bits)
+        return Fitted(made(forest=forest), model, quantise.check(model, forest, data.x, seed=seed))
+    both = fit_both(policy.action, data, options, names, seed=seed, without=without)
+    return Fitted(made(forest=both.forest), both.choice, both.exactness, both.trigger)
 
 
 def _moved(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
@@ -224,12 +231,14 @@ def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:
 def _loss(student: Student, data: Dataset) -> float:
     """Of the integers against the teacher's labels, as the action map has it: of a scale the root mean square error."""
     sums = student.forest.evaluate(data.x) / 2**student.forest.leaf_bits
-    return round(student.action.loss(sums, data.y, data.weight), 8)
+    loss = student.action.loss if student.trigger is None else partial(loss_of_both, student.action)
+    return round(loss(sums, data.y, data.weight), 8)
 
 
 def _enforce(student: Student, options: DistillOptions) -> None:
     trees, depth = len(student.forest.trees), student.forest.depth
-    if trees > options.trees or depth > options.depth:
-        raise InputError(
-            f"the student has {trees} trees of depth {depth}, over the limits {options.trees} and {options.depth}"
-        )
+    most, deepest = options.trees, options.depth
+    if student.trigger is not None:
+        most, deepest = most + options.trigger.trees, max(deepest, options.trigger.depth)
+    if trees > most or depth > deepest:
+        raise InputError(f"the student has {trees} trees of depth {depth}, over the limits {most} and {deepest}")

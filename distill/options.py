@@ -41,6 +41,13 @@ class RolloutOptions(_Strict):
     decision_latency: DurationPs = parse_duration_ps("900 ns")
 
 
+class TriggerTrees(_Strict):
+    """Limits of a trigger's own trees, beside those of the choice."""
+
+    trees: int = Field(default=4, ge=1, le=200)
+    depth: int = Field(default=3, ge=1, le=8)
+
+
 class DistillOptions(_Strict):
     """Limits of the student ([RLCC] section 6.1: up to 10 trees of depth 4) and how it is found."""
 
@@ -55,6 +62,8 @@ class DistillOptions(_Strict):
     labels: Literal["decisions", "values"] = Field(default="decisions", exclude_if=lambda labels: labels == "decisions")
     """What the sums of a choice regress: 1 for the row that the teacher chose and 0 for the others; or what each row is
     worth to it (the Q-values of a DQN)."""
+    trigger: TriggerTrees = Field(default=TriggerTrees(), exclude_if=lambda trees: trees == TriggerTrees())
+    """Of a teacher with a trigger."""
     falling: list[str] = Field(default=[], exclude_if=lambda names: not names)
     """Features, by their names in student.json, more of which raises no tree, and so never the multiplier."""
     rounds: int = Field(default=6, ge=0, le=50)

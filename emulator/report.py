@@ -52,7 +52,8 @@ class EmulationReport:
     ``states``: ``hot`` (the vectors one after another; the same as ``cycles``), ``cold`` (all caches empty before each
     decision), ``other-flow`` (after another flow's decision: its context is not in the data cache) and
     ``back-to-back`` (from one decision's entry to the next one's). An engine without caches has ``hot`` and
-    ``back-to-back`` alone. ``runner_cycles``: the part of the latter that is not the decision's, a mean.
+    ``back-to-back`` alone. ``runner_cycles``: the part of the latter that is not the decision's, a mean. ``told``: of a
+    knob that says something of the decision itself, the cycles of the decisions that say so, by "knob=value".
     """
 
     profile: str
@@ -77,6 +78,7 @@ class EmulationReport:
     forbidden: tuple[str, ...]
     states: dict[str, StateCost] = field(default_factory=dict)
     runner_cycles: float | None = None
+    told: dict[str, Cycles] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -85,7 +87,8 @@ class EmulationReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for ``verdict.json``."""
-        return {**asdict(self), "forbidden": list(self.forbidden), "passed": self.passed}
+        plain = {**asdict(self), "forbidden": list(self.forbidden), "passed": self.passed}
+        return plain if self.told else {name: value for name, value in plain.items() if name != "told"}
 
 
 def from_json(data: dict[str, Any]) -> EmulationReport:
@@ -103,6 +106,7 @@ def from_json(data: dict[str, Any]) -> EmulationReport:
                     name: StateCost(**state | {"cycles": Cycles(**state["cycles"])})
                     for name, state in rest["states"].items()
                 },
+                "told": {name: Cycles(**cycles) for name, cycles in rest.get("told", {}).items()},
             }
         )
     except (KeyError, TypeError, AttributeError) as error:

@@ -90,7 +90,19 @@ def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> E
         context_limit_bytes=engine.limits.context_bytes,
         forbidden=(*build.calls, *build.static, *(facts.forbidden if facts else ()), *over),
         states=states,
+        told=_told(firmware, run.cycles) if run is not None and fault is None else {},
     )
+
+
+def _told(firmware: Firmware, cycles: NDArray[np.uint64]) -> dict[str, Cycles]:
+    """By what each vector's decision says of itself."""
+    vectors, told = firmware.vectors, {}
+    for knob in firmware.program.interface.knobs:
+        for value in range(knob.low, knob.high + 1) if knob.tells else ():
+            those = vectors.expected[knob.name] == value
+            if those.any():
+                told[f"{knob.name}={value}"] = Cycles.of(cycles[those])
+    return told
 
 
 def _limits(firmware: Firmware, engine: Profile, facts: CodeFacts | None) -> list[str]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.formats import U32_MAX
 from decision.interface import PHASE_SHIFT, Interface
+from decision.interfaces import TRIGGERED
 from decision.records import ACTION, MAKER
 from netsim import _core
 from netsim.engines import Engines
@@ -34,18 +35,27 @@ MOST = 63  # beside the flows'
 
 @dataclass(frozen=True)
 class Cohort:
-    """``level``: (signal of the interface, value); see above. InputError where these do not go together."""
+    """``level``: (signal of the interface, value); see above. ``quiet_ps``: what an engine takes in place of
+    ``latency_ps`` where the decider's trigger does not fire. InputError where these do not go together."""
 
     decider: PolicySpec
     period_ps: int
     latency_ps: int = 0
     engines: Engines | None = None
     level: tuple[str, int] | None = None
+    quiet_ps: int | None = None
 
     def __post_init__(self) -> None:
         whole_ps("period_ps", self.period_ps, 1)
         whole_ps("latency_ps", self.latency_ps)
         interface = self.interface
+        if self.quiet_ps is not None:
+            whole_ps("quiet_ps", self.quiet_ps)
+            if self.engines is None or TRIGGERED not in interface.knobs:
+                raise InputError(
+                    "quiet_ps is what an engine takes where a trigger does not fire; give engines and a decider with "
+                    f"a trigger: this one is of {interface.name}"
+                )
         if interface.trigger != "period":
             raise InputError(
                 f"agents of {interface.name} are asked on a {interface.trigger}, not every period: they are the "
@@ -71,6 +81,8 @@ class Cohort:
         core = _core.CohortSpec(interface.site_name, *shape, decider, self.latency_ps, self.period_ps)
         if self.engines is not None:
             self.engines.set(core)
+        if self.quiet_ps is not None:
+            core.set_quiet(interface.knobs.index(TRIGGERED), self.quiet_ps)
         if self.level is not None:
             core.set_level(self.interface.event_names.index(self.level[0]), self.level[1])
         return core, End(self.interface, decider, told.agents)

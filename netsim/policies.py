@@ -33,6 +33,7 @@ from decision.probes import Probes
 from decision.program import Program
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
+from decision.weights import TRIGGER
 from decision.weights import shapes as weight_shapes
 from netsim import _core
 from netsim.programs import program_config
@@ -69,11 +70,13 @@ def probes_of(policy: object) -> Probes | None:
 @dataclass(frozen=True)
 class NativePolicy:
     """A teacher evaluated in C++. ``policy`` says what the weights mean. While it learns it may explore: ``explore`` is
-    the probability that a decision is drawn at random, and the seed of that."""
+    the probability that a decision is drawn at random, and the seed of that; ``explore_trigger`` the same of whether
+    its trigger fires."""
 
     policy: Policy
     weights: Weights = field(repr=False)
     explore: tuple[float, int] | None = None
+    explore_trigger: tuple[float, int] | None = None
 
     @property
     def interface(self) -> Interface:
@@ -96,8 +99,12 @@ class NativePolicy:
         core = _core.NativeDecider(
             _native_config(self.policy, place), _network_weights(self.policy, self.weights), agents
         )
+        if self.policy.trigger is not None:
+            core.set_trigger(_network_weights(self.policy, self.weights, TRIGGER, len(self.policy.trigger.hidden)))
         if self.explore is not None:
             core.explore(*self.explore)
+        if self.explore_trigger is not None:
+            core.explore_trigger(*self.explore_trigger)
         for name, values in (where.known() if where is not None else {}).items():
             core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
         if _asks_programs(self.policy):
@@ -329,19 +336,24 @@ def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]
     return checked
 
 
-def _network_weights(policy: Policy, weights: Weights) -> "_core.NetworkWeights":
+def _network_weights(
+    policy: Policy, weights: Weights, of: str = "", hidden: int | None = None
+) -> "_core.NetworkWeights":
+    """Of the policy, or of its trigger: ``of`` whose layers' names begin so, as many ``hidden`` ones."""
+
     def layer(weight: str, bias: str) -> Any:
         w = weights[weight]
         b = weights.get(bias)
         return _core.Layer.make(w, np.zeros(w.shape[0], dtype=np.float32) if b is None else b)
 
     core = _core.NetworkWeights()
-    core.hidden = [layer(f"fc{i}.weight", f"fc{i}.bias") for i in range(len(policy.architecture.hidden))]
+    layers = len(policy.architecture.hidden) if hidden is None else hidden
+    core.hidden = [layer(f"{of}fc{i}.weight", f"{of}fc{i}.bias") for i in range(layers)]
     if policy.architecture.lstm is not None:
         core.lstm_units = policy.architecture.lstm
         core.lstm_input = layer("lstm.weight_ih", "lstm.bias_ih")
         core.lstm_state = layer("lstm.weight_hh", "lstm.bias_hh")
-    core.output = layer("out.weight", "out.bias")
+    core.output = layer(f"{of}out.weight", f"{of}out.bias")
     return core
 
 
@@ -369,6 +381,7 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         in_force=first,
         device=config,
         start=_start_config(start, place),
+        saved=policy.saved_size,
     )
 
 

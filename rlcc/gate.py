@@ -20,6 +20,7 @@ from decision.model import Model
 from decision.network_policy import NetworkPolicy
 from decision.program import Program
 from decision.ranks import with_values
+from decision.records import Trajectories
 from distill.driving import LATER_PS
 from emulator import EmulationReport, HostReport, host_compilers, run_on_host
 from emulator.build import Build
@@ -57,7 +58,8 @@ from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reference import Reference, check_same_engine, regression
 from rlcc.remembered import Remembered
-from rlcc.teacher_match import Errors, compare, given_rollouts, own_rollouts
+from rlcc.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
+from rlcc.triggers import Shares, budget_by_trigger, share
 from rlcc.verdict import Check, Verdict, WorstPath
 from rlcc.worst_path import worst_path
 from teachers.load import load
@@ -141,7 +143,12 @@ def judge(
         if options.property:
             checks += _of_file(firmware, behaviour(_findings(job, core.certificate)))
         if pair is not None and all(check.passed for check in checks if check.group == "equality"):
-            errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report))
+            runs = _held_out(job, pair)
+            errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report), runs)
+            if pair.pupil.trigger is not None:
+                shares = _fired(job, pair, runs)
+                checks += budget_by_trigger(core.report, options, shares)
+                measured["triggered"] = vars(shares)
             around, states = _around_the_states(job, pair, core.certificate)
             comparisons = compare_networks(outcomes, options.tolerance)
             beside = [*teacher_checks(errors, options.match), *around]
@@ -232,17 +239,41 @@ def _proof(job: _Job) -> Certified | None:
     return certified(job.build, path, job.engine, job.say, job.evidence.remembered, teacher=teacher)
 
 
-def _beside_the_teacher(job: _Job, pair: _Pair, latency_ps: int) -> tuple[Errors, list[PolicyMetrics]]:
-    """Actions on held-out rollouts, then both in the same networks."""
-    options, pupil, match = job.options, pair.pupil, job.options.match
-    where = job.evidence.deployment
+def _held_out(job: _Job, pair: _Pair) -> "_HeldOut":
+    """The teacher's rollouts; read one after the other, unless they are needed again."""
+    options, match, given = job.options, job.options.match, job.evidence.rollouts
+    where, again = job.evidence.deployment, pair.pupil.trigger is not None
     job.say("actions beside the teacher's")
-    if job.evidence.rollouts is not None:
-        runs = given_rollouts(job.evidence.rollouts, pair.teacher, where)
-        named = f"rollouts {job.evidence.rollouts.name}"
-    else:
-        runs = iter(own_rollouts(pair.teacher, match.scenarios or options.scenarios, match, where))
-        named = f"rollouts of seed {match.seed}"
+    if given is not None:
+        read = given_rollouts(given, pair.teacher, where)
+        return _HeldOut(list(read) if again else read, f"rollouts {given.name}")
+    made = own_rollouts(pair.teacher, match.scenarios or options.scenarios, match, where)
+    return _HeldOut(made, f"rollouts of seed {match.seed}")
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Trajectories of the teacher that no training saw, and their name."""
+
+    runs: Iterable[Trajectories]
+    named: str
+
+
+def _fired(job: _Job, pair: _Pair, held_out: _HeldOut) -> Shares:
+    """How often triggers fire: the teacher's in its rollouts, the program's where it drives itself."""
+    options, match = job.options, job.options.match
+    names = match.scenarios or options.scenarios
+    with _deciding(job, pair.pupil) as ours:
+        driven = driven_by(ours, names, match, job.evidence.deployment)
+    return Shares(share(driven), share(held_out.runs))
+
+
+def _beside_the_teacher(
+    job: _Job, pair: _Pair, latency_ps: int, held_out: _HeldOut
+) -> tuple[Errors, list[PolicyMetrics]]:
+    """Actions on held-out rollouts, then both in the same networks."""
+    options, pupil, where = job.options, pair.pupil, job.evidence.deployment
+    runs, named = held_out.runs, held_out.named
     errors = compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     theirs = native(pair.teacher.policy, pair.teacher.weights)

@@ -92,6 +92,8 @@ class Match(_Strict):
     p99: float = Field(default=0.05, ge=0, le=4)
     """What 99 % of the decisions keep."""
     maximum: float = Field(default=0.35, ge=0, le=4)
+    triggered: float = Field(default=0.1, ge=0, le=1, exclude_if=lambda share: share == 0.1)
+    """Where the teacher has a trigger: of all decisions, by how many more or fewer the program's may fire."""
     scenarios: Annotated[Scenarios, BeforeValidator(listed)] | None = None
     """Of the rollouts that the gate makes where none are given; None: those of the closed loop."""
     duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("100 ms")
@@ -168,6 +170,9 @@ class GateOptions(_Strict):
     slowest vector and ``margin``."""
     margin: float = Field(default=0.1, ge=0, le=10)
     """Relative, on the slowest vector where nothing is proved."""
+    mean: Annotated[DurationPs, Field(gt=0)] | None = Field(default=None, exclude_if=lambda mean: mean is None)
+    """What a decision may take on average where a trigger says when the choice is made anew, as often as it fires in
+    the networks of ``match``; None: the budget."""
     max_regression: float = Field(default=0.05, ge=0, le=10)
     """Relative, of cycles, code, tables and stack over the reference's."""
     property: tuple[Property, ...] = ()

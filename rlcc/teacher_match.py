@@ -22,10 +22,12 @@ from decision.policy import Observation
 from decision.program import Op, Program, StateField
 from decision.rate import multiplied
 from decision.records import Trajectories, in_step
-from decision.tree_decision import feature_names
+from decision.tree_decision import seen_names
+from decision.trigger import ROW, Trigger
 from distill import rollout
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment
+from netsim.policies import PolicySpec
 from rlcc.recipe import Match
 from teachers.inference import decide
 from teachers.teacher import Teacher
@@ -68,8 +70,15 @@ def own_rollouts(
     teacher: Teacher, scenarios: list[str], match: Match, deployment: Deployment | None = None
 ) -> list[Trajectories]:
     """The teacher in each scenario with a seed of its own."""
+    return driven_by(rollout.teacher_policy(teacher), scenarios, match, deployment)
+
+
+def driven_by(
+    policy: PolicySpec, scenarios: list[str], match: Match, deployment: Deployment | None = None
+) -> list[Trajectories]:
+    """The same of any policy."""
     options = RolloutOptions(scenarios=scenarios, seeds=[match.seed], duration=f"{match.duration} ps")  # type: ignore[arg-type]
-    return [run.trajectories for run in rollout.collect(rollout.teacher_policy(teacher), options, deployment)]
+    return [run.trajectories for run in rollout.collect(policy, options, deployment)]
 
 
 def given_rollouts(path: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Trajectories]:
@@ -86,14 +95,22 @@ def given_rollouts(path: Path, teacher: Teacher, deployment: Deployment | None =
         yield run.trajectories
 
 
-def actions(program: Program, observation: Observation, params: dict[str, int], states: Trajectories) -> Floats:
+def actions(
+    program: Program,
+    observation: Observation,
+    params: dict[str, int],
+    states: Trajectories,
+    trigger: Trigger | None = None,
+) -> Floats:
     """The program's action in each recorded state [N, 1], or its knobs [N, knobs]. Its history is what the recorded
     decisions would have left; what else a context holds (an LSTM's state) its own decisions leave from one to the
     next."""
-    rows, _ = states.integer_rows(observation, params)
-    columns = {name: rows[:, n] for n, name in enumerate(feature_names(observation))}
+    rows, valid = states.integer_rows(observation, params)
+    if trigger is not None:
+        rows, _ = states.with_saved(rows, valid, trigger.saved * len(observation.features))
+    columns = {name: rows[:, n] for n, name in enumerate(seen_names(observation, trigger))}
     if not program.interface.context:
-        return _knobs(program, columns, params)
+        return _knobs(program, columns, params, {} if trigger is None else {ROW: _chosen_row(program, states)})
     kept = program.interface.context[0].name
     context = {f.name: columns[f.name] for f in program.state if f.name in columns}
     # Records have line rate as 2^30, a context as the greatest rate below: the program cuts what is above off.
@@ -133,15 +150,28 @@ def _played(
     return decided
 
 
-def _knobs(program: Program, columns: Columns, params: dict[str, int]) -> Floats:
-    """The knobs [N, knobs] that the program sets where its trees see these features [N]."""
+def _chosen_row(program: Program, states: Trajectories) -> Integers:
+    """What the context keeps of the row in force [N]: 1 more than its place in the table, 0 of a new agent. InputError
+    where the decision before set no row of it."""
+    tables = [program.tables[program.nodes[n].imm] for n in program.results if program.nodes[n].op is Op.TABLE]
+    rows = (states.kept()[:, None, :] == np.array(tables, dtype=np.float64).T[None, :, :]).all(axis=2)
+    new = (states.position == 0) | states.new()
+    if not (rows.any(axis=1) | new).all():
+        raise InputError("a recorded decision is no row of the action's table; make the rollouts again")
+    return np.where(rows.any(axis=1), rows.argmax(axis=1) + 1, 0).astype(np.int64)
+
+
+def _knobs(program: Program, columns: Columns, params: dict[str, int], kept: Columns) -> Floats:
+    """The knobs [N, knobs] that the program sets where its trees see these features [N]; ``kept``: what else it reads
+    of the context. Without what it says of the decision itself."""
     sums = program.forest.evaluate(np.stack([columns[name] for name in program.forest.features], axis=1))
     zeros = np.zeros(len(sums), dtype=np.int64)
     event = dict.fromkeys(program.interface.event_names, zeros)
-    context = dict.fromkeys([field.name for field in program.state], zeros)
+    context = dict.fromkeys([field.name for field in program.state], zeros) | kept
     forced = {n: sums[:, node.imm] for n, node in enumerate(program.nodes) if node.op is Op.TREES}
     values = trace(program, event, params, context, forced=forced)
-    return np.stack([np.broadcast_to(values[n], zeros.shape) for n in program.results], axis=1).astype(np.float64)
+    results = program.results[: len(program.interface.mapped_names)]
+    return np.stack([np.broadcast_to(values[n], zeros.shape) for n in results], axis=1).astype(np.float64)
 
 
 def spans(action: Action) -> Floats:
@@ -167,6 +197,8 @@ def compare(
         decided, known = decide(teacher, states)
         _, seen = states.integer_rows(observation, params)
         told = decided - 1.0 if observation.agents.context else decided
-        off = np.abs(actions(program, observation, params, states) - told) / spans(teacher.policy.action)
+        off = np.abs(actions(program, observation, params, states, teacher.policy.trigger) - told) / spans(
+            teacher.policy.action
+        )
         errors.append(off.max(axis=1)[known & seen & states.of_policy()])
     return Errors.of(errors, rollouts)

@@ -81,11 +81,12 @@ def loss(network: PolicyNetwork, target: PolicyNetwork, batch: list["torch.Tenso
 
 
 class Learner:
-    """Q, the copy Q', and what Q learns from. ``weights``: what it begins with, in place of those of the seed."""
+    """Q, the copy Q', and what Q learns from. ``weights``: what it begins with, in place of those of the seed;
+    ``trigger``: Q of the policy's trigger in place of its own."""
 
-    def __init__(self, policy: Policy, options: Ddqn, weights: Weights | None = None) -> None:
+    def __init__(self, policy: Policy, options: Ddqn, weights: Weights | None = None, trigger: bool = False) -> None:
         self.options = options
-        self.network, self.target = seeded(policy, options.seed), seeded(policy, options.seed)
+        self.network, self.target = (seeded(policy, options.seed, trigger) for _ in range(2))
         if weights is not None:
             self.network.take(weights)
             self.target.take(weights)
@@ -118,10 +119,15 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
 
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
     """
-    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
-        raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
+    check_place(out)
     with one_thread():
         return _train(config, out, resume, progress or (lambda _: None))
+
+
+def check_place(out: Path) -> None:
+    """InputError where no teacher can be written."""
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
+        raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
 
 
 def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> DdqnReport:
@@ -156,7 +162,7 @@ def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> D
             }
             log.add(number + 1, scalars)
             path = checkpoint_path(out)
-            write_checkpoint(path, config, learner.network, learner.optimizer, kept, _more(learner, curve))
+            write_checkpoint(path, config, learner.network, learner.optimizer, kept, more_of(learner, curve))
             judged = "" if reward is None else f", reward {reward:.4f} (best {-kept.best_cost:.4f})"
             progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
     teacher = _finished(config, kept)
@@ -165,7 +171,7 @@ def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> D
     return DdqnReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve))
 
 
-def _more(learner: Learner, curve: list[tuple[int, float]]) -> dict[str, object]:
+def more_of(learner: Learner, curve: list[tuple[int, float]]) -> dict[str, object]:
     """What a checkpoint holds besides."""
     assert learner.memory.kept is not None
     parts = {name: torch.from_numpy(array) for name, array in vars(learner.memory.kept).items()}
@@ -175,7 +181,7 @@ def _more(learner: Learner, curve: list[tuple[int, float]]) -> dict[str, object]
 def _played(config: DdqnConfig, weights: Weights, number: int) -> Transitions:
     """Every scenario of a round, side by side."""
     d = config.ddqn
-    seeds = [_seed(d, number, index) for index in range(len(d.scenarios))]
+    seeds = [seed_of(d, number, index) for index in range(len(d.scenarios))]
     places = list(zip(d.scenarios, seeds, strict=True))
     return _of(config, weights, places, d.exploring(number), d.idle_every)
 
@@ -229,5 +235,6 @@ def _finished(config: DdqnConfig, kept: Checkpoint) -> Teacher:
     return make_teacher(config.policy.model_copy(update={"provenance": provenance}), kept.best_weights, "training")
 
 
-def _seed(d: Ddqn, number: int, index: int) -> int:
+def seed_of(d: Ddqn, number: int, index: int) -> int:
+    """Of a scenario in a round."""
     return int(np.random.SeedSequence([d.seed, number, index]).generate_state(1)[0])

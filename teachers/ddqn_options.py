@@ -28,6 +28,15 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class TriggerTraining(_Strict):
+    """``[ddqn.trigger]``: what the trigger of a policy learns by, after the policy as one that is asked every time.
+    ``price``: what the reward loses by a decision in which it fires ([HAECN] section 3.3)."""
+
+    price: float = Field(default=0.05, ge=0)
+    rounds: int = Field(default=30, ge=1, le=10_000)
+    explore_decay: float = Field(default=0.9, gt=0, le=1)
+
+
 class Ddqn(_Strict):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario
     once, explores with a probability that falls from ``explore`` by ``explore_decay`` a round, and then learns
@@ -55,6 +64,8 @@ class Ddqn(_Strict):
     validate_every: int = Field(default=5, ge=1)  # rounds
     validate_in: ScenarioNames = Field(min_length=1, max_length=32)
     validate_seeds: list[int] = Field(default=[7001, 7002], min_length=1, max_length=16)
+
+    trigger: TriggerTraining | None = Field(default=None, exclude_if=lambda trigger: trigger is None)
 
     def exploring(self, episode: int) -> float:
         """In this round."""
@@ -96,6 +107,8 @@ class DdqnConfig(_Strict):
             raise ValueError("DDQN here trains an MLP; the window is its memory")
         if agents.name == FLOW_RATE.name or agents.trigger != "period":
             raise ValueError(f"DDQN here trains agents that are asked every period, not those of {agents.name}")
+        if (self.policy.trigger is None) != (self.ddqn.trigger is None):
+            raise ValueError("a policy with a [policy.trigger] learns it by a [ddqn.trigger], and no other; give both")
         if self.ddqn.decision_latency >= self.ddqn.period:
             raise ValueError("ddqn: the period is shorter than the decision takes; give a longer one")
         for term in self.ddqn.reward:
@@ -105,6 +118,11 @@ class DdqnConfig(_Strict):
         except InputError as error:
             raise ValueError(str(error)) from None
         return self
+
+    def untriggered(self) -> "DdqnConfig":
+        """The training of the policy as one that is asked every time."""
+        ddqn = self.ddqn.model_copy(update={"trigger": None})
+        return self.model_copy(update={"policy": self.policy.untriggered(), "ddqn": ddqn})
 
     def built_network(self) -> Network:
         return from_table(self.network, "network")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.records import Trajectories
+from decision.weights import TRIGGER
 from teachers.teacher import Teacher, Weights
 
 Floats = NDArray[np.float32]
@@ -23,7 +24,23 @@ def decide(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.flo
     For an LSTM that means the run begins at the flow's first decision; the others start from a zero state.
     """
     outputs, valid = network_outputs(teacher, trajectories)
-    return teacher.policy.action.decided(outputs.astype(np.float64)), valid
+    decided = teacher.policy.action.decided(outputs.astype(np.float64))
+    if teacher.policy.trigger is None:
+        return decided, valid
+    fires, known = triggers(teacher, trajectories)
+    return np.where(fires[:, None], decided, trajectories.kept()), valid & known
+
+
+def triggers(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether a teacher's trigger fires in each row [N], and which rows are valid."""
+    assert teacher.policy.trigger is not None
+    rows64, valid = trajectories.float_rows(teacher.policy.observation)
+    rows, valid = trajectories.with_saved(rows64, valid, teacher.policy.saved_size, teacher.policy.saved_initial())
+    hidden, layers = rows.astype(np.float32), len(teacher.policy.trigger.hidden)
+    for index in range(layers):
+        hidden = np.maximum(_affine(teacher.weights, f"{TRIGGER}fc{index}", hidden), 0)
+    worth = _affine(teacher.weights, f"{TRIGGER}out", hidden)
+    return (worth[:, 1] > worth[:, 0]) | trajectories.new(), valid
 
 
 def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -> NDArray[np.float64]:

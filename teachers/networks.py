@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.policy import Policy
+from decision.trigger import OUTPUTS
+from decision.weights import TRIGGER
 from teachers.teacher import Weights
 
 try:
@@ -23,14 +25,20 @@ State = tuple[torch.Tensor, torch.Tensor]
 
 
 class PolicyNetwork(nn.Module):
-    """Fully connected layers, an LSTM where the policy has one, the output, tanh."""
+    """Fully connected layers, an LSTM where the policy has one, the output, tanh. ``trigger``: the network of the
+    policy's trigger in place of its own."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, trigger: bool = False) -> None:
         super().__init__()
         architecture = policy.architecture
-        width = policy.observation.size
+        self.prefix = TRIGGER if trigger else ""
+        width = policy.observation.size + (policy.saved_size if trigger else 0)
+        hidden, outputs = architecture.hidden, policy.action.outputs
+        if trigger:
+            assert policy.trigger is not None
+            hidden, outputs = policy.trigger.hidden, OUTPUTS
         layers = []
-        for units in architecture.hidden:
+        for units in hidden:
             layers.append(nn.Linear(width, units, bias=architecture.bias))
             width = units
         self.fc = nn.ModuleList(layers)
@@ -38,7 +46,7 @@ class PolicyNetwork(nn.Module):
         if architecture.lstm is not None:
             self.lstm = nn.LSTM(width, architecture.lstm, bias=architecture.bias)
             width = architecture.lstm
-        self.out = nn.Linear(width, policy.action.outputs, bias=architecture.bias)
+        self.out = nn.Linear(width, outputs, bias=architecture.bias)
 
     def forward(self, rows: torch.Tensor, state: State | None = None) -> torch.Tensor:
         """Outputs [T, B] of observations [T, B, features]; ``state`` is the LSTM's before the first row, else zero."""
@@ -56,7 +64,7 @@ class PolicyNetwork(nn.Module):
         """Copies of the weights under their canonical names."""
         named: Weights = {}
         for name, parameter in self.named_parameters():
-            named[_canonical(name)] = parameter.detach().numpy().astype(np.float32, copy=True)
+            named[self.prefix + _canonical(name)] = parameter.detach().numpy().astype(np.float32, copy=True)
         if self.lstm is not None and not self.lstm.bias:
             zeros = np.zeros(4 * self.lstm.hidden_size, dtype=np.float32)
             named |= {"lstm.bias_ih": zeros, "lstm.bias_hh": zeros.copy()}
@@ -66,7 +74,7 @@ class PolicyNetwork(nn.Module):
         """Take over weights with canonical names."""
         with torch.no_grad():
             for name, parameter in self.named_parameters():
-                parameter.copy_(torch.from_numpy(np.array(weights[_canonical(name)])))
+                parameter.copy_(torch.from_numpy(np.array(weights[self.prefix + _canonical(name)])))
 
 
 @contextmanager
@@ -80,13 +88,13 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def seeded(policy: Policy, seed: int) -> PolicyNetwork:
+def seeded(policy: Policy, seed: int, trigger: bool = False) -> PolicyNetwork:
     """A network with PyTorch's usual initial weights, reproducibly; the output layer is small, so that the first
     actions are near 1 (CleanRL's actors do the same with a gain of 0.01)."""
     generator: Any = torch.random.fork_rng(devices=[])
     with generator:
         torch.manual_seed(seed)
-        network = PolicyNetwork(policy)
+        network = PolicyNetwork(policy, trigger)
     with torch.no_grad():
         network.out.weight.mul_(0.1)
     return network

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from decision.actions import Choice
 from decision.features import AnyFeature, Place
-from decision.policy import Policy
+from decision.policy import Observation, Policy
 from decision.records import Trajectories
 
 Floats = NDArray[np.float32]
@@ -56,22 +56,55 @@ def transitions(
     nothing happened (the event is all zero, as at an empty queue) all but each ``idle_every``-th decision of an agent:
     whatever followed, so that what such a state is worth does not change. ``since_ps``: of those only that close from
     then on; what lies before is history."""
-    observation, action = policy.observation, policy.action
+    action = policy.action
     assert isinstance(action, Choice)
-    rows, valid = trajectories.float_rows(observation)
+    rows, valid = trajectories.float_rows(policy.observation)
+    decided = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64)
+    before, values = _closed(trajectories, policy.observation, valid, reward, idle_every, since_ps)
+    return _between(rows, before, np.argmax(action.label(decided[before]), axis=1), values)
+
+
+def trigger_transitions(
+    trajectories: Trajectories, policy: Policy, reward: Sequence[RewardTerm], price: float, idle_every: int = 1
+) -> Transitions:
+    """The same of the policy's trigger: it sees what was saved besides, chooses to keep (0) or to choose anew (1), and
+    that costs ``price`` ([HAECN] equation 2). In an agent's first decision it is not asked."""
+    assert policy.trigger is not None
+    rows, valid = trajectories.float_rows(policy.observation)
+    rows, valid = trajectories.with_saved(rows, valid, policy.saved_size, policy.saved_initial())
+    valid = valid & ~trajectories.new()
+    before, values = _closed(trajectories, policy.observation, valid, reward, idle_every)
+    fired = trajectories.triggered()[before].astype(np.int64)
+    return _between(rows, before, fired, values - price * fired)
+
+
+def _closed(
+    trajectories: Trajectories,
+    observation: Observation,
+    valid: NDArray[np.bool_],
+    reward: Sequence[RewardTerm],
+    idle_every: int,
+    since_ps: int = 0,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Row numbers at which a transition begins, and its reward."""
     read = trajectories.reading(observation)
     values = sum((term.weight * term.feature.float_value(read, observation.place) for term in reward), np.zeros(1))
     values = np.broadcast_to(values, (len(trajectories),))
-    decided = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64)
     closes = (trajectories.position > 0) & (trajectories.columns["t_ps"].astype(np.int64) >= since_ps)
     before = np.flatnonzero(closes[1:])
     idle = np.all([column == 0 for column in read.event.values()], axis=0)
     kept = ~idle | (trajectories.position % idle_every == 0)
     before = before[valid[before] & valid[before + 1] & kept[before]]
+    return before, values[before + 1]
+
+
+def _between(
+    rows: NDArray[np.float64], before: NDArray[np.int64], action: NDArray[np.int64], reward: NDArray[np.float64]
+) -> Transitions:
     return Transitions(
         rows[before].astype(np.float32),
-        np.argmax(action.label(decided[before]), axis=1),
-        values[before + 1].astype(np.float32),
+        action,
+        reward.astype(np.float32),
         rows[before + 1].astype(np.float32),
         np.ones(before.size, np.float32),
     )

@@ -1,40 +1,74 @@
 """The whole decision lowered: arithmetic passes over the program, the forms of its trees, and what of the clamps behind
 the trees the trees themselves take over."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from codegen.choose import Choice
 from codegen.engines import engine_named
+from codegen.fork import fork_of
 from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
 from codegen.passes.entries import Tail, tail_of, with_tail
 from codegen.passes.highword import high_words
 from codegen.passes.idle import without_idle_clamps
 from codegen.passes.rewrite import needed
-from codegen.walk import Histogram, walk_of
+from codegen.walk import Histogram, only_trees_of, walk_of
 from decision.errors import InputError
-from decision.program import Op, Program
+from decision.program import Node, Op, Program
 from decision.ranks import RANK, Ranking, field_behind, ranked_features, rankings
 
 
 @dataclass(frozen=True)
-class LoweredProgram:
-    """``features``: the nodes that the trees look at. ``sums``: the node that each of the trees' sums stands for,
-    clamps behind it included; ``clamped``: the nodes that they take over."""
+class Walked:
+    """Trees that are walked at one place. ``features``: the nodes that they look at; ``sums``: the node that each of
+    their sums stands for, clamps behind it included; ``name``: before the names that their C declares."""
 
-    program: Program
-    choice: Choice | None
+    choice: Choice
     features: tuple[int, ...]
     sums: tuple[int, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class LoweredProgram:
+    """``walks``: one, or two where a choice needs some of the sums on one side only: those that it always needs first.
+    ``clamped``: the nodes that sums take over."""
+
+    program: Program
+    walks: tuple[Walked, ...]
     clamped: frozenset[int]
     one_function: bool
     dumps: tuple[Dump, ...]
 
     @property
-    def forest(self) -> Lowered | None:
-        return self.choice.lowered if self.choice else None
+    def choice(self) -> Choice | None:
+        """Of the last walk."""
+        return self.walks[-1].choice if self.walks else None
+
+    @property
+    def forests(self) -> tuple[Lowered, ...]:
+        return tuple(walked.choice.lowered for walked in self.walks)
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        return tuple(number for walked in self.walks for number in walked.sums)
+
+    def walk_of(self, node: Node) -> Walked:
+        """The walk that gives a node of the trees its value."""
+        of = zip(self.walks, self.walked_together(), strict=True)
+        return next(walked for walked, sums in of if any(self.program.nodes[n].imm == node.imm for n in sums))
+
+    def walked_together(self) -> list[frozenset[int]]:
+        """Of each walk the nodes of the trees, without the clamps behind them."""
+        return [frozenset(self._trees(number) for number in walked.sums) for walked in self.walks]
+
+    def _trees(self, number: int) -> int:
+        nodes = self.program.nodes
+        while nodes[number].op is not Op.TREES:
+            number = next(a for a in nodes[number].args if nodes[a].op is not Op.CONST)
+        return number
 
 
 def lower_program(
@@ -53,7 +87,7 @@ def lower_program(
         dumps.append(Dump("high-word", text_of(program)))
     sums = [number for number in needed(program) if program.nodes[number].op is Op.TREES]
     if not sums:
-        return LoweredProgram(program, None, (), (), frozenset(), options.one_function, tuple(dumps))
+        return LoweredProgram(program, (), frozenset(), options.one_function, tuple(dumps))
     args = program.nodes[sums[0]].args
     if any(program.nodes[number].args != args for number in sums):
         raise InputError("a decision program whose trees look at different values is not compiled; walk them once")
@@ -61,31 +95,53 @@ def lower_program(
         least, most = program.nodes[number].low, program.nodes[number].high
         if least < -(2**31) or most >= 2**31:
             raise InputError(f"the trees can add up to {least}..{most}, which 32 bits cannot hold; use fewer leaf bits")
+    known = _measured(program, visits or {})
+    parts = _apart(program, sums)
+    walks: list[Walked] = []
+    clamped: set[int] = set()
+    for place, part in enumerate(parts):
+        walked, taken, more = _walked(program, part, options, known, first=place == 0, alone=len(parts) == 1)
+        walks.append(walked)
+        clamped |= taken
+        dumps += more
+    return LoweredProgram(program, tuple(walks), frozenset(clamped), options.one_function, tuple(dumps))
+
+
+def _apart(program: Program, sums: Sequence[int]) -> list[list[int]]:
+    """The sums by where they are asked for: those that a choice needs on one side only apart from the others."""
+    fork = fork_of(program, needed(program), lambda node: node.args)
+    if fork is None:
+        return [list(sums)]
+    always = [n for n in sums if n not in fork.first and n not in fork.second]
+    parts = [always, *([n for n in sums if n in side] for side in (fork.first, fork.second))]
+    return [part for part in parts if part]
+
+
+def _walked(
+    program: Program, sums: Sequence[int], options: Options, known: Sequence[Histogram], *, first: bool, alone: bool
+) -> tuple[Walked, set[int], list[Dump]]:
+    """Some of the sums lowered, the nodes that they take over, and the trees after each pass. What is counted for
+    others besides is counted by the ``first``."""
+    args = program.nodes[sums[0]].args
     chains = [_clamps(program, number) for number in sums]
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
-    known = _measured(program, visits or {})
     outputs = [program.nodes[number].imm for number in sums]
-    walk = walk_of(program.forest, ranges, [(low, high) for _, low, high in chains], known, outputs)
-    asked = {r.x: r.thresholds for r in counted_sums(program).values()}
+    forest = program.forest if alone else only_trees_of(program.forest, outputs)
+    walk = walk_of(forest, ranges, [(low, high) for _, low, high in chains], known, outputs)
+    asked = {r.x: r.thresholds for r in counted_sums(program).values()} if first else {}
     counted = tuple((k, asked[a]) for k, a in enumerate(args) if a in asked)
     walk = replace(walk, ranks=counted, places=frozenset(ranked_features(program)))
-    choice, more = lower(walk, options)
+    choice, dumps = lower(walk, options)
     # Only what is its own place has to be cut to its range: every threshold lies inside.
     args = tuple(a if k == choice.lowered.direct else _uncut(program, a) for k, a in enumerate(args))
     nodes = [chain for chain, _, _ in chains]
-    tail = tail_of(program, nodes[0][-1]) if _wider(options) else Tail()
+    tail = tail_of(program, nodes[0][-1]) if alone and _wider(options) else Tail()
     wider = with_tail(choice.lowered, tail, engine_named(options.engine), options.limits)
     if wider is not None:
         choice, nodes = replace(choice, lowered=wider), [[*nodes[0], *tail.nodes]]
-    return LoweredProgram(
-        program,
-        choice,
-        args,
-        tuple(chain[-1] for chain in nodes),
-        frozenset(number for chain in nodes for number in chain[:-1]),
-        options.one_function,
-        (*dumps, *more),
-    )
+    name = "" if alone else "first_" if first else "then_"
+    walked = Walked(choice, args, tuple(chain[-1] for chain in nodes), name)
+    return walked, {number for chain in nodes for number in chain[:-1]}, dumps
 
 
 def counted_sums(program: Program) -> dict[int, Ranking]:

@@ -57,12 +57,12 @@ class Choice(Action):
 
     def check(self, interface: Interface) -> None:
         sets_knobs(interface, self.kind)
-        if tuple(self.rows[0]) != interface.knob_names:
+        if tuple(self.rows[0]) != interface.mapped_names:
             raise ValueError(
-                f"a row sets {', '.join(self.rows[0])}; it must set {', '.join(interface.knob_names)}, in this order"
+                f"a row sets {', '.join(self.rows[0])}; it must set {', '.join(interface.mapped_names)}, in this order"
             )
         for number, row in enumerate(self.rows):
-            for knob in interface.knobs:
+            for knob in interface.knobs[: len(row)]:
                 if not knob.low <= row[knob.name] <= knob.high:
                     raise ValueError(f"row {number}: {knob.name} is {row[knob.name]}, not {knob.low} to {knob.high}")
                 if knob.not_below is not None and row[knob.name] < row[knob.not_below]:
@@ -87,7 +87,10 @@ class Choice(Action):
         return float(np.average(np.argmax(sums, axis=1) != np.argmax(label, axis=1), weights=weight))
 
     def integer(self, b: ProgramBuilder, sums: Sequence[int]) -> tuple[int, ...]:
-        index = argmax(b, sums, "row")
+        return self.knobs(b, argmax(b, sums, "row"))
+
+    def knobs(self, b: ProgramBuilder, index: int) -> tuple[int, ...]:
+        """Of the row at the index."""
         knobs = []
         for name in self.rows[0]:
             b.tables.append(tuple(row[name] for row in self.rows))
@@ -96,7 +99,7 @@ class Choice(Action):
 
     def check_shown(self, program: Program) -> None:
         """All knobs are read from the map's own tables, at one and the same index."""
-        nodes = [program.nodes[result] for result in program.results]
+        nodes = [program.nodes[result] for result in program.results[: len(self.rows[0])]]
         columns = [tuple(row[name] for row in self.rows) for name in self.rows[0]]
         tables = [program.tables[node.imm] if node.op is Op.TABLE else () for node in nodes]
         if tables != columns or len({node.args for node in nodes}) != 1:

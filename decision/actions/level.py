@@ -62,11 +62,11 @@ class Level(Action):
 
     def check(self, interface: Interface) -> None:
         sets_knobs(interface, self.kind)
-        if tuple(self.knobs) != interface.knob_names:
+        if tuple(self.knobs) != interface.mapped_names:
             raise ValueError(
-                f"level sets {', '.join(self.knobs)}; it must set {', '.join(interface.knob_names)}, in this order"
+                f"level sets {', '.join(self.knobs)}; it must set {', '.join(interface.mapped_names)}, in this order"
             )
-        for knob in interface.knobs:
+        for knob in interface.knobs[: len(self.knobs)]:
             ends = self.knobs[knob.name]
             if not knob.low <= ends.low < ends.high <= knob.high:
                 raise ValueError(f"{knob.name} goes from {ends.low} to {ends.high}, not within {knob.low}..{knob.high}")

@@ -9,9 +9,20 @@ from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces import grid
 from decision.interfaces.flow_rate import FLOW_RATE, FLOW_START, FLOWS
-from decision.interfaces.queue_marking import QUEUE_MARKING
+from decision.interfaces.queue_marking import QUEUE_MARKING, QUEUE_TRIGGERED, TRIGGERED
 
-__all__ = ["FLOWS", "FLOW_RATE", "FLOW_START", "INTERFACES", "QUEUE_MARKING", "from_json", "grid", "to_json"]
+__all__ = [
+    "FLOWS",
+    "FLOW_RATE",
+    "FLOW_START",
+    "INTERFACES",
+    "QUEUE_MARKING",
+    "QUEUE_TRIGGERED",
+    "TRIGGERED",
+    "from_json",
+    "grid",
+    "to_json",
+]
 
 INTERFACES: dict[str, Interface] = {
     interface.name: interface

@@ -2,8 +2,11 @@
 
 Sources: [ACC] section 3.2: state of queue length, transmission rate, rate of marked packets and the setting
 in force; action {Kmin, Kmax, Pmax}. What was sent is handed over in bytes since the last decision, so that a decider
-divides by nothing: a rate is the count over a period of known length.
+divides by nothing: a rate is the count over a period of known length. Where a trigger says whether the setting is
+chosen anew ([HAECN] section 3.2) the decision says that too, and a switch writes its registers only then.
 """
+
+from dataclasses import replace
 
 from decision.interface import Interface, Knob, LogUniform, Signal
 
@@ -39,3 +42,7 @@ QUEUE_MARKING = Interface(
         Knob("pmax_q16", "2^-16", "probability of a mark at kmax_bytes", 0, 1 << PROBABILITY_BITS),
     ),
 )
+
+TRIGGERED = Knob("triggered", "0 or 1", "whether the knobs were chosen anew, or stay", 0, 1, tells=True)
+
+QUEUE_TRIGGERED = replace(QUEUE_MARKING, name="queue_marking_triggered", knobs=(*QUEUE_MARKING.knobs, TRIGGERED))

@@ -102,7 +102,10 @@ Named window(const Simulator &sim) {
   d["completed_finish_ps"] = take(std::vector<std::int64_t>(w.completions.finish));
   d["completed_alone_ps"] = take(std::vector<std::int64_t>(w.completions.alone));
   d["recovery_us"] = take(std::vector<double>(w.recovery_us));
-  d["engines"] = engine_window(flows, sim.now());
+  // Of the first cohort whose decisions wait for engines: the flows', or one beside them.
+  const auto waits = std::find_if(sim.cohorts().begin(), sim.cohorts().end(),
+                                  [](const auto &cohort) { return cohort->engines() != nullptr; });
+  d["engines"] = waits == sim.cohorts().end() ? std::nullopt : engine_window(**waits, sim.now());
   return d;
 }
 

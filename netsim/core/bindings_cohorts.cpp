@@ -53,9 +53,10 @@ Shape shape_at(const SiteKind &kind, std::uint32_t signals, std::uint32_t knobs)
 
 void check_cohort(const CohortSpec &spec) {
   const Trigger &trigger = spec.config.trigger;
-  if (spec.config.latency < 0 || trigger.period < 0 ||
-      trigger.signal >= static_cast<std::int64_t>(spec.config.shape.signals))
-    throw std::invalid_argument("a cohort has a latency and a period that are not negative, and watches a signal");
+  if (spec.config.latency < 0 || spec.config.quiet_latency < 0 || trigger.period < 0 ||
+      trigger.signal >= static_cast<std::int64_t>(spec.config.shape.signals) ||
+      spec.config.quiet >= static_cast<std::int64_t>(spec.config.shape.knobs))
+    throw std::invalid_argument("a cohort has latencies and a period that are not negative, and watches what there is");
 }
 
 } // namespace
@@ -159,6 +160,14 @@ void bind_cohorts(nb::module_ &m) {
             c.config.engines = EngineConfig{of_device, depth, overload};
           },
           "of_device"_a, "depth"_a, "overload"_a)
+      .def(
+          "set_quiet",
+          [](CohortSpec &c, std::int32_t knob, Ps latency) {
+            c.config.quiet = knob;
+            c.config.quiet_latency = latency;
+            check_cohort(c);
+          },
+          "knob"_a, "latency_ps"_a)
       .def(
           "set_level",
           [](CohortSpec &c, std::int32_t signal, std::uint32_t level) {

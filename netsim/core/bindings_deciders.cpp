@@ -148,7 +148,7 @@ void bind_deciders(nb::module_ &m) {
           [](NativeConfig *self, std::uint32_t signals, std::uint32_t knobs, std::vector<TapeConfig> features,
              std::vector<double> initial, std::uint32_t window, std::vector<double> known, bool squashed,
              TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
-             std::optional<DeviceConfig> device, std::optional<StartConfig> start) {
+             std::optional<DeviceConfig> device, std::optional<StartConfig> start, std::uint32_t saved) {
             new (self) NativeConfig{
                 .signals = signals,
                 .knobs = knobs,
@@ -162,13 +162,14 @@ void bind_deciders(nb::module_ &m) {
                 .knob = std::move(knob),
                 .keeps_knob = in_force.has_value(),
                 .initial_knob = in_force.value_or(0),
+                .saved = saved,
                 .device = std::move(device),
                 .start = std::move(start),
             };
           },
           "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "squashed"_a, "action"_a,
           "decides"_a, "knob"_a, nb::arg("in_force").none(), nb::arg("device") = nb::none(),
-          nb::arg("start") = nb::none());
+          nb::arg("start") = nb::none(), "saved"_a = 0);
 
   nb::class_<Decider>(m, "Decider");
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")
@@ -176,6 +177,8 @@ void bind_deciders(nb::module_ &m) {
       .def("set_weights", &NativeDecider::set_weights, "weights"_a)
       .def("set_networks", &NativeDecider::set_networks, "networks"_a, "of"_a)
       .def("explore", &NativeDecider::explore, "probability"_a, "seed"_a)
+      .def("set_trigger", &NativeDecider::set_trigger, "trigger"_a)
+      .def("explore_trigger", &NativeDecider::explore_trigger, "probability"_a, "seed"_a)
       .def("set_program_param", &set_param<NativeDecider>, "param"_a, "values"_a)
       .def(
           "set_known",

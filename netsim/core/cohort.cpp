@@ -34,6 +34,13 @@ void Cohort::put_off(Ps due, std::uint32_t agent, std::uint32_t life, Words knob
     pending_knobs_.push(knob);
 }
 
+Ps Cohort::takes(const Decision &decision, Words knobs) const {
+  if (decision.takes > 0)
+    return decision.takes;
+  const bool quiet = config_.quiet >= 0 && knobs[static_cast<std::size_t>(config_.quiet)] == 0;
+  return quiet ? config_.quiet_latency : config_.latency;
+}
+
 void Cohort::set_served() {
   const Ps end = engines_->first_end();
   if (end == kLatest)

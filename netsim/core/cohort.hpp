@@ -38,7 +38,9 @@ struct Disturbance {
 struct CohortConfig {
   Shape shape;
   Trigger trigger;
-  Ps latency = 0; // of a decision that does not say itself what it takes
+  Ps latency = 0;          // of a decision that does not say itself what it takes
+  std::int32_t quiet = -1; // a knob: a decision that sets it to 0 ..
+  Ps quiet_latency = 0;    // .. takes its engine so long instead
   EngineConfig engines;
   Disturbance disturbance; // `late` where decisions wait for no engine
   std::uint64_t seed = 0;
@@ -103,7 +105,8 @@ protected:
   Cohort(Loop &loop, std::uint32_t number, const Site &site, Decider *decider, const CohortConfig &config);
   void put_off(Ps due, std::uint32_t agent, std::uint32_t life, Words knobs);
   void set_served();
-  Ps effect(Ps now); // when what is decided now holds
+  Ps takes(const Decision &decision, Words knobs) const; // of an engine's time
+  Ps effect(Ps now);                                     // when what is decided now holds
 
   Loop &loop_;
   std::uint32_t number_; // names its streams in the loop

@@ -160,7 +160,7 @@ template <class AtSite> void CohortAt<AtSite>::ask_engine(Ps now, std::uint32_t 
 // The agent's engine begins with its event.
 template <class AtSite> void CohortAt<AtSite>::serve(Ps now, std::uint32_t agent) {
   const Decision decision = decide(now, agent, engines_->event(agent), knobs_);
-  engines_->begin(now, agent, decision.takes > 0 ? decision.takes : config_.latency, knobs_);
+  engines_->begin(now, agent, takes(decision, knobs_), knobs_);
 }
 
 // A handler has ended: its knobs hold, and its engine goes on with the next event of an agent that is still there.

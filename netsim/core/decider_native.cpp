@@ -42,7 +42,9 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
       throw std::invalid_argument("a teacher's tapes give another number of values");
   };
   require(config_.initial.size() == config_.features.size() && action_.results() == config_.decides + 1 &&
-          knob_.results() + (config_.device && config_.device->follows ? config_.knobs - 1 : 0) == config_.knobs);
+          knob_.results() + (config_.device && config_.device->follows ? config_.knobs - 1 : 0) + (config_.saved > 0) ==
+              config_.knobs &&
+          config_.saved <= observation_ && !(config_.saved > 0 && config_.keeps_knob));
   for (const TapeConfig &feature : config_.features) {
     features_.emplace_back(feature, readable(config_, 0));
     require(features_.back().results() == 1);
@@ -68,6 +70,9 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
   for (std::uint32_t agent = 0; agent < agents; ++agent)
     known_.insert(known_.end(), config_.known.begin(), config_.known.end());
   memory_.resize(static_cast<std::size_t>(agents) * 2 * weights.lstm_units);
+  saved_.resize(static_cast<std::size_t>(agents) * config_.saved);
+  asked_.resize(agents);
+  sight_.resize(observation_ + config_.saved);
   set_weights(std::move(weights));
   for (std::uint32_t agent = 0; agent < agents; ++agent)
     reset(agent);
@@ -107,13 +112,34 @@ void NativeDecider::set_networks(std::vector<NetworkWeights> networks, std::vect
     throw std::invalid_argument("networks of one shape, and the number of one for each agent, are needed");
   networks_ = std::move(networks);
   network_of_ = std::move(of);
-  const NetworkWeights &weights = networks_[0];
-  std::size_t widest = std::max<std::size_t>(observation_, weights.output.outputs);
+  x_.assign(observation_, 0.0f);
+  widen(networks_[0]);
+  widen(trigger_);
+  gates_.assign(4 * static_cast<std::size_t>(lstm_units()), 0.0f);
+}
+
+// Room for every layer's outputs.
+void NativeDecider::widen(const NetworkWeights &weights) {
+  std::size_t widest = std::max<std::size_t>(x_.size(), weights.output.outputs);
   for (const Layer &layer : weights.hidden)
     widest = std::max<std::size_t>(widest, layer.outputs);
   x_.assign(widest, 0.0f);
   y_.assign(widest, 0.0f);
-  gates_.assign(4 * static_cast<std::size_t>(weights.lstm_units), 0.0f);
+}
+
+void NativeDecider::set_trigger(NetworkWeights trigger) {
+  const std::uint32_t inputs = trigger.hidden.empty() ? trigger.output.inputs : trigger.hidden.front().inputs;
+  if (config_.saved == 0 || inputs != sight_.size() || trigger.output.outputs != 2 || trigger.lstm_units > 0)
+    throw std::invalid_argument("a trigger sees the window and what is saved, and has two outputs");
+  trigger_ = std::move(trigger);
+  widen(trigger_);
+}
+
+void NativeDecider::explore_trigger(double probability, std::uint64_t seed) {
+  if (!(probability >= 0.0 && probability <= 1.0))
+    throw std::invalid_argument("a probability is 0 to 1");
+  exploring_trigger_ = probability;
+  trigger_random_ = Pcg32(seed, 1);
 }
 
 void NativeDecider::explore(double probability, std::uint64_t seed) {
@@ -147,6 +173,7 @@ void NativeDecider::reset(std::uint32_t agent) {
     for (const Kept &kept : feature.kept)
       past = std::fill_n(past, kept.back, kept.initial);
   }
+  asked_[agent] = 0;
   const std::size_t memory = 2 * lstm_units();
   std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(agent * memory), memory, 0.0f);
 }
@@ -188,10 +215,32 @@ float NativeDecider::look_back(Tape &tape, Reading &read, double *past) {
   return static_cast<float>(value);
 }
 
-// From the agent's window to the network's raw outputs in y_.
-void NativeDecider::evaluate(std::uint32_t agent) {
-  const NetworkWeights &weights = networks_[network_of_[agent]];
-  const float *input = &window_[agent * observation_];
+// Whether the policy is asked anew; then what it sees is saved.
+bool NativeDecider::fires(std::uint32_t agent) {
+  const float *window = &window_[agent * observation_];
+  float *saved = &saved_[static_cast<std::size_t>(agent) * config_.saved];
+  if (asked_[agent] != 0) {
+    std::copy_n(saved, config_.saved, std::copy_n(window, observation_, sight_.begin()));
+    evaluate(trigger_, sight_.data(), agent);
+    explored(trigger_random_, exploring_trigger_, 2);
+    if (!(y_[1] > y_[0]))
+      return false;
+  }
+  asked_[agent] = 1;
+  std::copy_n(window, config_.saved, saved);
+  return true;
+}
+
+// With this probability the raw outputs are 1 for one drawn at random and 0 for the others.
+void NativeDecider::explored(Pcg32 &random, double probability, std::uint32_t outputs) {
+  if (probability > 0.0 && random.unit() < probability) {
+    std::fill(y_.begin(), y_.end(), 0.0f);
+    y_[static_cast<std::size_t>(random.below(outputs))] = 1.0f;
+  }
+}
+
+// From what a network sees to its raw outputs in y_.
+void NativeDecider::evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent) {
   for (const Layer &layer : weights.hidden) {
     layer.apply(input, y_.data());
     for (std::uint32_t j = 0; j < layer.outputs; ++j)
@@ -239,24 +288,25 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   read.in_force = start_.has_value() ? static_cast<double>(start_->value(config_.start->in_force)) : in_force_[agent];
   read.decided = decided;
   observe(agent, read);
-  evaluate(agent);
-  if (config_.squashed) {
-    for (std::uint32_t k = 0; k < outputs; ++k)
-      y_[k] = tanh_f32(y_[k]);
-  }
-  if (exploring_ > 0.0 && random_.unit() < exploring_) {
-    std::fill(y_.begin(), y_.end(), 0.0f);
-    y_[static_cast<std::size_t>(random_.below(outputs))] = 1.0f;
-  }
-  read.outputs = y_.data();
-  read.output_count = outputs;
-
   Decision decision;
   decision.before = in_force_[agent];
-  // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.
-  action_.run(read, results_.data());
-  decision.output = static_cast<float>(results_[0]);
-  std::copy_n(results_.begin() + 1, config_.decides, decided);
+  const bool asked = config_.saved == 0 || fires(agent);
+  if (asked) {
+    evaluate(networks_[network_of_[agent]], &window_[agent * observation_], agent);
+    if (config_.squashed) {
+      for (std::uint32_t k = 0; k < outputs; ++k)
+        y_[k] = tanh_f32(y_[k]);
+    }
+    explored(random_, exploring_, outputs);
+    read.outputs = y_.data();
+    read.output_count = outputs;
+    // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.
+    action_.run(read, results_.data());
+    decision.output = static_cast<float>(results_[0]);
+    std::copy_n(results_.begin() + 1, config_.decides, decided);
+  }
+  if (config_.saved > 0)
+    knobs[config_.knobs - 1] = asked;
   knob_.run(read, results_.data());
   for (std::size_t k = 0; k < knob_.results(); ++k)
     knobs[k] = static_cast<std::uint32_t>(results_[k]);

@@ -51,6 +51,8 @@ struct NativeConfig {
   TapeConfig knob;           // from what is in force and what is decided to the knobs that do not follow from it
   bool keeps_knob = false;   // the first knob is in force at the next decision, and what is decided is its action
   std::uint32_t initial_knob = 0;
+  std::uint32_t saved = 0; // values of the window that a trigger sees as they were when it fired last; 0: no trigger,
+                           // else the last knob says whether it fired
   std::optional<DeviceConfig> device; // where integer programs have a part in it:
   std::optional<StartConfig> start;
 };
@@ -71,6 +73,10 @@ public:
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
   // From now on a decision puts out, with this probability, 1 for one output drawn at random and 0 for the others.
   void explore(double probability, std::uint64_t seed);
+  // What says whether the network is asked at all: it sees the window and what is saved, and puts out what it is worth
+  // to keep what was decided last, and to decide anew. A new agent's first decision does not ask it.
+  void set_trigger(NetworkWeights trigger);
+  void explore_trigger(double probability, std::uint64_t seed);
   void set_initial(std::vector<std::uint32_t> knobs); // in force in new agents, one an agent; before the simulation
   Params &params();                                   // the operator's, where integer programs read them
   std::uint32_t signals() const { return config_.signals; }
@@ -83,12 +89,16 @@ public:
 private:
   void observe(std::uint32_t agent, Reading &read);
   float look_back(Tape &tape, Reading &read, double *past);
-  void evaluate(std::uint32_t agent);
+  void evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent);
+  void explored(Pcg32 &random, double probability, std::uint32_t outputs);
+  bool fires(std::uint32_t agent);
+  void widen(const NetworkWeights &weights);
   bool step(std::uint32_t agent, Words event);
 
   NativeConfig config_;
   std::vector<NetworkWeights> networks_;
   std::vector<std::uint32_t> network_of_; // each agent
+  NetworkWeights trigger_;
   std::uint32_t observation_;
   std::vector<Tape> features_;
   Tape action_, knob_;
@@ -97,6 +107,8 @@ private:
   std::optional<Params> params_;
   double exploring_ = 0.0;
   Pcg32 random_{0, 0};
+  double exploring_trigger_ = 0.0;
+  Pcg32 trigger_random_{0, 0};
   std::uint32_t past_size_ = 0; // what the features keep of earlier decisions, an agent
 
   // One entry, or row, an agent.
@@ -107,8 +119,10 @@ private:
   std::vector<double> past_;  // of each feature and what it keeps the newest first
   std::vector<float> window_; // newest decision first
   std::vector<float> memory_; // LSTM: hidden, then cell
+  std::vector<float> saved_;
+  std::vector<std::uint8_t> asked_; // there is a decision to keep
 
-  std::vector<float> x_, y_, gates_; // scratch
+  std::vector<float> x_, y_, gates_, sight_; // scratch
   std::vector<double> results_, then_;
 };
 

@@ -42,6 +42,8 @@ void QueueSite::in_force(std::uint32_t queue, Knobs knobs) const {
   knobs[kmin_bytes] = saturated(static_cast<std::uint64_t>(red.min_bytes));
   knobs[kmax_bytes] = saturated(static_cast<std::uint64_t>(red.max_bytes));
   knobs[pmax_q16] = static_cast<std::uint32_t>(std::lround(red.max_probability * kOneQ16));
+  if (knobs.size() > triggered)
+    knobs[triggered] = 0;
 }
 
 // A queue that is given a Kmax below its Kmin marks everything from Kmin on.
@@ -62,7 +64,7 @@ Told tell(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioCo
   return Told{static_cast<std::uint32_t>(capacity.size()), {{"capacity_bytes", capacity}}};
 }
 
-const SiteKind kQueues{"queue", Shape{3, 3}, make<QueueSite>, tell};
+const SiteKind kQueues{"queue", Shape{3, 4}, make<QueueSite>, tell};
 
 } // namespace
 

@@ -14,7 +14,7 @@ namespace netsim {
 class QueueSite final : public Site {
 public:
   enum Signal : std::size_t { queue_bytes, sent_bytes, marked_bytes };
-  enum Knob : std::size_t { kmin_bytes, kmax_bytes, pmax_q16 };
+  enum Knob : std::size_t { kmin_bytes, kmax_bytes, pmax_q16, triggered }; // the last only says how it was decided
 
   explicit QueueSite(const Surroundings &around);
 

@@ -54,10 +54,12 @@ def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
 
 
 def _ddqn(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
-    from teachers.ddqn import train
+    from teachers import ddqn, ddqn_trigger
     from teachers.ddqn_options import DdqnConfig
 
-    report = train(load_toml(DdqnConfig, recipe_file), out, resume, progress)
+    config = load_toml(DdqnConfig, recipe_file)
+    train = ddqn.train if config.ddqn.trigger is None else ddqn_trigger.train
+    report = train(config, out, resume, progress)
     figures += [
         f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
         f"{report.rounds} rounds",

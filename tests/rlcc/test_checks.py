@@ -244,6 +244,7 @@ def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> Non
         (("start",), "start not the teacher's"),
         (("in_flight",), "in_flight not the teacher's"),
         (("probes",), "probes not the teacher's"),
+        (("trigger",), "trigger not the teacher's"),
         (("observation", "limits"), "observation, limits not the teacher's"),
     ],
 )
@@ -260,6 +261,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         start=of("start", "student"),
         in_flight=of("in_flight", "student"),
         probes=of("probes", "student"),
+        trigger=of("trigger", "student"),
     )
     policy: Any = SimpleNamespace(
         observation=SimpleNamespace(with_window=observation.__getitem__),
@@ -268,6 +270,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         start=of("start", "teacher"),
         in_flight=of("in_flight", "teacher"),
         probes=of("probes", "teacher"),
+        trigger=of("trigger", "teacher"),
     )
     check = checks.same_eyes(student, policy)
     assert (check.passed, check.value) == (not differing, value)

@@ -19,7 +19,7 @@ from rlcc.recipe import Match
 from rlcc.teacher_match import Errors, actions, compare, given_rollouts, own_rollouts
 
 OF_FLOWS: Any = SimpleNamespace(agents=FLOW_RATE)
-TEACHER: Any = SimpleNamespace(policy=SimpleNamespace(action=None))
+TEACHER: Any = SimpleNamespace(policy=SimpleNamespace(action=None, trigger=None))
 
 
 def states(seen: list[bool]) -> Any:
@@ -64,7 +64,7 @@ def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(teacher_match, "actions", lambda *given: asked.append(given) or np.zeros((1, 1)))
     program, observation, teacher = object(), OF_FLOWS, TEACHER
     found = compare(program, observation, {"a": 1}, teacher, [run], "it")  # type: ignore[arg-type]
-    assert asked == [(teacher, run), (program, observation, {"a": 1}, run)]
+    assert asked == [(teacher, run), (program, observation, {"a": 1}, run, None)]
     assert found.maximum == 0
 
 
@@ -82,7 +82,7 @@ def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch)
     b.state_out("rate_q30", b.add(Op.MIN, (scaled, b.const(2**32 - 1))))
     b.state_out("action_1", before)
     program = b.finish(rate)
-    monkeypatch.setattr(teacher_match, "feature_names", lambda observation: ("other", "action_1"))
+    monkeypatch.setattr(teacher_match, "seen_names", lambda *_: ("other", "action_1"))
     columns = dict.fromkeys(FLOW_RATE.event_names, np.zeros(3, np.uint32))
     columns |= {
         FLOW_RATE.event_names[1]: np.array([1, 2, 2], np.uint32),
@@ -108,7 +108,7 @@ def test_what_no_record_holds_of_a_context_is_what_the_decision_before_has_left(
     b.state_out("rate_q30", b.add(Op.MIN, (scaled, b.const(2**32 - 1))))
     b.state_out("count", more)
     program = b.finish(rate)
-    monkeypatch.setattr(teacher_match, "feature_names", lambda observation: ("other",))
+    monkeypatch.setattr(teacher_match, "seen_names", lambda *_: ("other",))
     columns = dict.fromkeys(FLOW_RATE.event_names, np.zeros(5, np.uint32))
     columns |= {FLOW_RATE.event_names[2]: np.array([1, 2, 4, 5, 7], np.uint32), "rate_q30": np.full(5, 1 << 20)}
 

@@ -44,7 +44,7 @@ def test_a_program_sets_its_knobs_from_the_recorded_features() -> None:
     below = Branch(2, 20, Leaf((QUARTER, 0, 0)), Leaf((0, QUARTER, ONE)))
     queue = Branch(0, 10, Leaf((HALF, ONE, 0)), below)
     names = (*(feature.name for feature in OBSERVATION.features[:2]), "kmin_bytes_set_1")
-    assert teacher_match.feature_names(OBSERVATION) == names
+    assert teacher_match.seen_names(OBSERVATION, None) == names
     program = build(OBSERVATION, LEVEL, Forest(names, (queue,), (0, 0, 0), LEVEL.leaf_bits))
     states = recorded([[11, 0, 0], [10, 0, 21], [10, 99, 20], [0, 0, 0]])
     # kmax of the second row would be its low end, 10,000, and is raised to kmin.
@@ -69,7 +69,7 @@ def test_knobs_are_compared_with_the_teachers_knob_by_knob(monkeypatch: pytest.M
     monkeypatch.setattr(teacher_match, "decide", lambda teacher, states: (told, np.ones(2, bool)))
     monkeypatch.setattr(teacher_match, "actions", lambda *_: told + off)
     of_queues: Any = SimpleNamespace(agents=QUEUE_MARKING)
-    teacher: Any = SimpleNamespace(policy=SimpleNamespace(action=LEVEL))
+    teacher: Any = SimpleNamespace(policy=SimpleNamespace(action=LEVEL, trigger=None))
     program: Any = None
     errors = compare(program, of_queues, {}, teacher, [recorded([[0], [0]])], "the test's")
     assert errors == Errors(

@@ -77,8 +77,8 @@ def test_ranks_are_taken_where_they_are_cheaper_and_can_be_left_out() -> None:
     program = body.decider.program()
     taken, lowered = ranked(body, program, Options())
     assert [s.name for s in taken.state] == ["rate_q30", "congestion_q20_1_rank"]
-    assert lowered.forest is not None
-    assert lowered.forest.direct == 1
+    assert lowered.forests
+    assert lowered.forests[0].direct == 1
     assert ranked(body, program, Options(without=("ranks",)))[0] is program
     assert ranked(body, program, Options(form="branches"))[0] is program  # a search more, and no table
 
