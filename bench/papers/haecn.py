@@ -1,0 +1,334 @@
+"""HAECN's comparison on leaf-spine fabrics, with the decisions of each switch's ports waiting for one CPU.
+
+    rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn [--seeds N] [--jobs N]
+
+ACC and HAECN stand in three forms: their networks in float32 on a switch CPU, the same in int8 and their students'
+trees on the emulated core. What a decision takes of the CPU is what tells the forms apart; a network's knobs are its
+teacher's in both forms, so that nothing but the waiting differs between them.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.papers import contenders
+from decision.documents import write_atomically
+from decision.errors import InputError
+from decision.interfaces import TRIGGERED
+from decision.processors import usable_cores
+from decision.records import Columns
+from decision.weights import TRIGGER, shapes
+from emulator.build import built
+from emulator.run import run_vectors
+from netsim import topology
+from netsim.baselines import by_name
+from netsim.cohorts import Cohort
+from netsim.engines import Engines
+from netsim.kept import Kept
+from netsim.network import MS, US, Network
+from netsim.places import of_jobs
+from netsim.policies import PolicySpec, interface_of, native
+from netsim.scenarios import Flows, Scenario
+from netsim.trials import Trial
+from netsim.trials import run as run_trials
+from rlcc.policies import by_path
+from teachers.load import load
+from teachers.teacher import Teacher
+
+PAGE = contenders.ROOT / "docs" / "generated" / "papers-haecn.md"
+NETWORK = Network(link_gbps=25, buffer_bytes=8 * 2**20)
+PERIOD_PS = 150 * US
+"""15 x RTT ([HAECN] table 1), of 10 us."""
+HOSTS = (12, 24, 36, 48)
+FLOW_BYTES = 1_000_000
+FLOAT_CYCLES, FLOAT_MHZ = 4, 1000
+"""A float32 multiply-add and the clock of a switch CPU: assumed, nothing is published. A load each of weight and value,
+the multiply-add, the loop."""
+INT8_CYCLES = 11.6
+"""A multiply-add of an int8 network on ibex-small (docs/networks.md: 30,761 cycles for 2640, 13,770 for 1188)."""
+FORMS = ("float32", "int8", "trees")
+PAPER = {
+    "throughput": {"DCQCN": 47, "TIMELY": 34, "HPCC": 32, "ACC": 24},
+    "36": {"DCQCN": -30, "TIMELY": -24, "HPCC": -22, "ACC": -16},
+    "48": {"DCQCN": -33, "TIMELY": -28, "HPCC": -25, "ACC": -21},
+}
+"""HAECN against these in % ([HAECN] section 5): throughput at the most, mean FCT of 5 MB flows by hosts a leaf."""
+
+Metrics = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Who decides at the queues: ``busy_ps`` of the CPU a decision, ``quiet_ps`` where a trigger does not fire."""
+
+    policy: PolicySpec
+    busy_ps: int
+    quiet_ps: int | None
+
+    def cohort(self) -> Cohort:
+        return Cohort(self.policy, PERIOD_PS, self.busy_ps, Engines(1, "coalesce"), quiet_ps=self.quiet_ps)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A scenario, how long it runs and what of it is measured."""
+
+    name: str
+    scenario: Scenario
+    duration_ps: int
+    window_ps: tuple[int, int]
+
+
+def fabric(hosts: int) -> topology.Topology:
+    """12 leaves, 6 spines."""
+    return topology.leaf_spine(12, hosts, 6, host_gbps=25, network=NETWORK)
+
+
+def bursty(hosts: int) -> Place:
+    """Every fourth host sends one flow to the first server of leaf 1, all at once."""
+    made = fabric(hosts)
+    sender = np.arange(3, made.hosts, 4)
+    packets = -(-FLOW_BYTES // NETWORK.payload_bytes)
+    flows = Flows(host=sender, receiver=0, packets=packets, last_bytes=FLOW_BYTES % NETWORK.payload_bytes)
+    alone_ps = sender.size * FLOW_BYTES * 8000 // 25
+    duration = 2 * alone_ps + 10 * MS
+    return Place(
+        f"bursty, {hosts}",
+        Scenario(f"bursty:{hosts}", made.hosts, 12 * hosts, flows, topology=made),
+        duration,
+        (0, duration),
+    )
+
+
+def stabilising(hosts: int) -> Place:
+    """One endless flow of twelve hosts, and later one of six, to the first server of leaf 1; measured is the later."""
+    made = fabric(hosts)
+    sender = np.arange(5, made.hosts, 6)
+    start = np.where(sender % 12 == 5, 0, 10 * MS)
+    flows = Flows(host=sender, receiver=0, start_ps=start)
+    scenario = Scenario(f"stabilising:{hosts}", made.hosts, 12 * hosts, flows, topology=made)
+    return Place(f"gradual stabilisation, {hosts}", scenario, 20 * MS, (10 * MS, 20 * MS))
+
+
+def multiply_adds(teacher: Teacher, of_trigger: bool) -> int:
+    """Of its network, or of its trigger's."""
+    named = shapes(teacher.policy).items()
+    return sum(rows[0] * rows[1] for name, rows in named if len(rows) == 2 and name.startswith(TRIGGER) == of_trigger)
+
+
+def network_costs(teacher: Teacher) -> dict[str, tuple[int, int | None]]:
+    """By form: what a decision takes, and one in which the trigger does not fire, ps."""
+    own, trigger = multiply_adds(teacher, False), multiply_adds(teacher, True)
+    each = {"float32": FLOAT_CYCLES * 1_000_000 / FLOAT_MHZ, "int8": INT8_CYCLES * 1_000_000 / 330}
+    quiet = {name: round(trigger * ps) if trigger else None for name, ps in each.items()}
+    return {name: (round((own + trigger) * ps), quiet[name]) for name, ps in each.items()}
+
+
+def tree_costs(firmware: Path) -> tuple[int, int | None]:
+    """The same of a firmware folder, the mean of its vectors on the emulated core."""
+    report = run_vectors(built(firmware, profile=contenders.ENGINE))
+    if report.cycles is None:
+        raise InputError(f"{firmware} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")
+    means = {value: report.told.get(f"{TRIGGERED.name}={value}", report.cycles).mean for value in (0, 1)}
+    taken = [round(means[value] * 1_000_000 / report.clock_mhz) for value in (0, 1)]
+    return taken[1], taken[0] if report.told else None
+
+
+def played(acc_run: Path, run: Path, seeds: int, keep: Path, jobs: int) -> "Outcomes":
+    """Everybody everywhere."""
+    acc, haecn = (load(contenders.TEACHERS / name) for name in ("acc", "haecn"))
+    with by_path(acc_run / "firmware") as acc_tree, by_path(run / "firmware") as haecn_tree:
+        ports: dict[str, Ports] = {}
+        for name, teacher, tree, folder in (("ACC", acc, acc_tree, acc_run), ("HAECN", haecn, haecn_tree, run)):
+            policy = native(teacher.policy, teacher.weights)
+            for form, costs in network_costs(teacher).items():
+                ports[f"{name}, {form}"] = Ports(policy, *costs)
+            ports[f"{name}, trees"] = Ports(tree.policy, *tree_costs(folder / "firmware"))  # type: ignore[arg-type]
+        places = [*(bursty(hosts) for hosts in HOSTS), *(stabilising(hosts) for hosts in HOSTS)]
+        keys, trials = [], []
+        for place in places:
+            for who in ("DCQCN", "TIMELY", "HPCC", *ports):
+                for seed in range(1, seeds + 1):
+                    keys.append((place.name, who))
+                    trials.append(_trial(place, who, ports.get(who), seed))
+        outcomes = run_trials(trials, of_jobs(jobs), Kept(keep), _say)
+    metrics: dict[tuple[str, str], list[Metrics]] = {}
+    for key, outcome in zip(keys, outcomes, strict=True):
+        metrics.setdefault(key, []).append(outcome.metrics | _fired(key[1], ports, outcome.records))
+    return Outcomes(seeds, [place.name for place in places], ports, metrics)
+
+
+def _trial(place: Place, who: str, ports: Ports | None, seed: int) -> Trial:
+    triggered = ports is not None and ports.quiet_ps is not None
+    return Trial(
+        place.scenario,
+        by_name("dcqcn" if ports is not None else who.lower()),
+        seed=seed,
+        duration_ps=place.duration_ps,
+        window_ps=place.window_ps,
+        record_ps=place.duration_ps if triggered else 0,
+        network=NETWORK,
+        cohorts=() if ports is None else (ports.cohort(),),
+        name=who,
+    )
+
+
+def _fired(who: str, ports: dict[str, Ports], records: Sequence[Columns]) -> Metrics:
+    if who not in ports or TRIGGERED not in interface_of(ports[who].policy).knobs:
+        return {}
+    return {"triggered": float(np.mean(np.asarray(records[1][TRIGGERED.name], dtype=np.float64)))}
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Metrics of each seed by place and by who decided."""
+
+    seeds: int
+    places: list[str]
+    ports: dict[str, Ports]
+    metrics: dict[tuple[str, str], list[Metrics]]
+
+    def mean(self, place: str, who: str, metric: str) -> float:
+        return float(np.mean([m.get(metric, np.nan) for m in self.metrics[place, who]]))
+
+    def against(self, place: str, who: str, other: str, metric: str) -> str:
+        """By how many percent, seed by seed: mean, and from the least to the greatest."""
+        pairs = zip(self.metrics[place, who], self.metrics[place, other], strict=True)
+        off = [100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]
+        return f"{np.mean(off):+.1f} ({min(off):+.1f} to {max(off):+.1f})"
+
+    def late(self, who: str) -> float:
+        """Greatest mean over the places of event to setting, us."""
+        return max(self.mean(place, who, "decision_latency_mean_us") for place in self.places)
+
+
+def page(o: Outcomes) -> str:
+    who = list(dict.fromkeys(name for _, name in o.metrics))
+    burst = [place for place in o.places if place.startswith("bursty")]
+    gradual = [place for place in o.places if place not in burst]
+    lines = [
+        "# HAECN beside its paper",
+        "    rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn",
+        "",
+        "writes this page. Do not edit it.",
+        "",
+        "[HAECN] section 5: 12 leaves of 12 to 48 hosts at 25 Gb/s, 6 spines at 100 Gb/s, DCQCN at the hosts, "
+        "every port asked each 150 us. *Bursty*: every fourth host sends "
+        f"{FLOW_BYTES // 1_000_000} MB (the paper's figures are of 5 MB) to one server of leaf 1, all at once. "
+        "*Gradual stabilisation*: an endless flow of every twelfth host to that server, after "
+        f"10 ms of every sixth; 20 ms in place of some 300, the last 10 measured. {o.seeds} seeds. ACC and HAECN "
+        "are the teachers of `rlcc train` and the C of their students.",
+        "",
+        "## What waits",
+        "The decisions of all ports of a switch wait for one CPU; a port that is asked again while it waits is "
+        "decided once, on the newest event. *float32*: the teacher's network, "
+        f"{FLOAT_CYCLES} cycles a multiply-add at {FLOAT_MHZ} MHz, an assumption; *int8*: {INT8_CYCLES} cycles of "
+        "`ibex-small` at 330 MHz a multiply-add, as measured of other int8 networks "
+        "([networks](../networks.md)), with the teacher's knobs; *trees*: the student, the mean of its vectors on "
+        "`ibex-small`. HAECN's second time is that where its trigger does not fire. "
+        f"In the bursty networks of {HOSTS[-1]} hosts:",
+        "",
+        "| | a decision, us | fires | CPU busy, mean switch | busiest | event to setting, us | superseded |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    worst = burst[-1]
+    for name, port in o.ports.items():
+        taken = f"{port.busy_ps / US:.2f}" + ("" if port.quiet_ps is None else f" / {port.quiet_ps / US:.2f}")
+        fires = o.mean(worst, name, "triggered")
+        busy, most = (o.mean(worst, name, f"engine_utilisation{end}") for end in ("", "_max"))
+        dropped = o.mean(worst, name, "engine_coalesced") / o.mean(worst, name, "engine_events")
+        late = o.mean(worst, name, "decision_latency_mean_us")
+        shown = "-" if np.isnan(fires) else f"{fires:.1%}"
+        lines.append(f"| {name} | {taken} | {shown} | {busy:.1%} | {most:.1%} | {late:.1f} | {dropped:.1%} |")
+    for title, metric, places, decimals in (
+        ("Bursty: mean FCT, us", "fct_mean_us", burst, 0),
+        ("Bursty: p99 of the FCT, us", "fct_p99_us", burst, 0),
+        ("Bursty: mean queue, us", "queue_mean_us", burst, 1),
+        ("Gradual stabilisation: goodput of the one link", "goodput", gradual, 4),
+        ("Gradual stabilisation: mean queue, us", "queue_mean_us", gradual, 1),
+    ):
+        lines += ["", f"## {title}", "", "| hosts a leaf | " + " | ".join(map(str, HOSTS)) + " |"]
+        lines.append("|---|" + "---|" * len(HOSTS))
+        for name in who:
+            lines.append(f"| {name} | " + " | ".join(f"{o.mean(p, name, metric):.{decimals}f}" for p in places) + " |")
+    lines += [
+        "",
+        "## Against the others",
+        "HAECN in % of each, mean of the seeds (least to greatest), beside the same form of ACC; the paper's in "
+        "the second column.",
+        "",
+        "| mean FCT | paper, 5 MB | float32 | int8 | trees |",
+        "|---|---|---|---|---|",
+    ]
+    for hosts in ("36", "48"):
+        for other, theirs in PAPER[hosts].items():
+            lines.append(
+                f"| {hosts} hosts, {other} | {theirs:+d} | {_row(o, f'bursty, {hosts}', other, 'fct_mean_us')} |"
+            )
+    lines += ["", "| goodput, greatest of 12 to 48 hosts | paper | float32 | int8 | trees |", "|---|---|---|---|---|"]
+    for other, theirs in PAPER["throughput"].items():
+        best = max(gradual, key=lambda place: _gain(o, place, other))
+        lines.append(f"| {other}, {best.rpartition(' ')[2]} hosts | {theirs:+d} | {_row(o, best, other, 'goodput')} |")
+    return "\n".join([*lines, "", *_words(o, burst)]) + "\n"
+
+
+def _words(o: Outcomes, burst: list[str]) -> list[str]:
+    """What the figures say, from the figures."""
+    worst = burst[-1]
+    busy = {name: o.mean(worst, name, "engine_utilisation_max") for name in o.ports}
+    full = [name for name, share in busy.items() if share > 0.95]
+    late = {name: o.mean(worst, name, "decision_latency_mean_us") for name in o.ports}
+    by_trees = late["ACC, trees"] - late["HAECN, trees"]
+    return [
+        f"In the bursty networks of {HOSTS[-1]} hosts a CPU is full with {', '.join(full) or 'none of them'}. With "
+        f"trees the busiest is {busy['ACC, trees']:.0%} busy for ACC and "
+        f"{busy['HAECN, trees']:.0%} for HAECN, and a setting of HAECN's comes {by_trees:.1f} us sooner than ACC's: "
+        "what HAECN was made to save the trees save already. What the two differ by "
+        "there in FCT and goodput is what they decide, not when.",
+        "",
+        "The paper's gains are not reproduced where its networks are not: it prints neither the cost of an "
+        "inference nor the CPU that it loads, neither table nor width of its networks, nor w; its "
+        "flows are larger and run longer. All flows end at one server, whose link is the only bottleneck: whoever "
+        "keeps a queue there uses it, so goodput leaves little room.",
+    ]
+
+
+def _row(o: Outcomes, place: str, other: str, metric: str) -> str:
+    named = [f"{other}, {form}" if other == "ACC" else other for form in FORMS]
+    return " | ".join(o.against(place, f"HAECN, {form}", n, metric) for form, n in zip(FORMS, named, strict=True))
+
+
+def _gain(o: Outcomes, place: str, other: str) -> float:
+    named = "ACC, float32" if other == "ACC" else other
+    return o.mean(place, "HAECN, float32", "goodput") / o.mean(place, named, "goodput")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = argparse.ArgumentParser(prog="python -m bench.papers.haecn", description="HAECN's comparison beside ours.")
+    parser.add_argument("--acc-run", type=Path, default=Path("runs/acc"), help="what rlcc run recipes/acc.toml wrote")
+    parser.add_argument("--run", type=Path, default=Path("runs/haecn"), help="what rlcc run recipes/haecn.toml wrote")
+    parser.add_argument("--seeds", type=int, choices=range(1, 100), metavar="N", default=3)
+    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
+    options = parser.parse_args(arguments)
+    try:
+        outcomes = played(options.acc_run, options.run, options.seeds, options.work / "runs", options.jobs)
+        write_atomically(options.out, page(outcomes))
+    except InputError as error:
+        print(f"papers: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _say(text: str) -> None:
+    print(f"papers: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
