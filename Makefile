@@ -129,6 +129,9 @@ bench-codegen: setup-exporters
 papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.calibration
 	$(BIN)/python -m bench.papers.robust
+	$(BIN)/rlcc run recipes/acc.toml
+	$(BIN)/rlcc run recipes/haecn.toml
+	$(BIN)/python -m bench.papers.haecn
 	$(BIN)/python -m bench.papers
 	$(BIN)/python -m bench.papers.acc
 
