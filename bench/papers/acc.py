@@ -168,8 +168,8 @@ def page(o: Outcomes) -> str:
     lines += [
         "",
         f"What elephants wait longer stands against what mice gain: ACC's take {elephants[0]} % of SECN1's time more "
-        f"and {elephants[1]} % of SECN2's. A table of other rows, longer runs and learning on the switch, which the "
-        "paper has, were not tried; of SECN's Pmax it says nothing, and DCQCN's 1 % is taken.",
+        f"and {elephants[1]} % of SECN2's. A table of other rows, longer runs and learning on this fabric's "
+        "switches, which the paper has, were not tried; of SECN's Pmax it says nothing, and DCQCN's 1 % is taken.",
     ]
     return "\n".join(lines) + "\n"
 

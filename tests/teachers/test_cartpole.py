@@ -1,9 +1,10 @@
 """Our DDQN on CartPole-v1, a task whose results are public.
 
-CleanRL's `dqn.py` (the same losses of the same size, but for the double target) ends at a mean return of 488 +- 16
-after 500,000 steps (its documentation, three seeds); the task counts as solved from 475 on, of 500.
+With the same hyper-parameters the DQN of Stable-Baselines3, without the double target, reaches 500, the most there is,
+within 50,000 steps (its RL Zoo); the task counts as solved from 475 on. As in our training the best validated counts.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -14,14 +15,15 @@ import torch
 from decision.policy import Policy
 from teachers.ddqn import Learner
 from teachers.ddqn_options import Ddqn
+from teachers.networks import one_thread
 from teachers.transitions import Transitions
 
-STEPS, LEARN_FROM, EVERY = 60_000, 1_000, 2
+STEPS, LEARN_FROM, EVERY, UPDATES = 50_000, 1_000, 256, 128
 ROWS = [{"kmin_bytes": n, "kmax_bytes": n, "pmax_q16": 0} for n in (1, 2)]  # left, right
 POLICY: dict[str, Any] = {
     "format": 1,
     "name": "cartpole",
-    "architecture": {"kind": "mlp", "hidden": [120, 84], "bias": True},
+    "architecture": {"kind": "mlp", "hidden": [256, 256], "bias": True},
     "observation": {
         "interface": "queue_marking",
         "window": 4,
@@ -36,37 +38,44 @@ OPTIONS: dict[str, Any] = {
     "scenarios": ["incast:4"],
     "validate_in": ["incast:4"],
     "reward": [{"weight": 1, "feature": {"kind": "level", "signal": "queue_bytes"}}],
-    "batch": 128,
-    "memory": 10_000,
+    "batch": 64,
+    "memory": 100_000,
     "gamma": 0.99,
-    "learning_rate": 1e-3,
-    "target_every": 250,
+    "learning_rate": 2.3e-3,
+    "target_every": UPDATES,
 }
 
 
+@pytest.fixture(autouse=True)
+def one() -> Iterator[None]:
+    with one_thread():
+        yield
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_cartpole_is_solved(seed: int) -> None:
     learner = Learner(Policy.model_validate(POLICY), Ddqn.model_validate(OPTIONS | {"seed": seed}))
     env, random = gymnasium.make("CartPole-v1"), np.random.default_rng(seed)
-    best, (state, _) = 0.0, env.reset(seed=seed)
-    for step in range(STEPS):
-        exploring = max(0.05, 1.0 - step / (STEPS / 4))
+    state, _ = env.reset(seed=seed)
+    played: list[tuple[Any, ...]] = []
+    for step in range(1, STEPS + 1):
+        exploring = max(0.04, 1.0 - 0.96 * step / (0.16 * STEPS))
         action = int(random.integers(2)) if random.random() < exploring else greedy(learner, state)
         after, reward, terminated, truncated, _ = env.step(action)
-        ends = np.float32([not terminated])
-        learner.memory.add(
-            Transitions(np.float32([state]), np.array([action]), np.float32([reward]), np.float32([after]), ends)
-        )
+        played.append((state, action, reward, after, not terminated))
         state = env.reset()[0] if terminated or truncated else after
-        if step >= LEARN_FROM and step % EVERY == 0:
-            learner.rate(step / STEPS)
-            learner.learn(1, step // EVERY, random)
-        if step % 5_000 == 4_999:
-            best = max(best, mean_return(learner, 10))
-            if best == 500.0:
-                break
-    print(f"seed {seed}: {step + 1} steps, mean return {mean_return(learner, 100):.0f}")
+        if step % EVERY:
+            continue
+        before, actions, rewards, then, goes_on = map(np.array, zip(*played, strict=True))
+        floats = [part.astype(np.float32) for part in (before, rewards, then, goes_on)]
+        learner.memory.add(Transitions(floats[0], actions, floats[1], floats[2], floats[3]))
+        played.clear()
+        if step >= LEARN_FROM:
+            learner.learn(UPDATES, step // EVERY * UPDATES, random)
+        if step % (16 * EVERY) == 0 and (reached := mean_return(learner, 10)) == 500.0:
+            print(f"seed {seed}: {step} steps, mean return {reached:.0f}", flush=True)
+            break
     assert mean_return(learner, 100) >= 475
 
 
