@@ -43,7 +43,7 @@ PAGE = contenders.ROOT / "docs" / "generated" / "papers-haecn.md"
 NETWORK = Network(link_gbps=25, buffer_bytes=8 * 2**20)
 PERIOD_PS = 150 * US
 """15 x RTT ([HAECN] table 1), of 10 us."""
-HOSTS = (12, 24, 36, 48)
+HOSTS = (12, 36, 48)
 FLOW_BYTES = 1_000_000
 FLOAT_CYCLES, FLOAT_MHZ = 4, 1000
 """A float32 multiply-add and the clock of a switch CPU: assumed, nothing is published. A load each of weight and value,
@@ -290,10 +290,13 @@ def _words(o: Outcomes, burst: list[str]) -> list[str]:
         "what HAECN was made to save the trees save already. What the two differ by "
         "there in FCT and goodput is what they decide, not when.",
         "",
-        "The paper's gains are not reproduced where its networks are not: it prints neither the cost of an "
-        "inference nor the CPU that it loads, neither table nor width of its networks, nor w; its "
-        "flows are larger and run longer. All flows end at one server, whose link is the only bottleneck: whoever "
-        "keeps a queue there uses it, so goodput leaves little room.",
+        "The paper's gains are not reproduced. From 36 hosts on whoever marks gives the same to the digit, "
+        "DCQCN's own setting among them: over a hundred senders hold a queue of 5 to 7 MB, above the Kmax of "
+        "every row but the last, so everything is marked whatever was decided, and late decisions cost nothing. "
+        "At 12 hosts a full CPU does not cost ACC either: its FCT is lower there than that of its trees. The "
+        "goodput that any scheme could gain is what the headers leave, 0.926, and all that mark have it. The "
+        "paper prints neither the cost of an inference nor the CPU that it loads, neither table nor width of its "
+        "networks, nor w; its flows are larger and its runs longer.",
     ]
 
 
