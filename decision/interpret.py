@@ -87,7 +87,8 @@ def trace(
             case Op.SELECT:
                 v = np.where(a[0] != 0, a[1], a[2])
             case Op.TABLE:
-                v = np.asarray(program.tables[node.imm], dtype=np.int64)[a[0]]
+                table = np.asarray(program.tables[node.imm], dtype=np.int64)
+                v = table[np.minimum(a[0], len(table) - 1) if forced else a[0]]  # what is forced may lie beyond
             case Op.TREES | Op.NETWORK:
                 key = node.op, node.args
                 if key not in decided:

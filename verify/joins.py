@@ -70,7 +70,8 @@ class Joiner:
         self.thresholds = program.forest.thresholds()
         self.features = next((n.args for n in program.nodes if n.op is Op.TREES), ())
         self.after_trees = _decided(program)
-        self.undecided = [n for n, sums in enumerate(_behind(program)) if sums and n not in self.after_trees]
+        self.behind = _behind(program)
+        self.undecided = [n for n, sums in enumerate(self.behind) if sums and n not in self.after_trees]
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
         self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
         self.joined = _joined(program) | {n for n, node in enumerate(program.nodes) if node.op in (Op.GT, Op.EQ)}
@@ -85,7 +86,7 @@ class Joiner:
         costs = self._costs(number, lanes)
         known = [self._cells(view, feature) for feature in self.features]
         names = self._names(view, lanes, live)
-        if self._trees_done(lanes, columns, live, names) or (len(lanes) > self.give_up and self._part(names)):
+        if self._trees_done(view, lanes, columns, live, names) or (len(lanes) > self.give_up and self._part(names)):
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
         if self.careful and len(lanes) <= MOST_CAREFUL:
@@ -232,11 +233,30 @@ class Joiner:
                     return pool.sum(offset, ((name(k), 1), *common))
         return None
 
-    def _trees_done(self, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
-        """Whether a column holds what is decided by the trees, and none a sum that others are still compared with."""
+    def _trees_done(self, view: View, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
+        """Whether columns hold what is decided by the trees and all that the function still leaves follows from that,
+        and none holds a sum that others are still compared with."""
         words = set(names.values()) | {int(lanes.values[n, 0]) for n in columns if n not in live}
         held = set[int]().union(*(self.state.pool.atoms(word) for word in words))
-        return bool(held & self._atoms(self.after_trees)) and not held & self._atoms(self.undecided)
+        if not held & self._atoms(self.after_trees) or held & self._atoms(self.undecided):
+            return False
+        return not self._asked(view, held)
+
+    def _asked(self, view: View, held: set[int]) -> bool:
+        """Whether what the function leaves follows from the trees otherwise than by values that are held, or that are
+        one number in all lanes."""
+        todo, seen = list(self.program.outputs), set[int]()
+        while todo:
+            n = todo.pop()
+            if n in seen or not self.behind[n] or (self.cuts.narrow(n) and self.cuts.node(n) in held):
+                continue
+            seen.add(n)
+            low, high = view.bounds(n)
+            if low.min() != high.max():
+                if self.program.nodes[n].op is Op.TREES:
+                    return True
+                todo += self.program.nodes[n].args
+        return False
 
     def _atoms(self, nodes: list[int]) -> set[int]:
         return {self.cuts.node(n) for n in nodes if self.cuts.narrow(n)}

@@ -373,6 +373,8 @@ class View:
         (a, b), *rest = (self.bounds(x) for x in node.args)
         c, d = rest[0] if rest else (a, b)
         match node.op:
+            case Op.TABLE:
+                return _entries(self.program.tables[node.imm], a, b)
             case Op.ADD:
                 return a + c, b + d
             case Op.SUB:
@@ -436,6 +438,15 @@ class View:
 
     def _features(self) -> tuple[int, ...]:
         return next(node.args for node in self.program.nodes if node.op is Op.TREES)
+
+
+def _entries(table: tuple[int, ...], first: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """The least and the greatest entry from one place to another; a lane that no input takes may have any."""
+    ends = np.clip(np.stack([first, last]), 0, len(table) - 1)
+    spans, back = np.unique(ends, axis=1, return_inverse=True)
+    parts = [table[min(i, j) : max(i, j) + 1] for i, j in spans.T.tolist()]
+    low, high = (np.array([end(part) for part in parts], dtype=np.int64) for end in (min, max))
+    return low[back.reshape(-1)], high[back.reshape(-1)]
 
 
 @dataclass(frozen=True)

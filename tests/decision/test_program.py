@@ -262,3 +262,16 @@ def test_scalars_broadcast_and_forced_values_take_a_nodes_place():
     state = {"rate_q30": np.array([1, 2, 3])}
     assert trace(program, *NOTHING, state)[more].tolist() == [3, 5, 7]
     assert trace(program, *NOTHING, state, forced={double: np.array([10, 20, 30])})[more].tolist() == [11, 21, 31]
+
+
+def test_a_forced_place_beyond_a_table_has_its_last_entry():
+    """What a wrong clamp would choose is asked for by the vectors: there is an answer, not an error."""
+    b = builder()
+    rate = b.state_in("rate_q30", "uint32")
+    place = b.add(Op.MIN, (rate, b.const(1)))
+    b.tables.append((5, 9))
+    entry = b.add(Op.TABLE, (place,), 0)
+    b.state_out("rate_q30", rate)
+    program = b.finish(entry)
+    forced = trace(program, *NOTHING, {"rate_q30": np.array([0, 1, 7])}, forced={place: np.array([1, 2, 0])})
+    assert forced[entry].tolist() == [9, 9, 5]
