@@ -1,10 +1,10 @@
 """What the gate says of a trigger: both kinds of decisions, their mean, and how often it fires."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from made_reports import report
 
 from decision.interfaces import QUEUE_TRIGGERED
 from decision.records import Trajectories, record_columns
@@ -20,7 +20,8 @@ def options(**changes: Any) -> GateOptions:
 
 
 def judged(told: dict[str, Cycles], shares: Shares, **changes: Any) -> list[bool]:
-    return [check.passed for check in budget_by_trigger(report(told=told, clock_mhz=330.0), options(**changes), shares)]
+    report: Any = SimpleNamespace(told=told, clock_mhz=330.0)
+    return [check.passed for check in budget_by_trigger(report, options(**changes), shares)]
 
 
 def test_both_kinds_and_their_mean_are_held_to_the_budget() -> None:
