@@ -3,12 +3,17 @@
 format = 1
 name = "rl-cc-mlp"
 
-[architecture]              # layers; ReLU between them, tanh at the end (none for a table of actions)
+[architecture]
 kind = "mlp"                # or "lstm": hidden layers, then the LSTM, then the output
 hidden = [12]
+activation = "relu"         # after each hidden layer
+output = "tanh"             # after the output, where the action map wants it in [-1, 1]
 bias = false
 
-[observation]               # features in order, newest decision first, `window` decisions
+[input]                     # how the network's rows stand: decision/input_layout.py
+order = "newest_first"
+
+[observation]               # features in order, `window` decisions
 window = 2
 base_rtt = "8192 ns"
 line_rate = "100 Gb/s"
@@ -36,14 +41,16 @@ rate_initial = "100 %"
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from decision.actions import AnyAction
+from decision.activation import Hidden, Output
 from decision.documents import load_toml
 from decision.errors import InputError
 from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
 from decision.flow_options import FLOW_NAMES, check_options, implied
 from decision.in_flight import InFlight
+from decision.input_layout import InputLayout
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
 from decision.interfaces.flow_rate import (
@@ -62,17 +69,33 @@ MAX_WINDOW = 16
 POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 
 
+Activations = Hidden | list[Hidden]
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Architecture(_Strict):
-    """Layer sizes. ``lstm`` is the number of LSTM units, given for kind "lstm" and for it alone."""
+    """Layer sizes, and what follows each layer. ``lstm`` is the number of LSTM units, given for kind "lstm" and for it
+    alone. ``activation``: of all hidden layers, or of each; ``output``: of an output that an action map wants in
+    [-1, 1]."""
 
     kind: Literal["mlp", "lstm"]
     hidden: list[int] = Field(max_length=8)
+    activation: Activations = Field(default="relu", exclude_if=lambda name: name == "relu")
+    output: Output = Field(default="tanh", exclude_if=lambda name: name == "tanh")
     lstm: int | None = Field(default=None, ge=1, le=256)
     bias: bool
+
+    @field_validator("activation")
+    @classmethod
+    def _said_once(cls, names: Activations, info: ValidationInfo) -> Activations:
+        """Layers that are all alike have one name: the same network has one hash."""
+        layers = info.data.get("hidden", [])
+        if isinstance(names, list) and (len(names) != len(layers) or not names):
+            raise ValueError(f"{len(names)} activations for {len(layers)} hidden layers; give one a layer, or one name")
+        return names[0] if isinstance(names, list) and len(set(names)) == 1 else names
 
     @model_validator(mode="after")
     def _sizes(self) -> "Architecture":
@@ -81,6 +104,11 @@ class Architecture(_Strict):
         if any(not 1 <= units <= 1024 for units in self.hidden):
             raise ValueError("a hidden layer has 1 to 1024 units")
         return self
+
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """What follows each hidden layer."""
+        return tuple(self.activation) if isinstance(self.activation, list) else (self.activation,) * len(self.hidden)
 
 
 def _is_none(value: object) -> bool:
@@ -160,6 +188,11 @@ class Observation(_Strict):
                 raise ValueError(f"{feature.kind}: agents of {self.interface} set {', '.join(decides)}")
 
     @property
+    def labels(self) -> list[str]:
+        """What a person calls the features: their kind, or their name where a kind may stand more than once."""
+        return [feature.kind if feature.kind in FEATURE_KINDS else feature.name for feature in self.features]
+
+    @property
     def agents(self) -> Interface:
         """Of which interface they are."""
         return INTERFACES[self.interface]
@@ -231,6 +264,10 @@ class Policy(_Strict):
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
         if self.architecture.kind == "lstm" and self.trigger is not None:
             raise ValueError("an LSTM that is not asked forgets what it did not see; a policy with a trigger is an mlp")
+        if self.architecture.output != "tanh" and not self.action.squashed:
+            raise ValueError(
+                f"architecture.output is of outputs in [-1, 1]; the action map {self.action.kind} has none"
+            )
         return self
 
     @property
@@ -247,6 +284,11 @@ class Policy(_Strict):
         content = self.model_dump(mode="json", exclude={"trigger"})
         content["observation"]["interface"] = self.observation.interface.removesuffix(f"_{TRIGGERED.name}")
         return Policy.model_validate(content)
+
+    @property
+    def output_activation(self) -> str:
+        """What follows the last layer."""
+        return self.architecture.output if self.action.squashed else "identity"
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the policy was trained for."""
@@ -299,6 +341,32 @@ def default_params(
     }
 
 
-def load_policy(path: FilePath) -> Policy:
+class PolicyFile(Policy):
+    """A policy.toml beside weights. What weights do not tell and what changes the result must be said: what follows the
+    hidden layers, and how the decisions of a row stand."""
+
+    input: InputLayout = Field(default_factory=InputLayout)
+
+    @model_validator(mode="after")
+    def _told(self) -> "PolicyFile":
+        if self.architecture.hidden and "activation" not in self.architecture.model_fields_set:
+            raise ValueError(
+                "architecture.activation is missing; say what follows the hidden layers, for example "
+                'activation = "relu", or "tanh", the default of many frameworks'
+            )
+        self.input.check(self.observation.labels, self.observation.window)
+        if self.trigger is not None and self.input not in (InputLayout(), InputLayout(order="newest_first")):
+            raise ValueError("input: of a policy with a trigger, whose network sees the row too, nothing is folded")
+        return self
+
+    @property
+    def policy(self) -> Policy:
+        """The policy over rlcc's own rows."""
+        return Policy.model_construct(
+            self.model_fields_set - {"input"}, **{name: getattr(self, name) for name in Policy.model_fields}
+        )
+
+
+def load_policy(path: FilePath) -> PolicyFile:
     """Read and check a policy.toml. InputError names the key and what is wrong with it."""
-    return load_toml(Policy, path)
+    return load_toml(PolicyFile, path)

@@ -40,6 +40,7 @@ class Layer:
     def make(
         weight: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        activation: str = "identity",
     ) -> Layer: ...
 
 class NetworkWeights:
@@ -122,7 +123,6 @@ class NativeConfig:
         initial: Sequence[float],
         window: int,
         known: Sequence[float],
-        squashed: bool,
         action: TapeConfig,
         decides: int,
         knob: TapeConfig,

@@ -100,7 +100,7 @@ class NativePolicy:
             _native_config(self.policy, place), _network_weights(self.policy, self.weights), agents
         )
         if self.policy.trigger is not None:
-            core.set_trigger(_network_weights(self.policy, self.weights, TRIGGER, len(self.policy.trigger.hidden)))
+            core.set_trigger(_network_weights(self.policy, self.weights, trigger=True))
         if self.explore is not None:
             core.explore(*self.explore)
         if self.explore_trigger is not None:
@@ -336,24 +336,24 @@ def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]
     return checked
 
 
-def _network_weights(
-    policy: Policy, weights: Weights, of: str = "", hidden: int | None = None
-) -> "_core.NetworkWeights":
-    """Of the policy, or of its trigger: ``of`` whose layers' names begin so, as many ``hidden`` ones."""
+def _network_weights(policy: Policy, weights: Weights, trigger: bool = False) -> "_core.NetworkWeights":
+    """Of the policy, or of its trigger, whose hidden layers have ReLU and whose outputs nothing follows."""
+    of, hidden, output = "", policy.architecture.activations, policy.output_activation
+    if trigger and policy.trigger is not None:
+        of, hidden, output = TRIGGER, ("relu",) * len(policy.trigger.hidden), "identity"
 
-    def layer(weight: str, bias: str) -> Any:
+    def layer(weight: str, bias: str, activation: str = "identity") -> Any:
         w = weights[weight]
         b = weights.get(bias)
-        return _core.Layer.make(w, np.zeros(w.shape[0], dtype=np.float32) if b is None else b)
+        return _core.Layer.make(w, np.zeros(w.shape[0], dtype=np.float32) if b is None else b, activation)
 
     core = _core.NetworkWeights()
-    layers = len(policy.architecture.hidden) if hidden is None else hidden
-    core.hidden = [layer(f"{of}fc{i}.weight", f"{of}fc{i}.bias") for i in range(layers)]
+    core.hidden = [layer(f"{of}fc{i}.weight", f"{of}fc{i}.bias", after) for i, after in enumerate(hidden)]
     if policy.architecture.lstm is not None:
         core.lstm_units = policy.architecture.lstm
         core.lstm_input = layer("lstm.weight_ih", "lstm.bias_ih")
         core.lstm_state = layer("lstm.weight_hh", "lstm.bias_hh")
-    core.output = layer(f"{of}out.weight", f"{of}out.bias")
+    core.output = layer(f"{of}out.weight", f"{of}out.bias", output)
     return core
 
 
@@ -374,7 +374,6 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         initial=[f.initial for f in observation.features],
         window=observation.window,
         known=[float(value) for value in observation.known.values()],
-        squashed=action.squashed,
         action=_tape(action.tape()),
         decides=len(action.values),
         knob=_tape(action.knob_tape(bounds)),

@@ -8,6 +8,7 @@ Arithmetic is float32, as in training and in the simulator.
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.activation import activated
 from decision.records import Trajectories
 from decision.weights import TRIGGER
 from teachers.teacher import Teacher, Weights
@@ -67,7 +68,7 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
 
 
 def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats, NDArray[np.bool_]]:
-    """Outputs [N, K] of the network (after tanh where the action map has it), and which rows are valid."""
+    """Outputs [N, K] of the network (after what follows the last layer), and which rows are valid."""
     rows64, valid = trajectories.float_rows(teacher.policy.observation)
     rows = rows64.astype(np.float32)
     hidden = np.concatenate([_feed(teacher, rows[i : i + CHUNK]) for i in range(0, max(len(rows), 1), CHUNK)])
@@ -80,12 +81,12 @@ def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Float
 
 
 def _squashed(teacher: Teacher, outputs: Floats) -> Floats:
-    return np.tanh(outputs) if teacher.policy.action.squashed else outputs
+    return activated(teacher.policy.output_activation, outputs)
 
 
 def _feed(teacher: Teacher, rows: Floats) -> Floats:
-    for index in range(len(teacher.policy.architecture.hidden)):
-        rows = np.maximum(_affine(teacher.weights, f"fc{index}", rows), 0)
+    for index, name in enumerate(teacher.policy.architecture.activations):
+        rows = activated(name, _affine(teacher.weights, f"fc{index}", rows))
     return rows
 
 

@@ -6,28 +6,31 @@ equal shape therefore keep the file's order.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
-from decision.policy import Policy
-from decision.weights import shapes
+from decision.weights import Shape
 from teachers.teacher import LSTM_BIASES
 
 Array = NDArray[np.generic]
 Named = Iterable[tuple[str, Array]]
+Shapes = Mapping[str, Shape]
 
 _LSTM_PART = re.compile(r"^(weight_ih|weight_hh|bias_ih|bias_hh)(_l0)?$")
+_BESIDE = re.compile(
+    r"^(log_std|logstd|actor_logstd|value_net|vf_net|lstm_critic|critics?(_target)?|qf\d+|\w+_target)$"
+)
 _LINEAR_PARTS = ("weight", "bias")
 
 
-def match_layers(policy: Policy, tensors: Named, where: str) -> dict[str, Array]:
+def match_layers(shapes: Shapes, tensors: Named, where: str) -> dict[str, Array]:
     """Tensors in the file's order, renamed canonically. InputError where they do not make up the architecture."""
-    offered = _grouped(tensors, where)
+    offered = _grouped(((key, array) for key, array in tensors if not beside_the_policy(key)), where)
     weights: dict[str, Array] = {}
-    for layer, expected in _layers(policy).items():
+    for layer, expected in _layers(shapes).items():
         matching = next((prefix for prefix, parts in offered.items() if _fits(parts, expected)), None)
         if matching is None:
             raise InputError(
@@ -43,6 +46,11 @@ def match_layers(policy: Policy, tensors: Named, where: str) -> dict[str, Array]
     return weights
 
 
+def beside_the_policy(key: str) -> bool:
+    """A tensor of what training keeps beside the policy: critics, target networks, the spread of explored actions."""
+    return any(_BESIDE.match(part) for part in key.split("."))
+
+
 def natural_order(tensors: dict[str, Array]) -> list[tuple[str, Array]]:
     """Sorted by key with numbers as numbers, for files that do not keep the layers' order (safetensors)."""
 
@@ -53,9 +61,9 @@ def natural_order(tensors: dict[str, Array]) -> list[tuple[str, Array]]:
     return sorted(tensors.items(), key=lambda item: key(item[0]))
 
 
-def _layers(policy: Policy) -> dict[str, dict[str, tuple[int, ...]]]:
+def _layers(shapes: Shapes) -> dict[str, dict[str, tuple[int, ...]]]:
     layers: dict[str, dict[str, tuple[int, ...]]] = {}
-    for name, shape in shapes(policy).items():
+    for name, shape in shapes.items():
         layer, part = name.split(".")
         layers.setdefault(layer, {})[part] = shape
     return layers

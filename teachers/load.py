@@ -5,31 +5,36 @@ from pathlib import Path
 
 from decision import manifest
 from decision.errors import InputError
+from decision.input_layout import InputLayout
 from decision.policy import Policy, load_policy
-from teachers.layers import Array
+from teachers.folding import folded, trained_shapes
+from teachers.layers import Array, Shapes
 from teachers.onnx_file import read_onnx
 from teachers.safetensors_file import read_safetensors
-from teachers.teacher import Teacher, make_teacher
+from teachers.sb3_file import read_sb3
+from teachers.teacher import Teacher, checked_weights, make_teacher
 from teachers.torch_file import read_torch
 
 KIND = "teacher"
 WEIGHTS_NAME = "policy.safetensors"
 POLICY_NAME = "policy.toml"
 
-_READERS: Mapping[str, Callable[[Path, Policy], dict[str, Array]]] = {
+_READERS: Mapping[str, Callable[[Path, Policy, Shapes], dict[str, Array]]] = {
     ".safetensors": read_safetensors,
     ".pt": read_torch,
     ".pth": read_torch,
     ".onnx": read_onnx,
+    ".zip": read_sb3,
 }
 
 
 def load(path: Path | str, policy: Path | Policy | None = None) -> Teacher:
-    """A checked teacher.
+    """A checked teacher, over rlcc's own rows whatever layout it was trained with.
 
     ``path`` is a folder with policy.safetensors and policy.toml (its manifest, where there is one, is verified), or a
-    weights file: .safetensors, .pt or .pth (a state_dict or TorchScript), .onnx. ``policy`` is a policy.toml or its
-    content where it does not stand beside the weights. No code of a file is ever run. InputError says what is wrong.
+    weights file: .safetensors, .pt or .pth (a state_dict or TorchScript), .onnx, .zip of Stable-Baselines3. ``policy``
+    is a policy.toml, or the policy itself (the newest decision first), where none stands beside the weights. No code of
+    a file is ever run. InputError says what is wrong.
     """
     path = Path(path)
     if path.is_dir():
@@ -41,15 +46,18 @@ def load(path: Path | str, policy: Path | Policy | None = None) -> Teacher:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path} is no weights file; a teacher is a folder or one of {', '.join(_READERS)}")
-    checked = _policy(path, policy)
-    return make_teacher(checked, reader(path, checked), str(path))
+    checked, layout = _policy(path, policy)
+    shapes = trained_shapes(checked, layout)
+    weights = checked_weights(shapes, reader(path, checked, shapes), str(path))
+    return make_teacher(*folded(checked, layout, weights), str(path))
 
 
-def _policy(weights: Path, policy: Path | Policy | None) -> Policy:
+def _policy(weights: Path, policy: Path | Policy | None) -> tuple[Policy, InputLayout]:
     if isinstance(policy, Policy):
-        return policy
+        return policy, InputLayout(order="newest_first")
     if policy is None:
         policy = weights.parent / POLICY_NAME
         if not policy.exists():
             raise InputError(f"there is no {policy}; weights need a {POLICY_NAME} beside them, or one named")
-    return load_policy(policy)
+    file = load_policy(policy)
+    return file.policy, file.input

@@ -1,6 +1,6 @@
 """The PyTorch module of a policy's architecture, for training. The order of layers is spec'd in teachers/teacher.py."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,20 +23,32 @@ __all__ = ["PolicyNetwork", "State", "one_thread", "seeded", "torch"]
 
 State = tuple[torch.Tensor, torch.Tensor]
 
+_ACTIVATIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "relu": torch.relu,
+    "leaky_relu": nn.functional.leaky_relu,
+    "elu": nn.functional.elu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+}
+
 
 class PolicyNetwork(nn.Module):
     """Fully connected layers, an LSTM where the policy has one, the output, tanh. ``trigger``: the network of the
-    policy's trigger in place of its own."""
+    policy's trigger in place of its own. InputError for an output that is cut off: it has no gradient there."""
 
     def __init__(self, policy: Policy, trigger: bool = False) -> None:
         super().__init__()
         architecture = policy.architecture
+        if policy.output_activation == "clip":
+            raise InputError(f'{policy.name}: a policy is trained with architecture.output = "tanh", not "clip"')
         self.prefix = TRIGGER if trigger else ""
         width = policy.observation.size + (policy.saved_size if trigger else 0)
-        hidden, outputs = architecture.hidden, policy.action.outputs
+        hidden, names, outputs = architecture.hidden, architecture.activations, policy.action.outputs
         if trigger:
             assert policy.trigger is not None
             hidden, outputs = policy.trigger.hidden, OUTPUTS
+            names = ("relu",) * len(hidden)
+        self.activations = [_ACTIVATIONS[name] for name in names]
         layers = []
         for units in hidden:
             layers.append(nn.Linear(width, units, bias=architecture.bias))
@@ -54,8 +66,8 @@ class PolicyNetwork(nn.Module):
 
     def logits(self, rows: torch.Tensor, state: State | None = None) -> torch.Tensor:
         """Outputs before tanh [T, B]."""
-        for layer in self.fc:
-            rows = torch.relu(layer(rows))
+        for layer, activated in zip(self.fc, self.activations, strict=True):
+            rows = activated(layer(rows))
         if self.lstm is not None:
             rows, _ = self.lstm(rows, state)
         return self.out(rows).squeeze(-1)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Weights in an ONNX graph: a chain of Gemm or MatMul (+ Add), Relu, LSTM and Tanh, read without running it.
+"""Weights in an ONNX graph: a chain of Gemm or MatMul (+ Add), activations and LSTM, read without running it.
 
 ONNX orders an LSTM's gates i, o, f, c; PyTorch i, f, g (= c), o. Operators that only move data about are passed over.
 """
@@ -10,13 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from decision.activation import LEAK
 from decision.documents import read_bytes
 from decision.errors import InputError
 from decision.policy import Policy
-from teachers.layers import Array, match_layers
+from teachers.layers import Array, Shapes, match_layers
 
 _MOVES = {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose", "Slice", "Gather", "Concat", "Shape"}
 _MOVES |= {"Expand", "Constant", "ConstantOfShape", "Cast", "Split", "Dropout", "Range"}
+_ACTIVATIONS = {
+    "Relu": "relu",
+    "LeakyRelu": "leaky_relu",
+    "Elu": "elu",
+    "Tanh": "tanh",
+    "Sigmoid": "sigmoid",
+    "Clip": "clip",
+}
 _LSTM_DEFAULTS: Mapping[str, Any] = {
     "direction": b"forward",
     "input_forget": 0,
@@ -30,7 +39,7 @@ class _Layer:
     tensors: dict[str, Array]
 
 
-def read_onnx(path: Path, policy: Policy) -> dict[str, Array]:
+def read_onnx(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights. InputError where the graph is not the network that policy.toml describes."""
     data = read_bytes(path)
     import onnx
@@ -51,13 +60,13 @@ def read_onnx(path: Path, policy: Policy) -> dict[str, Array]:
             f"{' '.join(expected)}"
         )
     named = [(f"layer{i}.{part}", a) for i, layer in enumerate(layers) for part, a in layer.tensors.items()]
-    return match_layers(policy, named, str(path))
+    return match_layers(shapes, named, str(path))
 
 
 def _expected(policy: Policy) -> list[str]:
-    operators = ["fc", "relu"] * len(policy.architecture.hidden)
+    operators = [name for after in policy.architecture.activations for name in ("fc", after)]
     operators += ["lstm"] if policy.architecture.lstm is not None else []
-    return [*operators, "fc", *(["tanh"] if policy.action.squashed else [])]
+    return [*operators, "fc", *([policy.output_activation] if policy.action.squashed else [])]
 
 
 def _constants(graph: Any, onnx: Any, path: Path) -> dict[str, Array]:
@@ -99,13 +108,25 @@ def _walk(nodes: Any, constants: dict[str, Array], onnx: Any, path: Path) -> tup
         elif node.op_type == "LSTM":
             layers.append(_lstm(node, inputs, attributes, path))
             operators.append("lstm")
-        elif node.op_type in ("Relu", "Tanh"):
-            operators.append(node.op_type.lower())
+        elif node.op_type in _ACTIVATIONS:
+            operators.append(_activation(node, inputs, attributes, path))
         elif node.op_type not in _MOVES:
             raise InputError(
-                f"{path} uses the operator {node.op_type}; a teacher is made of Gemm, MatMul, Add, Relu, LSTM and Tanh"
+                f"{path} uses the operator {node.op_type}; a teacher is made of Gemm, MatMul, Add, LSTM, "
+                f"{', '.join(_ACTIVATIONS)}"
             )
     return layers, operators
+
+
+def _activation(node: Any, inputs: list[Array | None], attributes: dict[str, Any], path: Path) -> str:
+    """Its name in policy.toml. InputError where its numbers are others than there."""
+    expected = {"LeakyRelu": [LEAK], "Elu": [1.0], "Clip": [-1.0, 1.0]}.get(node.op_type, [])
+    numbers = [attributes["alpha"]] if "alpha" in attributes else expected
+    if node.op_type == "Clip":
+        numbers = [float("nan") if a is None or a.size != 1 else a.item() for a in inputs[1:]]
+    if len(numbers) != len(expected) or not np.allclose(numbers, expected):
+        raise InputError(f"{path}: the {node.op_type} {node.name!r} has {numbers}; a teacher's has {expected}")
+    return _ACTIVATIONS[node.op_type]
 
 
 def _gemm(node: Any, inputs: list[Array | None], attributes: dict[str, Any], path: Path) -> _Layer:

@@ -8,11 +8,10 @@ import safetensors.numpy
 from decision.documents import read_bytes
 from decision.errors import InputError
 from decision.policy import Policy
-from decision.weights import shapes
-from teachers.layers import Array, match_layers, natural_order
+from teachers.layers import Array, Shapes, match_layers, natural_order
 
 
-def read_safetensors(path: Path, policy: Policy) -> dict[str, Array]:
+def read_safetensors(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights. Files of rlcc have those names; the tensors of others are matched by shape."""
     data = read_bytes(path)
     try:
@@ -21,6 +20,6 @@ def read_safetensors(path: Path, policy: Policy) -> dict[str, Array]:
         raise InputError(f"{path} is truncated or not a safetensors file ({error}); copy or train it again") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} holds a number format that NumPy has not ({error}); save it as float32") from None
-    if tensors.keys() == shapes(policy).keys():
+    if tensors.keys() == shapes.keys():
         return tensors
-    return match_layers(policy, natural_order(tensors), str(path))
+    return match_layers(shapes, natural_order(tensors), str(path))

@@ -30,6 +30,14 @@ def save(
 def policy_toml(policy: Policy) -> str:
     """A policy as TOML that reads back to the same policy."""
     content = policy.model_dump(mode="json", exclude_none=True)
+    architecture = policy.architecture
+    if architecture.hidden:  # what a policy.toml must say
+        kind, hidden = content["architecture"].pop("kind"), content["architecture"].pop("hidden")
+        told = {"kind": kind, "hidden": hidden, "activation": architecture.activation}
+        content["architecture"] = told | content["architecture"]
+    if policy.observation.window > 1:
+        at = list(content).index("observation")
+        content = dict([*list(content.items())[:at], ("input", {"order": "newest_first"}), *list(content.items())[at:]])
     lines: list[str] = []
     _table(content, "", lines)
     return "\n".join(lines).strip() + "\n"

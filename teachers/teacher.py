@@ -1,9 +1,9 @@
 """A teacher: a checked policy.toml and weights under their canonical names.
 
-    fc0.weight [h, in], fc0.bias [h], fc1.weight ..      fully connected layers, a ReLU after each
+    fc0.weight [h, in], fc0.bias [h], fc1.weight ..      fully connected layers, the policy's activation after each
     lstm.weight_ih [4H, in], lstm.weight_hh [4H, H]      LSTM only; gates in torch's order i, f, g, o
     lstm.bias_ih [4H], lstm.bias_hh [4H]                 zeros where the architecture has no bias
-    out.weight [K, h], out.bias [K]                      then tanh (none for a table of actions)
+    out.weight [K, h], out.bias [K]                      then tanh or clip (nothing for a choice among actions)
 
 Biases of fc and out exist only with ``bias = true``.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.policy import Policy
-from decision.weights import shapes
+from decision.weights import Shape, shapes
 
 Weights = dict[str, NDArray[np.float32]]
 
@@ -36,7 +36,14 @@ class Teacher:
 
 def make_teacher(policy: Policy, weights: Mapping[str, NDArray[np.generic]], where: str) -> Teacher:
     """A teacher of weights that already have canonical names; they are copied to float32 and checked."""
-    expected = shapes(policy)
+    checked = checked_weights(shapes(policy), weights, where)
+    if not policy.architecture.bias and any(checked[name].any() for name in LSTM_BIASES if name in checked):
+        raise InputError(f"{where}: the LSTM has biases, but policy.toml says bias = false")
+    return Teacher(policy, checked, teacher_hash(policy, checked))
+
+
+def checked_weights(expected: Mapping[str, Shape], weights: Mapping[str, NDArray[np.generic]], where: str) -> Weights:
+    """float32 copies of the weights; InputError where they are not those of these names and shapes, or not finite."""
     for name in weights:
         if name not in expected:
             raise InputError(f"{where} has the weights {name}, which the architecture in policy.toml has not")
@@ -57,9 +64,7 @@ def make_teacher(policy: Policy, weights: Mapping[str, NDArray[np.generic]], whe
         if not np.isfinite(checked[name]).all():
             raise InputError(f"{where}: {name} holds NaN or infinite weights; the training diverged, train it again")
         checked[name].flags.writeable = False
-    if not policy.architecture.bias and any(checked[name].any() for name in LSTM_BIASES if name in checked):
-        raise InputError(f"{where}: the LSTM has biases, but policy.toml says bias = false")
-    return Teacher(policy, checked, teacher_hash(policy, checked))
+    return checked
 
 
 def teacher_hash(policy: Policy, weights: Weights) -> str:

@@ -21,20 +21,21 @@ import numpy as np
 from decision.documents import MAX_DOCUMENT_BYTES, read_bytes
 from decision.errors import InputError
 from decision.policy import Policy
-from teachers.layers import Array, match_layers
+from teachers.layers import Array, Shapes, match_layers
 
 _STORAGES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2"}
 _MAX_DEPTH = 64
 
 
-def read_torch(path: Path, policy: Policy) -> dict[str, Array]:
+def read_torch(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights of a state_dict (also one inside a checkpoint) or of a TorchScript archive."""
     data = read_bytes(path)
-    tensors = _torchscript(data, path) if _is_torchscript(data) else _state_dict(data, path)
-    return match_layers(policy, tensors, str(path))
+    tensors = _torchscript(data, path) if _is_torchscript(data) else state_dict(data, path)
+    return match_layers(shapes, tensors, str(path))
 
 
-def _state_dict(data: bytes, path: Path) -> list[tuple[str, Array]]:
+def state_dict(data: bytes, path: Path | str) -> list[tuple[str, Array]]:
+    """Names and tensors of what ``torch.save`` wrote, read without running any of it; ``path`` is for errors."""
     try:
         import torch
     except ImportError:

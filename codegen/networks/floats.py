@@ -1,8 +1,8 @@
 """What a teacher computes on recorded decisions, layer by layer, in doubles: ranges to calibrate on, and its actions.
 
-fc0, fc1, ..    after ReLU [N, units]
+fc0, fc1, ..    after their activation [N, units]
 hidden, cell    of the LSTM after each decision [N, units]
-output          before tanh [N]
+output          before tanh or clip [N]
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from codegen.networks.recorded import Recorded
 from decision.actions import scale_of
+from decision.activation import activated
 from decision.policy import Policy
 from decision.records import in_step
 
@@ -25,8 +26,8 @@ def activations(policy: Policy, weights: Weights, data: Recorded, rows: Floats |
     w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
     x = data.rows if rows is None else rows
     layers: dict[str, Floats] = {}
-    for index in range(len(policy.architecture.hidden)):
-        x = np.maximum(x @ w[f"fc{index}.weight"].T + w.get(f"fc{index}.bias", 0.0), 0.0)
+    for index, name in enumerate(policy.architecture.activations):
+        x = activated(name, x @ w[f"fc{index}.weight"].T + w.get(f"fc{index}.bias", 0.0))
         layers[f"fc{index}"] = x
     if policy.architecture.lstm is not None:
         layers["hidden"], layers["cell"] = _lstm(w, x, data.starts)
@@ -36,8 +37,8 @@ def activations(policy: Policy, weights: Weights, data: Recorded, rows: Floats |
 
 
 def actions(policy: Policy, output: Floats) -> Floats:
-    """Multipliers of the rate minus 1 [N], of outputs before tanh."""
-    return scale_of(policy.action, "an int8 network").multiplier(np.tanh(output)) - 1.0
+    """Multipliers of the rate minus 1 [N], of outputs before tanh or clip."""
+    return scale_of(policy.action, "an int8 network").multiplier(activated(policy.output_activation, output)) - 1.0
 
 
 def _lstm(w: Mapping[str, Floats], x: Floats, starts: Rows) -> tuple[Floats, Floats]:

@@ -17,6 +17,7 @@ from codegen.networks.accuracy import errors
 from codegen.networks.floats import actions, activations
 from codegen.networks.recorded import Recorded
 from decision.actions import Scale, Table, scale_of
+from decision.activation import activated
 from decision.errors import InputError
 from decision.features import AnyFeature, PccRlCongestion, RlCcCongestion
 from decision.formats import ACTION_BITS
@@ -61,6 +62,11 @@ def quantise(
     action = scale_of(policy.action, "an int8 network")
     if isinstance(action, Table):
         raise InputError("a policy with a table of actions is not emitted as a network; distil it into trees")
+    other = next((name for name in policy.architecture.activations if name != "relu"), None)
+    if other is not None:
+        raise InputError(
+            f"an int8 network has ReLU between its layers, and {policy.name} has {other}; distil it into trees"
+        )
     w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
     inputs = _inputs(policy, w, data)
     values = activations(policy, w, data)
@@ -97,14 +103,14 @@ def _network(
         step, offset = np.full(lstm.units, 2.0**-lstm.hidden_bits), np.zeros(lstm.units)
     weight = w["out.weight"]
     output = _matrix(weight, w.get("out.bias", 0.0) + weight @ offset, step, 2.0**-GATE_BITS)
-    action = action_table(scale_of(policy.action, "an int8 network"))
+    action = action_table(scale_of(policy.action, "an int8 network"), policy.output_activation)
     return Int8Network(len(features) * window, tuple(layers), lstm, output, action)
 
 
-def action_table(action: Scale) -> tuple[int, ...]:
-    """The action in Q16 at every 1/16 of the output before tanh, from -8 to 8."""
+def action_table(action: Scale, output: str) -> tuple[int, ...]:
+    """The action in Q16 at every 1/16 of the output before tanh or clip, from -8 to 8."""
     z = (np.arange(ACTION_ENTRIES) - ACTION_ENTRIES // 2) / 16
-    q16 = np.rint((action.multiplier(np.tanh(z)) - 1) * 2**ACTION_BITS).astype(np.int64)
+    q16 = np.rint((action.multiplier(activated(output, z)) - 1) * 2**ACTION_BITS).astype(np.int64)
     return tuple(int(v) for v in np.clip(q16, *action.limits_q16()))
 
 

@@ -1,12 +1,14 @@
-// tanh and the logistic function in float32, within 2e-7 of the exact value.
+// What follows a network's layers, in float32; tanh and the logistic function within 2e-7 of the exact value.
 //
 // Written out rather than taken from libm: loops over them vectorise, and their bits do not depend on the C library.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 namespace netsim {
 
@@ -36,6 +38,34 @@ inline float logistic_f32(float x) {
   const float e = exp_negative(-std::fabs(x));
   const float small = e / (1.0f + e);
   return x < 0.0f ? small : 1.0f - small;
+}
+
+enum class Activation : std::uint8_t { identity, relu, leaky_relu, elu, tanh, sigmoid, clip };
+inline constexpr std::array<std::string_view, 7> ACTIVATIONS = {"identity", "relu",    "leaky_relu", "elu",
+                                                                "tanh",     "sigmoid", "clip"};
+
+// decision/activation.py says what each is.
+inline void activate(Activation activation, float *y, std::uint32_t n) {
+  const auto each = [y, n](auto function) {
+    for (std::uint32_t j = 0; j < n; ++j)
+      y[j] = function(y[j]);
+  };
+  switch (activation) {
+  case Activation::identity:
+    return;
+  case Activation::relu:
+    return each([](float x) { return std::max(x, 0.0f); });
+  case Activation::leaky_relu:
+    return each([](float x) { return x > 0.0f ? x : 0.01f * x; });
+  case Activation::elu:
+    return each([](float x) { return x > 0.0f ? x : exp_negative(x) - 1.0f; });
+  case Activation::tanh:
+    return each(tanh_f32);
+  case Activation::sigmoid:
+    return each(logistic_f32);
+  case Activation::clip:
+    return each([](float x) { return std::clamp(x, -1.0f, 1.0f); });
+  }
 }
 
 } // namespace netsim

@@ -2,6 +2,7 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -21,8 +22,12 @@ namespace {
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // torch keeps [outputs, inputs]; ours goes by columns.
-Layer make_layer(const Matrix &weight, const ReadOnly<float> &bias) {
+Layer make_layer(const Matrix &weight, const ReadOnly<float> &bias, std::string_view activation) {
   Layer layer;
+  const auto *const name = std::find(ACTIVATIONS.begin(), ACTIVATIONS.end(), activation);
+  if (name == ACTIVATIONS.end())
+    throw std::invalid_argument("unknown activation");
+  layer.activation = static_cast<Activation>(name - ACTIVATIONS.begin());
   layer.outputs = static_cast<std::uint32_t>(weight.shape(0));
   layer.inputs = static_cast<std::uint32_t>(weight.shape(1));
   layer.columns.resize(weight.size());
@@ -94,7 +99,7 @@ void bind_deciders(nb::module_ &m) {
             return results;
           },
           "event"_a, "known"_a, "in_force"_a, "decided"_a, "outputs"_a);
-  nb::class_<Layer>(m, "Layer").def_static("make", &make_layer, "weight"_a, "bias"_a);
+  nb::class_<Layer>(m, "Layer").def_static("make", &make_layer, "weight"_a, "bias"_a, "activation"_a = "identity");
   nb::class_<NetworkWeights>(m, "NetworkWeights")
       .def(nb::init<>())
       .def_rw("hidden", &NetworkWeights::hidden)
@@ -146,8 +151,7 @@ void bind_deciders(nb::module_ &m) {
       .def(
           "__init__",
           [](NativeConfig *self, std::uint32_t signals, std::uint32_t knobs, std::vector<TapeConfig> features,
-             std::vector<double> initial, std::uint32_t window, std::vector<double> known, bool squashed,
-             TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
+             std::vector<double> initial, std::uint32_t window, std::vector<double> known, TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
              std::optional<DeviceConfig> device, std::optional<StartConfig> start, std::uint32_t saved) {
             new (self) NativeConfig{
                 .signals = signals,
@@ -156,7 +160,6 @@ void bind_deciders(nb::module_ &m) {
                 .initial = std::move(initial),
                 .window = window,
                 .known = std::move(known),
-                .squashed = squashed,
                 .action = std::move(action),
                 .decides = decides,
                 .knob = std::move(knob),
@@ -167,7 +170,7 @@ void bind_deciders(nb::module_ &m) {
                 .start = std::move(start),
             };
           },
-          "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "squashed"_a, "action"_a,
+          "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "action"_a,
           "decides"_a, "knob"_a, nb::arg("in_force").none(), nb::arg("device") = nb::none(),
           nb::arg("start") = nb::none(), "saved"_a = 0);
 

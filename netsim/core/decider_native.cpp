@@ -4,8 +4,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "activation.hpp"
-
 namespace netsim {
 
 namespace {
@@ -231,7 +229,7 @@ bool NativeDecider::fires(std::uint32_t agent) {
   return true;
 }
 
-// With this probability the raw outputs are 1 for one drawn at random and 0 for the others.
+// With this probability the outputs are 1 for one drawn at random and 0 for the others.
 void NativeDecider::explored(Pcg32 &random, double probability, std::uint32_t outputs) {
   if (probability > 0.0 && random.unit() < probability) {
     std::fill(y_.begin(), y_.end(), 0.0f);
@@ -239,12 +237,11 @@ void NativeDecider::explored(Pcg32 &random, double probability, std::uint32_t ou
   }
 }
 
-// From what a network sees to its raw outputs in y_.
+// From what a network sees to its outputs in y_.
 void NativeDecider::evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent) {
   for (const Layer &layer : weights.hidden) {
     layer.apply(input, y_.data());
-    for (std::uint32_t j = 0; j < layer.outputs; ++j)
-      y_[j] = std::max(y_[j], 0.0f);
+    activate(layer.activation, y_.data(), layer.outputs);
     x_.swap(y_);
     input = x_.data();
   }
@@ -269,6 +266,7 @@ void NativeDecider::evaluate(const NetworkWeights &weights, const float *input, 
     input = hidden;
   }
   weights.output.apply(input, y_.data());
+  activate(weights.output.activation, y_.data(), weights.output.outputs);
 }
 
 // Asks the start of an event: whether the agent's phase makes the step.
@@ -293,10 +291,6 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   const bool asked = config_.saved == 0 || fires(agent);
   if (asked) {
     evaluate(networks_[network_of_[agent]], &window_[agent * observation_], agent);
-    if (config_.squashed) {
-      for (std::uint32_t k = 0; k < outputs; ++k)
-        y_[k] = tanh_f32(y_[k]);
-    }
     explored(random_, exploring_, outputs);
     read.outputs = y_.data();
     read.output_count = outputs;

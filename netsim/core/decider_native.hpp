@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "activation.hpp"
 #include "contexts.hpp"
 #include "decider.hpp"
 #include "program.hpp"
@@ -18,13 +19,14 @@ struct Layer {
   std::uint32_t inputs = 0, outputs = 0;
   std::vector<float> columns;
   std::vector<float> bias; // zeros where the layer has none
+  Activation activation = Activation::identity;
 
   void apply(const float *x, float *y) const;
   void accumulate(const float *x, float *y) const;
 };
 
 struct NetworkWeights {
-  std::vector<Layer> hidden; // ReLU after each
+  std::vector<Layer> hidden;
   std::uint32_t lstm_units = 0;
   Layer lstm_input, lstm_state; // torch's gate order: i, f, g, o
   Layer output;
@@ -45,7 +47,6 @@ struct NativeConfig {
   std::vector<double> initial;      // .. before the first decision
   std::uint32_t window = 1;
   std::vector<double> known; // of an agent's place, where nothing else is set
-  bool squashed = true;      // the network's outputs go through tanh
   TapeConfig action;         // what a record keeps as the output, then what is decided, whole numbers
   std::uint32_t decides = 1; // how many of them
   TapeConfig knob;           // from what is in force and what is decided to the knobs that do not follow from it

@@ -17,11 +17,11 @@ GOOD = EXAMPLE.read_text()
 def read(tmp_path, text):
     path = tmp_path / "policy.toml"
     path.write_text(text)
-    return load_policy(path)
+    return load_policy(path).policy
 
 
 def test_the_example_reads():
-    policy = load_policy(EXAMPLE)
+    policy = load_policy(EXAMPLE).policy
     assert policy.observation.base_rtt == 8192
     assert policy.observation.line_rate == 10**11
     assert policy.observation.size == 4
@@ -47,6 +47,18 @@ def test_the_example_is_the_one_in_the_modules_docstring_and_in_the_documentatio
 
 
 CASES = {
+    "no activation": ('activation = "relu"', "#", "architecture.activation is missing"),
+    "unknown activation": ('activation = "relu"', 'activation = "gelu"', "architecture.activation"),
+    "an activation too many": ('activation = "relu"', 'activation = ["relu", "tanh"]', "2 activations for 1 hidden"),
+    "an end that is none": ('output = "tanh"', 'output = "relu"', "architecture.output"),
+    "no order": ('order = "newest_first"', "#", 'input.order is missing'),
+    "an order that is none": ('order = "newest_first"', 'order = "newest"', "input.order"),
+    "a column that is none": ('"newest_first"', '"newest_first"\ncolumns = ["rtt"]', "rtt is no feature"),
+    "a column twice": ('"newest_first"', f'"newest_first"\ncolumns = {["previous_action"] * 2}', "stands twice"),
+    "a column too few": ('"newest_first"', '"newest_first"\ncolumns = ["previous_action"]', "rl_cc_congestion of"),
+    "scales too few": ('"newest_first"', '"newest_first"\nscale = [1.0, 2.0, 3.0]', "has 3 numbers; give one, 2"),
+    "a scale of zero": ('"newest_first"', '"newest_first"\nscale = [1.0, 0.0]', "input.scale is 0"),
+    "an offset that is none": ('"newest_first"', '"newest_first"\noffset = nan', "input.offset"),
     "unknown key": ('bias = false', 'bias = false\nbiass = true', "architecture.biass: no such key"),
     "unknown table": ('[action]', '[reward]\nx = 1\n[action]', "reward: no such key"),
     "unknown feature": ('"rl_cc_congestion"', '"delta"', r"features.1.kind: 'delta' is unknown; choose one of 'prev"),
@@ -127,7 +139,7 @@ def test_unreadable_files(content, says, tmp_path):
 
 
 def test_a_policy_dumps_and_reads_back(tmp_path):
-    policy = load_policy(EXAMPLE)
+    policy = load_policy(EXAMPLE).policy
     assert type(policy).model_validate(policy.model_dump(mode="json")) == policy
     assert "probes" not in policy.model_dump()
     for more in ("", 'latest = "2 ms"', "first = 9"):

@@ -163,7 +163,7 @@ def test_the_table_reads_and_is_written_as_it_was(tmp_path):
     example = (HERE / "policy.toml").read_text()
     text = example.replace("[provenance]", '[start]\nbrake = { to = "1 %" }\n[provenance]')
     (tmp_path / "policy.toml").write_text(text)
-    policy = load_policy(tmp_path / "policy.toml")
+    policy = load_policy(tmp_path / "policy.toml").policy
     assert policy.observation.agents == FLOW_START
     assert tuple(policy.params()) == FLOW_START.param_names
     assert policy.params()["brake_rate_q30"] == round(0.01 * 2**30)
@@ -194,7 +194,7 @@ def test_a_start_that_is_none_is_refused(table, wrong):
 
 
 def test_who_has_no_rate_has_no_start(tmp_path):
-    example = load_policy(HERE / "policy.toml").model_dump(mode="json")
+    example = load_policy(HERE / "policy.toml").policy.model_dump(mode="json")
     marking = {
         "interface": "queue_marking",
         "window": 1,

@@ -185,7 +185,7 @@ class _Silent:
         layer = _core.Layer.make(np.zeros((1, 1), np.float32), np.zeros(1, np.float32))
         network.output = layer
         one = _core.TapeConfig([0.0], [], [0], [])
-        config = _core.NativeConfig(6, 1, [one], [0.0], 1, [], True, _core.TapeConfig([0.0], [], [0, 0], []), 1, one, 1)
+        config = _core.NativeConfig(6, 1, [one], [0.0], 1, [], _core.TapeConfig([0.0], [], [0, 0], []), 1, one, 1)
         return _core.NativeDecider(config, network, flows)
 
 

@@ -38,9 +38,7 @@ def in_cxx(tape, event, known, in_force):
     zero = _core.TapeConfig([0.0], [], [0], [])
     network = _core.NetworkWeights()
     network.output = _core.Layer.make(np.zeros((1, len(features)), np.float32), np.zeros(1, np.float32))
-    config = _core.NativeConfig(
-        len(event), 1, features, [0.0] * len(features), 1, [known], True, nothing, 1, zero, in_force
-    )
+    config = _core.NativeConfig(len(event), 1, features, [0.0] * len(features), 1, [known], nothing, 1, zero, in_force)
     core = _core.NativeDecider(config, network, 1)
     assert core.decide(0, list(event)) == [0]
     return core.observations(1)
@@ -106,9 +104,7 @@ def test_cxx_refuses_a_tape_that_reads_what_is_not_there(steps: list[tuple[int, 
     nothing = _core.TapeConfig([0.0], [], [0, 0], [])
     wrong = _core.TapeConfig([0.0], steps, [1], [])
     with pytest.raises(ValueError, match="a tape reads what is not there"):
-        _core.NativeDecider(
-            _core.NativeConfig(1, 1, [wrong], [0.0], 1, [0.0], True, nothing, 1, zero, None), network, 1
-        )
+        _core.NativeDecider(_core.NativeConfig(1, 1, [wrong], [0.0], 1, [0.0], nothing, 1, zero, None), network, 1)
     with pytest.raises(TypeError):
         _core.TapeConfig([0.0], [(len(FloatOp), 0, 0)], [0], [])
     with pytest.raises(ValueError, match="unknown operator"):

@@ -24,8 +24,14 @@ PolicyMaker = Callable[..., Policy]
 def make_policy() -> PolicyMaker:
     """A valid policy with the given architecture."""
 
-    def make(*, hidden: list[int], lstm: int | None = None, bias: bool = False, window: int | None = None) -> Policy:
-        architecture: dict[str, Any] = {"kind": "mlp" if lstm is None else "lstm", "hidden": hidden, "bias": bias}
+    def make(
+        *, hidden: list[int], lstm: int | None = None, bias: bool = False, window: int | None = None, **more: Any
+    ) -> Policy:
+        architecture: dict[str, Any] = {
+            "kind": "mlp" if lstm is None else "lstm",
+            "hidden": hidden,
+            "bias": bias,
+        } | more
         if lstm is not None:
             architecture["lstm"] = lstm
         content = {

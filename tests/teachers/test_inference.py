@@ -8,6 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from decision.errors import InputError
 from decision.interfaces import FLOW_RATE
 from decision.policy import Policy
 from decision.records import Trajectories, record_columns
@@ -60,6 +61,40 @@ def test_mlp_equals_torch(make_policy: Any, hidden: list[int], bias: bool) -> No
     assert np.array_equal(valid, complete)
     multiplier, _ = decide(teacher, trajectories)
     assert np.array_equal(multiplier[:, 0], teacher.policy.action.multiplier(outputs[:, 0].astype(np.float64)))
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "elu", "tanh", "sigmoid"])
+def test_activations_are_torchs_and_the_simulators(make_policy: Any, activation: str) -> None:
+    """Of a layer each: the other has another. The simulator computes them from the same weights."""
+    policy = make_policy(hidden=[12, 7], bias=True, window=3, activation=[activation, "elu"])
+    teacher, network = random_teacher(policy)
+    run = Simulation("many-to-one:8", native(policy, teacher.weights), seed=4, record=True)
+    run.run(2 * MS)
+    trajectories = Trajectories.of(run.drain_records())
+    outputs, _ = network_outputs(teacher, trajectories)
+    rows, _ = trajectories.float_rows(policy.observation)
+    expected = network(torch.from_numpy(rows.astype(np.float32))).detach().numpy()
+    assert np.abs(outputs[:, 0] - expected).max() < 1e-6
+    assert np.abs(outputs[:, 0] - trajectories.columns["output"]).max() < 1e-5
+    other = make_teacher(
+        make_policy(hidden=[12, 7], bias=True, window=3, activation=["sigmoid", "tanh"]), teacher.weights, "it"
+    )
+    assert np.abs(network_outputs(other, trajectories)[0] - outputs).max() > 1e-3
+
+
+def test_an_output_that_is_cut_off(make_policy: Any) -> None:
+    policy = make_policy(hidden=[12], bias=True, output="clip")
+    weights = random_teacher(make_policy(hidden=[12], bias=True))[0].weights
+    teacher = make_teacher(policy, weights | {"out.weight": weights["out.weight"] * 4}, "test")
+    run = Simulation("many-to-one:8", native(policy, teacher.weights), seed=4, record=True)
+    run.run(2 * MS)
+    trajectories = Trajectories.of(run.drain_records())
+    outputs = network_outputs(teacher, trajectories)[0][:, 0]
+    assert np.abs(outputs - trajectories.columns["output"]).max() < 1e-5
+    assert (np.abs(outputs) == 1).any()
+    assert (np.abs(outputs) < 1).any()
+    with pytest.raises(InputError, match='output = "tanh", not "clip"'):
+        PolicyNetwork(policy)
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -175,7 +175,7 @@ def test_policy_toml_with_an_unknown_feature(tmp_path: Path, make_policy: Any, f
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda g: setattr(g.node[1], "op_type", "Sigmoid"), "operator Sigmoid"),
+        (lambda g: setattr(g.node[1], "op_type", "Sigmoid"), "computes fc sigmoid fc tanh"),
         (lambda g: g.node[0].attribute.append(helper.make_attribute("alpha", 2.0)), "alpha"),
         (lambda g: g.node[0].attribute.append(helper.make_attribute("transA", 1)), "transA"),
         (lambda g: setattr(g.node[1], "op_type", "Identity"), "computes fc fc tanh"),

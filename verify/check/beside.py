@@ -52,6 +52,10 @@ class Teacher:
     def of(policy: Policy, weights: Mapping[str, NDArray[np.float32]]) -> "Teacher":
         if policy.architecture.lstm is not None or not isinstance(policy.action, TanhMap | Multiplier):
             raise Refused(f"{policy.name} is no multilayer perceptron that sets a multiplier by one output")
+        if {*policy.architecture.activations, policy.output_activation} - {"relu", "tanh"} or (
+            "tanh" in policy.architecture.activations
+        ):
+            raise Refused(f"{policy.name} has other activations than ReLU and a tanh at the end")
         names = [*(f"fc{n}" for n in range(len(policy.architecture.hidden))), "out"]
         layers = []
         for name in names:

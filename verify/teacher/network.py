@@ -76,6 +76,12 @@ class Network:
                 f"{policy.name} has the action map {policy.action.kind}; the distance is bounded for tanh_map and "
                 "multiplier, which rise with one output"
             )
+        other = next((name for name in policy.architecture.activations if name != "relu"), None)
+        if other is not None or policy.output_activation != "tanh":
+            raise InputError(
+                f"{policy.name} has {other or policy.output_activation} after a layer; the distance is bounded for "
+                "ReLU and a tanh at the end; rlcc gate searches the cells of the forest"
+            )
         layers = []
         for name in [*(f"fc{n}" for n in range(len(policy.architecture.hidden))), "out"]:
             weight = weights[f"{name}.weight"].astype(np.float64)

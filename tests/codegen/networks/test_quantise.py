@@ -101,7 +101,7 @@ def test_flows_held_out_are_not_calibrated_on():
 
 def test_the_action_table_is_the_action_map():
     policy = drawn(MLP).policy
-    table = action_table(policy.action)
+    table = action_table(policy.action, policy.output_activation)
     assert table[128] == 0
     assert (table[0], table[-1]) == policy.action.limits_q16()
     assert table[128 + 16] == round(0.2 * np.tanh(1.0) * 2**16)
