@@ -32,18 +32,22 @@ def trained_shapes(policy: Policy, layout: InputLayout) -> dict[str, Shape]:
 def folded(policy: Policy, layout: InputLayout, weights: Weights) -> tuple[Policy, Weights]:
     """The same network over rlcc's rows. ``weights`` have the shapes that it was trained with; the policy has biases
     where a constant or an offset made one."""
-    window, names = policy.observation.window, policy.observation.labels
-    columns = layout.columns_of(names)
-    age = [window - 1 - n for n in range(window)] if layout.order == "oldest_first" else list(range(window))
-    source = [age[n] * len(columns) + columns.index(name) for n in range(window) for name in names]
-
+    window, columns = policy.observation.window, layout.columns_of(policy.observation.labels)
     first = _first_layer(policy)
     weight = weights[first].astype(np.float64)
     scale, offset = (_spread(values, len(columns), window) for values in (layout.scale, layout.offset))
     constant = np.tile([0.0 if isinstance(column, str) else column for column in columns], window)
     shift = weight @ (scale * (constant - offset))
-    changed = weights | {first: (weight * scale)[:, source].astype(np.float32)}
+    changed = weights | {first: (weight * scale)[:, sources(policy, layout)].astype(np.float32)}
     return (policy, changed) if not shift.any() else _with_bias(policy, changed, first, shift)
+
+
+def sources(policy: Policy, layout: InputLayout) -> list[int]:
+    """Of each column of rlcc's row, that of the network's."""
+    window, names = policy.observation.window, policy.observation.labels
+    columns = layout.columns_of(names)
+    age = [window - 1 - n for n in range(window)] if layout.order == "oldest_first" else list(range(window))
+    return [age[n] * len(columns) + columns.index(name) for n in range(window) for name in names]
 
 
 def _spread(values: Numbers, columns: int, window: int) -> NDArray[np.float64]:

@@ -69,15 +69,20 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
 
 def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats, NDArray[np.bool_]]:
     """Outputs [N, K] of the network (after what follows the last layer), and which rows are valid."""
-    rows64, valid = trajectories.float_rows(teacher.policy.observation)
-    rows = rows64.astype(np.float32)
-    hidden = np.concatenate([_feed(teacher, rows[i : i + CHUNK]) for i in range(0, max(len(rows), 1), CHUNK)])
+    rows, valid = trajectories.float_rows(teacher.policy.observation)
+    starts = trajectories.starts()
     if teacher.policy.architecture.lstm is not None:
-        starts = trajectories.starts()
-        hidden = _unroll(teacher.weights, hidden, starts)
         from_start = trajectories.columns["step"][starts] == 0
         valid = np.repeat(from_start, np.diff(np.append(starts, len(rows))))
-    return _squashed(teacher, _affine(teacher.weights, "out", hidden)), valid
+    return outputs_of(teacher, rows.astype(np.float32), starts), valid
+
+
+def outputs_of(teacher: Teacher, rows: Floats, starts: NDArray[np.int64]) -> Floats:
+    """Outputs [N, K] of rows [N, size] as the teacher sees them; an LSTM's memory is empty at each of ``starts``."""
+    hidden = np.concatenate([_feed(teacher, rows[i : i + CHUNK]) for i in range(0, max(len(rows), 1), CHUNK)])
+    if teacher.policy.architecture.lstm is not None:
+        hidden = _unroll(teacher.weights, hidden, starts)
+    return _squashed(teacher, _affine(teacher.weights, "out", hidden))
 
 
 def _squashed(teacher: Teacher, outputs: Floats) -> Floats:

@@ -36,6 +36,11 @@ def load(path: Path | str, policy: Path | Policy | None = None) -> Teacher:
     is a policy.toml, or the policy itself (the newest decision first), where none stands beside the weights. No code of
     a file is ever run. InputError says what is wrong.
     """
+    return load_with_layout(path, policy)[0]
+
+
+def load_with_layout(path: Path | str, policy: Path | Policy | None = None) -> tuple[Teacher, InputLayout]:
+    """The teacher, and how the rows were laid out that its network was trained with."""
     path = Path(path)
     if path.is_dir():
         if (path / manifest.NAME).exists():
@@ -49,7 +54,7 @@ def load(path: Path | str, policy: Path | Policy | None = None) -> Teacher:
     checked, layout = _policy(path, policy)
     shapes = trained_shapes(checked, layout)
     weights = checked_weights(shapes, reader(path, checked, shapes), str(path))
-    return make_teacher(*folded(checked, layout, weights), str(path))
+    return make_teacher(*folded(checked, layout, weights), str(path)), layout
 
 
 def _policy(weights: Path, policy: Path | Policy | None) -> tuple[Policy, InputLayout]:
