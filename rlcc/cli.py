@@ -25,7 +25,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 COMMANDS = {
     "run": "Run a recipe: every stage from the teacher to the verdict.",
     "train": "Train a teacher by ADPG in the native simulator.",
-    "check": "Say what a trained policy is read as; hold it against your own passes.",
+    "check": "Say what a trained policy is read as.",
     "rollout": "Watch a teacher decide in the network; write its decisions.",
     "distill": "Distil a teacher into depth-limited integer trees.",
     "emit": "Write integer-only C, its adapter and its vectors.",
