@@ -151,7 +151,8 @@ void bind_deciders(nb::module_ &m) {
       .def(
           "__init__",
           [](NativeConfig *self, std::uint32_t signals, std::uint32_t knobs, std::vector<TapeConfig> features,
-             std::vector<double> initial, std::uint32_t window, std::vector<double> known, TapeConfig action, std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
+             std::vector<double> initial, std::uint32_t window, std::vector<double> known, TapeConfig action,
+             std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
              std::optional<DeviceConfig> device, std::optional<StartConfig> start, std::uint32_t saved) {
             new (self) NativeConfig{
                 .signals = signals,
@@ -170,9 +171,8 @@ void bind_deciders(nb::module_ &m) {
                 .start = std::move(start),
             };
           },
-          "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "action"_a,
-          "decides"_a, "knob"_a, nb::arg("in_force").none(), nb::arg("device") = nb::none(),
-          nb::arg("start") = nb::none(), "saved"_a = 0);
+          "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "action"_a, "decides"_a, "knob"_a,
+          nb::arg("in_force").none(), nb::arg("device") = nb::none(), nb::arg("start") = nb::none(), "saved"_a = 0);
 
   nb::class_<Decider>(m, "Decider");
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")
