@@ -1,22 +1,22 @@
 """Which form the trees take: the cheapest that the limits allow, by the cost model of the engine.
 
-Trees are grouped greedily: of all pairs of groups the one whose joint table grows least is joined, as long as the
-limits allow; every stage on the way is a candidate, beside the forms without groups. The choice is deterministic.
+The groups that trees may be joined in (codegen/grouping.py) are candidates beside the forms without groups. The choice
+is deterministic.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from codegen.engines import CostModel
-from codegen.forms import Lowered, lowered, questions_of
-from codegen.joint import WORD_BITS, Group, array_of, join, packed, size_of, thresholds_of
+from codegen.forms import Lowered, entry_bytes, lowered, questions_of
+from codegen.grouping import groupings
+from codegen.joint import Group, array_of, join, packed
 from codegen.walk import Walk
 from decision.errors import InputError
 
 FORMS = ("auto", "branches", "index", "joint")
 OBJECTIVES = ("worst", "mean", "size")
-Cluster = tuple[int, ...]
-"""Trees, by number."""
 
 MOST_ENTRIES = 1 << 16
 MOST_QUESTIONS = 8
@@ -82,19 +82,27 @@ def _candidates(walk: Walk, engine: CostModel, limits: Limits, optimise: str, fo
         if form == "auto" or not rest:
             candidates.append(lowered(walk, rest, small, (), engine, optimise))
     if form in ("auto", "joint") and every:
-        # Idle entries fall out of a table only once it is made, and entries may take one byte or four: so the joining
+        # Idle entries fall out of a table only once it is made, and entries may take one byte or four: so the grouping
         # is tried with limits on the entries around the one on the bytes.
         most = limits.table if limits.table is not None else MOST_ENTRIES
-        for entries in (most // 4, most // 2, most, 2 * most):
-            for groups, rest in _groupings(walk, every, min(entries, MOST_ENTRIES)):
-                if form == "auto" or not rest:
+        asked = tuple(min(entries, MOST_ENTRIES) for entries in (most // 4, most // 2, most, 2 * most))
+        for made, rest in groupings(walk, asked, engine):
+            if form == "auto" or not rest:
+                for groups in _packings(walk, made):
                     candidates.append(lowered(walk, rest, (), groups, engine, optimise))
                     candidates += _placed_directly(walk, rest, groups, engine, optimise)
     return candidates
 
 
+def _packings(walk: Walk, groups: Sequence[Group]) -> list[tuple[Group, ...]]:
+    """The groups side by side in a word, with entries as they come and with narrower ones."""
+    packings = [packed(walk, groups, size=size) for size in (4, 2, 1)]
+    sizes = [None if packing is None else entry_bytes(array_of(packing)) for packing in packings]
+    return [packing for k, packing in enumerate(packings) if packing is not None and sizes[k] not in sizes[:k]]
+
+
 def _placed_directly(
-    walk: Walk, rest: list[int], groups: tuple[Group, ...], engine: CostModel, optimise: str
+    walk: Walk, rest: Sequence[int], groups: tuple[Group, ...], engine: CostModel, optimise: str
 ) -> list[Lowered]:
     """The same groups with each of the features that can be in turn as its own place, where the fields fit a word."""
     made = []
@@ -103,64 +111,6 @@ def _placed_directly(
         if again is not None and len(array_of(again)) <= MOST_ENTRIES:
             made.append(lowered(walk, rest, (), again, engine, optimise, feature))
     return made
-
-
-def _groupings(walk: Walk, every: list[int], most: int) -> list[tuple[tuple[Group, ...], list[int]]]:
-    """Stages of the greedy joining up to ``most`` entries: groups whose fields fit a word, and the trees left out."""
-    sizes = _Sizes(walk)
-    clusters: list[Cluster] = [(tree,) for tree in every if sizes.entries((tree,)) <= most]
-    stages = []
-    while True:
-        kept: list[Cluster] = []
-        bits = 0
-        for cluster in sorted(clusters, key=lambda c: (sizes.bits(c) / len(c), c)):
-            if bits + sizes.bits(cluster) <= WORD_BITS:
-                kept.append(cluster)
-                bits += sizes.bits(cluster)
-        groups = packed(walk, [join(walk, cluster) for cluster in sorted(kept)]) if kept else None
-        if groups:
-            inside = {tree for cluster in kept for tree in cluster}
-            stages.append((groups, [tree for tree in every if tree not in inside]))
-        pair = _closest(sizes, clusters, most)
-        if pair is None:
-            return stages
-        clusters = [c for c in clusters if c not in pair] + [tuple(sorted(pair[0] + pair[1]))]
-
-
-def _closest(sizes: "_Sizes", clusters: list[Cluster], most: int) -> tuple[Cluster, Cluster] | None:
-    """The two clusters whose joint tables grow least, if all tables together then stay below ``most``."""
-    entries = sum(map(sizes.entries, clusters))
-    best: tuple[int, Cluster, Cluster] | None = None
-    for i, a in enumerate(clusters):
-        for b in clusters[i + 1 :]:
-            grown = sizes.joint(a, b) - sizes.entries(a) - sizes.entries(b)
-            if entries + grown <= most and (best is None or grown < best[0]):
-                best = (grown, a, b)
-    return (best[1], best[2]) if best else None
-
-
-class _Sizes:
-    """How large the tables of clusters would be, each asked once."""
-
-    def __init__(self, walk: Walk) -> None:
-        self.walk = walk
-        self._classes: dict[Cluster, int] = {}
-        self._columns = [frozenset(walk.columns(tree)) for tree in walk.trees]
-
-    def joint(self, a: Cluster, b: Cluster) -> int:
-        return self.entries(tuple(sorted(a + b)))
-
-    def entries(self, cluster: Cluster) -> int:
-        return self._of(cluster) * len(frozenset[int]().union(*(self._columns[tree] for tree in cluster)))
-
-    def bits(self, cluster: Cluster) -> int:
-        """Of the index of a table."""
-        return (self._of(cluster) - 1).bit_length()
-
-    def _of(self, cluster: Cluster) -> int:
-        if cluster not in self._classes:
-            self._classes[cluster] = size_of(thresholds_of([self.walk.trees[tree] for tree in cluster]))
-        return self._classes[cluster]
 
 
 def _within(candidate: Lowered, limits: Limits) -> bool:

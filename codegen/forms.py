@@ -110,6 +110,7 @@ def lowered(
         cycles += engine.constant(walk.features[direct].high) + engine.taken  # it is cut to its range
         cycles += engine.alu * (1 if factor == 1 else 2 if factor & (factor - 1) == 0 else 2 + MULTIPLY)
     cycles += (sum(engine.look_up(len(g.columns)) for g in groups) + 2 * engine.alu) if groups else 0
+    cycles += sum(engine.alu + engine.constant(rest) for group in groups for rest in group.rests if rest)
     for column, total in enumerate(walk.sums):
         bounds = [b for b in (total.low, total.high) if -(2**31) < b < 2**31 - 1]
         cycles += 0 if _alone(walk, groups, column) else sum(engine.constant(b) + engine.taken for b in bounds)

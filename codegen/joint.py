@@ -21,6 +21,8 @@ from codegen.walk import Walk
 from decision.forest import Integers, Node, branches, value
 
 WORD_BITS = 32
+MOST_REST = 1 << 30
+"""With the entries of all groups, of 16 bits where there is a rest, it stays within 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Group:
     entries: tuple[int, ...]
     shift: int = 0
     offset: int = 0
+    rests: tuple[int, ...] = ()
+    """What is added to each of the sums besides: for entries that take fewer bytes."""
 
     @property
     def size(self) -> int:
@@ -58,6 +62,9 @@ class Group:
     def table(self, column: int) -> tuple[int, ...]:
         first = self.columns.index(column) * self.size
         return self.entries[first : first + self.size]
+
+    def rest(self, column: int) -> int:
+        return self.rests[self.columns.index(column)] if self.rests else 0
 
     def start(self, column: int) -> int:
         """Where a sum's table begins in the array."""
@@ -119,34 +126,51 @@ def _table(trees: Sequence[Node], borders: dict[int, list[int]], features: int, 
     return total.reshape((*shape, len(columns)))
 
 
-def packed(walk: Walk, groups: Sequence[Group]) -> tuple[Group, ...] | None:
-    """The groups with their fields and offsets, widest last; None where a word cannot hold the fields.
+def packed(walk: Walk, groups: Sequence[Group], *, size: int = 4) -> tuple[Group, ...] | None:
+    """The groups with their fields and offsets, widest last; None where a word cannot hold the fields, or an entry does
+    not go into ``size`` bytes.
 
     The widest is last, so that behind each narrower table follow (or are padded) as many entries as its field can name:
     no word whatsoever leads its look-up out of the array. The topmost field needs no mask: no sum of words leads it
     out.
 
-    The bias goes into the table of a sum's last group; where all that adds to a sum is in one group, so do its limits:
-    its entries are then the clamped sums themselves.
+    The bias goes into the tables of a sum, and where all that adds to it is in one group, so do its limits: its entries
+    are then the clamped sums themselves. What the tables cannot take is added to the last of them.
     """
+    ordered = sorted(groups, key=lambda g: (-g.width, g.trees))
+    left = {k: walk.sums[k].bias for group in groups for k in group.columns}
+    first = {k: group for group in reversed(ordered) for k in group.columns}
+    last = {k: group for group in ordered for k in group.columns}
     placed, shift, offset = [], 0, 0
-    biased: set[int] = set()
-    for group in sorted(groups, key=lambda g: (-g.width, g.trees)):
+    for group in ordered:
         entries: list[int] = []
         for column in group.columns:
             total, table = walk.sums[column], group.table(column)
-            if column not in biased:
-                table = tuple(entry + total.bias for entry in table)
-                if walk.adding_to(column) <= set(group.trees):
-                    table = tuple(min(max(entry, total.low), total.high) for entry in table)
-                biased.add(column)
-            entries += table
-        placed.append(replace(group, entries=tuple(entries)))
+            if walk.adding_to(column) <= set(group.trees):
+                table = tuple(min(max(entry + total.bias, total.low), total.high) for entry in table)
+                left[column] = 0
+            moved = _fitting(table, left[column], size) if size < 4 or first[column] is group else 0
+            if moved is None:
+                return None
+            left[column] -= moved
+            entries += [entry + moved for entry in table]
+        rests = tuple(left[k] if last[k] is group else 0 for k in group.columns)
+        if any(abs(rest) > MOST_REST for rest in rests):
+            return None
+        placed.append(replace(group, entries=tuple(entries), rests=rests if any(rests) else ()))
     for number, group in enumerate(reversed(placed)):
         placed[-1 - number] = replace(group, shift=shift, offset=offset)
         shift += group.width
         offset += len(group.entries)
     return tuple(reversed(placed)) if shift <= WORD_BITS else None
+
+
+def _fitting(table: Sequence[int], added: int, size: int) -> int | None:
+    """What can be added to all entries, the nearest to ``added``, so that each goes into ``size`` bytes; None where
+    they lie too far apart."""
+    half = 1 << (8 * size - 1)
+    low, high = -half - min(table), half - 1 - max(table)
+    return min(max(added, low), high) if low <= high else None
 
 
 def array_of(groups: Sequence[Group]) -> tuple[int, ...]:

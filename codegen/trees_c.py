@@ -160,12 +160,17 @@ class TreePrinter:
             index = f"({index} & {(1 << group.width) - 1}U)"
         note = ("trees " if len(group.trees) > 1 else "tree ") + ", ".join(str(t) for t in group.trees)
         lines: list[Statement] = []
-        if len(group.columns) > 1:
-            lines.append(Statement(f"const uint32_t {self.name}entry_{number} = {index};", note))
-            index, note = f"{self.name}entry_{number}", ""
+        row = f"{self.name}leaves[{index}]"
+        if group.start(group.columns[-1]):
+            ctype = ENTRY_TYPES[entry_bytes(self.lowered.array)]
+            lines.append(Statement(f"const {ctype} *const {self.name}table_{number} = &{row};", note))
+            note = ""
         for column in group.columns:
-            at = f"{index} + {group.start(column)}U" if group.start(column) else index
-            entry = _widened(f"{self.name}leaves[{at}]", entry_bytes(self.lowered.array))
+            if lines:
+                row = f"{self.name}table_{number}[{group.start(column)}]"
+            entry = _widened(row, entry_bytes(self.lowered.array))
+            if group.rest(column):
+                entry += f" + {literal(group.rest(column), I32)}"
             first = column not in known
             known.add(column)
             code = f"int32_t {names[column]} = {entry};" if first else f"{names[column]} += {entry};"

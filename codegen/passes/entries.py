@@ -54,14 +54,15 @@ def with_tail(lowered: Lowered, tail: Tail, engine: CostModel, limits: Limits) -
     if not tail.nodes or len(lowered.groups) != 1 or len(lowered.walk.sums) != 1 or lowered.clamps(0):
         return None
     group = lowered.groups[0]
-    entries = tuple((entry + tail.added) << tail.shift for entry in group.entries)
+    entries = tuple((entry + group.rest(0) + tail.added) << tail.shift for entry in group.entries)
     size = len(lowered.array) * entry_bytes(entries)
     if limits.table is not None and size > limits.table:
         return None
-    saved = engine.alu * (bool(tail.shift) + bool(tail.added)) + engine.constant(tail.added << tail.shift)
+    rest = engine.alu + engine.constant(group.rest(0)) if group.rests else 0
+    saved = rest + engine.alu * (bool(tail.shift) + bool(tail.added)) + engine.constant(tail.added << tail.shift)
     return replace(
         lowered,
-        groups=(replace(group, entries=entries),),
+        groups=(replace(group, entries=entries, rests=()),),
         cycles=lowered.cycles - saved,
         table_bytes=size,
     )
