@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn_walks import all_rows, ask, leaf, walk, walks
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from codegen.joint import Axis, Group, array_of, join, packed, placings, size_of, thresholds_of
@@ -29,7 +29,7 @@ def looked_up(made: Walk, groups: Sequence[Group], rows: Integers) -> Integers:
         if number < len(groups) - 1:
             field &= (1 << group.width) - 1
         for column in group.columns:
-            total[:, column] += array[group.start(column) + field]
+            total[:, column] += array[group.start(column) + field] + group.rest(column)
     return np.clip(total, [s.low for s in made.sums], [s.high for s in made.sums])
 
 
@@ -89,8 +89,11 @@ def test_however_trees_are_grouped_the_tables_give_the_sums(made: Walk, data: st
     numbers = data.draw(st.permutations(range(len(made.trees))))
     cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(numbers) - 1)), max_size=3)))
     parts = [numbers[a:b] for a, b in zip([0, *cuts], [*cuts, len(numbers)], strict=True)]
-    groups = packed(made, [join(made, sorted(part)) for part in parts if part])
+    size = data.draw(st.sampled_from([4, 2, 1]))
+    groups = packed(made, [join(made, sorted(part)) for part in parts if part], size=size)
+    assume(groups is not None or size < 4)  # entries of one table may lie further apart than that
     assert groups is not None
+    assert all(-(1 << 8 * size - 1) <= entry < 1 << 8 * size - 1 for entry in array_of(groups))
     made = covered(made, groups)
     rows = all_rows(made)
     assert (looked_up(made, groups, rows) == made.evaluate(rows)).all()

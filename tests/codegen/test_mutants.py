@@ -196,7 +196,7 @@ JOINT = {
     "table not looked up": lambda c: each(r"^ +decided_q16 \+= .*$", "", c),
     "field shifted one too far": lambda c: each(r"(place >> )(\d+)(U)", shifted(1), c),
     "mask one bit short": lambda c: each(r"(& )(\d+)(U)", lambda m: f"{m[1]}{int(m[2]) >> 1}{m[3]}", c),
-    "table of another group": lambda c: each(r"(\+ )(\d+)(U\])", shifted(-1), c),
+    "table of another group": lambda c: each(r"(table_\d+\[)(\d+)(\])", shifted(-1), c),
 }
 
 
