@@ -201,8 +201,7 @@ def clamped_trees(*clamps: tuple[Op, int], used_twice: bool = False) -> Program:
 
 def test_clamps_to_constants_behind_the_trees_are_taken_over() -> None:
     made = lower_program(clamped_trees((Op.MIN, 60), (Op.MAX, -40)), Options(form="branches", without=("limits",)))
-    assert made.forest is not None
-    (total,) = made.forest.walk.sums
+    (total,) = made.forests[0].walk.sums
     assert (total.low, total.high) == (0, 60)  # the clamp to 0 of the result too
     assert len(made.clamped) == 3
     assert [made.program.nodes[n].op for n in made.sums] == [Op.MAX]
@@ -212,15 +211,13 @@ def test_an_outer_clamp_clamps_the_bounds_of_an_inner_one() -> None:
     made = lower_program(
         clamped_trees((Op.MAX, 30), (Op.MIN, 20)), Options(form="branches", without=("idle", "limits"))
     )
-    assert made.forest is not None
-    (total,) = made.forest.walk.sums
+    (total,) = made.forests[0].walk.sums
     assert (total.low, total.high) == (20, 20)
 
 
 def test_a_clamp_stays_where_the_sum_is_used_without_it() -> None:
     made = lower_program(clamped_trees((Op.MIN, 60), used_twice=True), Options(form="branches", without=("limits",)))
-    assert made.forest is not None
-    (total,) = made.forest.walk.sums
+    (total,) = made.forests[0].walk.sums
     assert (total.low, total.high) == (-(2**31), 2**31 - 1)
     assert not made.clamped
 
