@@ -34,7 +34,7 @@ from verify.prove import Attempt, Limits, Proof, attempt
 from verify.worst import Worst
 
 SOLVERS = ("z3-solver", "bitwuzla")
-MOST_JOINS = 64
+MOST_JOINS = 2
 """Joins at one address with more than these are of cells that stay apart, no place for a cut."""
 
 

@@ -154,3 +154,9 @@ def test_with_window_keeps_to_the_limits(window):
     with pytest.raises(InputError, match=r"outside 1\.\.16"):
         observation.with_window(window)
     assert observation.with_window(16).size == 32
+
+
+def test_the_example_of_a_policy_from_elsewhere_reads():
+    file = load_policy(Path(__file__).parents[2] / "docs" / "your-own-policy" / "policy.toml")
+    assert file.input.order == "oldest_first"
+    assert file.architecture.activations == ("tanh", "tanh")
