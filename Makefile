@@ -19,7 +19,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock bench bench-codegen papers stubs table-1 clean
+.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen papers stubs table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -27,6 +27,7 @@ help:
 	@echo 'make test-checked   test the simulator built to check order and conservation at every event'
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
+	@echo 'make docs     build the site of the documentation in build/docs, links checked'
 	@echo 'make stubs    write _core.pyi and _fast.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
@@ -60,6 +61,8 @@ setup:
 	+$(SET_UP) $(STAMPS)/native
 setup-test:
 	+$(SET_UP) $(STAMPS)/native $(STAMPS)/test
+setup-docs:
+	+$(SET_UP) $(STAMPS)/native $(STAMPS)/docs
 setup-exporters:
 	+$(SET_UP) $(STAMPS)/native $(STAMPS)/test $(STAMPS)/bench
 
@@ -82,6 +85,12 @@ $(STAMPS)/demo: requirements/build.lock requirements/demo.lock $(STAMPS)/install
 
 $(STAMPS)/test: requirements/test.lock $(STAMPS)/demo
 	@echo 'setup: PyTorch and the test and lint tools'
+	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r $<
+	@touch $@
+
+# What builds the site of the documentation.
+$(STAMPS)/docs: requirements/docs.lock $(STAMPS)/demo
+	@echo 'setup: Sphinx'
 	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r $<
 	@touch $@
 
@@ -119,6 +128,12 @@ lint-cxx: setup-test
 stubs: setup-test
 	@for stub in netsim/_core emulator/_fast; do \
 	  $(BIN)/python -m nanobind.stubgen -q -m $$(echo $$stub | tr / .) -o $$stub.pyi && $(BIN)/ruff format -q $$stub.pyi || exit 1; done
+
+# Anew each time: a page that is gone must not be found. Warnings, as of a link that leads nowhere, are errors.
+docs: setup-docs
+	@rm -rf build/docs
+	$(BIN)/sphinx-build -q -n -W --keep-going -c docs/_site -d build/docs/.doctrees . build/docs/html
+	@$(BIN)/python docs/_site/links.py build/docs/html
 
 bench: setup
 	@for file in bench/*.py; do name=bench.$$(basename "$$file" .py); echo "== $$name"; $(BIN)/python -m "$$name" || exit 1; done
@@ -163,6 +178,7 @@ lock: $(STAMPS)/installer
 	$(call LOCK,demo,pyproject.toml --constraints requirements/test.lock)
 	$(call LOCK,build,--group build --constraints requirements/test.lock)
 	$(call LOCK,installer,--group installer)
+	$(call LOCK,docs,--group docs --constraints requirements/test.lock)
 	$(call LOCK,bench,--group bench --no-binary micromlgen --constraints requirements/test.lock)
 
 clean:

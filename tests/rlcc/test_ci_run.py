@@ -62,7 +62,7 @@ for package in "$@"; do case " $package" in {made} esac; done""",
         program(
             "make",
             f"""echo "make $* [$SKIPS]" >> {log}
-case "$*" in *{fails}*) exit 2;; esac
+case " $* " in *" {fails} "*) exit 2;; esac
 [ "$*" = test ] && echo "{SUMMARY}"
 exit 0""",
         )
@@ -95,6 +95,8 @@ def test_a_clean_machine_gets_its_lists_then_its_tools_and_no_skip_is_let_throug
         "make test [--no-unexpected-skips]",
         "make test-checked [--no-unexpected-skips]",
         "make --keep-going lint [--no-unexpected-skips]",
+        "make setup-docs [--no-unexpected-skips]",
+        "make docs [--no-unexpected-skips]",
     ]
 
 
@@ -141,7 +143,15 @@ def test_exporters_that_cannot_be_installed_are_left_out_too(machine: Machine, t
     assert "make test [--no-unexpected-skips --not-installable=exporters]" in log(tmp_path)
 
 
-@pytest.mark.parametrize("target", ["lint", "test-checked"])
+@pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 0)])
+def test_without_sphinx_the_site_is_left_out(machine: Machine, tmp_path: Path, ci: str, code: int) -> None:
+    done = machine(fails="setup-docs", ci=ci)
+    assert done.returncode == code
+    assert "left out, because it could not be installed here:\n  sphinx\n" in done.stdout
+    assert not [line for line in log(tmp_path) if line.startswith("make docs")]
+
+
+@pytest.mark.parametrize("target", ["lint", "test-checked", "docs"])
 def test_any_part_that_fails_fails_the_run(machine: Machine, target: str) -> None:
     done = machine(fails=target)
     assert done.returncode == 1

@@ -1,0 +1,59 @@
+"""The site of the documentation: the Markdown as it is, found from docs/index.md (`make docs`).
+
+The sources are the whole checkout, so that links from docs/ to README.md, CHANGELOG.md and fixtures/ are links of the
+site too. What a page is found by is the tables of docs/index.md: a heading of it is a part of the navigation.
+"""
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+INDEX = "docs/index"
+
+project = "rlcc"
+author = "the authors of rlcc"
+release = re.search(r'__version__ = "(.*)"', (ROOT / "rlcc/__init__.py").read_text())[1]  # type: ignore[index]
+root_doc = INDEX
+include_patterns = ["README.md", "CHANGELOG.md", "docs/**", "fixtures/teachers/README.md"]
+extensions = ["myst_parser"]
+myst_heading_anchors = 4
+highlight_language = "none"
+
+html_theme = "furo"
+html_title = "rlcc"
+html_copy_source = False
+html_show_sphinx = False
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
+
+
+def navigation(index: str) -> str:
+    """Hidden tables of contents, one a heading of ``index``: the pages that its rows link to, each where it is first."""
+    seen: set[str] = set()
+    parts = []
+    for heading, text in re.findall(r"^## (.*)\n((?:(?!## ).*\n?)*)", index, re.MULTILINE):
+        pages = [page for page in re.findall(r"\]\(([^)#]+)\.md(?:#[^)]*)?\)", text) if page not in seen]
+        pages = list(dict.fromkeys(pages))
+        seen.update(pages)
+        if pages:
+            parts.append("\n".join(["```{toctree}", ":hidden:", f":caption: {heading}", *pages, "```"]))
+    return "\n\n".join(parts)
+
+
+def add_navigation(app: Sphinx, name: str, source: list[str]) -> None:
+    if name == INDEX:
+        source[0] += "\n\n" + navigation(source[0])
+
+
+def lead_to_the_index(app: Sphinx, error: Exception | None) -> None:
+    """The site's address shows docs/index."""
+    if not error:
+        leads = '<!doctype html><title>rlcc</title><meta http-equiv="refresh" content="0; url=docs/index.html">\n'
+        (Path(app.outdir) / "index.html").write_text(leads)
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", add_navigation)
+    app.connect("build-finished", lead_to_the_index)
