@@ -166,19 +166,23 @@ runs/acc/firmware:
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --only-binary :all: \
   --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(LOCK_FLAGS)
 
+# What the recipes run with.
+DEMO := distill evaluate formats verify
+
 # A lock that comes out as it was is not touched: what is installed from it stays.
 define LOCK
-	@mkdir -p build && cp requirements/$(1).lock build/$(1).lock
+	@mkdir -p build && cp requirements/$(1).lock build/$(1).lock 2>/dev/null || true
 	$(COMPILE) $(2) -o build/$(1).lock
 	@cmp -s build/$(1).lock requirements/$(1).lock && rm build/$(1).lock || mv build/$(1).lock requirements/$(1).lock
 endef
 
 lock: $(STAMPS)/installer
 	$(call LOCK,test,pyproject.toml --all-extras)
-	$(call LOCK,demo,pyproject.toml --constraints requirements/test.lock)
+	$(call LOCK,demo,pyproject.toml $(DEMO:%=--extra %) --constraints requirements/test.lock)
 	$(call LOCK,build,--group build --constraints requirements/test.lock)
 	$(call LOCK,installer,--group installer)
 	$(call LOCK,docs,--group docs --constraints requirements/test.lock)
+	$(call LOCK,package,--group package)
 	$(call LOCK,bench,--group bench --no-binary micromlgen --constraints requirements/test.lock)
 
 clean:

@@ -4,14 +4,14 @@ Parquet, one row a decision: scenario, seed, the raw record (decision.records), 
 (`feature.<name>`), and what the teacher decides (`teacher_q16`, or `teacher.<knob>`) beside what was applied.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from decision.actions import Scale
@@ -31,6 +31,9 @@ from netsim.trials import Progress
 from netsim.trials import run as run_trials
 from teachers.inference import decide
 from teachers.teacher import Teacher
+
+if TYPE_CHECKING:  # the gate collects rollouts and writes none: it runs without Parquet
+    import pyarrow as pa
 
 FILE = "rollouts.parquet"
 KIND = "rollouts"
@@ -87,6 +90,9 @@ def write(
     runs: list[Rollout], teacher: Teacher, folder: Path, options: RolloutOptions, deployment: Deployment | None = None
 ) -> int:
     """Write the rollouts artefact; returns the number of decisions."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     rows = sum(len(run.trajectories) for run in runs)
     if rows == 0:
         raise InputError("nobody decided anything in these networks; choose a longer duration")
@@ -104,6 +110,9 @@ def write(
 def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Rollout]:
     """The runs of a rollouts artefact. InputError where it is another teacher's or not readable, or of another network
     or other agents."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     manifest = opened(folder, KIND)
     if manifest.details.get("deployment") != _deployed(deployment):
         raise InputError(
@@ -149,6 +158,9 @@ def _deployed(deployment: Deployment | None) -> Any:
 
 def _check_columns(file: Path, names: list[str]) -> None:
     """InputError where a column is missing or of another type: numbers of a fixed width, and one column of names."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     parquet = pq.ParquetFile(file)
     schema, metadata = parquet.schema_arrow, parquet.metadata
     for name in names:
@@ -166,6 +178,8 @@ def _check_columns(file: Path, names: list[str]) -> None:
 
 
 def _table(run: Rollout, teacher: Teacher) -> pa.Table:
+    import pyarrow as pa
+
     observation = teacher.policy.observation
     rows, _ = run.trajectories.integer_rows(observation, teacher.policy.params())
     decided, _ = decide(teacher, run.trajectories)

@@ -77,7 +77,7 @@ class PolicyObject:
 
 def zig_command() -> str:
     """The zig executable of the ziglang wheel."""
-    path = package_folder("ziglang", "ziglang") / "zig"
+    path = package_folder("ziglang") / "zig"
     if not os.access(path, os.X_OK):
         raise InputError("the ziglang package has no runnable zig; reinstall it: pip install --force-reinstall ziglang")
     return str(path)

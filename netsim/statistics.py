@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from decision.errors import InputError
 
@@ -14,6 +13,8 @@ def confidence(values: ArrayLike, level: float = 0.99) -> float:
 
     NaN for fewer than two values: nothing can be said of a single run.
     """
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
     if not 0 < level < 1:
         raise InputError(f"a confidence level of {level} is not possible; it lies between 0 and 1")
     sample = np.asarray(values, np.float64)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import click
 
 from decision.errors import InputError
+from decision.extras import missing
 from rlcc import __version__
 
 COULD_NOT_RUN = 2
@@ -42,11 +43,6 @@ NOT_OURS = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.ENOTDIR, errno.EISDIR,
     errno.EEXIST, errno.ENAMETOOLONG,
 }  # fmt: skip
-
-# Modules that a plain installation leaves out -> how to get them.
-OPTIONAL_MODULES = {
-    "torch": "PyTorch is not installed; install it: in a checkout `make setup-test`, else `pip install 'rlcc[train]'`",
-}
 
 
 @dataclass
@@ -110,8 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sentence(error: Exception, arguments: Sequence[str]) -> str:
     if isinstance(error, InputError):
         return str(error)
-    if isinstance(error, ModuleNotFoundError) and error.name in OPTIONAL_MODULES:
-        return OPTIONAL_MODULES[error.name]
+    if isinstance(error, ModuleNotFoundError):
+        command = next((word for word in arguments if word in COMMANDS), "")
+        if sentence := missing(error.name or "", command):
+            return str(sentence)
     if isinstance(error, OSError) and error.filename is not None and error.errno in NOT_OURS:
         return f"{error.filename}: {(error.strerror or 'not possible').lower()}; choose another place"
     message = " ".join(str(error).split())

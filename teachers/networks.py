@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.extras import needed
 from decision.policy import Policy
 from decision.trigger import OUTPUTS
 from decision.weights import TRIGGER
 from teachers.teacher import Weights
 
-try:
+with needed():
     import torch
     from torch import nn
-except ImportError:
-    raise InputError("training needs PyTorch; install it with: pip install 'rlcc[train]'") from None
 
 __all__ = ["PolicyNetwork", "State", "one_thread", "seeded", "torch"]
 

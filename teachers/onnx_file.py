@@ -13,6 +13,7 @@ import numpy as np
 from decision.activation import LEAK
 from decision.documents import read_bytes
 from decision.errors import InputError
+from decision.extras import needed
 from decision.policy import Policy
 from teachers.layers import Array, Shapes, match_layers
 
@@ -42,8 +43,9 @@ class _Layer:
 def read_onnx(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights. InputError where the graph is not the network that policy.toml describes."""
     data = read_bytes(path)
-    import onnx
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    with needed():
+        import onnx
+        from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     try:
         graph = onnx.load_model_from_string(data).graph

@@ -20,6 +20,7 @@ import numpy as np
 
 from decision.documents import MAX_DOCUMENT_BYTES, read_bytes
 from decision.errors import InputError
+from decision.extras import needed
 from decision.policy import Policy
 from teachers.layers import Array, Shapes, match_layers
 
@@ -36,10 +37,8 @@ def read_torch(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
 
 def state_dict(data: bytes, path: Path | str) -> list[tuple[str, Array]]:
     """Names and tensors of what ``torch.save`` wrote, read without running any of it; ``path`` is for errors."""
-    try:
+    with needed():
         import torch
-    except ImportError:
-        raise InputError(f"{path} needs PyTorch to be read; install it with: pip install 'rlcc[train]'") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

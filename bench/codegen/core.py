@@ -106,7 +106,7 @@ def compiler_rt(compiler: Compiler, isa: str) -> Path:
     """Zig's compiler_rt as a library, built once for a version and an instruction set."""
 
     def make(folder: Path) -> None:
-        source = package_folder("ziglang", "ziglang") / "lib" / "compiler_rt.zig"
+        source = package_folder("ziglang") / "lib" / "compiler_rt.zig"
         target = ["-target", "riscv32-freestanding-none", "-mcpu", CLANG_ISA[isa]]
         flags = ["-O", "ReleaseFast", "-fstrip", "-fno-unwind-tables", "-ffunction-sections", "-fdata-sections"]
         command = [zig_command(), "build-lib", str(source), *target, *flags]

@@ -8,13 +8,15 @@ from typing import Any
 from codegen.frontends.catboost_json import read_catboost, refuse
 from codegen.frontends.forest import Forest
 from decision.errors import InputError
+from decision.extras import needed
 
 MAGIC = b"CBM1"
 
 
 def read_cbm(path: Path) -> Forest:
     """The forest of a ``.cbm`` file; InputError where CatBoost cannot read it, or it asks for more than numbers."""
-    from catboost import CatBoost, CatBoostError
+    with needed():
+        from catboost import CatBoost, CatBoostError
 
     model = CatBoost()
     try:

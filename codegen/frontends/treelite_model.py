@@ -10,6 +10,7 @@ from typing import Any
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Question, Value, grow, only
 from decision.errors import InputError
+from decision.extras import needed
 from decision.model import Task
 
 LESS, LESS_OR_EQUAL, GREATER, GREATER_OR_EQUAL = 2, 3, 4, 5
@@ -21,10 +22,8 @@ TASKS: dict[int, Task] = {0: "binary", 1: "regression", 2: "argmax", 3: "regress
 
 def read_treelite(path: Path) -> Forest:
     """The forest of a serialised treelite model; InputError where it is not one or asks for more than numbers."""
-    try:
+    with needed():
         import treelite
-    except ModuleNotFoundError:
-        raise InputError(f"{path}: treelite is not installed; install it: pip install treelite") from None
     try:
         return from_treelite(treelite.Model.deserialize(str(path)))
     except treelite.TreeliteError:

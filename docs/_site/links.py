@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+
 class Page(HTMLParser):
     """Anchors of a page, and what it refers to."""
 

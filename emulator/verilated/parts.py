@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from decision.errors import InputError
+from decision.extras import missing
 
 MEMORY_PORT = Path(__file__).resolve().parent.parent / "rtl" / "rlcc_memory_port.sv"
 """A memory with its latency, which the tops of the simple cores share."""
@@ -36,18 +37,17 @@ class Rtl:
         return [*self.sources, *(path for folder in folders for path in sorted(folder.glob("*.*v*")) if path.is_file())]
 
 
-def package_folder(module: str, distribution: str, install: str | None = None) -> Path:
-    """Where an installed wheel keeps its files; InputError says what to ``install`` where it is not there."""
+def package_folder(module: str) -> Path:
+    """Where an installed wheel keeps its files; InputError says which extra brings it where it is not there."""
     spec = find_spec(module)
     if spec is None or not spec.submodule_search_locations:
-        what = f"'{install}'" if install else distribution
-        raise InputError(f"the Python package {distribution} is not installed; run: pip install {what}")
+        raise missing(module) or InputError(f"{module} is not installed, nor is rlcc; install rlcc")
     return Path(next(iter(spec.submodule_search_locations)))
 
 
 def core_folder(kind: str) -> Path:
     """The wheel pythondata-cpu-KIND, which comes with the extra ``cores``."""
-    return package_folder(f"pythondata_cpu_{kind}", f"pythondata-cpu-{kind}", "rlcc[cores]")
+    return package_folder(f"pythondata_cpu_{kind}")
 
 
 def complete(name: str, distribution: str, files: tuple[Path, ...]) -> tuple[Path, ...]:

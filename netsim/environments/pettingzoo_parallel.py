@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.extras import needed
 from netsim.environments.episode import Episode
 from netsim.environments.spaces import action_space, observation_space
 from netsim.environments.task import Task
 
-try:
+with needed():
     from pettingzoo import AECEnv, ParallelEnv
     from pettingzoo.utils import parallel_to_aec
-except ImportError:
-    raise InputError("FlowParallelEnv needs PettingZoo; install it with: pip install 'rlcc[environments]'") from None
 
 Row = NDArray[np.float32]
 Infos = dict[str, dict[str, Any]]

@@ -5,13 +5,11 @@ from typing import Any
 import numpy as np
 
 from decision.actions import Table
-from decision.errors import InputError
+from decision.extras import needed
 from netsim.environments.task import Task
 
-try:
+with needed():
     from gymnasium import spaces
-except ImportError:
-    raise InputError("environments need Gymnasium; install it with: pip install 'rlcc[environments]'") from None
 
 
 def observation_space(task: Task) -> spaces.Box:

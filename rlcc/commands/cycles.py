@@ -1,7 +1,9 @@
 """`rlcc cycles FIRMWARE`: which part, tree and line of the emitted C costs what on the core."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
@@ -11,11 +13,12 @@ from decision.documents import dump_json, validate, write_atomically
 from emulator.build import build
 from emulator.firmware import read_firmware
 from rlcc.console import console, stage
-from rlcc.cycles.flame import flame
-from rlcc.cycles.measure import PathCosts, measure
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
+
+if TYPE_CHECKING:
+    from rlcc.cycles.measure import PathCosts
 
 DEFAULT = EmulateOptions()
 
@@ -36,6 +39,8 @@ def command(
     The worst path is the witness of the certificate beside FIRMWARE, if it is of this engine; else the slowest vector.
     Exit code 0; 2: could not run.
     """
+    from rlcc.cycles.measure import measure
+
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
     engine = validate(EmulateOptions, chosen, "options of rlcc cycles")
     if out is not None:
@@ -100,6 +105,8 @@ def _row(table: Table, first: list[str], shares: list[tuple[float, float]], last
 
 
 def _write(out: Path, paths: list[PathCosts], title: str) -> None:
+    from rlcc.cycles.flame import flame
+
     out.mkdir(parents=True, exist_ok=True)
     for path in paths:
         write_atomically(out / f"{path.name}.svg", flame(path, f"{title}: {path.name}, {path.of}"))

@@ -19,7 +19,7 @@ from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
-from rlcc.evaluation import contenders, grid, report, standing_page, summary
+from rlcc.evaluation import contenders, grid, standing_page, summary
 from rlcc.evaluation import suite as suites
 from rlcc.evaluation.grid import Cell, Grid, Times
 from rlcc.options import FOLDER, quantity, seed_option
@@ -76,6 +76,8 @@ def command(
     POLICY is [LABEL=]WHAT[@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name or TOML file.
     FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE let the emulated core decide.
     """
+    from rlcc.evaluation import report
+
     metrics = tuple(dict.fromkeys(metrics))
     summary.check_metrics(metrics)
     if json_file is not None and json_file.is_dir():

@@ -11,7 +11,6 @@ from decision.documents import dump_json, validate, write_atomically
 from decision.errors import InputError
 from decision.quantity import parse_duration_ps
 from netsim.deployment import Deployment
-from rlcc import gate
 from rlcc.console import print_verdict, stage
 from rlcc.options import FOLDER, not_within, quantity, share
 from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
@@ -117,6 +116,8 @@ def _keep_reference(reference: Path | None, folder: Path) -> None:
 
 
 def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
+    from rlcc import gate
+
     engine, options, teacher = EmulateOptions(), None, asked["teacher"]
     deployment = Deployment()
     if asked["recipe_file"] is not None:

@@ -13,10 +13,7 @@ from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
 from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware
-from rlcc import gate as gate_stage
 from rlcc import stages
-from rlcc.certified import PLACE as CERTIFICATE
-from rlcc.certified import discard as discard_certificate
 from rlcc.console import print_verdict, stage
 from rlcc.emulated import KIND as EMULATION
 from rlcc.emulated import keep
@@ -64,6 +61,10 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
 
     Prints a line a stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
+    from rlcc import gate as gate_stage
+    from rlcc.certified import PLACE as CERTIFICATE
+    from rlcc.certified import discard as discard_certificate
+
     recipe = load_recipe(recipe_file)
     folder = out or RUNS / recipe.name
     reports.discard(folder / "verdict")

@@ -1,6 +1,7 @@
 """The doctor reports what it really tried, names the mending command, and stays light."""
 
 import importlib.metadata
+import re
 import stat
 import subprocess
 import sys
@@ -51,8 +52,30 @@ def test_versions_come_from_the_metadata_of_what_is_installed():
 
 
 def test_an_absent_package_is_a_defect_only_if_required():
-    assert doctor.package("no-such-package", "nothing", required=True).is_defect
-    assert not doctor.package("no-such-package", "nothing").is_defect
+    assert Finding("a package", None, "all", "", required=True).is_defect
+    assert not Finding("a package", None, "all", "", required=False).is_defect
+
+
+def test_what_an_extra_brings_is_needed_in_a_checkout_and_offered_elsewhere(monkeypatch):
+    monkeypatch.setattr(doctor, "version_of", lambda name: None)
+    here = {finding.part: finding for finding in doctor.extra_packages()}
+    assert here["z3-solver"].is_defect
+    assert here["z3-solver"].mend == "make setup"
+    assert not here["torch"].is_defect
+    assert "pytest" not in here
+    assert here["pyarrow"].needed_for == "rollout, distill, run; evaluate"
+    monkeypatch.setattr(doctor, "IN_CHECKOUT", False)
+    there = {finding.part: finding for finding in doctor.extra_packages()}
+    assert not any(finding.is_defect for finding in there.values())
+    assert there["z3-solver"].mend == "pip install 'rlcc[verify]'"
+    assert doctor.zig().mend == "pip install 'rlcc[verify]'"
+
+
+def test_the_extras_of_the_setup_are_those_of_the_makefile():
+    line = re.search(r"^DEMO := (.*)$", (Path(__file__).resolve().parents[2] / "Makefile").read_text(), re.MULTILINE)
+    assert line is not None
+    assert tuple(line[1].split()) == doctor.SETUP
+    assert set(doctor.NEEDED_FOR) <= set(doctor.extras())
 
 
 def test_rlcc_not_installed_is_said_in_one_line(monkeypatch):

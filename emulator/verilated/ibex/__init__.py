@@ -18,7 +18,7 @@ PACKAGES = ("util", "ram_1p", "secded", "mubi", "cipher", "count")  # of prim, i
 
 def rtl(core: IbexCore) -> Rtl:
     """The wheel's ibex_top; stubs of ours stand for three cells of its library."""
-    ibex = package_folder("pythondata_cpu_ibex", DISTRIBUTION) / "system_verilog"
+    ibex = package_folder("pythondata_cpu_ibex") / "system_verilog"
     vendor = ibex / "vendor" / "lowrisc_ip"
     prim = vendor / "ip" / "prim" / "rtl"
     packages = (*(prim / f"prim_{name}_pkg.sv" for name in PACKAGES), ibex / "rtl" / "ibex_pkg.sv")

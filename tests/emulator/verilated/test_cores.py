@@ -182,7 +182,6 @@ def test_a_core_with_a_multiplier_gets_no_library(tmp_path: Path) -> None:
 @pytest.mark.parametrize("profile", ["picorv32", "vexriscv", "cv32e40p"])
 def test_a_missing_wheel_names_the_extra(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
     monkeypatch.setattr(parts, "find_spec", lambda name: None)
-    with pytest.raises(
-        InputError, match=rf"pythondata-cpu-{profile} is not installed; run: pip install 'rlcc\[cores\]'"
-    ):
+    message = rf"pythondata-cpu-{profile} is not installed; install it: pip install 'rlcc\[cores\]'"
+    with pytest.raises(InputError, match=message):
         rtl_of(load_profile(profile).core)

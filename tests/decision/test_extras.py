@@ -1,0 +1,62 @@
+"""Each package that an installation may lack is told by the extra that brings it, as pyproject.toml has it."""
+
+import importlib.metadata
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from decision import extras
+from decision.errors import InputError
+
+PYPROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+DECLARED = PYPROJECT["optional-dependencies"]
+
+
+def test_the_extras_are_those_of_pyproject() -> None:
+    declared = {extra: [Requirement(r).name for r in names] for extra, names in DECLARED.items() if extra != "all"}
+    assert {extra: sorted(names) for extra, names in extras.extras().items()} == {
+        extra: sorted(names) for extra, names in declared.items()
+    }
+
+
+def test_all_is_every_extra_that_a_user_may_want() -> None:
+    (requirement,) = map(Requirement, DECLARED["all"])
+    assert requirement.name == "rlcc"
+    assert requirement.extras == set(DECLARED) - {"all", *extras.OF_THE_CHECKOUT}
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "extra"),
+    [
+        ("torch.nn", "", "train"),
+        ("z3", "gate", "verify"),
+        ("pythondata_cpu_ibex", "", "verify"),
+        ("pyarrow.parquet", "distill", "distill"),
+        ("pyarrow.parquet", "evaluate", "evaluate"),
+        ("pyarrow", "rollout", "distill"),
+    ],
+)
+def test_the_sentence_names_the_extra(module: str, command: str, extra: str) -> None:
+    assert f"pip install 'rlcc[{extra}]'" in str(extras.missing(module, command))
+
+
+def test_of_what_no_extra_brings_nothing_is_said() -> None:
+    assert extras.missing("pytest") is None  # of the checkout's tests alone
+    with pytest.raises(ModuleNotFoundError, match="no_such"), extras.needed():
+        import no_such_module  # type: ignore[import-not-found]  # noqa: F401
+
+
+def test_a_needed_import_becomes_the_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="torch is not installed"), extras.needed():
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+
+def test_without_metadata_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", absent)
+    assert extras.extras() == {}
+    assert extras.missing("torch") is None

@@ -1,0 +1,86 @@
+"""A plain installation helps, checks and emits; what else is missing is one sentence that names the extra."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from decision.extras import DISTRIBUTIONS, OF_THE_CHECKOUT, extras
+from rlcc import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+TEACHER = ROOT / "fixtures/teachers/rl-cc-mlp"
+MODULES = {distribution: module for module, distribution in DISTRIBUTIONS.items()}
+BROUGHT = {e: {MODULES.get(n, n.replace("-", "_")) for n in names} for e, names in extras().items()}
+PLAIN = set().union(*(modules for extra, modules in BROUGHT.items() if extra not in OF_THE_CHECKOUT))
+
+BLOCKED = """
+import sys
+absent = set(sys.argv.pop(1).split(","))
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in absent:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+COMMAND = "from rlcc.cli import main\nraise SystemExit(main(sys.argv[1:]))"
+
+
+def run_without(modules: set[str], code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BLOCKED + code, ",".join(sorted(modules)), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_every_command_answers_help_in_a_plain_installation() -> None:
+    code = f"from rlcc.cli import main\nraise SystemExit(any([main([n, '--help']) for n in {list(cli.COMMANDS)}]))"
+    done = run_without(PLAIN, code)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("Usage: rlcc ") == len(cli.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("command", "needs"),
+    [("check", ()), ("emit", ()), ("emulate", ["verify"]), ("gate", ["verify"]), ("evaluate", ["evaluate", "verify"])],
+)
+def test_a_command_runs_with_its_extras_alone(pipeline, tmp_path: Path, command: str, needs: list[str]) -> None:
+    arguments = {
+        "check": (TEACHER,),
+        "emit": (pipeline.student, "--out", tmp_path / "firmware"),
+        "emulate": (pipeline.firmware,),
+        "gate": (pipeline.firmware, "--recipe", pipeline.recipe, "--out", tmp_path / "verdict"),
+        "evaluate": (
+            *(pipeline.teacher, pipeline.firmware, "dcqcn", "--scenario", "many-to-one:4"),
+            *("--duration", "1 ms", "--no-pictures", "--out", tmp_path),
+        ),
+    }[command]
+    done = run_without(PLAIN - set().union(*(BROUGHT[extra] for extra in needs)), COMMAND, command, *arguments)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize("extra", sorted(set(BROUGHT) - set(OF_THE_CHECKOUT)))
+def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: Path) -> None:
+    """One command for each extra."""
+    onnx = tmp_path / "onnx"
+    onnx.mkdir()
+    (onnx / "policy.toml").write_bytes((TEACHER / "policy.toml").read_bytes())
+    (onnx / "policy.onnx").write_bytes(b"onnx")
+    small = ["--scenario", "many-to-one:2", "--duration", "1 ms", "--out", tmp_path / "out"]
+    asked = {
+        "verify": [["emulate", pipeline.firmware], ["gate", pipeline.firmware, "--recipe", pipeline.recipe]],
+        "distill": [["rollout", TEACHER, *small], ["distill", TEACHER, pipeline.rollouts, "--out", tmp_path / "s"]],
+        "evaluate": [["evaluate", TEACHER, *small]],
+        "formats": [["check", onnx / "policy.onnx"]],
+        "train": [["train", ROOT / "recipes/train-rl-cc-mlp.toml", "--out", tmp_path / "t"]],
+        "cores": [["emulate", pipeline.firmware, "--profile", "picorv32"]],
+    }
+    code = {"environments": "from netsim.environments import pettingzoo_parallel"}.get(extra)
+    for arguments in [[]] if code else asked.get(extra, []):
+        done = run_without(BROUGHT[extra], code or COMMAND, *arguments)
+        last = done.stderr.strip().splitlines()[-1]
+        assert f"is not installed; install it: pip install 'rlcc[{extra}]'" in last, done.stderr
+        if code is None:
+            assert done.returncode == 2
+            assert "Traceback" not in done.stderr
