@@ -30,7 +30,7 @@ html_css_files = ["wide.css"]
 
 
 def navigation(index: str) -> str:
-    """Hidden tables of contents, one a heading of ``index``: the pages that its rows link to, each where it is first."""
+    """Hidden tables of contents, one a heading of ``index``: the pages that its rows link to, each once."""
     seen: set[str] = set()
     parts = []
     for heading, text in re.findall(r"^## (.*)\n((?:(?!## ).*\n?)*)", index, re.MULTILINE):

@@ -1,4 +1,4 @@
-"""python docs/_site/links.py SITE: every link and picture of the built site leads to a file and an anchor that are there.
+"""python docs/_site/links.py SITE: every link and picture of the built site leads to a file and an anchor there.
 
 Addresses of other sites are counted, not asked. Exit code 1 and a line a broken link otherwise.
 """
