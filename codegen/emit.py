@@ -26,6 +26,7 @@ from decision.manifest import Manifest, check_place, opened, writing
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
+from decision.suggest import choices
 
 KIND = "firmware"
 WORTH = 0.9
@@ -109,7 +110,7 @@ def program_of(decider: Decider, fix: Sequence[str]) -> Program:
         return decider.program()
     unknown = [name for name in fix if name not in defaults]
     if unknown:
-        raise InputError(f"there is no parameter {unknown[0]!r} to fix; choose among {', '.join(defaults)}")
+        raise InputError(f"there is no parameter {unknown[0]!r} to fix; choose among {choices(unknown[0], defaults)}")
     return fixed(decider.program(), {name: defaults[name] for name in fix})
 
 

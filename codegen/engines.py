@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from decision.cores import timing_of
 from decision.errors import InputError
+from decision.suggest import choices
 
 
 @dataclass(frozen=True)
@@ -56,5 +57,5 @@ ENGINES = {
 
 def engine_named(name: str) -> CostModel:
     if name not in ENGINES:
-        raise InputError(f"there is no cost model of an engine {name!r}; choose one of {', '.join(ENGINES)}")
+        raise InputError(f"there is no cost model of an engine {name!r}; choose one of {choices(name, ENGINES)}")
     return ENGINES[name]

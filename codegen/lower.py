@@ -16,6 +16,7 @@ from codegen.passes.reorder import reorder
 from codegen.walk import Walk
 from decision.errors import InputError
 from decision.forest import Leaf, Node, integer
+from decision.suggest import choices
 
 PASSES = ("ranks", "idle", "high-word", "prune", "merge", "limits", "reorder", "entries")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each
@@ -91,7 +92,7 @@ def check(options: Options) -> None:
     chosen += [("form", options.form, FORMS), ("objective", options.optimise, OBJECTIVES)]
     for what, name, known in chosen:
         if name not in known:
-            raise InputError(f"there is no {what} {name!r}; choose among {', '.join(known)}")
+            raise InputError(f"there is no {what} {name!r}; choose among {choices(name, known)}")
 
 
 def _runs(engine: CostModel, options: Options) -> list[tuple[str, Callable[[Walk], Walk]]]:

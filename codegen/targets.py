@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from decision.errors import InputError
 from decision.interface import AgentKind
+from decision.suggest import meant
 
 COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
 """Raw signals that count what happened between two decisions."""
@@ -96,7 +97,9 @@ def target_named(name: str) -> Target:
     if name == BARE.name:
         return BARE
     if name not in TARGETS:
-        raise InputError(f"there is no target {name!r}; choose one of {', '.join(TARGETS)}, {BARE.name}")
+        raise InputError(
+            f"there is no target {name!r}; choose one of {', '.join(TARGETS)}, {BARE.name}{meant(name, TARGETS)}"
+        )
     return TARGETS[name]
 
 

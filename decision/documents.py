@@ -6,19 +6,36 @@ InputError.
 
 import json
 import os
+import re
 import tempfile
 import tomllib
 from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from decision.errors import InputError
+from decision.suggest import alike, meant
 
 MAX_DOCUMENT_BYTES = 64 * 2**20
 MAX_DEPTH = 64
 """Lists and tables within each other; rlcc writes at most nine."""
+
+QUOTED = r"'([^']*)'"
+"""A name in a sentence of the checker."""
+
+
+def _whole_number(value: object) -> object:
+    if type(value) is not int:
+        raise ValueError(f"must be a whole number, not {_shown(value)}")
+    return value
+
+
+WHOLE_NUMBER = BeforeValidator(_whole_number)
+"""Of a Literal of numbers, to which true and 1.0 are 1."""
+Format1 = Annotated[Literal[1], WHOLE_NUMBER]
+"""The first version of a kind of file."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -79,21 +96,69 @@ def _no_number(name: str) -> NoReturn:
 
 
 def validate(model: type[M], data: Any, where: str) -> M:
-    """``data`` as a checked ``model``; the first thing that is wrong becomes the sentence of an InputError."""
+    """``data`` as a checked ``model``; the first thing that is wrong becomes the sentence of an InputError.
+
+    Types are strict, as JSON has them: no truth value, float or text is a whole number, no text or number a truth
+    value; a whole number is a float, a list may be a tuple."""
     try:
-        return model.model_validate(data)
+        return model.model_validate_json(json.dumps(data, default=_no_type), strict=True)
+    except TypeError as error:
+        raise InputError(f"{where}: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(_steps(first["loc"], data, missing=first["type"] == "missing")) or "the document"
-        reason = first["msg"].removeprefix("Value error, ")
+        location, reason = first["loc"], first["msg"].removeprefix("Value error, ")
+        key = ".".join(_steps(location, data, missing=first["type"] == "missing")) or "the document"
         if first["type"] == "extra_forbidden":
-            reason = "no such key; see the documentation of this file for those there are"
+            known = _keys(model, location[:-1])
+            near = alike(location[-1], known)
+            reason = "no such key; " + (f"did you mean {near}?" if near else f"there are {', '.join(known)}")
         elif first["type"] == "missing":
             reason = "is missing"
         elif first["type"] == "union_tag_invalid":
+            kind, tags = first["input"].get("kind"), first["ctx"]["expected_tags"]
             key += ".kind"
-            reason = f"{first['input'].get('kind')!r} is unknown; choose one of {first['ctx']['expected_tags']}"
+            reason = f"{kind!r} is unknown; choose one of {tags}{meant(kind, tags.replace(chr(39), '').split(', '))}"
+        elif first["type"] == "literal_error":
+            reason += f", not {_shown(first['input'])}{meant(first['input'], re.findall(QUOTED, first['msg']))}"
+        elif first["type"].endswith("_type"):
+            reason += f", not {_shown(first['input'])}"
         raise InputError(f"{where}: {key}: {reason}") from None
+
+
+def _no_type(value: object) -> NoReturn:
+    raise TypeError(f"{value} is of a type that no key here has; write text in quotes")
+
+
+def _shown(value: object) -> str:
+    """As it stands in the file, where it is short."""
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "a list"
+    return json.dumps(value)
+
+
+def _keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that a table may have, ``location`` the steps of an error that lead to it."""
+    models = [model]
+    for step in location:
+        inner = [
+            each for one in models if step in one.model_fields for each in _models(one.model_fields[step].annotation)
+        ]
+        tagged = [one for one in models if _kinds(one) == {step}]  # the checker puts a union's kind between
+        models = inner or tagged or models  # else a place in a list, or a name in a table of tables
+    return sorted({name for one in models for name in one.model_fields if one.model_config.get("extra") == "forbid"})
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """Those that a value of such an annotation is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        root = annotation.model_fields.get("root")
+        return [annotation] if root is None else _models(root.annotation)
+    return [model for inner in get_args(annotation) for model in _models(inner)]
+
+
+def _kinds(model: type[BaseModel]) -> set[Any]:
+    kind = model.model_fields.get("kind")
+    return set() if kind is None else set(get_args(kind.annotation))
 
 
 def _steps(location: tuple[int | str, ...], data: Any, missing: bool) -> list[str]:

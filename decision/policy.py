@@ -45,7 +45,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from decision.actions import AnyAction
 from decision.activation import Hidden, Output
-from decision.documents import load_toml
+from decision.documents import Format1, load_toml
 from decision.errors import InputError
 from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
 from decision.flow_options import FLOW_NAMES, check_options, implied
@@ -240,7 +240,7 @@ class Policy(_Strict):
     ``in_flight``: what they may have in flight, where their rate says so; ``probes``: when they ask for their RTT.
     ``trigger``: what says when the policy is asked at all, where it is not asked every time."""
 
-    format: Literal[1]
+    format: Format1
     name: str = Field(pattern=POLICY_NAME)
     architecture: Architecture
     observation: Observation

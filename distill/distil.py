@@ -21,6 +21,7 @@ from decision.errors import InputError
 from decision.manifest import writing
 from decision.policy import Observation
 from decision.student import Header, Student
+from decision.suggest import choices
 from decision.tree_decision import seen_names
 from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
@@ -222,7 +223,7 @@ def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:
     for option in ("without", "falling"):
         if unknown := [name for name in getattr(options, option) if name not in names]:
             raise InputError(
-                f"distill.{option}: there is no feature {unknown[0]!r}; the student's are {', '.join(names)}"
+                f"distill.{option}: there is no feature {unknown[0]!r}; the student's are {choices(unknown[0], names)}"
             )
     if set(options.without) == set(names):
         raise InputError(f"distill.without: no feature is left; the student's are {', '.join(names)}")

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.documents import load_toml
+from decision.documents import WHOLE_NUMBER, load_toml
 from decision.errors import InputError
+from decision.suggest import meant
 
 PROFILE_FOLDER = Path(__file__).resolve().parent / "profiles"
 
@@ -90,8 +91,8 @@ class OwnCache(_Table):
     """An L1 inside a core's RTL: lines in ways, one of which is replaced at random."""
 
     bytes: Annotated[int, Field(ge=512, le=4096)]
-    line_bytes: Literal[16, 32, 64]
-    ways: Literal[4, 8]
+    line_bytes: Annotated[Literal[16, 32, 64], WHOLE_NUMBER]
+    ways: Annotated[Literal[4, 8], WHOLE_NUMBER]
 
     @model_validator(mode="after")
     def _whole_sets(self) -> "OwnCache":
@@ -274,6 +275,6 @@ def load_profile(profile: str | Path) -> Profile:
         if not path.is_file():
             raise InputError(
                 f"there is no engine profile {text!r}; choose one of {', '.join(profile_names())} "
-                "or give the path of a .toml file"
+                f"or give the path of a .toml file{meant(text, profile_names())}"
             )
     return load_toml(Profile, path)

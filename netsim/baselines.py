@@ -23,10 +23,11 @@ from pydantic import (
     model_validator,
 )
 
-from decision.documents import load_toml
+from decision.documents import Format1, load_toml
 from decision.errors import InputError
 from decision.policy import POLICY_NAME
 from decision.quantity import LINE_FRACTION, RATE_BPS, DurationPs, RateBps, SizeBytes, parse
+from decision.suggest import choices
 from netsim import _core
 
 PARAMETERS = Path(__file__).parent / "parameters"
@@ -115,7 +116,7 @@ class BaselineSpec(_Strict):
 
     needs_int: ClassVar[bool] = False
 
-    format: Literal[1]
+    format: Format1
     name: str = Field(pattern=POLICY_NAME)
     kind: str
     acknowledge: Literal["packet", "message"]
@@ -361,7 +362,7 @@ def names() -> list[str]:
 def by_name(name: str) -> BaselineSpec:
     """The preset of that name; InputError lists the names there are."""
     if name not in names():
-        raise InputError(f"there is no baseline {name!r}; the names are {', '.join(names())}")
+        raise InputError(f"there is no baseline {name!r}; the names are {choices(name, names())}")
     return load(PARAMETERS / f"{name}.toml")
 
 

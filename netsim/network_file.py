@@ -15,6 +15,7 @@ from typing import Any
 from decision.documents import read_text
 from decision.errors import InputError
 from decision.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
+from decision.suggest import choices
 from netsim.network import Network
 
 
@@ -47,7 +48,7 @@ def from_table(table: Mapping[str, Any], where: str) -> Network:
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in KEYS:
-            raise InputError(f"{where}: unknown key {key}; there are {', '.join(sorted(KEYS))}")
+            raise InputError(f"{where}: unknown key {key}; there are {choices(key, sorted(KEYS))}")
         name, reader = KEYS[key]
         try:
             values[name] = value if reader is None else reader(value)

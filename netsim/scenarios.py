@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
+from decision.suggest import meant_word
 from netsim import topology, workloads
 from netsim.network import LATEST_PS, MS, Network
 from netsim.splitmix import keys
@@ -227,11 +228,13 @@ class Recipe:
         return replace(made, name=self.name)
 
 
-COUNTED = re.compile(r"(many-to-one|all-to-all|long-short|long-short-mild):(0|[1-9][0-9]{0,6})")
-BY_HOST = re.compile(r"many-to-one:(0|[1-9][0-9]{0,6})x(0|[1-9][0-9]{0,6})")
-INCAST = re.compile(r"incast:(0|[1-9][0-9]{0,6})(?:x([1-9][0-9]{0,11})(B|KB|MB|GB))?")
+NUMBER = "0|[1-9][0-9]{0,999}"  # any: whoever makes the flows says what the most is
+COUNTED = re.compile(rf"(many-to-one|all-to-all|long-short|long-short-mild):({NUMBER})")
+BY_HOST = re.compile(rf"many-to-one:({NUMBER})x({NUMBER})")
+INCAST = re.compile(rf"incast:({NUMBER})(?:x({NUMBER})(B|KB|MB|GB))?")
 WORKLOAD = f"(?:{'|'.join(sorted(workloads.NAMES))})"
-OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:>{WORKLOAD}){{0,15}}):(0|[1-9][0-9]{{0,3}})%(?:x(0|[1-9][0-9]{{0,6}}))?")
+OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:>{WORKLOAD}){{0,15}}):({NUMBER})%(?:x({NUMBER}))?")
+TRAFFIC = ("many-to-one", "all-to-all", "long-short", "long-short-mild", "incast", *sorted(workloads.NAMES))
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -255,7 +258,7 @@ def read(text: str) -> Recipe:
     else:
         raise InputError(
             f"unknown scenario {text!r}; write many-to-one:64, all-to-all:8, long-short:16, incast:32 or websearch:60%"
-            ", and @acc-fabric or another fabric behind it"
+            f", and @acc-fabric or another fabric behind it{meant_word(text, TRAFFIC)}"
         )
     return recipe
 

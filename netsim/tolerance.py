@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from math import inf, isnan, nan
 
 from decision.errors import InputError
+from decision.suggest import alike
 from netsim.metric_names import METRICS
 
 WORDS = {"latency": "latency_mean_us", "fairness": "jain"}
@@ -125,8 +125,8 @@ def _metric(name: str) -> str:
     """The metric of this name, or of this short one."""
     metric = WORDS.get(name, name)
     if metric not in METRICS:
-        alike = get_close_matches(name, [*WORDS, *METRICS], 3, 0.5)
-        mend = f"did you mean {' or '.join(alike)}?" if alike else "docs/netsim.md lists those there are"
+        near = alike(name, [*WORDS, *METRICS])
+        mend = f"did you mean {near}?" if near else "docs/netsim.md lists those there are"
         raise InputError(f"there is no metric {name!r}; {mend}")
     return metric
 

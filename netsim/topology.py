@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
+from decision.suggest import meant_word
 from netsim.network import US, Network
 from netsim.splitmix import splitmix64
 
@@ -237,6 +238,7 @@ def _routes(
 
 def star(hosts: int, receivers: int, network: Network) -> Topology:
     """One switch; delays and base RTT are the network's."""
+    _within(f"star:{hosts}", "hosts", hosts, MAX_HOSTS)
     if min(network.uplink_delay_ps, network.downlink_delay_ps, network.control_delay_ps) < 1:
         raise InputError("network: one_way_ps and base_rtt_ps leave no time for the links; raise them")
     links_ps = network.uplink_delay_ps + network.downlink_delay_ps + 2 * network.probe_wire_bytes * network.ps_per_byte
@@ -316,11 +318,12 @@ def acc_fabric(network: Network | None = None) -> Topology:
 
 
 PRESETS = {"rl-cc-cluster": rl_cc_cluster, "acc-fabric": acc_fabric}
-NUMBER = "([1-9][0-9]{0,4})"
-SIZE = "(0|[1-9][0-9]{0,6})"  # what is too small or too large is told as such
+NUMBER = "([1-9][0-9]{0,999})"
+SIZE = "(0|[1-9][0-9]{0,999})"  # what is too small or too large is told as such
 STAR = re.compile(f"star:{SIZE}")
 LEAF_SPINE = re.compile(f"leaf-spine:{SIZE}x{SIZE}x{SIZE}(?::(?:{NUMBER}x)?{NUMBER}/{NUMBER})?")
 FAT_TREE = re.compile(f"fat-tree:{SIZE}(?::{NUMBER})?")
+FABRICS = ("star", "leaf-spine", "fat-tree")
 
 
 def by_name(text: str, network: Network | None = None) -> Topology:
@@ -347,6 +350,7 @@ def by_name(text: str, network: Network | None = None) -> Topology:
         return fat_tree(int(match[1]), gbps=int(match[2] or 100), network=net)
     raise InputError(
         f"unknown fabric {text!r}; write star:16, leaf-spine:4x16x3, fat-tree:4, {' or '.join(sorted(PRESETS))}"
+        f"{meant_word(text, (*FABRICS, *PRESETS))}"
     )
 
 

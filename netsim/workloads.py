@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.suggest import choices
 from netsim.splitmix import uniform
 
 DATA = Path(__file__).parent / "workload_data"
@@ -63,7 +64,7 @@ class Arrivals:
 def sizes(name: str) -> Sizes:
     """The distribution of a workload by one of NAMES."""
     if name not in NAMES:
-        raise InputError(f"unknown workload {name!r}; write {', '.join(sorted(NAMES))}")
+        raise InputError(f"unknown workload {name!r}; write {choices(name, sorted(NAMES))}")
     points = np.loadtxt(DATA / f"{NAMES[name]}.txt", comments="#")
     return Sizes(points[:, 0], points[:, 1] / 100)
 

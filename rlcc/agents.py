@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES
 from decision.quantity import DurationPs
+from decision.suggest import choices
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort
@@ -26,7 +27,7 @@ SHORTEST_PS = 100_000
 
 def _with_site(name: str) -> str:
     if name not in SITES:
-        raise ValueError(f"agents of {name!r} live in no network; choose {', '.join(SITES)}")
+        raise ValueError(f"agents of {name!r} live in no network; choose {choices(name, SITES)}")
     return name
 
 

@@ -11,6 +11,7 @@ from decision.errors import InputError
 from decision.manifest import NAME, opened, sha256
 from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
+from decision.suggest import choices
 from emulator.firmware import read_firmware
 from emulator.shared import shared_library
 from netsim import baselines
@@ -38,7 +39,9 @@ def by_name_or_path(text: str) -> Iterator[Named]:
         with by_path(path) as named:
             yield named
     elif text not in baselines.names():
-        raise InputError(f"there is no {text}, neither a path nor a baseline; these are {', '.join(baselines.names())}")
+        known = baselines.names()
+        these = f"these are {choices(text, known)}"
+        raise InputError(f"there is no {text}, neither a path nor a baseline; {these}")
     else:
         yield _baseline(baselines.by_name(text))
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from codegen.choose import Limits
 from codegen.lower import Options, check
-from decision.documents import load_toml
+from decision.documents import Format1, load_toml
 from decision.errors import InputError
 from decision.interfaces import FLOW_RATE
 from decision.neighbourhood import Around
@@ -205,7 +205,7 @@ class Recipe(_Strict):
     """A recipe file. Paths are relative to its folder. ``teacher`` alone is short for the agents of flow_rate with that
     teacher; ``network``: a TOML file, or its keys."""
 
-    format: Literal[1]
+    format: Format1
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
     teacher: str | None = None
     network: Annotated[str | dict[str, Any], BeforeValidator(_network)] = {}

@@ -3,6 +3,8 @@
 import tomllib
 from pathlib import Path
 
+from decision.suggest import meant
+
 FILE = Path(__file__).with_suffix(".toml")
 
 
@@ -12,5 +14,6 @@ def listed(scenarios: object) -> object:
         return scenarios
     lists = tomllib.loads(FILE.read_text())
     if scenarios not in lists:
-        raise ValueError(f"there is no list {scenarios!r} of scenarios; choose {', '.join(lists)}, or give a list")
+        there = f"choose {', '.join(lists)}, or give a list{meant(scenarios, lists)}"
+        raise ValueError(f"there is no list {scenarios!r} of scenarios; {there}")
     return lists[scenarios]

@@ -10,11 +10,11 @@ first rates drawn at random, and networks drawn at random are options; without t
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from decision.documents import load_toml
+from decision.documents import Format1, load_toml
 from decision.features import PccRlCongestion, RlCcCongestion
 from decision.interfaces.flow_rate import flow_interface
 from decision.policy import Policy
@@ -93,7 +93,7 @@ class Validation(_Strict):
 class TrainConfig(_Strict):
     """A training recipe, checked."""
 
-    format: Literal[1]
+    format: Format1
     policy: Policy
     training: Training
     validation: Validation = Validation()

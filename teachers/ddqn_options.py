@@ -7,11 +7,12 @@ format = 1
 [[ddqn.reward]]     # weight, and the feature of the next event that it weighs
 """
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decision.actions import Choice
+from decision.documents import Format1
 from decision.errors import InputError
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.policy import Policy
@@ -93,7 +94,7 @@ class Online(_Strict):
 class DdqnConfig(_Strict):
     """A training recipe, checked."""
 
-    format: Literal[1]
+    format: Format1
     policy: Policy
     network: dict[str, Any] = {}
     ddqn: Ddqn

@@ -9,14 +9,15 @@ one is written as for `rlcc evaluate --network`, and its `label` tells its cells
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.documents import load_toml
+from decision.documents import Format1, load_toml
 from decision.errors import InputError
 from decision.policy import POLICY_NAME
 from decision.quantity import DurationPs
+from decision.suggest import choices, meant
 from netsim import baselines
 from netsim.network import LATEST_PS, Network
 from netsim.network_file import from_table
@@ -49,7 +50,7 @@ class Cells(_Strict):
 class Suite(_Strict):
     """``yardstick``: an ideal beside the baselines, shown and not judged by."""
 
-    format: Literal[1]
+    format: Format1
     name: str = Field(pattern=POLICY_NAME)
     seeds: list[int] = Field(min_length=2)  # one alone says nothing of what is chance
     baselines: list[str] = Field(min_length=1)
@@ -60,7 +61,8 @@ class Suite(_Strict):
     def _names(self) -> "Suite":
         for name in (*self.baselines, self.yardstick):
             if name not in baselines.names():
-                raise ValueError(f"there is no baseline {name!r}; the names are {', '.join(baselines.names())}")
+                known = baselines.names()
+                raise ValueError(f"there is no baseline {name!r}; the names are {choices(name, known)}")
         if min(self.seeds) < 0 or len(set(self.seeds)) < len(self.seeds):
             raise ValueError("seeds must differ and not be negative")
         return self
@@ -72,8 +74,9 @@ def load(name: str) -> Suite:
     if path.suffix != ".toml":
         path = FOLDER / f"{name}.toml"
         if not path.is_file():
-            there = ", ".join(sorted(p.stem for p in FOLDER.glob("*.toml")))
-            raise InputError(f"there is no suite {name!r}; choose {there}, or the path of a TOML file")
+            known = sorted(p.stem for p in FOLDER.glob("*.toml"))
+            there = f"choose {', '.join(known)}, or the path of a TOML file{meant(name, known)}"
+            raise InputError(f"there is no suite {name!r}; {there}")
     return load_toml(Suite, path)
 
 

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from decision.errors import InputError
+from decision.suggest import choices
 from netsim.metric_names import METRICS
 from netsim.statistics import confidence
 from rlcc.evaluation.contenders import Contender, engines_text, latency_text
@@ -46,7 +47,7 @@ def check_metrics(names: Sequence[str]) -> None:
     """InputError where there is no such metric."""
     for name in names:
         if name not in METRICS:
-            raise InputError(f"there is no metric {name!r}; choose among {', '.join(METRICS)}")
+            raise InputError(f"there is no metric {name!r}; choose among {choices(name, METRICS)}")
 
 
 def rows(results: Results) -> list[Row]:

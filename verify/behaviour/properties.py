@@ -36,7 +36,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from decision.documents import load_toml
+from decision.documents import Format1, load_toml
 from decision.quantity import LineFractionQ30
 
 
@@ -99,7 +99,7 @@ Property = Annotated[
 class Properties(_Strict):
     """A file of them."""
 
-    format: Literal[1]
+    format: Format1
     property: list[Property] = Field(min_length=1, max_length=256)
 
 
