@@ -22,6 +22,7 @@ from emulator.firmware import ENTRY, read_firmware
 from emulator.objects import read_image
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
+from rlcc.origin import processor
 
 FIRMWARE = Path(__file__).resolve().parents[1] / "runs" / "rl-cc" / "firmware"
 DECISIONS, REPEATS = 40_000, 3
@@ -55,9 +56,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.firmware.is_dir():
         raise SystemExit(f"there is no firmware in {options.firmware}; make it with: make demo")
-    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     processors = usable_cores()
-    print(f"{processors} processors, {models[0].split(': ')[1] if models else platform.machine()}, {platform.system()}")
+    print(f"{processors} processors, {processor()}, {platform.system()}")
     print(f"{'profile':<24}{'processes':>10}{'wall':>12}{'cpu':>12}{'Mcycles/cpu s':>16}")
     for name in options.profile or ["ibex-small"]:
         for processes in sorted({1, processors}):

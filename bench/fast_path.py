@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.netsim import cpu_model
 from decision.errors import InputError
 from emulator import fast
 from emulator.compile import compile_sources, link_program, toolchain
@@ -31,6 +30,7 @@ from emulator.memory_map import Block
 from emulator.objects import Image, read_image
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import RtlRun, run_on_core
+from rlcc.origin import processor
 
 DEFAULT = Path("runs/rl-cc/firmware")
 PROFILES = ("ibex-small", "ibex-maxperf", "connectx6dx-proxy", "ibex-maxperf-l1")
@@ -149,7 +149,7 @@ def main() -> int:
     profiles = arguments.profile or PROFILES
     try:
         firmware = read_firmware(arguments.firmware)
-        print(f"{cpu_model()}, Python {platform.python_version()}; {arguments.firmware}, clang -O2\n")
+        print(f"{processor()}, Python {platform.python_version()}; {arguments.firmware}, clang -O2\n")
         if arguments.check:
             return 0 if check(firmware, profiles, arguments.check) else 1
         speed(firmware, profiles)

@@ -31,6 +31,7 @@ from netsim.samples import Sampling
 from netsim.simulation import DECISION_LATENCY_PS, WINDOW_PS
 from netsim.trials import Trial, run
 from rlcc.fidelity import ROLES
+from rlcc.origin import made_by
 from rlcc.recipe import load_recipe, teacher_path
 from teachers.load import load
 
@@ -109,7 +110,7 @@ def page(pairs: Sequence[Pair], seeds: Sequence[int], jobs: int, kept: Kept) -> 
     outcomes = {place: [next(each) for _ in seeds] for place in places}
     runs = {place: [one.metrics for one in of_place] for place, of_place in outcomes.items()}
     text = f"""# How near students are to their teachers
-Made by `python -m bench.fidelity`. Do not edit it.
+{made_by("python -m bench.fidelity")}
 
 Means over {len(seeds)} seeds, of what is measured from {WINDOW_PS[0] // MS} to {WINDOW_PS[1] // MS} ms. "student":
 what the student has more than its teacher with the same seed, ± the standard error of that mean; goodput of line rate,

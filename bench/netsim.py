@@ -30,6 +30,7 @@ from netsim import Network, Simulation
 from netsim.baselines import BaselineSpec, by_name
 from netsim.network import MS
 from netsim.policies import NativePolicy, native
+from rlcc.origin import processor
 
 Steering = NativePolicy | BaselineSpec
 
@@ -273,14 +274,8 @@ def memory() -> None:
             )
 
 
-def cpu_model() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
 def main() -> None:
-    print(f"{cpu_model()}, Python {platform.python_version()}\n")
+    print(f"{processor()}, Python {platform.python_version()}\n")
     speed()
     growth()
     memory()

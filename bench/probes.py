@@ -31,6 +31,7 @@ from netsim.places import of_jobs
 from netsim.policies import NativePolicy, PolicySpec
 from netsim.trials import Trial, run
 from rlcc.evaluation.contenders import Contender, opened
+from rlcc.origin import made_by
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "generated" / "probes.md"
@@ -135,7 +136,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], jobs: int) -> st
         figures.setdefault(c.label, {}).setdefault(name, {})[cell.scenario] = means
     many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
     text = f"""# When a flow should ask for its RTT
-Made by `python -m bench.probes`. Do not edit it.
+{made_by("python -m bench.probes")}
 
 Each cell measured after its start, mean over {many}, the same for every schedule. "8 KiB or 2 ms": a
 probe once 8 KiB of payload have left since the flow's last response, or 2 ms after its last probe. "{FIRST} at once":

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from decision.documents import write_atomically
 from emulator.firmware import read_firmware
+from rlcc.origin import made_by
 from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.properties import ALL
 
 HEAD = """# What the policies do
-Made by `python -m bench.properties`. Do not edit it.
+{made_by}
 
 Each is [decided for all inputs](../properties.md) on the program that the firmware's certificate ties to the machine
 code. "Found": no limit was asked for, the least that holds is told.
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         seconds = time.process_time() - begin
         sections.append(section(str(firmware.manifest.details["policy"]), behaviour, seconds))
         print(f"{folder}: {len(behaviour.findings)} properties, {seconds:.1f} s of CPU", file=sys.stderr)
-    write_atomically(options.out, "\n".join([HEAD, *sections]))
+    write_atomically(options.out, "\n".join([HEAD.format(made_by=made_by("python -m bench.properties")), *sections]))
     return 0
 
 

@@ -32,6 +32,7 @@ from netsim.network import MS, Network
 from netsim.places import of_jobs
 from netsim.policies import PolicySpec, native
 from netsim.trials import Trial, run
+from rlcc.origin import made_by
 from teachers.load import load
 from teachers.teacher import Teacher
 
@@ -224,7 +225,7 @@ def figures(m: Metrics) -> str:
 def page(teachers: Mapping[str, Teacher], runs: Runs) -> str:
     """The page as Markdown."""
     text = f"""# Which start values
-Made by `python -m bench.starts`. Do not edit it.
+{made_by("python -m bench.starts")}
 
 Weights are those of `fixtures/teachers/robust`. Mean over seeds {", ".join(map(str, runs.seeds))}; decisions take
 0.9 us. A value's cost is beside Swift, 0 is level (`bench/starts.py` has the weights); each row changes one value and

@@ -39,6 +39,7 @@ from netsim.policies import Installed, compiled, native
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.evaluation.grid import Times
+from rlcc.origin import made_by
 from teachers.load import load
 
 TEACHER = TEACHERS / "pcc-rl-lstm"
@@ -129,7 +130,7 @@ def page(found: Found, traffic: Sequence[Traffic], agents: Sequence[Quantised], 
     wide = agents[0]
     window = " to ".join(str(t // MS) for t in times.window_ps)
     text = f"""# PCC-RL's table 7: float and int8
-`python -m bench.table7` writes this page. Do not edit it. The float agent is `fixtures/teachers/pcc-rl-lstm`; the int8
+{made_by("python -m bench.table7")} The float agent is `fixtures/teachers/pcc-rl-lstm`; the int8
 agent is the C that `rlcc emit --form lstm-int8` makes of it ([how](../networks.md)), compiled and asked at every
 decision. Decisions take effect after 0.9 us unless said otherwise. Runs of {times.duration_ps // MS} ms measured from
 {window} ms, {_seeds(found)}; the calibration's networks had another seed and were shorter.

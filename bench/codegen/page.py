@@ -10,6 +10,7 @@ from bench.codegen.results import Case, Place, Result
 from bench.codegen.rows import RANDOM
 from bench.codegen.subjects import LEAF_BITS
 from bench.papers.found import table, wrapped
+from rlcc.origin import made_by
 
 PACKAGES = (
     "catboost",
@@ -61,11 +62,9 @@ def _head(comparison: Comparison, seed: int) -> str:
     rows = _rows(comparison)
     return f"""# Exports of the same trees compared
 
-    python -m bench.codegen --seed {seed}
-
-writes this page. Do not edit it. `make bench-codegen` brings the peers; one that is not installed is left out, and said
-so. The trees alone are compared, as that is what the peers export: the whole decision is timed by
-[`rlcc emulate`](../emulate.md).
+{made_by(f"python -m bench.codegen --seed {seed}")} `make bench-codegen`
+brings the peers; one that is not installed is left out, and said so. The trees alone are compared, as that is what the
+peers export: the whole decision is timed by [`rlcc emulate`](../emulate.md).
 
 ## What is compared
 {_models()}

@@ -12,6 +12,7 @@ from bench.drawn.judged import Checked, How, Proved, Row, judged
 from bench.papers.found import table
 from decision.documents import write_atomically
 from decision.errors import InputError
+from rlcc.origin import made_by
 
 PAGE = Path(__file__).parents[2] / "docs" / "generated" / "drawn.md"
 MOST = 90
@@ -89,7 +90,7 @@ def page(rows: Sequence[Row], how: How) -> str:
     held = sum(1 for c in checked if not c.problem)
     spent = sorted(r.proved.seconds for r in rows)
     return f"""# How many drawn students are proved
-Made by `python -m bench.drawn`. Do not edit it.
+{made_by("python -m bench.drawn")}
 
 Students {rows[0].seed} to {rows[-1].seed} of `bench/drawn/students.py`, {how.profile}, {how.compiler} {how.opt}, form
 {how.form}. A proof (with the calibration of the cost model) may take {how.prover_seconds} s of CPU, a check of its

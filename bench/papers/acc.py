@@ -30,6 +30,7 @@ from netsim.policies import PolicySpec, fixed, native
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from rlcc.evaluation.contenders import emulated_latency_ps
+from rlcc.origin import made_by
 from rlcc.policies import by_path
 from rlcc.recipe import deployment_of, load_recipe
 from teachers.ddqn_options import DdqnConfig
@@ -136,9 +137,7 @@ def page(o: Outcomes) -> str:
     who = list(dict.fromkeys(name for name, _ in o.metrics))
     lines = [
         "# ACC beside its paper",
-        "    rlcc run recipes/acc.toml && python -m bench.papers.acc",
-        "",
-        "writes this page. Do not edit it.",
+        made_by("rlcc run recipes/acc.toml && python -m bench.papers.acc"),
         "",
         f"[ACC] section 5.4: 12 leaves of 24 hosts at 25 Gb/s, 6 spines at 100 Gb/s, DCQCN at the hosts. Runs of "
         f"{DURATION_PS // MS} ms, the first {SETTLED_PS // MS} ms left out, {o.seeds} seeds; mice are flows to 100 KB, "

@@ -20,6 +20,7 @@ from netsim.policies import PolicySpec
 from netsim.samples import Sampling
 from netsim.statistics import confidence
 from netsim.trials import Trial, run
+from rlcc.origin import made_by
 
 LOADS = (20, 60)
 FABRIC = "leaf-spine:2x12x2:25/100"
@@ -115,9 +116,7 @@ def page(bed: Bed, seeds: int) -> str:
     who = list(dict.fromkeys(name for name, _ in bed.outcomes))
     lines = [
         "# ACC beside its paper: messages of five sizes from two senders",
-        "    rlcc run recipes/acc.toml && python -m bench.papers.acc messages",
-        "",
-        "writes this page. Do not edit it.",
+        made_by("rlcc run recipes/acc.toml && python -m bench.papers.acc messages"),
         "",
         f"[ACC] section 5.2 on {FABRIC}: {DURATION_PS // MS} ms, {seeds} seeds, their mean and half of its 99 % "
         "interval. The queue is the receiver's port's; a slowdown is a message's time over that in an empty network.",

@@ -23,6 +23,7 @@ from netsim.network import MS, US
 from netsim.policies import native
 from netsim.statistics import confidence
 from netsim.trials import simulator_hash
+from rlcc.origin import made_by
 from teachers.ddqn_options import DdqnConfig, Online
 from teachers.online import OnlineLearning
 from teachers.teacher import Teacher
@@ -136,9 +137,7 @@ def page(changed: Changed, seeds: int) -> str:
     names = list(changed.phases)
     lines = [
         "# ACC beside its paper: a pattern that changes",
-        "    rlcc run recipes/acc.toml && python -m bench.papers.acc change",
-        "",
-        "writes this page. Do not edit it.",
+        made_by("rlcc run recipes/acc.toml && python -m bench.papers.acc change"),
         "",
         f"`{SCENARIO}`: {len(PHASES)} phases of {PHASE_PS // MS} ms, {seeds} seeds, mean and half of its 99 % "
         "interval. *ACC* and *ACC tree* keep to what they learnt before; *online* learns on, a network a switch that "

@@ -37,6 +37,7 @@ from netsim.scenarios import (
     long_short,
 )
 from netsim.trials import Trial, run
+from rlcc.origin import made_by
 
 Place = tuple[str, int]
 """One of JUDGES, and how many flows."""
@@ -190,7 +191,7 @@ def page(fits: Sequence[Fit]) -> str:
     mild, seldom = (next(f for f in fits if (f.short, f.interval_ms) == used) for used in USED.values())
     return wrapped(f"""# Which short flows PCC-RL's table 8 may have had
 
-Made by `python -m bench.papers.calibration`. Do not edit it.
+{made_by("python -m bench.papers.calibration")}
 
 The paper gives neither size nor interval of the short flows, so HPCC and Swift are run with {len(CANDIDATES)} kinds of
 them: from {listed([f"{h}" for h in HOSTS if h])} hosts, or as many as RL-CC has for so many flows

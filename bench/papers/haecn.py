@@ -35,6 +35,7 @@ from netsim.policies import PolicySpec, interface_of, native
 from netsim.scenarios import Flows, Scenario
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
+from rlcc.origin import made_by
 from rlcc.policies import by_path
 from teachers.load import load
 from teachers.teacher import Teacher
@@ -212,9 +213,7 @@ def page(o: Outcomes) -> str:
     gradual = [place for place in o.places if place not in burst]
     lines = [
         "# HAECN beside its paper",
-        "    rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn",
-        "",
-        "writes this page. Do not edit it.",
+        made_by("rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn"),
         "",
         "[HAECN] section 5: 12 leaves of 12 to 48 hosts at 25 Gb/s, 6 spines at 100 Gb/s, DCQCN at the hosts, "
         "every port asked each 150 us. *Bursty*: every fourth host sends "

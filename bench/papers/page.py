@@ -10,6 +10,7 @@ from bench.papers.summary import summary
 from bench.papers.traffic import Traffic
 from netsim.policies import NativePolicy
 from rlcc.evaluation.grid import Times
+from rlcc.origin import made_by
 
 
 def sections(times: Times) -> list[Section]:
@@ -33,10 +34,8 @@ def _head(found: Found, times: Times, contenders: Mapping[str, Contender], quick
     draft = "**Made with --quick: short runs of one seed, not to be cited.**\n\n" if quick else ""
     return f"""# The papers' tables beside ours
 
-{draft}    make papers
-
-makes this page and its pictures (`python -m bench.papers`; finished runs are kept in `build/papers`). Do not edit
-it: sentences with figures are written from the runs.
+{draft}{made_by("make papers")} Sentences with figures are written from
+the runs, and the pictures drawn; finished runs are kept in `build/papers`.
 
 PCC-RL is Tessler et al., "Reinforcement Learning for Datacenter Congestion Control", 2021; RL-CC is Fuhrer et al.,
 "Implementing Reinforcement Learning Datacenter Congestion Control in NVIDIA NICs", 2022. Their simulator is not

@@ -22,6 +22,7 @@ from decision.errors import InputError
 from decision.processors import usable_cores
 from netsim.network import MS
 from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
+from rlcc.origin import made_by
 
 PAGE = contenders.ROOT / "docs" / "generated" / "papers-robust.md"
 OTHERS = ("RL-CC MLP", *contenders.ROBUST, "DCTCP", "max-min")
@@ -81,9 +82,7 @@ def page(f: Found, made: Sequence[Section]) -> str:
     """The whole page."""
     head = f"""# PCC-RL's table 8 with robust policies
 
-    python -m bench.papers.robust
-
-makes this page. Do not edit it.
+{made_by("python -m bench.papers.robust")}
 
 `robust` and `robust-in-flight` are no paper's: they are taught where flows come and go, start slowly and brake once,
 hard; the second caps what a flow has in flight ([what they are](../../fixtures/teachers/README.md)). "{LOOSE}" is the

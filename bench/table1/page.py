@@ -9,6 +9,7 @@ from bench.table1.fit import PAPER_US, Fit
 from bench.table1.network import DURATION, SCENARIO, SEEDS, WINDOW
 from emulator import Cycles, EmulationReport
 from emulator.profile import Profile
+from rlcc.origin import made_by
 
 PAPER_TEXT = {"LSTM": "400 to 450", "MLP": "17", "trees": "0.9"}
 PAPER_FLOPS = {"LSTM": "2600", "MLP": "200", "trees": "at most 150 operations"}
@@ -39,9 +40,7 @@ def _head(proxy: Profile) -> str:
     wait = proxy.table_memory.wait_states if proxy.table_memory else 0
     return f"""# RL-CC's Table 1 again, and connectx6dx-proxy
 
-    make table-1
-
-makes this page (`python -m bench.table1`). Do not edit it.
+{made_by("make table-1")}
 
 The engine of a ConnectX-6Dx is not documented. What its users published are three decision times (RL-CC, section 5.1
 and Table 1): a small LSTM takes 400 to 450 us, an MLP 17 us, boosted trees "as an if-else sequence" 0.9 us.

@@ -36,6 +36,7 @@ from emulator.profile import load_profile
 from netsim import simulate
 from netsim.network import MS
 from netsim.policies import native
+from rlcc.origin import made_by
 from teachers.checkpoint import recipe_hash
 from teachers.curriculum import TrainConfig
 from teachers.load import load
@@ -196,7 +197,7 @@ def page(name: str, study: Study, prove: bool = True) -> str:
     training = study.config(AS_IT_IS, study.seeds[0]).training
     heading = ["variant", *(f"seed {seed}" for seed in study.seeds), "mean", "more", "many-to-one", "changing", "loss"]
     text = f"""# {study.title}
-Made by `python -m bench.training.study {name}{fewer}`. Do not edit it.
+{made_by(f"python -m bench.training.study {name}{fewer}")}
 
 Trainings of `{study.source}` and of variants of it (`bench/training/studies.toml`), with the same seeds:
 {training.episodes} episodes of {len(training.scenarios)} scenarios, each. Cost of one validation, 0 is perfect, of each

@@ -12,6 +12,7 @@ from decision.errors import InputError
 from rlcc.evaluation.standing import STANDINGS, Comparison, Standing, axes, compare, tally
 from rlcc.evaluation.suite import Suite
 from rlcc.evaluation.summary import Row, figure
+from rlcc.origin import made_by
 from rlcc.reports.markdown import cell as for_table
 
 TEMPLATE = "standing.md.j2"
@@ -73,7 +74,14 @@ def page(judged: Sequence[Judged], suite: Suite) -> str:
     )
     templates.filters |= {"text": for_table}
     return templates.get_template(TEMPLATE).render(
-        suite=suite, judged=judged, standings=STANDINGS, words=words, figures=figures, figure=figure, start=START
+        suite=suite,
+        judged=judged,
+        made_by=made_by(f"rlcc evaluate --suite {suite.name}"),
+        standings=STANDINGS,
+        words=words,
+        figures=figures,
+        figure=figure,
+        start=START,
     )
 
 

@@ -215,7 +215,7 @@ def lossless(run: Run, metric: str) -> float:
 
 def test_the_page_is_whole() -> None:
     text, made, found = written(lossless)
-    assert text.startswith("# The papers' tables beside ours\n\n    make papers\n")
+    assert text.startswith("# The papers' tables beside ours\n\nMade by `make papers` at ")
     for section in made:
         assert f"\n## {section.title}\n" in text
     assert "nan" not in text.lower().replace("nanos", "")

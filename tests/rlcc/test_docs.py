@@ -1,11 +1,13 @@
 """Each command has a page that names its options, its exit codes and only pages that are there."""
 
-import importlib
+import importlib.util
 import re
 from pathlib import Path
 
 import click
 import pytest
+
+from rlcc import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -13,6 +15,9 @@ EVERY_PAGE = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify", "rlcc", "bench")
 ENDS = ("py", "cpp", "hpp", "toml")
 SOURCES = [path for package in PACKAGES for end in ENDS for path in (ROOT / package).rglob(f"*.{end}")]
+MADE = re.compile(
+    r"# .*\n+Made by `([^`]+)` at (?:commit [0-9a-f]{7,}(?: with changes)?|version \S+) on \S.*\. Do not edit it\."
+)
 PAGES = ["run", "rollout", "distill", "evaluate", "gate", "doctor", "cycles"]
 
 
@@ -50,10 +55,17 @@ def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("generated/*.md")), ids=lambda page: page.name)
-def test_a_generated_page_says_what_makes_it(page: Path) -> None:
-    head = page.read_text()[:400]
-    assert "Do not edit it" in head
-    assert "python -m bench." in head or "`rlcc evaluate --suite " in head
+def test_a_generated_page_says_what_made_it_of_which_source_and_where(page: Path) -> None:
+    made = MADE.match(page.read_text())
+    assert made, "take the line below the title from rlcc.origin.made_by"
+    for command in made[1].split(" && "):
+        program, what = re.sub("^python -m", "python", command).split()[:2]
+        there = {
+            "python": lambda module: importlib.util.find_spec(module),
+            "rlcc": lambda name: name in cli.COMMANDS,
+            "make": lambda target: re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE),
+        }
+        assert there[program](what), command
 
 
 def test_the_index_leads_to_every_page() -> None:

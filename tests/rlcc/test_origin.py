@@ -1,0 +1,37 @@
+"""A generated page says which command made it, of which source, on what machine."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from rlcc import __version__
+from rlcc.origin import made_by, source
+
+
+def test_the_line_names_command_source_and_machine_and_no_host() -> None:
+    line = made_by("make papers")
+    assert re.fullmatch(
+        r"Made by `make papers` at \S.* on \w+, [0-9]+ x \S.*, Python 3\.\d+\.\d+\. Do not edit it\.", line
+    ), line
+    assert "\n" not in line
+    assert Path("/etc/hostname").read_text().strip() not in line
+
+
+def test_the_source_is_the_commit_and_whether_files_differ_from_it(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *who, "-C", str(tmp_path), *arguments], check=True, capture_output=True)
+
+    git("init", "-q")
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("commit", "-q", "-m", "a file")
+    assert re.fullmatch(r"commit [0-9a-f]{9}", source(tmp_path))
+    (tmp_path / "file").write_text("two")
+    assert re.fullmatch(r"commit [0-9a-f]{9} with changes", source(tmp_path))
+
+
+def test_what_is_installed_inside_somebody_elses_checkout_tells_its_version(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / "site-packages").mkdir()
+    assert source(tmp_path / "site-packages") == f"version {__version__}"
