@@ -19,7 +19,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen papers stubs table-1 clean
+.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package papers stubs table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -28,6 +28,7 @@ help:
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make docs     build the site of the documentation in build/docs, links checked'
+	@echo 'make package  build sdist and wheel into dist/ and check both (PYTHON_OF_WHEEL=... for another Python)'
 	@echo 'make stubs    write _core.pyi and _fast.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
@@ -123,6 +124,17 @@ lint-cxx: setup-test
 	$(BIN)/cppcheck --quiet --std=c++20 --enable=warning,performance,portability --inline-suppr \
 	  -D'NB_MODULE(name, variable)=void name(nanobind::module_ &variable)' --suppress=missingIncludeSystem \
 	  --error-exitcode=1 $(filter %.c %.cc %.cpp,$(CXX_SOURCES))
+
+# Sources alone decide the bytes: the time in them is the last commit's. abi3audit looks at wheels of the stable ABI.
+PYTHON_OF_WHEEL ?= $(BIN)/python
+CHECKERS = $(UV) run --quiet --no-project --isolated --with-requirements requirements/package.lock
+
+package: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
+package: $(STAMPS)/installer
+	@rm -rf dist
+	$(UV) build --quiet --python $(PYTHON_OF_WHEEL) --out-dir dist .
+	$(CHECKERS) twine check --strict dist/*.whl dist/*.tar.gz
+	@! ls dist/*-abi3-*.whl >/dev/null 2>&1 || $(CHECKERS) abi3audit --strict --verbose dist/*-abi3-*.whl
 
 # What type checkers see of the compiled modules.
 stubs: setup-test

@@ -24,6 +24,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 
 # The command's name -> its line in `rlcc --help`; `rlcc/commands/<name>.py` holds it as `command`.
 COMMANDS = {
+    "demo": "Run a recipe that came with rlcc, from teacher to verdict.",
     "run": "Run a recipe: every stage from the teacher to the verdict.",
     "train": "Train a teacher by ADPG in the native simulator.",
     "check": "Say what a trained policy is read as.",

@@ -1,10 +1,13 @@
 """Errors become exit codes in one place, and nothing heavy is imported for a command that does not need it."""
 
 import json
+import os
 import subprocess
 import sys
+import sysconfig
 import types
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
@@ -110,6 +113,21 @@ def test_help_names_every_command(capsys):
 def test_version(capsys):
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"rlcc, version {cli.__version__}\n"
+
+
+@pytest.mark.parametrize(("line", "offered"), [("rlcc ver", "verify"), ("rlcc gate --max-cod", "--max-code")])
+def test_bash_completes_commands_and_options_by_the_line_of_the_docs(line, offered):
+    """The script that docs/install.md evaluates, asked by a real bash for what stands behind the cursor."""
+    scripts = sysconfig.get_path("scripts")
+    assert "_RLCC_COMPLETE=bash_source rlcc" in (Path(__file__).parents[2] / "docs/install.md").read_text()
+    words = line.split()
+    shell = (
+        'eval "$(_RLCC_COMPLETE=bash_source rlcc)"; complete -p rlcc >/dev/null || exit 3; '
+        f'COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _rlcc_completion rlcc; echo "${{COMPREPLY[@]}}"'
+    )
+    environment = os.environ | {"PATH": f"{scripts}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "--norc", "-c", shell], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [offered], done.stderr
 
 
 def test_broken_pipe_is_silent():

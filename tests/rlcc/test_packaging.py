@@ -47,7 +47,11 @@ def test_data_lies_beneath_a_package_in_the_wheel_and_is_found_there(tmp_path):
     """A folder of data at the top of a wheel takes a name from everybody: there is a package named fixtures."""
     places = PYPROJECT["tool"]["scikit-build"]["wheel"]["packages"]
     data = {place: source for place, source in places.items() if not (ROOT / source / "__init__.py").is_file()}
-    assert data == {"codegen/firmware_templates": "firmware_templates"}
+    assert data == {
+        "codegen/firmware_templates": "firmware_templates",
+        "rlcc/shipped/recipes": "recipes",
+        "rlcc/shipped/fixtures": "fixtures",
+    }
     shutil.copytree(ROOT / "decision", tmp_path / "decision")
     shutil.copytree(ROOT / "codegen", tmp_path / "codegen")
     for place, source in data.items():
