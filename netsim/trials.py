@@ -42,8 +42,8 @@ class Trial:
 
     ``duration_ps``: for how long flows arrive. ``window_ps``: what its metrics are of; None: it has none.
     ``early_ps``: how much of the start is measured apart; then the metrics say of what comes before the window, too.
-    ``record_ps``: until when decisions are recorded. ``sampling``: the run over time, its whole duration; it needs a
-    window, whose completions it keeps.
+    ``record_ps``: until when decisions are recorded. ``sampling``: the run over time, its whole duration unless
+    that says otherwise; it needs a window, whose completions it keeps.
     ``name``: who decides, for people.
     """
 
@@ -151,7 +151,7 @@ def perform(trial: Trial) -> Outcome:
             series.append(record(simulation, until_ps, every_ps, shown))
 
     begin, end = trial.window_ps or (0, 0)
-    whole_ps = 0 if trial.sampling is None else trial.duration_ps
+    whole_ps = trial.duration_ps if trial.sampling is not None and trial.sampling.to_end else 0
     metrics: dict[str, float] = {}
     records: tuple[Records, ...] = ()
     window: dict[str, Any] = {}

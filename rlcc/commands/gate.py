@@ -18,6 +18,8 @@ from rlcc.reference import read_reference
 from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
+from rlcc.reports.html.gather import gather
+from rlcc.reports.html.render import render
 from rlcc.time_limit import time_limit
 from rlcc.verdict import Verdict
 
@@ -84,7 +86,7 @@ def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     reference, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter
     are left out.
 
-    Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
+    Writes verdict.json, junit.xml, summary.md and report.html. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     folder = out or firmware.resolve().parent / "verdict"
     try:
@@ -134,8 +136,11 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
     remembered = Remembered(use=not asked["no_cache"])
     evidence = gate.Evidence(asked["certificate"], asked["rollouts"], reference, remembered, deployment)
     with stage("gate") as (figures, progress):
-        verdict = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
-        reports.write(verdict, folder)
+        judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
+        verdict = judgement.verdict
+        progress("report")
+        recipe_name = None if asked["recipe_file"] is None else asked["recipe_file"].name
+        reports.write(verdict, render(gather(judgement, engine, options, recipe_name)), folder)
         if asked["sarif_file"] is not None:
             write_atomically(asked["sarif_file"], dump_json(sarif.sarif(verdict, firmware)))
         figures += [f"{len(verdict.checks)} checks, {len(verdict.failures())} failed", str(folder / reports.JSON)]
