@@ -1,16 +1,15 @@
 """What the recipes come to: docs/generated/recipes.md. README, docs/index.md and docs/results.svg take figures from it.
 
-python -m bench.recipes [--runs FOLDER] [--out FILE]
+python -m bench.recipes [RECIPE ..] [--runs FOLDER] [--out FILE]
 
-runs every recipe (`rlcc run`) and sets two students beside the baselines (`rlcc evaluate`); what is in the folder of
-runs already is kept. About an hour on one core.
+runs every recipe, or those named (`rlcc run`), and sets two students beside the baselines (`rlcc evaluate`); what is in
+the folder of runs already is kept. About an hour on one core.
 """
 
 import argparse
 import contextlib
 import io
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,17 +48,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.recipes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("recipe", nargs="*", help="by its name; all, where none is named")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="finished runs; runs")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
+    shown = options.recipe or names()
     try:
-        for name in names():
+        for name in shown:
             if not (options.runs / name / "verdict").is_dir():
                 _done("run", str(ROOT / "recipes" / f"{name}.toml"), "--out", str(options.runs / name))
         beside = options.runs / "beside-baselines.json"
         if not beside.is_file():
             _done("evaluate", *_contenders(options.runs), "--no-pictures", "--json", str(beside))
-        write_atomically(options.out, page(options.runs).encode())
+        write_atomically(options.out, page(options.runs, shown).encode())
     except InputError as error:
         print(f"recipes: {error}", file=sys.stderr)
         return 2
@@ -78,14 +79,17 @@ def _contenders(runs: Path) -> list[str]:
     return [*who, *BASELINES, *asked, *(word for seed in SEEDS for word in ("--seed", str(seed)))]
 
 
-def page(runs: Path) -> str:
-    """The page as Markdown."""
-    verdicts = {name: _verdict(runs / name / "verdict" / "verdict.json") for name in names()}
+def page(runs: Path, shown: Sequence[str]) -> str:
+    """The page as Markdown, on the recipes of these names."""
+    verdicts = {name: _verdict(runs / name / "verdict" / "verdict.json") for name in shown}
+    others = [name for name in names() if name not in shown]
+    left_out = f" Not run for this page: {', '.join(others)}." if others else ""
     command = " ".join(word.replace(f"{runs}/", "runs/") for word in _contenders(runs))
     return f"""# What the recipes come to
-{made_by("python -m bench.recipes")}
 
-Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../run.md).
+{made_by(" ".join(["python -m bench.recipes", *(shown if others else [])]))}
+
+Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../run.md).{left_out}
 
 ## Recipes
 Cycles are of the whole decision, call to return, with one-cycle memories, clang -O2. *Proved*: the worst case over all
@@ -144,18 +148,18 @@ def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:
     ran = verdict.measured["emulation"]
     proved = verdict.measured["worst_case_cycles"]
     worst = proved or ran["cycles"]["max"]
-    trees = load_student(folder / "student").forest.trees
+    forest = load_student(folder / "student" / "student.json").forest
     budget = load_recipe(ROOT / "recipes" / f"{name}.toml").gate.budget
     return [
         f"[{name}](../../recipes/{name}.toml)",
         "PASS" if verdict.passed else "FAIL",
         f"{len(verdict.checks) - len(verdict.failures())} of {len(verdict.checks)}",
-        str(len(trees)),
-        str(max(tree.depth for tree in trees)),
+        str(len(forest.trees)),
+        str(forest.depth),
         f"{ran['cycles']['mean']:.0f}",
         str(worst),
         "yes" if proved else "no",
-        f"{math.ceil(worst / ran['clock_mhz'] * 1000) / 1000:.3f}",
+        f"{worst / ran['clock_mhz']:.3f}",
         *(str(ran[key]) for key in ("code_bytes", "table_bytes", "context_bytes")),
         f"{budget / 1e6:g}",
     ]
@@ -191,8 +195,16 @@ def printed(verdict: Verdict) -> str:
 
 
 def _beside(path: Path) -> str:
-    rows: list[dict[str, Any]] = json.loads(path.read_text())
-    return str(rows)
+    """A table a scenario."""
+    outcomes: list[dict[str, Any]] = json.loads(path.read_text())
+    parts = []
+    for scenario in SCENARIOS:
+        rows = []
+        for told in (told for told in outcomes if told["scenario"] == scenario):
+            means = [sum(run[metric] for run in told["metrics"]) / len(told["metrics"]) for metric in BESIDE]
+            rows.append([told["policy"], *(f"{value:.4f}" for value in means)])
+        parts.append(f"### {scenario}\n{table(['policy', 'goodput', 'latency us', 'p99 us', 'loss'], rows)}")
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":
