@@ -2,18 +2,16 @@
 
 python -m bench.recipes [RECIPE ..] [--runs FOLDER] [--out FILE]
 
-runs every recipe, or those named (`rlcc run`), and sets two students beside the baselines (`rlcc evaluate`); what is in
-the folder of runs already is kept. About an hour on one core.
+runs every recipe, or those named, by `rlcc run`; what is in the folder of runs already is kept. About an hour on one
+core.
 """
 
 import argparse
 import contextlib
 import io
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from bench.papers.found import table
 from decision.documents import load_json, validate, write_atomically
@@ -29,11 +27,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "recipes.md"
 SHOWN = "rl-cc"
 """The recipe whose verdict is shown whole."""
-STUDENTS = ("rl-cc", "robust-in-flight")
-BASELINES = ("dcqcn", "hpcc", "swift", "timely", "dctcp", "nscc")
-SCENARIOS = ("many-to-one:512", "long-short:129")
-SEEDS = (1, 2, 3)
-BESIDE = ("goodput", "latency_mean_us", "latency_p99_us", "loss")
 RELATIVE = ("latency_mean_us", "queue_mean_us", "fct_mean_us", "fct_p99_us")
 """Metrics whose difference from the teacher's is a part of the teacher's."""
 
@@ -56,10 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for name in shown:
             if not (options.runs / name / "verdict").is_dir():
-                _done("run", str(ROOT / "recipes" / f"{name}.toml"), "--out", str(options.runs / name))
-        beside = options.runs / "beside-baselines.json"
-        if not beside.is_file():
-            _done("evaluate", *_contenders(options.runs), "--no-pictures", "--json", str(beside))
+                _run(name, options.runs / name)
         write_atomically(options.out, page(options.runs, shown).encode())
     except InputError as error:
         print(f"recipes: {error}", file=sys.stderr)
@@ -67,16 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _done(*arguments: str) -> None:
-    """Run a command of rlcc. A FAIL is a result, what could not run is not."""
-    if cli.main(list(arguments)) > 1:
-        raise InputError(f"`rlcc {' '.join(arguments)}` could not run; its own sentence stands above")
-
-
-def _contenders(runs: Path) -> list[str]:
-    who = [f"{name}={runs / name / 'firmware'}" for name in STUDENTS]
-    asked = [word for scenario in SCENARIOS for word in ("--scenario", scenario)]
-    return [*who, *BASELINES, *asked, *(word for seed in SEEDS for word in ("--seed", str(seed)))]
+def _run(name: str, out: Path) -> None:
+    """Run a recipe. A FAIL is a result, what could not run is not."""
+    recipe = ROOT / "recipes" / f"{name}.toml"
+    if cli.main(["run", str(recipe), "--out", str(out)]) > 1:
+        raise InputError(f"`rlcc run {recipe}` could not run; its own sentence stands above")
 
 
 def page(runs: Path, shown: Sequence[str]) -> str:
@@ -84,7 +69,6 @@ def page(runs: Path, shown: Sequence[str]) -> str:
     verdicts = {name: _verdict(runs / name / "verdict" / "verdict.json") for name in shown}
     others = [name for name in names() if name not in shown]
     left_out = f" Not run for this page: {', '.join(others)}." if others else ""
-    command = " ".join(word.replace(f"{runs}/", "runs/") for word in _contenders(runs))
     return f"""# What the recipes come to
 
 {made_by(" ".join(["python -m bench.recipes", *(shown if others else [])]))}
@@ -103,12 +87,7 @@ the greatest difference in the networks that the recipe judges in, the mean of p
 ```text
 {printed(verdicts[SHOWN])}
 ```
-
-## Beside the baselines
-`rlcc evaluate {command}`: means over {len(SEEDS)} seeds; 200 ms measured from 25 % to 85 %, decisions of students in
-the time that their slowest vector takes on ibex-small.
-
-{_beside(runs / "beside-baselines.json")}"""
+"""
 
 
 HEADING = [
@@ -192,19 +171,6 @@ def printed(verdict: Verdict) -> str:
     with contextlib.redirect_stdout(out):
         print_verdict(verdict)
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines())
-
-
-def _beside(path: Path) -> str:
-    """A table a scenario."""
-    outcomes: list[dict[str, Any]] = json.loads(path.read_text())
-    parts = []
-    for scenario in SCENARIOS:
-        rows = []
-        for told in (told for told in outcomes if told["scenario"] == scenario):
-            means = [sum(run[metric] for run in told["metrics"]) / len(told["metrics"]) for metric in BESIDE]
-            rows.append([told["policy"], *(f"{value:.4f}" for value in means)])
-        parts.append(f"### {scenario}\n{table(['policy', 'goodput', 'latency us', 'p99 us', 'loss'], rows)}")
-    return "\n".join(parts)
 
 
 if __name__ == "__main__":
