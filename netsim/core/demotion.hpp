@@ -46,21 +46,28 @@ public:
     }
     return first_not_below(limits_of(s), bytes);
   }
+  std::uint64_t sent_before(std::uint32_t flow) const { return sent_before_[flow]; }
+  // It falls no more: somebody else sets its class.
+  void release(std::uint32_t flow) { sent_before_[flow] = kReleased; }
   // .. of one that runs, for the next packet.
   std::uint8_t of(std::uint32_t flow, const Sender &s) const {
+    if (sent_before_[flow] == kReleased)
+      return s.klass;
     const std::uint64_t bytes = (s.sent_total - sent_before_[flow]) * payload_;
     return std::max(s.klass, first_not_below(limits_of(s), bytes));
   }
   // Packets that carry the class of the next one, 1 at the least.
   std::uint32_t packets_left(std::uint32_t flow, const Sender &s) const {
     const std::vector<std::uint32_t> &limits = limits_of(s);
-    if (s.klass >= limits.size())
+    if (s.klass >= limits.size() || sent_before_[flow] == kReleased)
       return ~std::uint32_t{0};
     const std::uint64_t limit = limits[s.klass] / payload_ + 1, sent = s.sent_total - sent_before_[flow];
     return limit > sent ? static_cast<std::uint32_t>(limit - sent) : 1;
   }
 
 private:
+  static constexpr std::uint64_t kReleased = ~std::uint64_t{0};
+
   // How many limits are less.
   static std::uint8_t first_not_below(const std::vector<std::uint32_t> &limits, std::uint64_t bytes) {
     return static_cast<std::uint8_t>(std::lower_bound(limits.begin(), limits.end(), bytes) - limits.begin());
