@@ -5,29 +5,25 @@ from pathlib import Path
 
 from decision.errors import InputError
 from emulator.build import Build
-from rlcc.cycles.measure import PathCosts, worst_costs
+from rlcc.cycles.measure import worst_costs
 from rlcc.verdict import CostlyLine, WorstPath
 
 SHOWN = 8
 
 
-def slowest_costs(
+def worst_path(
     build: Build,
     slowest: int,
     progress: Callable[[str], None] | None = None,
     *,
     proof: Path | None = None,
-) -> PathCosts | None:
-    """Cycles by line of the slowest known input: of the certificate's witness, else of the vector ``slowest``. None
-    where the engine does not tell cycles by address."""
+) -> WorstPath | None:
+    """The costliest lines of the slowest known input: of the certificate's witness, else of the vector ``slowest``.
+    None where the engine does not tell cycles by address."""
     try:
-        return worst_costs(build, slowest, progress, proof=proof)
+        worst = worst_costs(build, slowest, progress, proof=proof)
     except InputError:
         return None
-
-
-def worst_path(costs: PathCosts) -> WorstPath:
-    """Its costliest lines."""
-    dearest = sorted(costs.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]
+    dearest = sorted(worst.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]
     lines = [CostlyLine(function=c.function, line=c.line, text=c.text[:160], cycles=c.cycles) for c in dearest]
-    return WorstPath(input=costs.of, cycles=costs.cycles, lines=lines)
+    return WorstPath(input=worst.of, cycles=worst.cycles, lines=lines)
