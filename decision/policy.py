@@ -128,7 +128,7 @@ class Observation(_Strict):
     params: dict[str, Annotated[int, Field(strict=True)]] = Field(
         default_factory=dict, exclude_if=lambda params: not params
     )
-    features: list[AnyFeature] = Field(min_length=1, max_length=16)
+    features: list[AnyFeature] = Field(min_length=1, max_length=256)
 
     @model_validator(mode="before")
     @classmethod

@@ -92,7 +92,11 @@ def build(
     built = [cohort.build(configs) for cohort in cohorts]
     specs = [flows, *(spec for spec, _ in built)]
     ends = [End(steered, decider, agents), *(end for _, end in built)]
-    simulator = _core.Simulator(*configs, specs, [wire.build(ends) for wire in wires], int(seed))
+    joined = [wire.build(ends) for wire in wires]
+    try:
+        simulator = _core.Simulator(*configs, specs, joined, int(seed))
+    except ValueError as error:
+        raise InputError(f"scenario {scenario.name}: {error}") from None
     for number, port in enumerate(fabric.ports):
         if port.gbps != net.link_gbps:
             scale = port.gbps / net.link_gbps
@@ -195,6 +199,9 @@ def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSp
     core.set_red(net.ecn_min_bytes, net.ecn_max_bytes, net.ecn_max_probability)
     core.mark_at_dequeue = net.mark_at_dequeue
     core.set_classes(list(net.class_weights))
+    core.nic_priorities = net.nic_priorities
+    core.class_by = getattr(_core.ClassBy, net.class_by)
+    core.set_limits([list(row) for row in net.demotion])
     core.scheduled_ports = net.scheduled_ports
     core.queue_in_probes = net.telemetry
     core.lossless = net.lossless
@@ -259,6 +266,16 @@ def _fabric(fabric: Topology) -> "_core.FabricConfig":
     return core
 
 
+def _routes(
+    fabric: Topology, host: NDArray[np.uint32], receiver: NDArray[np.uint32], hashed: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Ports of each flow's paths: where there are planes, that of each in turn."""
+    planes = np.arange(fabric.planes)
+    ways = [((end.astype(np.int64) // fabric.planes * fabric.planes)[:, None] + planes) for end in (host, receiver)]
+    offsets, ports = fabric.paths(ways[0].ravel(), ways[1].ravel(), np.repeat(hashed, fabric.planes))
+    return offsets[:: fabric.planes], ports
+
+
 def _scenario(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> "_core.ScenarioConfig":
     host, receiver, last = (scenario.column(name) for name in ("host", "receiver", "last_bytes"))
     if last.max(initial=0) > net.payload_bytes:
@@ -270,12 +287,13 @@ def _scenario(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> 
         raise InputError(
             f"scenario {scenario.name}: flows of class {highest}; give the network {highest + 1} class_weights"
         )
-    offsets, ports = fabric.paths(host, receiver, keys(host.size, seed, ECMP_STREAM))
+    offsets, ports = _routes(fabric, host, receiver, keys(host.size, seed, ECMP_STREAM))
     delays, way_back = np.unique(fabric.control_delay_ps(host, receiver), return_inverse=True)
     wire = np.where(last > 0, last, net.payload_bytes) + net.wire_overhead_bytes
     core = _core.ScenarioConfig()
     core.hosts = scenario.hosts
     core.receivers = scenario.receivers
+    core.planes = fabric.planes
     core.long_flow = -1 if scenario.long_flow is None else scenario.long_flow
     core.set_ways_back(delays.astype(np.int64))
     core.set_routes(ports)

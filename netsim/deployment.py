@@ -18,6 +18,7 @@ from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort
 from netsim.network import Network
 from netsim.policies import PolicySpec, interface_of
+from netsim.samples import Sampling
 from netsim.scenarios import instantiate
 from netsim.trials import Trial
 
@@ -63,6 +64,7 @@ class Deployment:
         decision_latency_ps: int,
         window_ps: tuple[int, int] | None = None,
         record_ps: int = 0,
+        sampling: Sampling | None = None,
         name: str = "",
     ) -> Trial:
         """``decider`` at the agents in question."""
@@ -84,6 +86,7 @@ class Deployment:
             duration_ps=duration_ps,
             window_ps=window_ps,
             record_ps=record_ps,
+            sampling=sampling,
             decision_latency_ps=latency_ps,
             network=self.network,
             cohorts=cohorts,

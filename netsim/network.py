@@ -16,6 +16,7 @@ NS = 1_000
 US = 1_000_000
 MS = 1_000_000_000
 MAX_CLASSES = 8
+CLASSES_BY = ("flow", "sent", "size")
 MOST_BYTES = 1 << 40
 INFLIGHT_BDP = Fraction(8, 5)
 LATEST_PS = 100_000 * MS
@@ -41,6 +42,12 @@ class Network:
     ecn_max_probability: float = 0.2
     mark_at_dequeue: bool = False
     class_weights: tuple[int, ...] = (1,)  # a queue of each port, by deficit round robin; 0: strictly before the others
+    nic_priorities: bool = False  # NICs, too, serve the lower classes strictly before the others
+    class_by: str = (
+        "flow"  # a flow's packets carry its own class; or that of the bytes it has "sent", or of its "size":
+    )
+    demotion: tuple[tuple[int, ...], ...] = ()  # bytes with which it stays in class 0, 1, ..: a row for all machines,
+    # or one for each of so many equal groups of them
     telemetry: bool = True  # switches stamp their queues into packets (INT), for whoever reads them
     lossless: bool = False  # priority flow control (IEEE 802.1Qbb), thresholds of the HPCC artefact:
     pfc_reserve_bytes: int = 4096  # a link and class
@@ -77,7 +84,7 @@ class Network:
             value = getattr(self, f.name)
             if value is None:
                 continue
-            if f.name == "class_weights":
+            if f.name in ("class_weights", "class_by", "demotion"):
                 continue
             if f.type is bool:
                 if not isinstance(value, bool):
@@ -112,6 +119,7 @@ class Network:
         integers = isinstance(weights, tuple) and all(type(w) is int and 0 <= w <= 1000 for w in weights)
         if not integers or not 1 <= len(weights) <= MAX_CLASSES:
             raise InputError(f"network: class_weights is {weights!r}; give 1 to {MAX_CLASSES} weights from 0 to 1000")
+        self._check_demotion()
         if max(self.start_jitter_ps, self.probe_gap_ps, self.decision_late_by_ps, self.rtt_noise_ps) > LATEST_PS:
             raise InputError(
                 "network: start_jitter_ps, probe_gap_ps, decision_late_by_ps and rtt_noise_ps are at most 100 s"
@@ -132,6 +140,25 @@ class Network:
             value = getattr(self, name)
             if value is not None and not self.longest_rtt_ps <= value <= LATEST_PS:
                 raise InputError(f"network: {name} is below the longest RTT, {self.longest_rtt_ps} ps; raise it")
+
+    def _check_demotion(self) -> None:
+        if self.class_by not in CLASSES_BY:
+            raise InputError(f"network: class_by is {self.class_by!r}; write {', '.join(CLASSES_BY)}")
+        if (self.class_by == "flow") != (self.demotion == ()):
+            raise InputError('network: demotion says flows\' classes where class_by is "sent" or "size"; give both')
+        rows = self.demotion if isinstance(self.demotion, tuple) else (None,)
+        for row in rows:
+            if not isinstance(row, tuple) or not row or not all(type(b) is int and 1 <= b < 2**32 for b in row):
+                raise InputError(f"network: demotion is {self.demotion!r}; give rows of whole bytes, [[10000, 100000]]")
+            if list(row) != sorted(row):
+                raise InputError(f"network: demotion has the thresholds {list(row)}; they must ascend")
+            if len(row) >= len(self.class_weights):
+                raise InputError(
+                    f"network: demotion has {len(row)} thresholds, for {len(row) + 1} levels, and class_weights name "
+                    f"{len(self.class_weights)} queues; give a weight a level"
+                )
+            if len(row) != len(rows[0] or ()):
+                raise InputError("network: demotion's rows differ in length; give every group as many thresholds")
 
     @property
     def ps_per_byte(self) -> int:

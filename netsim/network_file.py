@@ -54,8 +54,9 @@ def from_table(table: Mapping[str, Any], where: str) -> Network:
             values[name] = value if reader is None else reader(value)
         except InputError as error:
             raise InputError(f"{where}: {key}: {error}") from None
-    if isinstance(values.get("class_weights"), list):
-        values["class_weights"] = tuple(values["class_weights"])
+    for name in ("class_weights", "demotion"):
+        if isinstance(values.get(name), list):
+            values[name] = tuple(tuple(each) if isinstance(each, list) else each for each in values[name])
     try:
         return Network(**values)
     except InputError as error:

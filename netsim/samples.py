@@ -14,10 +14,12 @@ from netsim.series import Series, joined
 
 @dataclass(frozen=True)
 class Sampling:
-    """How much is kept: points in time, and flows, evenly spaced; of all the others only the mean."""
+    """How much is kept: points in time, and flows, evenly spaced; of all the others only the mean. ``to_end``: also
+    what comes after the measurement window."""
 
     points: int = 400
     flows: int = 16
+    to_end: bool = True
 
     def every_ps(self, duration_ps: int) -> int:
         return max(duration_ps // self.points, 1)

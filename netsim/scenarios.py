@@ -8,7 +8,9 @@ long-short-mild:16       the same, shorter and rarer ones: as hard on HPCC and S
 incast:32                32 hosts send 500 KB each to one receiver, all at once, again and again; incast:32x1MB
 websearch:60%            flows arrive at random, with the sizes of a published workload; 16 hosts at 60 % load
 messages:60%x2           the same from 2 hosts to one receiver, whose link has 60 % load
-websearch>datamining:60% one workload in the first half of the run, another in the second
+websearch>datamining:60% one workload in the first half of the run, another in the second; each may have its own load:
+                         websearch:80%>datamining:60%
+websearch:60%+websearch:80%  the first half of the machines sends the one, the second half the other, to all
 
 Behind an @ the fabric: many-to-one:8192@rl-cc-cluster, websearch:60%@acc-fabric. Without one, a single switch.
 """
@@ -50,6 +52,7 @@ INCAST_PERIOD_PS = 10 * MS  # or twice what a round takes, whichever is more
 MOST_SIZE_BYTES = 10**12
 
 OPEN_LOOP_HOSTS = 16
+MOST_PHASES, MOST_GROUPS = 16, 16
 PARSED_FLOWS = 1000
 
 
@@ -186,6 +189,17 @@ class Scenario:
 
 
 @dataclass(frozen=True)
+class Load:
+    """A workload and its share of the links' capacity."""
+
+    workload: str
+    percent: int
+
+    def __str__(self) -> str:
+        return f"{self.workload}:{self.percent}%"
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A scenario's name, read: what it takes besides a seed, a duration and a network to make the scenario."""
 
@@ -195,7 +209,8 @@ class Recipe:
     hosts: int | None  # that send, where the name says so
     size_bytes: int  # of an incast's flow
     fabric: str | None  # None: one switch
-    then: tuple[str, ...] = ()  # workloads that follow one another in equal parts of the run
+    phases: tuple[tuple["Load", ...], ...] = ()  # that follow one another in equal parts of the run: what each of so
+    # many equal groups of machines sends in it
 
     @property
     def seeded(self) -> bool:
@@ -206,8 +221,7 @@ class Recipe:
         """The flows of one run; without a duration, some thousand of those that go on arriving."""
         fabric = None if self.fabric is None else topology.by_name(self.fabric, network)
         if self.traffic in workloads.NAMES:
-            phases = (self.traffic, *self.then)
-            made = open_loop(phases, self.number, seed, duration_ps, network, fabric, self.hosts)
+            made = open_loop(self.phases, seed, duration_ps, network, fabric, self.hosts)
         elif self.traffic == "incast":
             made = incast(self.number, self.size_bytes, network=network, fabric=fabric, seed=seed)
         elif self.traffic == "long-short":
@@ -233,7 +247,8 @@ COUNTED = re.compile(rf"(many-to-one|all-to-all|long-short|long-short-mild):({NU
 BY_HOST = re.compile(rf"many-to-one:({NUMBER})x({NUMBER})")
 INCAST = re.compile(rf"incast:({NUMBER})(?:x({NUMBER})(B|KB|MB|GB))?")
 WORKLOAD = f"(?:{'|'.join(sorted(workloads.NAMES))})"
-OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:>{WORKLOAD}){{0,15}}):({NUMBER})%(?:x({NUMBER}))?")
+PERCENT = f"(?:{NUMBER})%"
+OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:(?::{PERCENT})?[>+]{WORKLOAD}){{0,63}}:{PERCENT})(?:x({NUMBER}))?")
 TRAFFIC = ("many-to-one", "all-to-all", "long-short", "long-short-mild", "incast", *sorted(workloads.NAMES))
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -250,17 +265,37 @@ def read(text: str) -> Recipe:
         size = int(match[2]) * UNITS[match[3]] if match[2] else INCAST_BYTES
         recipe = Recipe(text, "incast", int(match[1]), None, size, fabric if at else None)
     elif match := OPEN_LOOP.fullmatch(traffic):
-        if not 1 <= int(match[2]) <= 100:
-            raise InputError(f"{traffic}: a load of {match[2]} % is not possible; choose 1 to 100 %")
-        first, *then = match[1].split(">")
-        senders = int(match[3]) if match[3] else None
-        recipe = Recipe(text, first, int(match[2]), senders, 0, fabric if at else None, tuple(then))
+        phases = _phases(traffic, match[1])
+        senders = int(match[2]) if match[2] else None
+        if senders is not None and any(len(groups) > 1 for groups in phases):
+            raise InputError(f"{traffic}: groups of machines have no single receiver; leave x{senders} out")
+        first = phases[0][0]
+        recipe = Recipe(text, first.workload, first.percent, senders, 0, fabric if at else None, phases)
     else:
         raise InputError(
             f"unknown scenario {text!r}; write many-to-one:64, all-to-all:8, long-short:16, incast:32 or websearch:60%"
             f", and @acc-fabric or another fabric behind it{meant_word(text, TRAFFIC)}"
         )
     return recipe
+
+
+def _phases(traffic: str, text: str) -> tuple[tuple[Load, ...], ...]:
+    """Phases, > between them, of groups, + between them. Where a workload has no load it is that of the next that has
+    one."""
+    phases: list[tuple[Load, ...]] = []
+    percent = 0
+    for phase in reversed(text.split(">")):
+        groups: list[Load] = []
+        for each in reversed(phase.split("+")):
+            workload, _, load = each.partition(":")
+            percent = int(load.removesuffix("%")) if load else percent
+            if not 1 <= percent <= 100:
+                raise InputError(f"{traffic}: a load of {percent} % is not possible; choose 1 to 100 %")
+            groups.insert(0, Load(workload, percent))
+        phases.insert(0, tuple(groups))
+    if len(phases) > MOST_PHASES or max(map(len, phases)) > MOST_GROUPS:
+        raise InputError(f"{traffic}: up to {MOST_PHASES} phases of {MOST_GROUPS} groups of machines are possible")
+    return tuple(phases)
 
 
 def parse(text: str) -> Scenario:
@@ -377,8 +412,7 @@ def incast(
 
 
 def open_loop(
-    workload: str | Sequence[str],
-    load_percent: int,
+    phases: Sequence[Sequence[Load]],
     seed: int,
     duration_ps: int | None,
     network: Network,
@@ -387,23 +421,33 @@ def open_loop(
 ) -> Scenario:
     """Flows that arrive at random before ``duration_ps`` (netsim/workloads.py); by default, 16 hosts and one switch.
 
-    Of several workloads each has an equal part of the time. ``senders``: so many hosts send to one receiver, whose link
-    is loaded; in a fabric these are machines drawn by the seed."""
-    phases = (workload,) if isinstance(workload, str) else tuple(workload)
-    name = ">".join(phases)
-    hosts = OPEN_LOOP_HOSTS if fabric is None else fabric.hosts
+    Each phase has an equal part of the time, each of its loads an equal part of the machines. ``senders``: so many
+    hosts send to one receiver, whose link is loaded; in a fabric these are machines drawn by the seed."""
+    name = ">".join("+".join(map(str, groups)) for groups in phases)
+    planes = 1 if fabric is None else fabric.planes
+    hosts = OPEN_LOOP_HOSTS if fabric is None else fabric.hosts // planes
+    most = max(map(len, phases))
+    if hosts < most:
+        raise InputError(f"{name}: {most} groups of machines, and there are {hosts}; take a larger fabric")
     if senders is not None:
-        _check(f"{name}: a number of senders", senders, 1, MAX_HOSTS if fabric is None else fabric.hosts - 1)
-    _check(name, load_percent, 1, 100)
+        _check(f"{name}: a number of senders", senders, 1, MAX_HOSTS if fabric is None else hosts - 1)
+        if planes > 1:
+            raise InputError(f"{name}: one receiver in {planes} planes is not drawn; take a fabric of one")
     gbps = network.link_gbps if fabric is None else fabric.host_gbps
     if duration_ps is None:
-        gaps = [workloads.gap_ps(each, load_percent, 1 if senders else hosts, gbps) for each in phases]
+        links = 1 if senders else hosts * planes
+        gaps = [workloads.gap_ps(load.workload, load.percent, links, gbps) for groups in phases for load in groups]
         duration_ps = min(len(phases) * round(PARSED_FLOWS * max(gaps)), LATEST_PS)
     begins = [duration_ps * number // len(phases) for number in range(len(phases) + 1)]
+    parts = [
+        (load, begin, end, range(hosts * group // len(groups), hosts * (group + 1) // len(groups)))
+        for groups, begin, end in zip(phases, begins[:-1], begins[1:], strict=True)
+        for group, load in enumerate(groups)
+    ]
     drawn = [
         workloads.poisson(
-            each,
-            load_percent,
+            load.workload,
+            load.percent,
             hosts=hosts,
             host_gbps=gbps,
             seed=seed,
@@ -411,10 +455,13 @@ def open_loop(
             most=MAX_FLOWS,
             senders=senders,
             phase=number,
+            sources=sources,
+            planes=planes,
         )
-        for number, (each, begin, end) in enumerate(zip(phases, begins[:-1], begins[1:], strict=True))
+        for number, (load, begin, end, sources) in enumerate(parts)
     ]
-    start = np.concatenate([part.start_ps + begin for part, begin in zip(drawn, begins[:-1], strict=True)])
+    begins, hosts = [begin for _, begin, _, _ in parts], hosts * planes
+    start = np.concatenate([part.start_ps + begin for part, begin in zip(drawn, begins, strict=True)])
     host = np.concatenate([part.host for part in drawn])
     receiver = np.concatenate([part.receiver for part in drawn])
     size = np.concatenate([part.size_bytes for part in drawn])
@@ -429,7 +476,7 @@ def open_loop(
     flows = Flows(
         host=host[order], receiver=receiver[order], packets=packets, last_bytes=last_bytes, start_ps=start[order]
     )
-    title = f"{name}:{load_percent}%" + (f"x{senders}" if senders is not None else "")
+    title = name + (f"x{senders}" if senders is not None else "")
     return Scenario(title, hosts, receivers, flows, topology=fabric)
 
 

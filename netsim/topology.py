@@ -2,6 +2,7 @@
 
 star                     one switch
 leaf-spine:4x16x3        4 leaves of 16 hosts, 3 spines
+planes:3x32:1            32 machines with 3 NICs of 1 Gb/s, each NIC on a switch of its own ([AUTO] section 6)
 fat-tree:4               three levels of 4-port switches ([FATTREE])
 rl-cc-cluster            the large cluster of [RLCC] section 6.1
 acc-fabric               the simulated fabric of [ACC] section 5.4
@@ -27,6 +28,8 @@ MOST_ENDS = 65_000  # the simulator has an event stream for each end of a link
 MOST_HOPS = 5  # ports on a path: three levels of switches
 MAX_SWITCHES = 1024
 MAX_LINKS = 64  # between one leaf and one spine
+MOST_PLANES = 8
+PLANE_DELAY_PS = 22_284_000  # each link of a machine: at 1 Gb/s a base RTT of 100 us ([AUTO] section 6)
 LINK_DELAY_PS = 1 * US  # each link, the switch's forwarding included: HPCC artefact, topology of its evaluation
 RECEIVER = -1
 """Where a port ends that no other switch follows."""
@@ -57,6 +60,7 @@ class Topology:
     answer_ps: int = 0  # what the way back takes beyond its links
     data_bytes: int = 1106  # on the wire
     control_bytes: int = 84  # on the wire: a probe, an ACK, a CNP, a response
+    planes: int = 1  # NICs of a machine, in networks that are alike: machine m's are hosts m * planes and those after
 
     def __post_init__(self) -> None:
         for what, number, most in (
@@ -73,6 +77,8 @@ class Topology:
                 )
         if len(self.uplink_switch) != self.hosts or len(self.ports) < self.receivers:
             raise InputError(f"topology {self.name}: every host needs an uplink and every receiver a port")
+        if self.planes < 1 or self.hosts % self.planes or self.receivers % self.planes:
+            raise InputError(f"topology {self.name}: a machine has a NIC in each of {self.planes} planes")
         switches = range(self.switches)
         ends = {*self.uplink_switch, *(port.switch for port in self.ports)}
         ends |= {port.to for port in self.ports if port.to != RECEIVER}
@@ -85,7 +91,7 @@ class Topology:
             raise InputError(f"topology {self.name}: {number} hosts and ports; {most} are possible")
         if min(self.uplink_delay_ps, *(port.delay_ps for port in self.ports)) < 1:
             raise InputError(f"topology {self.name}: a link takes no time; delays are at least 1 ps")
-        if (self._routes.distance[np.array(self.uplink_switch)] < 0).any():
+        if any(self._unreached(plane).any() for plane in range(self.planes)):
             raise InputError(f"topology {self.name}: there are hosts from which no path leads to some receiver")
         if self.hops > MOST_HOPS:
             raise InputError(f"topology {self.name}: a path of {self.hops} ports; {MOST_HOPS} are possible")
@@ -135,6 +141,8 @@ class Topology:
         hosts = np.unique(self._uplink, return_index=True)[1]
         receivers = np.unique(self._routes.leaf, return_index=True)[1]
         host, receiver = (pairs.ravel() for pairs in np.meshgrid(hosts, receivers))
+        joined = host % self.planes == receiver % self.planes
+        host, receiver = host[joined], receiver[joined]
         return int(self.base_rtts_ps(host, receiver).max())
 
     def base_rtts_ps(self, hosts: ArrayLike, receivers: ArrayLike) -> NDArray[np.int64]:
@@ -154,6 +162,11 @@ class Topology:
             packet[here] += self._delay[port]
             probe[here] += self._delay[port]
         return np.asarray(probe + self.control_delay_ps(host, receiver))
+
+    def _unreached(self, plane: int) -> NDArray[np.bool_]:
+        """Whether no path leads [hosts, receivers] from a host of the plane to a receiver of it."""
+        switches, leaves = self._uplink[plane :: self.planes], self._routes.leaf[plane : self.receivers : self.planes]
+        return np.asarray(self._routes.distance[np.ix_(np.unique(switches), np.unique(leaves))] < 0)
 
     @cached_property
     def hops(self) -> int:
@@ -286,6 +299,21 @@ def leaf_spine(
     return _fabric(title, leaf_of, leaves + spines, host_gbps, link_delay_ps, ports, net)
 
 
+def planes(
+    number: int, machines: int, *, gbps: int = 1, link_delay_ps: int | None = None, network: Network | None = None
+) -> Topology:
+    """``number`` switches, each with a NIC of every machine: so many paths between any two. A path begins and ends in
+    the plane of its hosts."""
+    title = f"planes:{number}x{machines}:{gbps}"
+    _within(title, "planes", number, MOST_PLANES)
+    _within(title, "machines", machines, MAX_HOSTS // number)
+    net = network or Network()
+    delay_ps = PLANE_DELAY_PS if link_delay_ps is None else link_delay_ps
+    of_host = [plane for _ in range(machines) for plane in range(number)]
+    ports = [Port(plane, gbps, delay_ps) for plane in of_host]
+    return _fabric(title, of_host, number, gbps, delay_ps, ports, net, number)
+
+
 def fat_tree(
     k: int, *, gbps: int = 100, link_delay_ps: int = LINK_DELAY_PS, network: Network | None = None
 ) -> Topology:
@@ -322,8 +350,9 @@ NUMBER = "([1-9][0-9]{0,999})"
 SIZE = "(0|[1-9][0-9]{0,999})"  # what is too small or too large is told as such
 STAR = re.compile(f"star:{SIZE}")
 LEAF_SPINE = re.compile(f"leaf-spine:{SIZE}x{SIZE}x{SIZE}(?::(?:{NUMBER}x)?{NUMBER}/{NUMBER})?")
+PLANES = re.compile(f"planes:{SIZE}x{SIZE}(?::{NUMBER})?")
 FAT_TREE = re.compile(f"fat-tree:{SIZE}(?::{NUMBER})?")
-FABRICS = ("star", "leaf-spine", "fat-tree")
+FABRICS = ("star", "leaf-spine", "planes", "fat-tree")
 
 
 def by_name(text: str, network: Network | None = None) -> Topology:
@@ -346,16 +375,25 @@ def by_name(text: str, network: Network | None = None) -> Topology:
             network=net,
             name=text,
         )
+    if match := PLANES.fullmatch(text):
+        return planes(int(match[1]), int(match[2]), gbps=int(match[3] or 1), network=net)
     if match := FAT_TREE.fullmatch(text):
         return fat_tree(int(match[1]), gbps=int(match[2] or 100), network=net)
     raise InputError(
-        f"unknown fabric {text!r}; write star:16, leaf-spine:4x16x3, fat-tree:4, {' or '.join(sorted(PRESETS))}"
-        f"{meant_word(text, (*FABRICS, *PRESETS))}"
+        f"unknown fabric {text!r}; write star:16, leaf-spine:4x16x3, planes:3x32:1, fat-tree:4, "
+        f"{' or '.join(sorted(PRESETS))}{meant_word(text, (*FABRICS, *PRESETS))}"
     )
 
 
 def _fabric(
-    name: str, leaf_of: list[int], switches: int, gbps: int, delay_ps: int, ports: list[Port], network: Network
+    name: str,
+    leaf_of: list[int],
+    switches: int,
+    gbps: int,
+    delay_ps: int,
+    ports: list[Port],
+    network: Network,
+    planes: int = 1,
 ) -> Topology:
     return Topology(
         name=name,
@@ -368,6 +406,7 @@ def _fabric(
         ports=tuple(ports),
         data_bytes=network.data_wire_bytes,
         control_bytes=network.probe_wire_bytes,
+        planes=planes,
     )
 
 

@@ -9,20 +9,21 @@ What a trial gives depends on its content only: not on where it runs, nor on wha
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from decision.documents import dump_json
 from decision.errors import InputError
 from decision.manifest import sha256
+from netsim import _core
 from netsim.baselines import BaselineSpec
-from netsim.build import simulator_hash
 from netsim.cohorts import Cohort, Records, Wire
-from netsim.content import content
+from netsim.content import content, package_hash
 from netsim.engines import Engines
 from netsim.kept import FORMAT, Kept, Outcome
 from netsim.metrics import start_metrics
 from netsim.network import Network
-from netsim.places import Lost, Place, current_place
+from netsim.places import Lost, Place, Threads
 from netsim.policies import PolicySpec
 from netsim.samples import Sampling, samples
 from netsim.scenarios import Scenario
@@ -41,8 +42,8 @@ class Trial:
 
     ``duration_ps``: for how long flows arrive. ``window_ps``: what its metrics are of; None: it has none.
     ``early_ps``: how much of the start is measured apart; then the metrics say of what comes before the window, too.
-    ``record_ps``: until when decisions are recorded. ``sampling``: the run over time, its whole duration; it needs a
-    window, whose completions it keeps.
+    ``record_ps``: until when decisions are recorded. ``sampling``: the run over time, its whole duration unless
+    that says otherwise; it needs a window, whose completions it keeps.
     ``name``: who decides, for people.
     """
 
@@ -87,10 +88,10 @@ def run(
 ) -> list[Outcome]:
     """The outcome of each; those that are kept are not run again.
 
-    ``where``: a place, else the current one (netsim.places). A trial whose process is lost is begun again, ``ATTEMPTS``
+    ``where``: on threads, unless another place is given. A trial whose process is lost is begun again, ``ATTEMPTS``
     times in all; where it is lost each time the others are finished (and kept) before the InputError that says so.
     """
-    place = where or current_place()
+    place = where or Threads()
     keys = [trial.key() for trial in trials] if keep is not None else []
     outcomes = {at: kept for at, key in enumerate(keys) if keep is not None and (kept := keep.load(key)) is not None}
 
@@ -150,7 +151,7 @@ def perform(trial: Trial) -> Outcome:
             series.append(record(simulation, until_ps, every_ps, shown))
 
     begin, end = trial.window_ps or (0, 0)
-    whole_ps = 0 if trial.sampling is None else trial.duration_ps
+    whole_ps = trial.duration_ps if trial.sampling is not None and trial.sampling.to_end else 0
     metrics: dict[str, float] = {}
     records: tuple[Records, ...] = ()
     window: dict[str, Any] = {}
@@ -171,3 +172,9 @@ def perform(trial: Trial) -> Outcome:
             metrics |= start_metrics(early, start, metrics) if early else {}
     taken = samples(series, simulation.scenario, simulation.network, window) if series else None
     return Outcome(flows, metrics, records, taken)
+
+
+def simulator_hash() -> str:
+    """Over the simulator's own files, and those of the decisions that it makes."""
+    folder = Path(__file__).parent
+    return package_hash(folder.parent / "decision", folder, Path(_core.__file__))

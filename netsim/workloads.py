@@ -30,6 +30,7 @@ NAMES = {
 
 ARRIVALS, SIZES, SOURCES, DESTINATIONS = range(1, 5)  # streams of the seed ..
 STREAMS = 4  # .. and how many a phase has
+PLANES = 1 << 20  # of the planes' streams, the first
 CHUNK = 1 << 16
 
 
@@ -85,16 +86,21 @@ def poisson(
     most: int,
     senders: int | None = None,
     phase: int = 0,
+    sources: range | None = None,
+    planes: int = 1,
 ) -> Arrivals:
     """Flows among ``hosts`` machines that start before ``duration_ps``; refused where ``most`` of them may not do.
 
     The flows of a shorter run are the first ones of a longer run of the same seed. ``senders``: so many machines send
     to machine 0 of the receivers alone, whose link is loaded. ``phase``: another draws other flows of the same seed.
+    ``sources``: of the machines those that send, whose links are loaded. ``planes``: NICs of a machine; each flow takes
+    one, drawn uniformly, and hosts and receivers are numbered by NIC.
     """
     what = f"{name}:{load_percent}%"
     if senders is None and hosts < 2:
         raise InputError(f"{what}: a single host has nobody to send to; take a fabric of more hosts")
-    gap = gap_ps(name, load_percent, hosts if senders is None else 1, host_gbps)
+    sending = range(hosts) if sources is None else sources
+    gap = gap_ps(name, load_percent, len(sending) * planes if senders is None else 1, host_gbps)
     if duration_ps > gap * (most - 4 * most**0.5):  # four standard deviations from too many
         raise InputError(
             f"{what}: some {duration_ps / gap:,.0f} flows in {duration_ps / 1e9:g} ms; "
@@ -105,12 +111,13 @@ def poisson(
     if not start.size:
         raise InputError(f"{what}: no flow arrives within {duration_ps / 1e9:g} ms; run it for longer")
     flows = start.size
-    host = (uniform(flows, seed, stream + SOURCES) * (senders or hosts)).astype(np.int64)
+    host = sending.start + (uniform(flows, seed, stream + SOURCES) * (senders or len(sending))).astype(np.int64)
     size = sizes(name).quantile(uniform(flows, seed, stream + SIZES))
     if senders is not None:
         return Arrivals(start, host, np.zeros(flows, np.int64), size)
     further = 1 + (uniform(flows, seed, stream + DESTINATIONS) * (hosts - 1)).astype(np.int64)
-    return Arrivals(start, host, (host + further) % hosts, size)
+    plane = (uniform(flows, seed, PLANES + phase) * planes).astype(np.int64) if planes > 1 else 0
+    return Arrivals(start, host * planes + plane, (host + further) % hosts * planes + plane, size)
 
 
 def _starts(gap_ps: float, duration_ps: int, seed: int, stream: int) -> NDArray[np.int64]:

@@ -1,7 +1,6 @@
 """The teacher's action over the two columns of its row that move it most, as a picture (RL-CC figure 5, left)."""
 
 import io
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from decision.actions import Scale
 from decision.errors import InputError
 from decision.policy import Policy
+from rlcc.strongest import swept
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher
 
@@ -20,32 +20,19 @@ ENDS = (2, 95)
 """Percentiles of the rows: what is drawn of each column."""
 
 
-@dataclass(frozen=True)
-class Strongest:
-    """Columns of rlcc's row by how far the action moves where each alone goes through its range."""
-
-    columns: list[int]
-    spread: list[float]
-
-
-def strongest(teacher: Teacher, rows: Floats) -> Strongest:
-    """The others stand at their medians. InputError where no column, or one alone, moves anything."""
-    low, high = np.percentile(rows, ENDS, axis=0)
-    spread = []
-    for column in range(rows.shape[1]):
-        swept = np.tile(np.median(rows, axis=0), (CELLS, 1))
-        swept[:, column] = np.linspace(low[column], high[column], CELLS)
-        spread.append(float(np.ptp(_action(teacher, swept))))
-    order = sorted(range(rows.shape[1]), key=lambda column: -spread[column])[:2]
+def strongest(teacher: Teacher, rows: Floats) -> tuple[int, int]:
+    """The two columns of the row that move the action most. InputError where fewer than two do."""
+    ends = list(zip(*np.percentile(rows, ENDS, axis=0), strict=True))
+    spread = swept(lambda states: _action(teacher, states)[:, None], np.median(rows, axis=0)[None], ends, CELLS)
+    order = sorted(range(len(spread)), key=lambda column: -spread[column])[:2]
     if len(order) < 2 or not spread[order[1]] > 0:
         raise InputError("fewer than two columns of the row move the action in this network; choose another --scenario")
-    return Strongest(order, [spread[column] for column in order])
+    return order[0], order[1]
 
 
 def picture(teacher: Teacher, rows: Floats) -> bytes:
     """PNG: the action over the two strongest columns of ``rows``, the rows themselves as dots."""
-    chosen = strongest(teacher, rows)
-    across, up = chosen.columns
+    across, up = strongest(teacher, rows)
     low, high = np.percentile(rows, ENDS, axis=0)
     x, y = (np.linspace(low[c], high[c], CELLS) for c in (across, up))
     states = np.tile(np.median(rows, axis=0), (CELLS * CELLS, 1))

@@ -1,33 +1,37 @@
 """Policies in the same networks with the same seeds, which the gate compares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
 from netsim.baselines import BaselineSpec
 from netsim.deployment import Deployment
 from netsim.policies import PolicySpec
+from netsim.samples import Samples, Sampling
 from netsim.trials import Progress
 from netsim.trials import run as run_trials
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy under a name, with the time that its decisions take."""
+    """A policy under a name, with the time that its decisions take. ``sampling``: its run with the first seed over
+    time."""
 
     name: str
     policy: PolicySpec | BaselineSpec
     decision_latency_ps: int
+    sampling: Sampling | None = None
 
 
 @dataclass(frozen=True)
 class PolicyMetrics:
-    """One policy in one scenario: metrics a seed."""
+    """One policy in one scenario: metrics a seed; ``samples`` of the first, where they were asked for."""
 
     policy: str
     scenario: str
     seeds: tuple[int, ...]
     metrics: tuple[dict[str, float], ...]
+    samples: Samples | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what could not be measured (NaN) is null."""
@@ -58,13 +62,17 @@ def run(
             duration_ps=duration_ps,
             window_ps=window_ps,
             decision_latency_ps=entry.decision_latency_ps,
+            sampling=entry.sampling if number == 0 else None,
             name=entry.name,
         )
         for name in names
         for entry in entries
-        for seed in seeds
+        for number, seed in enumerate(seeds)
     ]
-    metrics = [outcome.metrics for outcome in run_trials(trials, progress=progress)]
+    outcomes = run_trials(trials, progress=progress)
     places = [(entry.name, name) for name in names for entry in entries]
-    of_place = [tuple(metrics[at : at + len(seeds)]) for at in range(0, len(metrics), len(seeds))]
-    return [PolicyMetrics(*place, tuple(seeds), each) for place, each in zip(places, of_place, strict=True)]
+    of_place = [outcomes[at : at + len(seeds)] for at in range(0, len(outcomes), len(seeds))]
+    return [
+        PolicyMetrics(*place, tuple(seeds), tuple(each.metrics for each in runs), runs[0].samples)
+        for place, runs in zip(places, of_place, strict=True)
+    ]

@@ -127,6 +127,9 @@ def test_tools() -> Iterator[Finding]:
     for name, packages in (("clang-tidy", "clang-tidy"), ("frama-c", "frama-c-base")):
         installed = first_line(output_of(name, "--version"))
         yield Finding(name, installed, "tests: static analysis of the C", apt_install(packages), False)
+    names = ("chromium", "chromium-browser", "google-chrome")
+    browser = next((line for name in names if (line := first_line(output_of(name, "--version")))), None)
+    yield Finding("Chromium", browser, "tests: reports opened in a browser", apt_install("chromium"), False)
     try:
         library: str | None = str(ctypes.CDLL("libbpf.so.1")._name)
     except OSError:

@@ -8,7 +8,7 @@ the emulator only, unless it was asked for on this machine.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,13 @@ from rlcc.checks import (
 )
 from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, PolicyMetrics
+from rlcc.cycles.measure import PathCosts
 from rlcc.emitted import checked_program
 from rlcc.emulated import KIND as EMULATION
 from rlcc.emulated import kept
 from rlcc.fidelity import LATER, STUDENT, TEACHER, network
 from rlcc.fidelity import compare as compare_networks
+from rlcc.judgement import Judgement, Sights, StatesMet, sampling
 from rlcc.neighbourhood import furthest
 from rlcc.policies import kind_of
 from rlcc.recipe import EmulateOptions, GateOptions
@@ -61,7 +63,7 @@ from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
 from rlcc.triggers import Shares, budget_by_trigger, share
 from rlcc.verdict import Check, Verdict, WorstPath
-from rlcc.worst_path import worst_path
+from rlcc.worst_path import slowest_costs, worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
 from verify.behaviour.decide import decide
@@ -118,8 +120,8 @@ def judge(
     progress: Progress | None = None,
     *,
     evidence: Evidence | None = None,
-) -> Verdict:
-    """Run all checks.
+) -> Judgement:
+    """Run all checks; with the verdict comes what was seen on the way to it, which the report draws.
 
     What is wrong with the firmware is in the verdict; what keeps it from being judged is an InputError (edited folder,
     another teacher, missing compiler). A folder that is not as rlcc emits it is judged by that alone: its C is neither
@@ -135,16 +137,21 @@ def judge(
     checks = as_emitted(differences(firmware, manifest))
     measured: dict[str, Any] = {}
     path: WorstPath | None = None
+    sights = Sights(manifest, decider, pair.teacher if pair else None)
     if all(check.passed for check in checks):
         build = asked.build or build_firmware(read_firmware(firmware, manifest), tools)
         job = _Job(build, program, pair, engine, options, asked, say)
         core = _on_the_core(job, checks)
         checks, measured, path = core.checks, core.measured, core.path
+        source = build.firmware.sources.text
+        sights = replace(sights, certificate=core.certificate, costs=core.costs, source=source)
         if options.property:
             checks += _of_file(firmware, behaviour(_findings(job, core.certificate)))
         if pair is not None and all(check.passed for check in checks if check.group == "equality"):
             runs = _held_out(job, pair)
-            errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report), runs)
+            met = StatesMet(pair.pupil, pair.teacher.policy)
+            errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report), runs, met)
+            sights = replace(sights, states=met.rows(), outcomes=tuple(outcomes))
             if pair.pupil.trigger is not None:
                 shares = _fired(job, pair, runs)
                 checks += budget_by_trigger(core.report, options, shares)
@@ -159,7 +166,7 @@ def judge(
             measured |= states
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
-    return Verdict(
+    verdict = Verdict(
         policy=decider.name,
         firmware=manifest.hash,
         student=manifest.parents.get("student", ""),
@@ -169,6 +176,7 @@ def judge(
         worst_path=path,
         measured=measured,
     )
+    return Judgement(verdict, sights)
 
 
 def _of_file(firmware: Path, checks: Iterable[Check]) -> list[Check]:
@@ -186,6 +194,7 @@ class _OnTheCore:
     """Where it holds."""
     measured: dict[str, Any]
     path: WorstPath | None
+    costs: PathCosts | None
 
 
 def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
@@ -211,7 +220,8 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     job.say("lines of the worst path")
     ran = report.cycles is not None and not report.fault
     slowest = report.slowest.index if report.slowest else 0
-    path = worst_path(job.build, slowest, job.say, proof=job.evidence.certificate) if ran else None
+    costs = slowest_costs(job.build, slowest, job.say, proof=job.evidence.certificate) if ran else None
+    path = worst_path(costs) if costs else None
     line = path.placed[0].line if path and path.placed else 0
     checks = [*equality(hosts, report), *emitted]
     if job.program.network is None:  # which has no thresholds
@@ -226,7 +236,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
         "certificate": certificate.hash if certificate else None,
         "worst_case_cycles": proved,
     }
-    return _OnTheCore(report, checks, certificate, measured, path)
+    return _OnTheCore(report, checks, certificate, measured, path, costs)
 
 
 def _proof(job: _Job) -> Certified | None:
@@ -269,18 +279,19 @@ def _fired(job: _Job, pair: _Pair, held_out: _HeldOut) -> Shares:
 
 
 def _beside_the_teacher(
-    job: _Job, pair: _Pair, latency_ps: int, held_out: _HeldOut
+    job: _Job, pair: _Pair, latency_ps: int, held_out: _HeldOut, met: StatesMet
 ) -> tuple[Errors, list[PolicyMetrics]]:
     """Actions on held-out rollouts, then both in the same networks."""
     options, pupil, where = job.options, pair.pupil, job.evidence.deployment
-    runs, named = held_out.runs, held_out.named
+    runs, named = met.watching(held_out.runs), held_out.named
     errors = compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     theirs = native(pair.teacher.policy, pair.teacher.weights)
+    seen = sampling(len(options.scenarios))
     with _deciding(job, pupil) as ours:
         entries = [
-            Entry(TEACHER, theirs, latency_ps),
-            Entry(STUDENT, ours, latency_ps),
+            Entry(TEACHER, theirs, latency_ps, seen),
+            Entry(STUDENT, ours, latency_ps, seen),
             Entry(LATER, theirs, latency_ps + LATER_PS),
         ]
         outcomes = closed_loop.run(

@@ -5,25 +5,29 @@ from pathlib import Path
 
 from decision.errors import InputError
 from emulator.build import Build
-from rlcc.cycles.measure import worst_costs
+from rlcc.cycles.measure import PathCosts, worst_costs
 from rlcc.verdict import CostlyLine, WorstPath
 
 SHOWN = 8
 
 
-def worst_path(
+def slowest_costs(
     build: Build,
     slowest: int,
     progress: Callable[[str], None] | None = None,
     *,
     proof: Path | None = None,
-) -> WorstPath | None:
-    """The costliest lines of the slowest known input: of the certificate's witness, else of the vector ``slowest``.
-    None where the engine does not tell cycles by address."""
+) -> PathCosts | None:
+    """Cycles by line of the slowest known input: of the certificate's witness, else of the vector ``slowest``. None
+    where the engine does not tell cycles by address."""
     try:
-        worst = worst_costs(build, slowest, progress, proof=proof)
+        return worst_costs(build, slowest, progress, proof=proof)
     except InputError:
         return None
-    dearest = sorted(worst.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]
+
+
+def worst_path(costs: PathCosts) -> WorstPath:
+    """Its costliest lines."""
+    dearest = sorted(costs.lines, key=lambda cost: (-cost.cycles, cost.line))[:SHOWN]
     lines = [CostlyLine(function=c.function, line=c.line, text=c.text[:160], cycles=c.cycles) for c in dearest]
-    return WorstPath(input=worst.of, cycles=worst.cycles, lines=lines)
+    return WorstPath(input=costs.of, cycles=costs.cycles, lines=lines)

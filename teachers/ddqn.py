@@ -11,20 +11,18 @@ long as the network runs. Where a life has one, nothing but r follows its last d
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decision import manifest
-from decision.errors import InputError
 from decision.policy import Policy
 from decision.records import Trajectories
 from netsim.policies import native
 from netsim.trials import run
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn_options import Ddqn, DdqnConfig
+from teachers.memory import PARTS, Memory, check_place, seed_of
 from teachers.networks import PolicyNetwork, one_thread, seeded, torch
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
@@ -32,7 +30,6 @@ from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, transitions
 
 Progress = Callable[[str], None]
-PARTS = tuple(part.name for part in fields(Transitions))
 
 
 @dataclass(frozen=True)
@@ -45,29 +42,6 @@ class DdqnReport:
     best_round: int
     reward: float
     curve: tuple[tuple[int, float], ...]
-
-
-def part_of(rows: Transitions, chosen: NDArray[np.int64]) -> Transitions:
-    return Transitions(*(getattr(rows, name)[chosen] for name in PARTS))
-
-
-class Memory:
-    """The last transitions, at most so many; ``kept``: the arrays, as a checkpoint holds them."""
-
-    def __init__(self, most: int, kept: Transitions | None = None) -> None:
-        self.most, self.kept = most, kept
-
-    def add(self, new: Transitions) -> None:
-        parts = [new] if self.kept is None else [self.kept, new]
-        self.kept = Transitions(*(np.concatenate([getattr(p, n) for p in parts])[-self.most :] for n in PARTS))
-
-    def __len__(self) -> int:
-        return 0 if self.kept is None else len(self.kept)
-
-    def batch(self, size: int, random: np.random.Generator) -> list["torch.Tensor"]:
-        assert self.kept is not None
-        drawn = part_of(self.kept, random.integers(0, len(self.kept), size))
-        return [torch.from_numpy(getattr(drawn, name)) for name in PARTS]
 
 
 def loss(network: PolicyNetwork, target: PolicyNetwork, batch: list["torch.Tensor"], gamma: float) -> "torch.Tensor":
@@ -124,12 +98,6 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
         return _train(config, out, resume, progress or (lambda _: None))
 
 
-def check_place(out: Path) -> None:
-    """InputError where no teacher can be written."""
-    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
-        raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
-
-
 def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> DdqnReport:
     d = config.ddqn
     learner = Learner(config.policy, d)
@@ -181,7 +149,7 @@ def more_of(learner: Learner, curve: list[tuple[int, float]]) -> dict[str, objec
 def _played(config: DdqnConfig, weights: Weights, number: int) -> Transitions:
     """Every scenario of a round, side by side."""
     d = config.ddqn
-    seeds = [seed_of(d, number, index) for index in range(len(d.scenarios))]
+    seeds = [seed_of(d.seed, number, index) for index in range(len(d.scenarios))]
     places = list(zip(d.scenarios, seeds, strict=True))
     return _of(config, weights, places, d.exploring(number), d.idle_every)
 
@@ -233,8 +201,3 @@ def _finished(config: DdqnConfig, kept: Checkpoint) -> Teacher:
         "reward": round(-kept.best_cost, 6),
     }
     return make_teacher(config.policy.model_copy(update={"provenance": provenance}), kept.best_weights, "training")
-
-
-def seed_of(d: Ddqn, number: int, index: int) -> int:
-    """Of a scenario in a round."""
-    return int(np.random.SeedSequence([d.seed, number, index]).generate_state(1)[0])

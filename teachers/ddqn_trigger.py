@@ -17,9 +17,10 @@ from netsim.policies import native
 from netsim.trials import run
 from teachers import ddqn
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
-from teachers.ddqn import PARTS, DdqnReport, Learner, Memory, Progress
+from teachers.ddqn import DdqnReport, Learner, Progress
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.load import load
+from teachers.memory import PARTS, Memory, check_place, seed_of
 from teachers.networks import one_thread
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
@@ -37,7 +38,7 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
 
     The same configuration gives the same weights. InputError where ``out`` or a checkpoint is unfit.
     """
-    ddqn.check_place(out)
+    check_place(out)
     say, alone = progress or (lambda _: None), policy_path(out)
     learnt = resume and (alone / manifest.NAME).exists()
     if not learnt:
@@ -62,7 +63,7 @@ def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progres
     with TrainingLog(log_path(out), "round", kept.episode) as log:
         while kept.episode < d.rounds:
             number = kept.episode
-            places = [(name, ddqn.seed_of(d, number, index)) for index, name in enumerate(d.scenarios)]
+            places = [(name, seed_of(d.seed, number, index)) for index, name in enumerate(d.scenarios)]
             weights = policy.weights | learner.network.weights()
             new = _played(config, weights, places, d.exploring(number), d.idle_every)
             learner.memory.add(new)

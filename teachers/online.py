@@ -15,8 +15,9 @@ from decision.features.generic import MOST_BACK
 from decision.records import Trajectories
 from netsim.cohorts import Records
 from netsim.simulation import Simulation
-from teachers.ddqn import Learner, Memory, part_of
+from teachers.ddqn import Learner
 from teachers.ddqn_options import DdqnConfig, Online
+from teachers.memory import Memory, part_of
 from teachers.networks import one_thread
 from teachers.teacher import Teacher
 from teachers.transitions import transitions

@@ -36,11 +36,12 @@ class RewardTerm(BaseModel):
 
 @dataclass(frozen=True)
 class Transitions:
-    """Rows of N transitions: observations before and after [N, window x features], the row that was chosen [N], the
-    reward [N], and 1 where the agent decides on after it, 0 where its life ended with it [N]."""
+    """Rows of N transitions: observations before and after [N, window x features], the row that was chosen [N] or where
+    between its ends, -1 to 1, each knob was set [N, knobs], the reward [N], and 1 where the agent decides on after it,
+    0 where its life ended with it [N]."""
 
     before: Floats
-    action: NDArray[np.int64]
+    action: NDArray[np.int64] | Floats
     reward: Floats
     after: Floats
     goes_on: Floats
@@ -56,12 +57,26 @@ def transitions(
     nothing happened (the event is all zero, as at an empty queue) all but each ``idle_every``-th decision of an agent:
     whatever followed, so that what such a state is worth does not change. ``since_ps``: of those only that close from
     then on; what lies before is history."""
-    action = policy.action
-    assert isinstance(action, Choice)
     rows, valid = trajectories.float_rows(policy.observation)
-    decided = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64)
     before, values = _closed(trajectories, policy.observation, valid, reward, idle_every, since_ps)
-    return _between(rows, before, np.argmax(action.label(decided[before]), axis=1), values)
+    return _between(rows, before, _taken(trajectories, policy)[before], values)
+
+
+def growing(trajectories: Trajectories, policy: Policy, reward: Sequence[RewardTerm], most: float) -> Transitions:
+    """The same of all decisions, where the reward is the ratio of the terms' sum after to that before ([AUTO] equation
+    1), ``most`` at the most; 1 where either is 0, which says nothing."""
+    rows, valid = trajectories.float_rows(policy.observation)
+    before, after = _closed(trajectories, policy.observation, valid, reward, 1)
+    earlier = _values(trajectories, policy.observation, reward)[before]
+    told = (earlier > 0) & (after > 0)
+    ratio = np.where(told, np.minimum(after / np.where(told, earlier, 1.0), most), 1.0)
+    return _between(rows, before, _taken(trajectories, policy)[before], ratio)
+
+
+def _taken(trajectories: Trajectories, policy: Policy) -> NDArray[np.int64] | Floats:
+    """What was decided in each row, as `Transitions` has it."""
+    label = policy.action.label(np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64))
+    return np.argmax(label, axis=1) if isinstance(policy.action, Choice) else (2 * label - 1).astype(np.float32)
 
 
 def trigger_transitions(
@@ -87,19 +102,27 @@ def _closed(
     since_ps: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Row numbers at which a transition begins, and its reward."""
-    read = trajectories.reading(observation)
-    values = sum((term.weight * term.feature.float_value(read, observation.place) for term in reward), np.zeros(1))
-    values = np.broadcast_to(values, (len(trajectories),))
+    values = _values(trajectories, observation, reward)
     closes = (trajectories.position > 0) & (trajectories.columns["t_ps"].astype(np.int64) >= since_ps)
     before = np.flatnonzero(closes[1:])
-    idle = np.all([column == 0 for column in read.event.values()], axis=0)
+    idle = np.all([column == 0 for column in trajectories.reading(observation).event.values()], axis=0)
     kept = ~idle | (trajectories.position % idle_every == 0)
     before = before[valid[before] & valid[before + 1] & kept[before]]
     return before, values[before + 1]
 
 
+def _values(trajectories: Trajectories, observation: Observation, reward: Sequence[RewardTerm]) -> NDArray[np.float64]:
+    """The terms' sum in each row."""
+    read = trajectories.reading(observation)
+    values = sum((term.weight * term.feature.float_value(read, observation.place) for term in reward), np.zeros(1))
+    return np.broadcast_to(values, (len(trajectories),))
+
+
 def _between(
-    rows: NDArray[np.float64], before: NDArray[np.int64], action: NDArray[np.int64], reward: NDArray[np.float64]
+    rows: NDArray[np.float64],
+    before: NDArray[np.int64],
+    action: NDArray[np.int64] | Floats,
+    reward: NDArray[np.float64],
 ) -> Transitions:
     return Transitions(
         rows[before].astype(np.float32),

@@ -33,10 +33,10 @@ from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
 from emulator.build import built
 from emulator.profile import load_profile
+from emulator.run import run_vectors
+from netsim import simulate
 from netsim.network import MS
 from netsim.policies import native
-from netsim.trials import Trial
-from netsim.trials import run as run_trials
 from rlcc.origin import made_by
 from teachers.checkpoint import recipe_hash
 from teachers.curriculum import TrainConfig
@@ -125,21 +125,20 @@ def difference(costs: Sequence[float], base: Sequence[float]) -> str:
 def elsewhere(teacher: Teacher, place: str, seed: int) -> tuple[float, float, float]:
     """Of SHOWN in a network of that kind, means: goodput, 99th percentile of the latency in us, loss."""
     what = Randomisation.model_validate(tomllib.loads(place))
-    around = [draw(name, what, np.random.default_rng(seed), seed, TIME_PS) for name in SHOWN]
-    who = native(teacher.policy, teacher.weights)
-    trials = [
-        Trial(
-            each.scenario,
-            who,
-            seed=seed,
-            duration_ps=TIME_PS,
-            window_ps=(FROM_PS, TIME_PS),
-            decision_latency_ps=each.decision_latency_ps,
-            network=each.network,
+    runs = []
+    for scenario in SHOWN:
+        around = draw(scenario, what, np.random.default_rng(seed), seed, TIME_PS)
+        runs.append(
+            simulate(
+                around.scenario,
+                native(teacher.policy, teacher.weights),
+                seed=seed,
+                duration_ps=TIME_PS,
+                window_ps=(FROM_PS, TIME_PS),
+                decision_latency_ps=around.decision_latency_ps,
+                network=around.network,
+            ).metrics
         )
-        for each in around
-    ]
-    runs = [outcome.metrics for outcome in run_trials(trials)]
     return (
         mean(m["goodput"] for m in runs),
         float(np.exp(mean(np.log(m["latency_p99_us"]) for m in runs))),
@@ -149,39 +148,45 @@ def elsewhere(teacher: Teacher, place: str, seed: int) -> tuple[float, float, fl
 
 @dataclass(frozen=True)
 class Cycles:
-    """Of a variant's student on ibex-small: what is proved; ``exact`` None: no path is known to take the bound."""
+    """Of a variant's student on ibex-small: what an input is known to take, and what none exceeds; None: not proved."""
 
-    bound: int
-    exact: int | None
-    problem: str = ""
+    seen: int
+    bound: int | None = None
 
     def __str__(self) -> str:
-        return self.problem or (f"{self.bound}" if self.exact == self.bound else f"{self.exact} to {self.bound}")
+        if self.bound is None:
+            return f"{self.seen} or more"
+        return f"{self.bound}" if self.seen == self.bound else f"{self.seen} to {self.bound}"
 
 
 def cycles(teacher: Teacher, prove: bool) -> Cycles:
-    """Kept beside the trainings, by the teacher's hash; ``prove``: where nothing is kept."""
+    """Kept beside the trainings, by the teacher's hash; what was kept without a proof is proved where ``prove``."""
     kept = TRAINED / f"{teacher.hash[:16]}.cycles.json"
-    if kept.exists():
-        return Cycles(**load_json(kept))
-    if not prove:
-        return Cycles(0, None, "-")
+    if kept.exists() and ((known := Cycles(**load_json(kept))).bound is not None or not prove):
+        return known
     runs = rollout.collect(rollout.teacher_policy(teacher), ROLLOUT)
     fitted = distil.distil(teacher, runs, STUDENT, ROLLOUT, seed=1)
     with TemporaryDirectory() as name:
         folder = Path(name)
         distil.save(fitted, "0" * 64, folder / "student", seed=1)
         emit(folder / "student", folder / "firmware", target="generic", options=Options())
-        verification = certify(built(folder / "firmware", profile=load_profile("ibex-small")))
-    worst = verification.proof.worst
-    of = Cycles(worst.bound, worst.exact) if worst else Cycles(0, None, verification.problem or "not proved")
-    write_atomically(kept, dump_json(asdict(of)))
-    return of
+        build = built(folder / "firmware", profile=load_profile("ibex-small"))
+        report = run_vectors(build)
+        if report.cycles is None:
+            raise InputError(f"the student of {teacher.name} does not run: {report.fault}")
+        known = Cycles(report.cycles.max)
+        write_atomically(kept, dump_json(asdict(known)))
+        worst = certify(build).proof.worst if prove else None
+    if worst:
+        known = Cycles(max(known.seen, worst.witness_cycles or 0), worst.bound)
+        write_atomically(kept, dump_json(asdict(known)))
+    return known
 
 
 CYCLES = """
-Cycles: worst case of the first seed's student, 10 trees of depth 4, proved on ibex-small with clang -O2; "a to b": an
-input that takes a is known, and none takes more than b; "-": not proved yet."""
+Cycles: worst case of the first seed's student, 10 trees of depth 4, on ibex-small with clang -O2, proved: "a to b": an
+input that takes a is known, and none takes more than b; "a or more": the slowest of the firmware's vectors, without a
+proof."""
 
 
 def page(name: str, study: Study, prove: bool = True) -> str:
@@ -247,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.training.study", description="Variants of a recipe, a page.")
     parser.add_argument("study", choices=tomllib.loads(read_text(STUDIES)))
     parser.add_argument("--seeds", type=int, nargs="+", metavar="N", help="others than the study's")
-    parser.add_argument("--no-proof", action="store_true", help="of cycles, only those that were proved before")
+    parser.add_argument("--no-proof", action="store_true", help="cycles of the vectors where no proof is kept")
     parser.add_argument("--out", type=Path, help="the page")
     options = parser.parse_args(arguments)
     try:

@@ -9,6 +9,8 @@ from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces import grid
 from decision.interfaces.flow_rate import FLOW_RATE, FLOW_START, FLOWS
+from decision.interfaces.long_flow import LONG_FLOW
+from decision.interfaces.mlfq_thresholds import MLFQ, MLFQ_THRESHOLDS
 from decision.interfaces.queue_marking import QUEUE_MARKING, QUEUE_TRIGGERED, TRIGGERED
 
 __all__ = [
@@ -16,6 +18,9 @@ __all__ = [
     "FLOW_RATE",
     "FLOW_START",
     "INTERFACES",
+    "LONG_FLOW",
+    "MLFQ",
+    "MLFQ_THRESHOLDS",
     "QUEUE_MARKING",
     "QUEUE_TRIGGERED",
     "TRIGGERED",

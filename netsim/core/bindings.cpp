@@ -166,10 +166,17 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
     if (port >= fabric.ports.size())
       throw std::invalid_argument("a route names a port that does not exist");
   }
+  if (scenario.planes == 0 || scenario.hosts % scenario.planes != 0)
+    throw std::invalid_argument("a machine has a NIC in every plane");
+  if ((net.class_by == ClassBy::flow) != net.limits.empty())
+    throw std::invalid_argument("limits say the classes of flows, where these do not");
   for (const FlowConfig &flow : scenario.flows) {
     if (flow.klass >= net.classes.size())
       throw std::invalid_argument("a flow belongs to a class that the network does not have");
+    const std::size_t first = std::size_t{flow.route} - flow.host % scenario.planes * flow.hops;
     const std::size_t end = std::size_t{flow.route} + flow.hops;
+    if (first + std::size_t{scenario.planes} * flow.hops > scenario.routes.size())
+      throw std::invalid_argument("a flow has no route in some plane");
     if (flow.hops == 0 || end > scenario.routes.size() || scenario.routes[end - 1] >= scenario.receivers)
       throw std::invalid_argument("a flow's route does not end at a receiver");
     if (flow.control >= scenario.control_delays.size() || scenario.control_delays[flow.control] < 1)

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -35,14 +36,14 @@ void set_flows(ScenarioConfig &s, const ReadOnly<std::uint32_t> &host, const Rea
   s.flows.clear();
   s.flows.reserve(n);
   for (std::size_t f = 0; f < n; ++f) {
-    const std::uint32_t hops = offset(f + 1) - offset(f);
+    const std::uint32_t hops = (offset(f + 1) - offset(f)) / s.planes;
     if (host(f) >= s.hosts || (f > 0 && host(f) < host(f - 1)) || start(f) < 0 || period(f) < 0 ||
         (packets(f) == 0 && period(f) > 0) || last_wire_bytes(f) > 65535 || klass(f) >= kMaxClasses ||
         control(f) >= s.control_delays.size() || offset(f + 1) > s.routes.size() || hops < 1 || hops > kMaxHops)
       throw std::invalid_argument("flows must be grouped by host and name hosts, ways back and routes that exist");
-    s.flows.push_back(FlowConfig{host(f), packets(f), start(f), period(f), offset(f), control(f),
-                                 static_cast<std::uint16_t>(last_wire_bytes(f)), static_cast<std::uint8_t>(hops),
-                                 static_cast<std::uint8_t>(klass(f))});
+    s.flows.push_back(FlowConfig{host(f), packets(f), start(f), period(f), offset(f) + host(f) % s.planes * hops,
+                                 control(f), static_cast<std::uint16_t>(last_wire_bytes(f)),
+                                 static_cast<std::uint8_t>(hops), static_cast<std::uint8_t>(klass(f))});
   }
 }
 
@@ -62,6 +63,10 @@ void set_ports(FabricConfig &f, const ReadOnly<std::uint32_t> &node, const ReadO
 } // namespace
 
 void bind_configs(nb::module_ &m) {
+  nb::enum_<ClassBy>(m, "ClassBy")
+      .value("flow", ClassBy::flow)
+      .value("sent", ClassBy::sent)
+      .value("size", ClassBy::size);
   nb::class_<NetworkConfig>(m, "NetworkConfig")
       .def(nb::init<>())
       .def_rw("ps_per_byte", &NetworkConfig::ps_per_byte)
@@ -101,6 +106,17 @@ void bind_configs(nb::module_ &m) {
       .def_rw("scheduled_ports", &NetworkConfig::scheduled_ports)
       .def("set_red", [](NetworkConfig &n, std::int64_t min, std::int64_t max,
                          double probability) { n.red = RedConfig{min, max, probability}; })
+      .def_rw("nic_priorities", &NetworkConfig::nic_priorities)
+      .def_rw("class_by", &NetworkConfig::class_by)
+      .def("set_limits",
+           [](NetworkConfig &n, const std::vector<std::vector<std::uint32_t>> &limits) {
+             for (const auto &row : limits) {
+               if (row.size() != limits.front().size() || row.size() >= n.classes.size() ||
+                   !std::is_sorted(row.begin(), row.end()))
+                 throw std::invalid_argument("limits ascend, and are fewer than classes");
+             }
+             n.limits = limits;
+           })
       .def("set_classes", [](NetworkConfig &n, const std::vector<std::uint32_t> &weights) {
         if (weights.empty() || weights.size() > kMaxClasses)
           throw std::invalid_argument("1 to 8 classes are possible");
@@ -118,6 +134,7 @@ void bind_configs(nb::module_ &m) {
       .def(nb::init<>())
       .def_rw("hosts", &ScenarioConfig::hosts)
       .def_rw("receivers", &ScenarioConfig::receivers)
+      .def_rw("planes", &ScenarioConfig::planes)
       .def_rw("long_flow", &ScenarioConfig::long_flow)
       .def_rw("recovered_rate", &ScenarioConfig::recovered_rate)
       .def("set_ways_back",

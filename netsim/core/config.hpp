@@ -32,6 +32,9 @@ struct ClassConfig {
   std::uint32_t weight = 1;
 };
 
+// What says the class of a flow's packets: the scenario, what the flow has sent, its size (demotion.hpp).
+enum class ClassBy : std::uint8_t { flow, sent, size };
+
 struct NetworkConfig {
   // Senders and receivers.
   Ps ps_per_byte = 80; // of every NIC
@@ -69,6 +72,9 @@ struct NetworkConfig {
   bool telemetry = false;      // data packets are stamped, for baselines that read it
   bool queue_in_probes = true; // probes bring back the longest queue that they met
   std::vector<ClassConfig> classes{ClassConfig{}};
+  bool nic_priorities = false; // a NIC serves its lower classes first, too
+  ClassBy class_by = ClassBy::flow;
+  std::vector<std::vector<std::uint32_t>> limits; // bytes, ascending: of so many equal groups of machines
   bool lossless = false;
   std::int64_t pfc_headroom_bytes = 0; // of all links into a switch together, and their reserves: never lent
   std::int64_t pfc_reserve_bytes = 0;  // of each link into a switch and class
@@ -97,7 +103,7 @@ struct FlowConfig {
   std::uint32_t packets = 0;
   Ps start = 0;
   Ps period = 0;
-  std::uint32_t route = 0;           // where its ports begin in ScenarioConfig::routes
+  std::uint32_t route = 0;           // where its ports begin in ScenarioConfig::routes; each plane's follow in turn
   std::uint32_t control = 0;         // index of its way back's delay
   std::uint16_t last_wire_bytes = 0; // of its last packet
   std::uint8_t hops = 1;
@@ -107,6 +113,7 @@ struct FlowConfig {
 struct ScenarioConfig {
   std::uint32_t hosts = 0;
   std::uint32_t receivers = 0;
+  std::uint32_t planes = 1;    // NICs of a machine, each in a network of its own: host = machine * planes + plane
   std::int32_t long_flow = -1; // the flow whose recovery is measured, -1: none
   double recovered_rate = 0.9;
   std::vector<FlowConfig> flows; // grouped by host

@@ -1,6 +1,7 @@
 #include "decider_native.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -147,6 +148,18 @@ void NativeDecider::explore(double probability, std::uint64_t seed) {
   random_ = Pcg32(seed, 0);
 }
 
+void NativeDecider::disturb(double most, std::uint64_t seed) {
+  if (!(most >= 0.0))
+    throw std::invalid_argument("outputs are moved by what is not negative");
+  disturbing_ = most;
+  random_ = Pcg32(seed, 0);
+}
+
+void NativeDecider::sample(std::uint64_t seed) {
+  sampling_ = true;
+  random_ = Pcg32(seed, 0);
+}
+
 Params &NativeDecider::params() {
   if (!params_.has_value())
     throw std::invalid_argument("no integer program of this teacher reads parameters");
@@ -237,6 +250,13 @@ void NativeDecider::explored(Pcg32 &random, double probability, std::uint32_t ou
   }
 }
 
+void NativeDecider::disturbed(std::uint32_t outputs) {
+  for (std::uint32_t j = 0; disturbing_ > 0.0 && j < outputs; ++j)
+    y_[j] += static_cast<float>(disturbing_ * (2.0 * random_.unit() - 1.0));
+  for (std::uint32_t j = 0; sampling_ && j < outputs; ++j)
+    y_[j] -= static_cast<float>(std::log(-std::log(0.5 * 0x1p-32 + (1.0 - 0x1p-32) * random_.unit())));
+}
+
 // From what a network sees to its outputs in y_.
 void NativeDecider::evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent) {
   for (const Layer &layer : weights.hidden) {
@@ -292,6 +312,7 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   if (asked) {
     evaluate(networks_[network_of_[agent]], &window_[agent * observation_], agent);
     explored(random_, exploring_, outputs);
+    disturbed(outputs);
     read.outputs = y_.data();
     read.output_count = outputs;
     // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.

@@ -74,6 +74,10 @@ public:
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
   // From now on a decision puts out, with this probability, 1 for one output drawn at random and 0 for the others.
   void explore(double probability, std::uint64_t seed);
+  // From now on each output is moved by so much at the most, evenly.
+  void disturb(double most, std::uint64_t seed);
+  // .. or by what makes the greatest of them one drawn with the probabilities of their softmax (Gumbel's noise).
+  void sample(std::uint64_t seed);
   // What says whether the network is asked at all: it sees the window and what is saved, and puts out what it is worth
   // to keep what was decided last, and to decide anew. A new agent's first decision does not ask it.
   void set_trigger(NetworkWeights trigger);
@@ -91,6 +95,7 @@ private:
   void observe(std::uint32_t agent, Reading &read);
   float look_back(Tape &tape, Reading &read, double *past);
   void evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent);
+  void disturbed(std::uint32_t outputs);
   void explored(Pcg32 &random, double probability, std::uint32_t outputs);
   bool fires(std::uint32_t agent);
   void widen(const NetworkWeights &weights);
@@ -106,7 +111,8 @@ private:
   std::optional<Program> start_;
   std::optional<Following> following_;
   std::optional<Params> params_;
-  double exploring_ = 0.0;
+  double exploring_ = 0.0, disturbing_ = 0.0;
+  bool sampling_ = false;
   Pcg32 random_{0, 0};
   double exploring_trigger_ = 0.0;
   Pcg32 trigger_random_{0, 0};

@@ -53,6 +53,7 @@ public:
     held.ack = packet.ack;
     held.marked = packet.marked;
     held.marked_here = packet.marked_here;
+    held.klass = packet.klass;
     return true;
   }
 

@@ -36,7 +36,7 @@ struct Sender {
   bool probe_outstanding = false;
   bool probe_astray = false; // an older one may still be under way
   bool active = false;
-  std::uint8_t klass = 0;
+  std::uint8_t klass = 0; // that its packets carry from now on
 
   // Since the last event that was taken (flow_site.hpp).
   std::uint32_t cnp_count = 0;
@@ -70,6 +70,7 @@ struct Sender {
     return sent_bytes >= net.probe_after || step < net.probe_first || now - probe_sent_at >= net.probe_latest;
   }
   bool blocked() const { return next_psn == end_psn || next_psn - acked_psn >= window; }
+  bool drained() const { return next_psn == acked_psn; }
 
   // Go back N: everything from `psn` on is sent again.
   void go_back(std::uint32_t psn, Ps now) {
@@ -87,6 +88,7 @@ struct Receiver {
   std::uint32_t expected_psn = 0;
   std::uint32_t gap_psn = 0; // the last packet that came out of order
   bool nacked = false;       // the gap has been reported
+  bool overtakes = false;    // what was sent again on another path may come before what was lost sight of
 };
 
 // Where a flow's packets pass: ports in order, the delay of the way back.
@@ -94,7 +96,6 @@ struct Route {
   std::uint32_t first = 0; // in ScenarioConfig::routes
   std::uint16_t control = 0;
   std::uint8_t hops = 1;
-  std::uint8_t klass = 0;
 };
 static_assert(sizeof(Route) == 8);
 

@@ -153,6 +153,10 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
     const Pace pace = baseline_->start(flow, now, path);
     s.rate = pace.rate;
     s.window = window_packets(pace.window);
+    if (!given_.empty()) {
+      given_[flow] = Given{};
+      given_[flow].pace = pace;
+    }
   }
 }
 
@@ -176,6 +180,8 @@ void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, boo
 void FlowSite::on_cnp(Ps now, std::uint32_t flow) { steer(now, flow, baseline_->on_cnp(flow, now), false); }
 
 void FlowSite::on_loss(Ps now, std::uint32_t flow, bool was_blocked) {
+  if (!given_.empty())
+    given_[flow].lost = true;
   steer(now, flow, baseline_->on_loss(flow, now), was_blocked);
 }
 
@@ -190,12 +196,48 @@ void FlowSite::steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_bloc
   Sender &s = n_.senders[flow];
   s.rate = pace.rate;
   s.window = window_packets(pace.window);
+  if (!given_.empty())
+    hold(flow, s, pace);
   s.pace_at = next_send(flow, s, s.pace_base);
   if (was_blocked)
     s.pace_at = std::max(s.pace_at, now); // no credit for the time it was blocked
   sending_.schedule(s);
   if (recovery_.watches(flow))
     recovery_.rate(now, rate_of(flow));
+}
+
+void FlowSite::give(Ps now, std::uint32_t flow, double most_rate, std::uint32_t plane, std::uint8_t klass) {
+  Sender &s = n_.senders[flow];
+  sending_.turns_of(s.host, now);
+  Given &given = given_[flow];
+  const std::uint32_t planes = n_.scenario.planes;
+  given.most_rate = most_rate;
+  given.host = s.host / planes * planes + plane;
+  given.klass = klass;
+  given.moves = given.host != s.host || klass < s.klass;
+  if (!given.moves && klass != s.klass)
+    sending_.place(s, klass, s.host);
+  const bool was_blocked = s.blocked();
+  steer(now, flow, Pace(given.pace), was_blocked);
+}
+
+// What a flow was given holds beside the baseline's word.
+void FlowSite::hold(std::uint32_t flow, Sender &s, const Pace &pace) {
+  Given &given = given_[flow];
+  given.pace = pace;
+  s.rate = std::min(s.rate, given.most_rate);
+  if (!given.moves)
+    return;
+  if (!s.drained()) {
+    s.window = 0;
+    return;
+  }
+  const std::uint32_t planes = n_.scenario.planes;
+  Route &route = n_.routes[flow];
+  route.first += (given.host % planes - s.host % planes) * route.hops;
+  n_.receivers[flow].overtakes |= given.lost;
+  sending_.place(s, given.klass, given.host);
+  given.moves = false;
 }
 
 // A window of the algorithm's own stands in the place of the NIC's cap.

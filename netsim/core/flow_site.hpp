@@ -97,6 +97,22 @@ public:
     return timed_ ? baseline_->next_send(flow, begin, s.last_burst_ps) : begin + s.gap();
   }
   void set_rate(Ps now, std::uint32_t flow, double rate);
+
+  // Where agents besides the flows themselves give some of them a cap on their rate, a class and a plane.
+  struct Given {
+    Pace pace; // the baseline's last word
+    double most_rate = 1.0;
+    std::uint32_t host = 0;
+    std::uint8_t klass = 0;
+    bool moves = false; // to that host and class, as soon as nothing of it is in flight
+    bool lost = false;  // and some of it was given up for lost
+  };
+  void may_give() { given_.resize(n_.senders.size()); }
+  // From now on. A flow rises, or leaves by another plane, when what it has in flight is acknowledged, and sends
+  // nothing until then: so its packets stay in order.
+  void give(Ps now, std::uint32_t flow, double most_rate, std::uint32_t plane, std::uint8_t klass);
+  const Given &given(std::uint32_t flow) const { return given_[flow]; }
+
   double rate_of(std::uint32_t flow) const; // in force now, 0 for a flow that is not there
 
 private:
@@ -104,6 +120,7 @@ private:
   void cut(Ps now, std::uint32_t flow);
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
   void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
+  void hold(std::uint32_t flow, Sender &s, const Pace &pace);
   std::uint32_t window_packets(double window) const;
   std::uint32_t capped_packets(std::uint32_t bytes) const;
   std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }
@@ -119,6 +136,7 @@ private:
   std::vector<std::uint32_t> set_q30_; // where it may: each flow's rate as it was set last
   double initial_rate_;
   std::vector<std::uint32_t> initial_in_flight_;
+  std::vector<Given> given_; // of each flow, where there are such agents
   std::uint32_t clock_offset_ = 0;
   Pcg32 noise_;
 };

@@ -60,6 +60,7 @@ void Forwarding::on_uplink() {
   const Route &route = n_.routes[burst.flow];
   Packet packet{};
   packet.flow = burst.flow;
+  packet.klass = burst.klass;
   if (burst.packets > 0) {
     packet.psn = burst.psn++;
     --burst.packets;
@@ -81,7 +82,7 @@ void Forwarding::on_uplink() {
     packet.wire_bytes = static_cast<std::uint16_t>(n_.net.probe_wire_bytes);
   }
   packet.sent_at = now - n_.uplink_delay - packet.wire_bytes * n_.net.ps_per_byte;
-  forward(now, n_.scenario.routes[route.first], Ingress{burst.host, route.klass}, packet);
+  forward(now, n_.scenario.routes[route.first], Ingress{burst.host, burst.klass}, packet);
 }
 
 // A packet has come to a switch and is to leave it by `port`.
@@ -167,7 +168,7 @@ void Forwarding::on_link(Ps now, std::uint32_t p) {
   ++packet.hop;
   check(packet.hop < route.hops, "a path ends where no receiver is");
   packet.marked_here = false;
-  forward(now, n_.scenario.routes[route.first + packet.hop], Ingress{n_.scenario.hosts + p, route.klass}, packet);
+  forward(now, n_.scenario.routes[route.first + packet.hop], Ingress{n_.scenario.hosts + p, packet.klass}, packet);
 }
 
 void Forwarding::on_arrival(Ps now, std::uint32_t p) {

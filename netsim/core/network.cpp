@@ -11,15 +11,17 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
       loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size())),
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
       turns(scenario.hosts), uplinks(loop.streams.uplinks), fabric(net, fabric_config, scenario.hosts, seed),
-      control(scenario.control_delays.size(), Ring<Control>{256}) {
-  std::vector<std::uint32_t> queue_pairs(scenario.hosts, 0);
+      control(scenario.control_delays.size(), Ring<Control>{256}), demotion(net, scenario) {
+  std::vector<std::uint32_t> queue_pairs(scenario.hosts / scenario.planes, 0); // of each machine, at all of its NICs
   for (const FlowConfig &flow : scenario.flows)
-    ++queue_pairs[flow.host];
+    ++queue_pairs[flow.host / scenario.planes];
   nics.reserve(scenario.hosts);
   std::uint32_t first = 0;
   for (const std::uint32_t n : queue_pairs) {
-    nics.emplace_back(std::max<std::uint32_t>(n, 1), net.classes.size());
-    nics.back().first_flow = first;
+    for (std::uint32_t plane = 0; plane < scenario.planes; ++plane) {
+      nics.emplace_back(std::max<std::uint32_t>(n, 1), net.classes.size(), net.nic_priorities);
+      nics.back().first_flow = first;
+    }
     first += n;
   }
   for (std::uint32_t f = 0; f < senders.size(); ++f) {
@@ -27,7 +29,7 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
     senders[f].host = flow.host;
     senders[f].klass = flow.klass;
     senders[f].qp = f - nics[flow.host].first_flow;
-    routes[f] = Route{flow.route, static_cast<std::uint16_t>(flow.control), flow.hops, flow.klass};
+    routes[f] = Route{flow.route, static_cast<std::uint16_t>(flow.control), flow.hops};
     receivers[f].base_latency = base_latency(f);
   }
 }

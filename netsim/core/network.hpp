@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "config.hpp"
+#include "demotion.hpp"
 #include "fabric.hpp"
+#include "finished.hpp"
 #include "flow.hpp"
 #include "loop.hpp"
 #include "nic.hpp"
@@ -25,6 +27,10 @@ struct Network {
     return fabric.ports()[scenario.routes[route.first + hop]];
   }
   Ps way_back(std::uint32_t flow) const { return scenario.control_delays[routes[flow].control]; }
+  std::uint64_t size_bytes(std::uint32_t flow) const { // payload of a flow that ends
+    const FlowConfig &f = scenario.flows[flow];
+    return std::uint64_t{f.packets} * net.payload_bytes - (net.data_wire_bytes - f.last_wire_bytes);
+  }
 
   NetworkConfig net;
   ScenarioConfig scenario;
@@ -40,6 +46,8 @@ struct Network {
   Uplinks uplinks;
   Fabric fabric;
   std::vector<Ring<Control>> control; // of each way back
+  Demotion demotion;
+  Finished finished;
 
   Counters counters;
   Window window;

@@ -19,6 +19,7 @@ struct Burst {
   std::uint16_t last_bytes; // on the wire, of the last data packet: a flow's last one may be short
   bool ack_last;            // the last data packet ends a message (or the flow) and asks for an ACK
   bool ack_each;            // every data packet asks for one
+  std::uint8_t klass;       // traffic class of all of them
 };
 static_assert(sizeof(Burst) <= 32);
 
@@ -38,6 +39,7 @@ struct Packet {
   bool ack : 1;
   bool marked : 1;
   bool marked_here : 1; // by the queue that it is in, or left last
+  std::uint8_t klass : 3;
 };
 static_assert(sizeof(Packet) <= 40);
 

@@ -28,6 +28,14 @@ void Sending::schedule(const Sender &s) {
 
 void Sending::schedule_nic(std::uint32_t host) { set_turn(n_.nics[host], host); }
 
+void Sending::place(Sender &s, std::uint8_t klass, std::uint32_t host) {
+  n_.nics[s.host].set(s.klass, s.qp, kNever);
+  if (host != s.host)
+    schedule_nic(s.host);
+  s.klass = klass;
+  s.host = host;
+}
+
 void Sending::take_turns(std::uint32_t host, Ps until) {
   const Ps now = n_.loop.now;
   while (n_.turns.of(host) < until)
@@ -45,7 +53,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   n_.loop.now = now;
   last_ = std::max(last_, now);
   Nic &nic = n_.nics[host];
-  const std::uint32_t flow = nic.first_flow + key_stream(nic.first());
+  const std::uint32_t flow = nic.first_flow + key_stream(nic.served(now));
   Sender &s = n_.senders[flow];
 
   if (s.ack_awaited() && now >= s.timed_at + n_.net.retransmit_timeout) {
@@ -58,13 +66,18 @@ void Sending::turn(Ps now, std::uint32_t host) {
   if (s.blocked() || s.pace_at > now)
     return schedule(s);
 
-  const std::uint32_t packets = s.burst_room(n_.net);
+  std::uint32_t packets = s.burst_room(n_.net);
+  if (n_.demotion.by_sent()) {
+    demote(flow, s);
+    packets = std::min(packets, n_.demotion.packets_left(flow, s));
+  }
   Burst burst{};
   burst.host = host;
   burst.flow = flow;
   burst.psn = s.next_psn;
   burst.packets = static_cast<std::uint16_t>(packets);
   burst.ack_each = n_.net.ack_each_packet;
+  burst.klass = s.klass;
   s.next_psn += packets;
   const bool last = s.next_psn == s.end_psn;
   burst.last_bytes =
@@ -109,7 +122,15 @@ void Sending::turn(Ps now, std::uint32_t host) {
   s.pace_at = s.pace_base + gap;
 
   n_.uplinks.leave(burst);
+  if (n_.demotion.by_sent())
+    demote(flow, s);
   schedule(s);
+}
+
+void Sending::demote(std::uint32_t flow, Sender &s) {
+  const std::uint8_t klass = n_.demotion.of(flow, s);
+  if (klass != s.klass)
+    place(s, klass, s.host);
 }
 
 } // namespace netsim

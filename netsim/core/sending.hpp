@@ -25,11 +25,14 @@ public:
   // When a queue pair may send next: by its pace; never while blocked, unless an ACK can time out.
   void schedule(const Sender &sender);
   void schedule_nic(std::uint32_t host);
+  // Its packets carry another class from now on, or leave by another NIC of its machine. It is scheduled after that.
+  void place(Sender &sender, std::uint8_t klass, std::uint32_t host);
 
 private:
   void take_turns(std::uint32_t host, Ps until);
   void turn(Ps now, std::uint32_t host);
   void set_turn(const Nic &nic, std::uint32_t host);
+  void demote(std::uint32_t flow, Sender &s);
 
   Network &n_;
   FlowSite &flows_;

@@ -20,6 +20,9 @@ public:
   virtual std::uint32_t life(std::uint32_t agent) const = 0;
   virtual std::uint32_t next_step(std::uint32_t agent) = 0; // number of the decision it makes now, from 0 in each life
 
+  // A period is over; then, of each agent that is there, whether it has something to decide on.
+  virtual void look(Ps /*now*/) {}
+  virtual bool asks(std::uint32_t /*agent*/) const { return true; }
   virtual void observe(std::uint32_t agent, Ps now, Knobs event) = 0;
   // The event was taken. `goes_on`: the agent need not wait for the decision before it sees another one.
   virtual void taken(std::uint32_t agent, Ps now, bool goes_on) = 0;

@@ -38,6 +38,8 @@ void Workload::begin(Ps now, std::uint32_t flow) {
   ++s.generation;
   s.start_psn = s.next_psn;
   s.end_psn = packets == 0 ? kUnlimited : s.next_psn + packets;
+  const std::uint64_t bytes = packets == 0 ? ~std::uint64_t{0} : n_.size_bytes(flow);
+  s.klass = n_.demotion.begin(flow, s, bytes, n_.scenario.flows[flow].klass);
   s.pace_at = s.pace_base = now;
   s.last_burst_ps = 0;
   s.timed_at = now;
@@ -60,6 +62,8 @@ void Workload::end(Ps now, std::uint32_t flow) {
   done.start.push_back(started_at_[flow]);
   done.finish.push_back(now);
   done.alone.push_back(alone(flow));
+  const std::uint64_t bytes = n_.size_bytes(flow);
+  n_.finished.add(bytes, done.alone.back(), now - started_at_[flow], static_cast<Ps>(bytes) * n_.net.ps_per_byte);
   if (ideal_ != nullptr)
     ideal_->share_soon(now);
   sending_.schedule(s);

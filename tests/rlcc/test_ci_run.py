@@ -12,6 +12,7 @@ TOOLS = {
     "gcc-riscv64-unknown-elf": "riscv64-unknown-elf-gcc",
     "clang-tidy": "clang-tidy",
     "frama-c-base": "frama-c",
+    "chromium": "chromium",
 }
 SUMMARY = "===== 7 passed, 1 skipped in 3.21s ====="
 # What every machine has; nothing else of this one's is found.
@@ -90,7 +91,7 @@ def test_a_clean_machine_gets_its_lists_then_its_tools_and_no_skip_is_let_throug
     assert "left out" not in done.stdout
     assert log(tmp_path) == [
         "apt-get update -q",
-        "apt-get install -q -y --no-install-recommends gcc-riscv64-unknown-elf clang-tidy frama-c-base",
+        "apt-get install -q -y --no-install-recommends gcc-riscv64-unknown-elf clang-tidy frama-c-base chromium",
         "make setup-exporters []",
         "make test [--no-unexpected-skips]",
         "make test-checked [--no-unexpected-skips]",
@@ -112,7 +113,8 @@ def test_without_root_it_says_what_it_left_out_and_tests_the_rest(machine: Machi
     done = machine(root=False, ci=ci)
     assert done.returncode == 0, done.stderr
     said = (
-        "left out, because it could not be installed here:\n  gcc-riscv64-unknown-elf\n  clang-tidy\n  frama-c-base\n"
+        "left out, because it could not be installed here:\n"
+        "  gcc-riscv64-unknown-elf\n  clang-tidy\n  frama-c-base\n  chromium\n"
     )
     assert done.stdout.endswith(f"{said}{SUMMARY}\n")
     skips = "--no-unexpected-skips" + "".join(f" --not-installable={package}" for package in TOOLS)
@@ -130,7 +132,7 @@ def test_with_sudo_it_installs(machine: Machine, tmp_path: Path) -> None:
 def test_a_package_that_is_not_to_be_had_fails_ci_and_the_others_are_installed(
     machine: Machine, tmp_path: Path, ci: str, code: int
 ) -> None:
-    done = machine(has=("gcc-riscv64-unknown-elf", "clang-tidy"), ci=ci)
+    done = machine(has=("gcc-riscv64-unknown-elf", "clang-tidy", "chromium"), ci=ci)
     assert done.returncode == code
     assert "left out, because it could not be installed here:\n  frama-c-base\n" in done.stdout
     assert "make test [--no-unexpected-skips --not-installable=frama-c-base]" in log(tmp_path)

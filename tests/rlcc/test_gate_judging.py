@@ -27,6 +27,7 @@ from netsim.policies import Installed
 from rlcc import gate
 from rlcc.certified import Certified
 from rlcc.closed_loop import PolicyMetrics
+from rlcc.cycles.measure import LineCost, PathCosts
 from rlcc.fidelity import ROLES, Comparison, compare
 from rlcc.gate import Evidence
 from rlcc.neighbourhood import Outside
@@ -41,6 +42,7 @@ from verify.teacher.claim import TeacherClaim
 
 REPORT = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130), slowest=None)
 METRICS = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
+COSTS = PathCosts("worst", "witness", 130.0, (LineCost("part", "f", 42, "x", 9.0),))
 PATH = WorstPath(input="witness", cycles=130, lines=[CostlyLine(function="f", line=42, text="x", cycles=9)])
 PROOF = Check(group="proof", name="certificate", value="holds", limit="it", passed=True)
 EYES = Check(group="teacher", name="both see the same", value="they do", limit="the same", passed=True)
@@ -102,7 +104,7 @@ class Stage:
             options(**changes),
             self.said.append,
             evidence=evidence,
-        )
+        ).verdict
 
 
 def compared() -> list[Comparison]:
@@ -149,7 +151,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("run_on_host", lambda: HostReport("gcc", "gcc 12", "-O2", 1000, 0, None, None))
     answering("certified", lambda: made.proof)
     answering("unprovable", lambda: made.unprovable)
-    answering("worst_path", lambda: PATH)
+    answering("slowest_costs", lambda: COSTS)
     answering("tree_inputs", lambda: rows)
     answering("own_rollouts", lambda: ["own"])
     answering("given_rollouts", lambda: ["given"])
@@ -157,6 +159,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("furthest", lambda: made.outside)
     answering("distance", lambda: made.claimed())
     answering("same_eyes", lambda: EYES.model_copy(update={"passed": made.same_eyes}))
+    monkeypatch.setattr(gate.StatesMet, "watching", lambda self, runs: runs)
     monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
     monkeypatch.setattr(gate, "interpreted_program", lambda program, installed: ("program", program, installed))
 
@@ -210,7 +213,7 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     ((given, named),) = stage.asked["run_vectors"]
     build = given[0]
     assert (build.firmware.folder, build.toolchain) == (firmware, tools)
-    ((given, named),) = stage.asked["worst_path"]
+    ((given, named),) = stage.asked["slowest_costs"]
     assert (given[0], given[1], named) == (build, 0, {"proof": None})
     ((given, _),) = stage.asked["certified"]
     assert given[:2] == (build, firmware.resolve().parent / "certificate/certificate.json")
@@ -254,7 +257,7 @@ def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
     build = unlinked(stage.folder / "firmware", tools)
     assert stage.judge(Evidence(build=build, emulation=REPORT)).passed
     assert not {"build_firmware", "run_vectors"} & set(stage.asked)
-    assert stage.asked["worst_path"][0][0][0] is build
+    assert stage.asked["slowest_costs"][0][0][0] is build
     stage.asked.clear()
     assert stage.judge(Evidence(build=build)).passed
     assert [given[0] for given, _ in stage.asked["run_vectors"]] == [build]
@@ -278,11 +281,11 @@ def test_an_emulation_kept_beside_the_firmware_is_not_run_again(stage: Stage, mo
 def test_the_worst_path_is_the_slowest_vectors_and_the_budget_names_its_line(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unplaced = PATH.model_copy(update={"lines": [CostlyLine(function="f", line=0, text="", cycles=9)]})
+    unplaced = replace(COSTS, lines=(LineCost("part", "f", 0, "", 9.0),))
     stage.report = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130))
     asked: list[int] = []
-    for path, line in ((PATH, 42), (unplaced, 0)):
-        monkeypatch.setattr(gate, "worst_path", lambda *given, path=path, **_: asked.append(given[1]) or path)
+    for costs, line in ((COSTS, 42), (unplaced, 0)):
+        monkeypatch.setattr(gate, "slowest_costs", lambda *given, costs=costs, **_: asked.append(given[1]) or costs)
         verdict = stage.judge()
         assert asked.pop() == 7, "the slowest vector's number"
         assert {check.line for check in verdict.checks if check.group == "budget"} == {line}
@@ -493,7 +496,7 @@ def test_a_certificate_is_asked_for_where_there_can_be_one(
     assert ("not proved" in budget.name) is not asked
     assert ("and a margin" in budget.name) is not asked
     assert budget.line == 42
-    assert stage.asked["worst_path"][0][1] == {"proof": evidence.certificate}
+    assert stage.asked["slowest_costs"][0][1] == {"proof": evidence.certificate}
 
 
 def test_given_rollouts_are_compared_and_named(stage: Stage, tmp_path: Path) -> None:
@@ -633,4 +636,4 @@ def test_a_compiler_that_is_not_there_is_said_first(stage: Stage, monkeypatch: p
 
 def test_the_gate_speaks_to_no_one_where_no_one_listens(stage: Stage) -> None:
     firmware, teacher = stage.folder / "firmware", stage.folder / "teacher"
-    assert gate.judge(firmware, teacher, EmulateOptions(), options()).passed
+    assert gate.judge(firmware, teacher, EmulateOptions(), options()).verdict.passed

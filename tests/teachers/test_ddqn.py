@@ -20,8 +20,9 @@ from netsim.network import MS, US
 from netsim.policies import native
 from rlcc import cli
 from teachers.checkpoint import checkpoint_path
-from teachers.ddqn import Memory, loss, train
+from teachers.ddqn import loss, train
 from teachers.ddqn_options import DdqnConfig
+from teachers.memory import Memory
 from teachers.networks import seeded
 from teachers.transitions import RewardTerm, Transitions, transitions
 

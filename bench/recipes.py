@@ -1,0 +1,177 @@
+"""What the recipes come to: docs/generated/recipes.md. README, docs/index.md and docs/results.svg take figures from it.
+
+python -m bench.recipes [RECIPE ..] [--runs FOLDER] [--out FILE]
+
+runs every recipe, or those named, by `rlcc run`; what is in the folder of runs already is kept. About an hour on one
+core.
+"""
+
+import argparse
+import contextlib
+import io
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.papers.found import table
+from decision.documents import load_json, validate, write_atomically
+from decision.errors import InputError
+from decision.student import load_student
+from rlcc import cli
+from rlcc.console import print_verdict
+from rlcc.origin import made_by
+from rlcc.recipe import load_recipe
+from rlcc.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "generated" / "recipes.md"
+SHOWN = "rl-cc"
+"""The recipe whose verdict is shown whole."""
+RELATIVE = ("latency_mean_us", "queue_mean_us", "fct_mean_us", "fct_p99_us")
+"""Metrics whose difference from the teacher's is a part of the teacher's."""
+
+
+def names(recipes: Path = ROOT / "recipes") -> list[str]:
+    """Recipes that end in a verdict; the others are of `rlcc train`."""
+    return sorted(path.stem for path in recipes.glob("*.toml") if not path.stem.startswith("train-"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.recipes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("recipe", nargs="*", help="by its name; all, where none is named")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="finished runs; runs")
+    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    options = parser.parse_args(arguments)
+    shown = options.recipe or names()
+    try:
+        for name in shown:
+            if not (options.runs / name / "verdict").is_dir():
+                _run(name, options.runs / name)
+        write_atomically(options.out, page(options.runs, shown).encode())
+    except InputError as error:
+        print(f"recipes: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _run(name: str, out: Path) -> None:
+    """Run a recipe. A FAIL is a result, what could not run is not."""
+    recipe = ROOT / "recipes" / f"{name}.toml"
+    if cli.main(["run", str(recipe), "--out", str(out)]) > 1:
+        raise InputError(f"`rlcc run {recipe}` could not run; its own sentence stands above")
+
+
+def page(runs: Path, shown: Sequence[str]) -> str:
+    """The page as Markdown, on the recipes of these names."""
+    verdicts = {name: _verdict(runs / name / "verdict" / "verdict.json") for name in shown}
+    others = [name for name in names() if name not in shown]
+    left_out = f" Not run for this page: {', '.join(others)}." if others else ""
+    return f"""# What the recipes come to
+
+{made_by(" ".join(["python -m bench.recipes", *(shown if others else [])]))}
+
+Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../run.md).{left_out}
+
+## Recipes
+Cycles are of the whole decision, call to return, with one-cycle memories, clang -O2. *Proved*: the worst case over all
+inputs, attained by one that ran on the Verilated core. Where nothing is proved: the slowest vector. *Off its teacher*:
+the greatest difference in the networks that the recipe judges in, the mean of pairs with the same seeds.
+
+{table(HEADING, [_row(runs / name, name, verdict) for name, verdict in verdicts.items()])}
+{_failed(verdicts)}## Off its teacher, by metric
+{table(["recipe", *OFF.values()], [[name, *_off(verdict)] for name, verdict in verdicts.items()])}
+## The verdict of recipes/{SHOWN}.toml
+```text
+{printed(verdicts[SHOWN])}
+```
+"""
+
+
+HEADING = [
+    "recipe",
+    "verdict",
+    "checks",
+    "trees",
+    "depth",
+    "cycles, mean",
+    "worst",
+    "proved",
+    "us",
+    "code B",
+    "tables B",
+]
+HEADING += ["context B", "budget us"]
+OFF = {
+    "goodput": "goodput",
+    "latency_mean_us": "mean latency",
+    "jain": "Jain fairness",
+    "loss": "loss",
+    "queue_mean_us": "mean queue",
+    "fct_mean_us": "mean FCT",
+    "fct_p99_us": "p99 FCT",
+}
+
+
+def _verdict(path: Path) -> Verdict:
+    data = load_json(path)
+    if isinstance(data, dict):
+        data.pop("verdict", None)
+    return validate(Verdict, data, str(path))
+
+
+def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:
+    """Of a recipe: what its student costs."""
+    ran = verdict.measured["emulation"]
+    proved = verdict.measured["worst_case_cycles"]
+    worst = proved or ran["cycles"]["max"]
+    forest = load_student(folder / "student" / "student.json").forest
+    budget = load_recipe(ROOT / "recipes" / f"{name}.toml").gate.budget
+    return [
+        f"[{name}](../../recipes/{name}.toml)",
+        "PASS" if verdict.passed else "FAIL",
+        f"{len(verdict.checks) - len(verdict.failures())} of {len(verdict.checks)}",
+        str(len(forest.trees)),
+        str(forest.depth),
+        f"{ran['cycles']['mean']:.0f}",
+        str(worst),
+        "yes" if proved else "no",
+        f"{worst / ran['clock_mhz']:.3f}",
+        *(str(ran[key]) for key in ("code_bytes", "table_bytes", "context_bytes")),
+        f"{budget / 1e6:g}",
+    ]
+
+
+def _failed(verdicts: Mapping[str, Verdict]) -> str:
+    """A line a check that fails, and an empty one."""
+    lines = [
+        f"- {name} fails: {check.name}, {check.value} where {check.limit} is allowed\n"
+        for name, verdict in verdicts.items()
+        for check in verdict.failures()
+    ]
+    return "".join([*lines, "\n"]) if lines else ""
+
+
+def _off(verdict: Verdict) -> list[str]:
+    """The greatest difference of each metric, signed; "-" where a recipe does not judge it."""
+    cells = []
+    for metric in OFF:
+        judged = [row["difference"] for row in verdict.measured["fidelity"] if row["metric"] == metric]
+        worst = max(judged, key=abs, default=None)
+        shown = f"{worst:+.2%}" if worst is not None and metric in RELATIVE else f"{worst or 0:+.4f}"
+        cells.append("-" if worst is None else shown)
+    return cells
+
+
+def printed(verdict: Verdict) -> str:
+    """As `rlcc gate` prints it where the output is no terminal."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        print_verdict(verdict)
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""How a verdict is made again: commands, seeds, hashes, versions. No path of a machine stands in it."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from decision.manifest import Manifest
+from rlcc import __version__
+from rlcc.recipe import EmulateOptions, GateOptions
+from rlcc.verdict import Verdict
+
+US_PS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Again:
+    """``commands`` as they are typed; ``facts``: name and value, by what they are about."""
+
+    commands: tuple[str, ...]
+    facts: Mapping[str, Mapping[str, str]]
+
+
+def again(
+    verdict: Verdict, firmware: Manifest, engine: EmulateOptions, options: GateOptions, recipe: str | None
+) -> Again:
+    """``recipe``: the name of its file, where there was one."""
+    if recipe is not None:
+        file = shlex.quote(recipe)
+        commands = [f"rlcc run {file}", f"rlcc gate firmware --recipe {file}"]
+    else:
+        teacher = " --teacher teacher" if verdict.teacher else ""
+        asked = [f"--profile {engine.profile} --compiler {engine.compiler} --optimise={engine.optimise}"]
+        asked += [f'--budget "{options.budget / US_PS:g} us"']
+        asked += [f"--scenario {shlex.quote(name)}" for name in options.scenarios if verdict.teacher]
+        asked += [f"--seed {seed}" for seed in options.seeds if verdict.teacher]
+        commands = [f"rlcc gate firmware{teacher} {' '.join(asked)}"]
+    hashes = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
+    certificate = verdict.measured.get("certificate")
+    if certificate:
+        hashes["certificate"] = certificate
+    emulation = verdict.measured.get("emulation") or {}
+    if emulation:
+        hashes["engine profile"] = emulation["profile_hash"]
+    made = {"rlcc": __version__, **firmware.tools}
+    if emulation:
+        made[emulation["compiler"]] = f"{emulation['compiler_version']} {emulation['opt']}"
+    begin, end = options.window
+    judged = {
+        "engine": verdict.profile,
+        "seeds": ", ".join(map(str, options.seeds)),
+        "held-out rollouts": f"seed {options.match.seed}, {_ms(options.match.duration)} each",
+        "networks": f"{_ms(options.duration)} each, measured from {_ms(begin)} to {_ms(end)}",
+    }
+    if firmware.seed is not None:
+        judged["seed of the emission"] = str(firmware.seed)
+    if not verdict.teacher:
+        judged = {"engine": verdict.profile}
+    return Again(
+        tuple(commands),
+        {"hashes": {name: hash for name, hash in hashes.items() if hash}, "judged with": judged, "versions": made},
+    )
+
+
+def _ms(ps: int) -> str:
+    return f"{ps / 1e9:g} ms"

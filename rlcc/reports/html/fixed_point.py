@@ -1,0 +1,88 @@
+"""Where N flows to one receiver rest, beside target * sqrt(N) + beta (RL-CC, section 4), as a drawing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2, sqrt
+
+import numpy as np
+
+from decision.policy import Policy
+from rlcc.closed_loop import PolicyMetrics
+from rlcc.reports.html.network import Rest, rests
+
+WIDTH, HEIGHT = 480.0, 290.0
+LEFT, RIGHT, TOP, BOTTOM = 48.0, 16.0, 12.0, 44.0
+APART = 5.0
+LABEL = 38.0
+"""Of a tick; one that would touch the one before is left out."""
+"""Between teacher and student at the same number of flows, so that neither hides the other."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mean over the seeds, and from where to where they reach."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Plot:
+    """In pixels of the drawing. ``ticks``: place and text."""
+
+    rests: list[Rest]
+    theory: list[tuple[float, float]]
+    teacher: list[Mark]
+    student: list[Mark]
+    across: list[tuple[float, str]]
+    up: list[tuple[float, str]]
+    width: float = WIDTH
+    height: float = HEIGHT
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+    top: float = TOP
+    bottom: float = HEIGHT - BOTTOM
+
+
+def plot(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> Plot | None:
+    """None where there is no such theory, or no such scenario."""
+    found = rests(policy, outcomes)
+    if not found:
+        return None
+    first, last = found[0].flows, found[-1].flows
+    ends = (first / 1.3, last * 1.3)
+    target, beta = found[0].target, found[0].beta
+    most = 1.06 * max(target * sqrt(ends[1]) + beta, *(max(*rest.teacher, *rest.student) for rest in found))
+    step = _step(most)
+
+    def x(flows: float) -> float:
+        share = log2(flows / ends[0]) / log2(ends[1] / ends[0])
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 2)
+
+    def y(inflation: float) -> float:
+        return round(HEIGHT - BOTTOM - inflation / most * (HEIGHT - TOP - BOTTOM), 2)
+
+    def mark(rest: Rest, values: tuple[float, ...], aside: float) -> Mark:
+        return Mark(round(x(rest.flows) + aside, 2), y(float(np.mean(values))), y(min(values)), y(max(values)))
+
+    named = found[:1]
+    for rest in found:
+        if x(rest.flows) - x(named[-1].flows) >= LABEL:
+            named.append(rest)
+    return Plot(
+        found,
+        [(x(flows), y(target * sqrt(flows) + beta)) for flows in np.geomspace(*ends, 60).tolist()],
+        [mark(rest, rest.teacher, -APART) for rest in found],
+        [mark(rest, rest.student, APART) for rest in found],
+        [(x(rest.flows), f"{rest.flows:,}") for rest in named],
+        [(y(value), f"{value:g}") for value in np.arange(0, most, step).tolist()],
+    )
+
+
+def _step(most: float) -> float:
+    """Of the axis: up to six ticks."""
+    rough = most / 6
+    power = 10.0 ** np.floor(np.log10(rough))
+    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= rough))

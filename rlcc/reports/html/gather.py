@@ -1,0 +1,157 @@
+"""From a verdict and what the gate saw to the report as an object, in the order of the page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decision.errors import InputError
+from decision.student import Student
+from rlcc.checks import same_eyes
+from rlcc.judgement import Judgement, Sights
+from rlcc.recipe import EmulateOptions, GateOptions
+from rlcc.reports.html.again import US_PS, Again, again
+from rlcc.reports.html.code import Line, Part, lines, parts
+from rlcc.reports.html.fixed_point import Plot, plot
+from rlcc.reports.html.network import series
+from rlcc.reports.html.surface import Surface, surface
+from rlcc.verdict import Check, Verdict
+from verify.certificate import Certificate
+from verify.teacher.claim import TeacherClaim
+
+OPEN = 12
+"""Checks of a group that are shown at once; more are folded up, unless one fails."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the page's head. ``share``: of its limit; None: it has none."""
+
+    name: str
+    value: str
+    limit: str
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Group:
+    name: str
+    checks: list[Check]
+
+    @property
+    def failed(self) -> int:
+        return sum(not check.passed for check in self.checks)
+
+    @property
+    def open(self) -> bool:
+        return self.failed > 0 or len(self.checks) <= OPEN
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """``of``: which input; ``lines`` of the emitted C."""
+
+    of: str
+    cycles: float
+    microseconds: float
+    parts: list[Part]
+    lines: list[Line]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the page says; a text in place of a part says why there is none."""
+
+    verdict: Verdict
+    figures: list[Figure]
+    groups: list[Group]
+    surface: Surface | str
+    rest: Plot | None
+    series: list[dict[str, Any]]
+    cycles: Cycles | str
+    certificate: Certificate | str
+    distance: TeacherClaim | None
+    again: Again
+
+
+def gather(judgement: Judgement, engine: EmulateOptions, options: GateOptions, recipe: str | None = None) -> Report:
+    """``recipe``: the name of its file, where there was one."""
+    verdict, sights = judgement.verdict, judgement.sights
+    policy = sights.teacher.policy if sights.teacher is not None else None
+    claim = verdict.measured.get("distance")
+    return Report(
+        verdict,
+        _figures(verdict, options),
+        _groups(verdict.checks),
+        _surface(sights),
+        plot(policy, sights.outcomes) if policy is not None else None,
+        series(sights.outcomes, options.window),
+        _cycles(judgement),
+        sights.certificate or _unproved(verdict, options),
+        TeacherClaim.model_validate(claim) if claim and "bound" in claim else None,
+        again(verdict, sights.firmware, engine, options, recipe),
+    )
+
+
+def _groups(checks: Sequence[Check]) -> list[Group]:
+    names = dict.fromkeys(check.group for check in checks)
+    return [Group(name, [check for check in checks if check.group == name]) for name in names]
+
+
+def _figures(verdict: Verdict, options: GateOptions) -> list[Figure]:
+    """What a reader asks first: how long, how large, how close."""
+    measured, figures = verdict.measured, []
+    emulation = measured.get("emulation") or {}
+    if emulation.get("cycles"):
+        proved = measured.get("worst_case_cycles")
+        cycles = proved or emulation["cycles"]["max"]
+        us, budget = cycles / emulation["clock_mhz"], options.budget / US_PS
+        name = "worst case, proved" if proved else "slowest vector, not proved"
+        figures.append(Figure(name, f"{cycles} cycles = {us:.3f} us", f"{budget:.3g} us", us / budget))
+    sizes = {check.name: check for check in verdict.checks if check.group == "size"}
+    for name in ("code", "constant tables"):
+        if name in sizes and sizes[name].value.endswith(" B"):
+            size, most = (int(text.removesuffix(" B")) for text in (sizes[name].value, sizes[name].limit))
+            figures.append(Figure(name, f"{size:,} B", f"{most:,} B", size / most if most else None))
+    errors = measured.get("teacher")
+    if errors:
+        limit = options.match.rmse
+        share = errors["rmse"] / limit if limit else None
+        figures.append(Figure("action error, RMS", f"{errors['rmse']:.5f}", f"{limit:g}", share))
+    return figures
+
+
+def _surface(sights: Sights) -> Surface | str:
+    if sights.teacher is None:
+        return "There is no teacher: the model was made elsewhere."
+    if not isinstance(sights.decider, Student):
+        return "What decides is a network in int8, which has no thresholds to draw."
+    if sights.states is None:
+        return "The gate did not come to the teacher's states."
+    if not same_eyes(sights.decider, sights.teacher.policy).passed:
+        return "The student does not observe what its teacher does."
+    try:
+        return surface(sights.decider, sights.teacher, sights.states)
+    except InputError as error:
+        return f"No picture: {error}."
+
+
+def _cycles(judgement: Judgement) -> Cycles | str:
+    costs, emulation = judgement.sights.costs, judgement.verdict.measured.get("emulation") or {}
+    if costs is None or not emulation.get("clock_mhz"):
+        return "The engine did not tell the cycles of each instruction."
+    return Cycles(
+        costs.of,
+        costs.cycles,
+        costs.cycles / emulation["clock_mhz"],
+        parts(costs),
+        lines(costs, judgement.sights.source),
+    )
+
+
+def _unproved(verdict: Verdict, options: GateOptions) -> str:
+    refused = next((check for check in verdict.checks if check.group == "proof"), None)
+    if refused is not None:
+        return f"No proof holds: {refused.value}."
+    if not options.proof:
+        return "No proof was asked for: the budget is held against the slowest vector and a margin."
+    return "Nothing is proved of this firmware: the budget is held against the slowest vector and a margin."

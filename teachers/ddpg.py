@@ -1,0 +1,232 @@
+"""Deep deterministic policy gradients (Lillicrap et al. 2016; [AUTO] section 5.2.1), readable from top to bottom.
+
+The policy's outputs after tanh are where between its ends each knob is set, a = mu(o). A round plays every scenario
+with mu moved by noise, remembers all transitions, and on batches drawn from the memory
+
+    the critic descends    (Q(o, a) - (r + gamma * Q'(o', mu'(o'))))^2
+    the policy ascends     Q(o, mu(o))
+
+less what keeps its outputs before tanh from going far beyond 2, where a wrong first guess of Q would leave them for
+good: there tanh has no slope. mu' and Q' follow mu and Q slowly. The reward is a ratio of what follows a decision to
+what went before it, so that which round was best is not judged by it (a policy that is always as good has 1
+throughout) but by the flows' mean completion time, the geometric mean over runs without noise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from decision.policy import Policy
+from decision.records import Trajectories
+from netsim.policies import native
+from netsim.trials import run
+from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
+from teachers.ddpg_options import Ddpg, DdpgConfig
+from teachers.memory import PARTS, Memory, check_place, seed_of
+from teachers.networks import one_thread, seeded, torch
+from teachers.save import save
+from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.training_log import TrainingLog, log_path
+from teachers.transitions import Transitions, growing
+
+Progress = Callable[[str], None]
+METRIC = "fct_mean_us"
+BENT = 2.0
+"""Of an output before tanh, from where on it costs something: tanh(2) is 0.96."""
+
+
+@dataclass(frozen=True)
+class DdpgReport:
+    """The trained teacher (the best by validation), and how it came about: of each validated round, the flows' mean
+    completion time in us."""
+
+    teacher: Teacher
+    rounds: int
+    best_round: int
+    fct_us: float
+    curve: tuple[tuple[int, float], ...]
+
+
+class Critic(torch.nn.Module):
+    """Q(o, a) [B] of observations [B, features] and actions [B, knobs]."""
+
+    def __init__(self, policy: Policy, options: Ddpg) -> None:
+        super().__init__()
+        widths = [policy.observation.size + policy.action.outputs, *options.critic, 1]
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(a, b) for a, b in pairwise(widths))
+
+    def forward(self, rows: "torch.Tensor", action: "torch.Tensor") -> "torch.Tensor":
+        x = torch.cat([rows, action], 1)
+        for layer in self.layers[:-1]:
+            x = torch.relu(layer(x))
+        return self.layers[-1](x)[:, 0]  # type: ignore[no-any-return]
+
+
+class Learner:
+    """mu and Q, their copies, and what they learn from."""
+
+    def __init__(self, policy: Policy, options: Ddpg) -> None:
+        self.options = options
+        self.network, self.target = (seeded(policy, options.seed) for _ in range(2))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(options.seed)
+            self.critic = Critic(policy, options)
+        self.critic_target = Critic(policy, options)
+        self.critic_target.load_state_dict(self.critic.state_dict())
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=options.learning_rate)
+        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=options.critic_learning_rate)
+        self.memory = Memory(options.memory)
+
+    def act(self, network: "torch.nn.Module", rows: "torch.Tensor") -> "torch.Tensor":
+        """[B, knobs], one knob too."""
+        return network(rows).reshape(len(rows), -1)  # type: ignore[no-any-return]
+
+    def learn(self, updates: int, random: np.random.Generator) -> float:
+        """On so many batches of the memory; the critic's mean loss."""
+        d = self.options
+        lost = 0.0
+        for _ in range(updates):
+            before, action, reward, after, goes_on = self.memory.batch(d.batch, random)
+            with torch.no_grad():
+                value = self.critic_target(after, self.act(self.target, after))
+                goal = reward + d.gamma * goes_on * value
+            its = torch.nn.functional.mse_loss(self.critic(before, action), goal)
+            self.critic_optimizer.zero_grad()
+            its.backward()  # type: ignore[no-untyped-call]
+            self.critic_optimizer.step()
+            self.optimizer.zero_grad()
+            outputs = self.network.logits(before).reshape(len(before), -1)
+            beyond = torch.relu(outputs.abs() - BENT).square().mean()
+            (beyond - self.critic(before, torch.tanh(outputs)).mean()).backward()
+            self.optimizer.step()
+            self._follow()
+            lost += float(its.detach())
+        return lost / updates
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        for network, copy in ((self.network, self.target), (self.critic, self.critic_target)):
+            for ahead, behind in zip(network.parameters(), copy.parameters(), strict=True):
+                behind.lerp_(ahead, self.options.follow)
+
+    def more(self, curve: list[tuple[int, float]]) -> dict[str, object]:
+        """What a checkpoint holds besides."""
+        assert self.memory.kept is not None
+        parts = {name: torch.from_numpy(array) for name, array in vars(self.memory.kept).items()}
+        states = {
+            "target": self.target.state_dict(),
+            "critic": self.critic.state_dict(),
+            "critic_target": self.critic_target.state_dict(),
+            "critic_optimizer": self.critic_optimizer.state_dict(),
+        }
+        return {"curve": curve, **states, **parts}
+
+    def take(self, more: dict[str, object]) -> list[tuple[int, float]]:
+        """Back to a checkpoint; its curve."""
+        for name in ("target", "critic", "critic_target", "critic_optimizer"):
+            getattr(self, name).load_state_dict(more[name])
+        self.memory.kept = Transitions(*(more[name].numpy() for name in PARTS))  # type: ignore[attr-defined]
+        return [(int(n), float(cost)) for n, cost in more["curve"]]  # type: ignore[attr-defined]
+
+
+def train(config: DdpgConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> DdpgReport:
+    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
+
+    The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
+    """
+    check_place(out)
+    with one_thread():
+        return _train(config, out, resume, progress or (lambda _: None))
+
+
+def _train(config: DdpgConfig, out: Path, resume: bool, progress: Progress) -> DdpgReport:
+    d = config.ddpg
+    learner = Learner(config.policy, d)
+    kept = Checkpoint.first(learner.network.weights())
+    curve: list[tuple[int, float]] = []
+    path = checkpoint_path(out)
+    if resume:
+        kept, more = read_checkpoint(path, config, learner.network, learner.optimizer)
+        curve = learner.take(more)
+    with TrainingLog(log_path(out), "round", kept.episode) as log:
+        while kept.episode < d.rounds:
+            number = kept.episode
+            new = played(config, learner.network.weights(), number)
+            learner.memory.add(new)
+            lost = learner.learn(d.updates, np.random.default_rng([d.seed, number]))
+            fct_us: float | None = None
+            if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
+                fct_us = validate(config, learner.network.weights())
+                curve.append((number + 1, fct_us))
+            kept = kept.after(number + 1, fct_us, learner.network.weights())
+            scalars = {
+                "reward/played": float(np.mean(new.reward, dtype=np.float64)),
+                "fct_us/validation": fct_us,
+                "loss/critic": lost,
+                "exploring": d.exploring(number),
+                "transitions/remembered": len(learner.memory),
+            }
+            log.add(number + 1, scalars)
+            write_checkpoint(path, config, learner.network, learner.optimizer, kept, learner.more(curve))
+            judged = "" if fct_us is None else f", mean FCT {fct_us:.0f} us (best {kept.best_cost:.0f})"
+            progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
+    provenance = {
+        **config.policy.provenance,
+        "method": "DDPG",
+        "seed": d.seed,
+        "scenarios": d.scenarios,
+        "rounds": kept.episode,
+        "best_round": kept.best_episode,
+        "fct_mean_us": round(kept.best_cost, 3),
+    }
+    policy = config.policy.model_copy(update={"provenance": provenance})
+    teacher = make_teacher(policy, kept.best_weights, "training")
+    save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
+    path.unlink(missing_ok=True)
+    return DdpgReport(teacher, kept.episode, kept.best_episode, kept.best_cost, tuple(curve))
+
+
+def played(config: DdpgConfig, weights: Weights, number: int) -> Transitions:
+    """Every scenario of a round, with noise."""
+    d, deployment = config.ddpg, config.deployment()
+    actor = native(config.policy, weights)
+    seeds = [seed_of(d.seed, number, index) for index in range(len(d.scenarios))]
+    trials = [
+        deployment.trial(
+            replace(actor, disturb=(d.exploring(number), seed)),
+            name,
+            seed=seed,
+            duration_ps=d.episode,
+            record_ps=d.episode,
+            decision_latency_ps=d.decision_latency,
+        )
+        for name, seed in zip(d.scenarios, seeds, strict=True)
+    ]
+    memory = Memory(1 << 62)
+    for outcome in run(trials):
+        records = Trajectories.of(outcome.records[deployment.cohort], config.policy.observation.agents)
+        memory.add(growing(records, config.policy, d.reward, d.growth_most))
+    assert memory.kept is not None
+    return memory.kept
+
+
+def validate(config: DdpgConfig, weights: Weights) -> float:
+    """The flows' mean completion time in us without noise: the geometric mean of all runs."""
+    d, deployment = config.ddpg, config.deployment()
+    actor = native(config.policy, weights)
+    trials = [
+        deployment.trial(
+            actor,
+            name,
+            seed=seed,
+            duration_ps=d.episode,
+            decision_latency_ps=d.decision_latency,
+            window_ps=(d.episode // 5, d.episode),
+        )
+        for name in d.validate_in
+        for seed in d.validate_seeds
+    ]
+    return float(np.exp(np.mean([np.log(outcome.metrics[METRIC]) for outcome in run(trials)])))

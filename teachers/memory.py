@@ -1,0 +1,48 @@
+"""What methods share that remember transitions and learn from batches of them, round by round."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decision import manifest
+from decision.errors import InputError
+from teachers.networks import torch
+from teachers.transitions import Transitions
+
+PARTS = tuple(part.name for part in fields(Transitions))
+
+
+class Memory:
+    """The last transitions, at most so many; ``kept``: the arrays, as a checkpoint holds them."""
+
+    def __init__(self, most: int, kept: Transitions | None = None) -> None:
+        self.most, self.kept = most, kept
+
+    def add(self, new: Transitions) -> None:
+        parts = [new] if self.kept is None else [self.kept, new]
+        self.kept = Transitions(*(np.concatenate([getattr(p, n) for p in parts])[-self.most :] for n in PARTS))
+
+    def __len__(self) -> int:
+        return 0 if self.kept is None else len(self.kept)
+
+    def batch(self, size: int, random: np.random.Generator) -> list["torch.Tensor"]:
+        assert self.kept is not None
+        drawn = part_of(self.kept, random.integers(0, len(self.kept), size))
+        return [torch.from_numpy(getattr(drawn, name)) for name in PARTS]
+
+
+def part_of(rows: Transitions, chosen: NDArray[np.int64]) -> Transitions:
+    return Transitions(*(getattr(rows, name)[chosen] for name in PARTS))
+
+
+def check_place(out: Path) -> None:
+    """InputError where no teacher can be written."""
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
+        raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
+
+
+def seed_of(seed: int, number: int, index: int) -> int:
+    """Of a scenario in a round."""
+    return int(np.random.SeedSequence([seed, number, index]).generate_state(1)[0])
