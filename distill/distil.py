@@ -34,6 +34,7 @@ from distill.rollout import Rollout
 from distill.triggered import fit_both, loss_of_both
 from distill.trim import best_move, moved, moved_model
 from netsim.deployment import Deployment
+from netsim.kept import Kept
 from netsim.policies import interpreted
 from netsim.tolerance import DEFAULT, Tolerance
 from teachers.teacher import Teacher
@@ -63,11 +64,12 @@ def distil(
     deployment: Deployment | None = None,
     tolerance: Tolerance = DEFAULT,
     outside: Outside | None = None,
+    keep: Kept | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Fitted:
     """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
     closest to its teacher, in what ``tolerance`` allows. ``outside``: where a student is far from its teacher, for
-    ``options.within``."""
+    ``options.within``; ``keep``: networks that were run before."""
     observation = student_observation(teacher, options)
     for option in ("anywhere", "trim", "falling", "within"):
         if getattr(options, option):
@@ -78,7 +80,7 @@ def distil(
     told = partial(label, teacher=teacher, observation=observation, rows=options.rows, values=values)
     _check_columns(options, seen_names(observation, teacher.policy.trigger))
     seen = told(runs, seed=seed)  # a dataset a run
-    networks, original = Networks.of(options, network, deployment), rollout.teacher_policy(teacher)
+    networks, original = Networks.of(options, network, deployment, keep), rollout.teacher_policy(teacher)
     students: list[Fitted] = []
     fitted_to: list[Dataset] = []
     rounds: list[Round] = []
@@ -158,6 +160,17 @@ def distil(
     if tolerance != DEFAULT:
         report["tolerance"] = {name: one.text() for name, one in tolerance.items()}
     return replace(fitted, student=replace(fitted.student, report=report))
+
+
+def first_fit(teacher: Teacher, runs: list[Rollout], options: DistillOptions, *, seed: int) -> tuple[Fitted, float]:
+    """The fit to the teacher's own trajectories alone, before the student drives: ``distil``'s first. And its loss."""
+    observation = student_observation(teacher, options)
+    _check_columns(options, seen_names(observation, teacher.policy.trigger))
+    values = options.labels == "values"
+    seen = label(runs, teacher, observation, rows=options.rows, seed=seed, values=values)
+    data = join(seen)
+    fitted = _fit(teacher, observation, data, options, seed)
+    return fitted, _loss(fitted.student, data)
 
 
 def visits(student: Student, data: Dataset) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout, made
 from netsim.deployment import Deployment
-from netsim.kept import Outcome
+from netsim.kept import Kept, Outcome
 from netsim.policies import PolicySpec, interface_of
 from netsim.trials import Trial, run
 
@@ -28,7 +28,7 @@ class Driven:
 @dataclass(frozen=True)
 class Networks:
     """Where policies are driven: to learn from for so long, to compare in such a window, at the agents of a
-    deployment."""
+    deployment. ``keep``: what was run before and need not be again."""
 
     learn: list[str]
     learn_ps: int
@@ -36,9 +36,15 @@ class Networks:
     window_ps: tuple[int, int]
     decision_latency_ps: int
     deployment: Deployment = field(default_factory=Deployment)
+    keep: Kept | None = None
 
     @staticmethod
-    def of(options: DistillOptions, network: RolloutOptions, deployment: Deployment | None = None) -> "Networks":
+    def of(
+        options: DistillOptions,
+        network: RolloutOptions,
+        deployment: Deployment | None = None,
+        keep: Kept | None = None,
+    ) -> "Networks":
         """Those of the rollouts, and those that the options compare in."""
         return Networks(
             learn=network.scenarios,
@@ -47,6 +53,7 @@ class Networks:
             window_ps=options.compare_window,
             decision_latency_ps=network.decision_latency,
             deployment=deployment or Deployment(),
+            keep=keep,
         )
 
 
@@ -57,7 +64,7 @@ def side_by_side(
     scenarios = [*networks.learn, *(name for name in networks.compare if name not in networks.learn)]
     own = [_trial(student, networks, name, seed, record=name in networks.learn) for name in scenarios for seed in seeds]
     beside = [_trial(teacher, networks, name, seed) for name in networks.compare for seed in seeds]
-    outcomes = run(own + beside)
+    outcomes = run(own + beside, keep=networks.keep)
     deployed = networks.deployment
     interface = interface_of(student)
     return (
@@ -79,7 +86,7 @@ def compared(
         [_trial(policy, networks, name, seed, later_ps=later_ps) for name in networks.compare for seed in seeds]
         for policy in policies
     ]
-    outcomes = iter(run([trial for each in trials for trial in each]))
+    outcomes = iter(run([trial for each in trials for trial in each], keep=networks.keep))
     return [
         _driven(each, [next(outcomes) for _ in each], networks.deployment, interface_of(policy))
         for policy, each in zip(policies, trials, strict=True)

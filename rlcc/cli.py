@@ -26,6 +26,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 COMMANDS = {
     "demo": "Run a recipe that came with rlcc, from teacher to verdict.",
     "run": "Run a recipe: every stage from the teacher to the verdict.",
+    "search": "Search a recipe's options for cycles and closeness to the teacher.",
     "train": "Train a teacher by ADPG in the native simulator.",
     "check": "Say what a trained policy is read as.",
     "rollout": "Watch a teacher decide in the network; write its decisions.",

@@ -6,6 +6,7 @@ from typing import Any
 
 from netsim.baselines import BaselineSpec
 from netsim.deployment import Deployment
+from netsim.kept import Kept
 from netsim.policies import PolicySpec
 from netsim.samples import Samples, Sampling
 from netsim.trials import Progress
@@ -51,6 +52,7 @@ def run(
     deployment: Deployment,
     duration_ps: int,
     window_ps: tuple[int, int],
+    keep: Kept | None = None,
     progress: Progress | None = None,
 ) -> list[PolicyMetrics]:
     """Every entry at the deployment's agents in every scenario with every seed; by scenario, then by entry."""
@@ -69,7 +71,7 @@ def run(
         for entry in entries
         for number, seed in enumerate(seeds)
     ]
-    outcomes = run_trials(trials, progress=progress)
+    outcomes = run_trials(trials, keep=keep, progress=progress)
     places = [(entry.name, name) for name in names for entry in entries]
     of_place = [outcomes[at : at + len(seeds)] for at in range(0, len(outcomes), len(seeds))]
     return [

@@ -23,6 +23,7 @@ from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.tolerance import DEFAULT, Allowance, tolerance
 from rlcc.agents import AgentOptions
 from rlcc.scenario_lists import listed
+from rlcc.search.options import SearchOptions
 from verify.behaviour.properties import Property
 
 
@@ -216,6 +217,7 @@ class Recipe(_Strict):
     emit: EmitOptions = EmitOptions()
     emulate: EmulateOptions = EmulateOptions()
     gate: GateOptions
+    search: SearchOptions = SearchOptions()
 
     @property
     def everyone(self) -> dict[str, AgentOptions]:

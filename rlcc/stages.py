@@ -21,6 +21,7 @@ from emulator.build import Build
 from emulator.firmware import TREES_ONLY
 from emulator.report import EmulationReport
 from netsim.deployment import Deployment
+from netsim.kept import Kept
 from netsim.tolerance import DEFAULT, Tolerance
 from rlcc.console import Figures, Progress
 from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood
@@ -65,6 +66,7 @@ def distill(
     deployment: Deployment | None = None,
     tolerance: Tolerance = DEFAULT,
     neighbourhood: Neighbourhood | None = None,
+    keep: Kept | None = None,
 ) -> None:
     """Fit the student by DAgger; write student.json and student.cbm."""
     from distill import distil
@@ -86,6 +88,7 @@ def distill(
         deployment=deployment,
         tolerance=tolerance,
         outside=lambda student: outside(student, teacher, around, options.within or 0.0),
+        keep=keep,
         progress=progress,
     )
     distil.save(fitted, parent.hash, out, seed=seed)

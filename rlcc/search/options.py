@@ -1,0 +1,70 @@
+"""`[search]` of a recipe: how long it is searched, where, and within which limits."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from decision.quantity import DurationPs
+from distill.options import Scenarios
+
+Value = bool | int | float | str
+Bytes = Annotated[int, Field(ge=0, lt=2**31)]
+MOST_POINTS = 100_000
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+
+class Range(_Strict):
+    """Whole numbers, both ends among them."""
+
+    low: int = Field(alias="from", ge=-(2**31), lt=2**31)
+    high: int = Field(alias="to", ge=-(2**31), lt=2**31)
+
+    @model_validator(mode="after")
+    def _ascending(self) -> "Range":
+        if self.low > self.high:
+            raise ValueError(f"from {self.low} to {self.high} there is nothing; give the smaller number first")
+        return self
+
+
+Values = Annotated[list[Value], Field(min_length=1, max_length=256)]
+
+
+class SearchLimits(_Strict):
+    """What a point must keep; None: anything that the target takes."""
+
+    context: Bytes | None = None
+    """Bytes of an agent."""
+    table: Bytes | None = None
+    """Bytes of constant tables."""
+    fairness: float = Field(default=0.1, ge=0, le=1)
+    """By how much Jain's index may be below the teacher's, in any network."""
+
+
+class SearchOptions(_Strict):
+    """Points are judged quickly first; those of the best layers are made, proved and judged in the gate's networks."""
+
+    points: int = Field(default=60, ge=1, le=MOST_POINTS)
+    """Judged quickly, at most."""
+    front: int = Field(default=6, ge=0, le=1000)
+    """Of these, how many are made whole and proved."""
+    sampler: Literal["tpe", "nsga2"] = "tpe"
+    population: int = Field(default=16, ge=2, le=1000)
+    """Of a generation of nsga2; of tpe the points that are drawn before it models anything."""
+    seed: int = Field(default=1, ge=0, lt=2**31)
+    """Of the proposals; not the seed of the recipe, with which each student is fitted."""
+    scenarios: Annotated[Scenarios, Field(strict=False)] | None = None
+    """Networks of the quick judgement; those of distill.compare_in where they are left out."""
+    window: Annotated[tuple[DurationPs, DurationPs], Field(strict=False)] | None = None
+    """What of their time is measured; where it is left out, the latter part of the rollouts' time."""
+    limits: SearchLimits = SearchLimits()
+    space: dict[str, Range | Values] = {}
+    """By an option's name, "distill.trees", beside what rlcc/search/space.toml has."""
+
+    @model_validator(mode="after")
+    def _measurable(self) -> "SearchOptions":
+        if self.window is not None and not 0 <= self.window[0] < self.window[1]:
+            raise ValueError("the window must end after it begins")
+        return self

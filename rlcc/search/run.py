@@ -1,0 +1,190 @@
+"""A search from its first point to the proved front: quick judgements for the greater part of the time, then the best
+points made whole, best layer first. It may be interrupted anywhere, and goes on where it was."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from decision.documents import dump_json, write_atomically
+from decision.errors import InputError
+from decision.manifest import opened as opened_artefact
+from decision.manifest import sha256
+from distill import rollout
+from netsim.content import package_hash
+from netsim.deployment import Deployment
+from netsim.trials import simulator_hash
+from rlcc import stages
+from rlcc.console import stage
+from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
+from rlcc.search import page
+from rlcc.search.front import layers
+from rlcc.search.options import SearchOptions
+from rlcc.search.quick import Judge, Quick, kept
+from rlcc.search.space import Point, Space
+from rlcc.search.study import Study, Told, opened
+from rlcc.search.whole import Whole, made
+from rlcc.search.written import moved, recipe_text
+from teachers.load import load
+
+QUICKLY = 0.6
+"""Of the time there is, where some of it is for the front."""
+SOURCES = ("decision", "distill", "codegen", "rlcc/search/quick.py", "rlcc/search/whole.py")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Search:
+    """A recipe that is searched, and where. ``options``: those of the recipe, or others in their place."""
+
+    path: Path
+    recipe: Recipe
+    options: SearchOptions
+    space: Space
+    teacher: Path
+    deployment: Deployment
+    folder: Path
+
+    @staticmethod
+    def of(path: Path, folder: Path | None, **others: int | None) -> "Search":
+        """InputError where the recipe, its teacher or its space is not right."""
+        recipe = load_recipe(path)
+        options = recipe.search.model_copy(update={name: n for name, n in others.items() if n is not None})
+        teacher, deployment = teacher_path(recipe, path), deployment_of(recipe, path)
+        recipe.emulate.toolchain()
+        place = folder or Path("runs") / recipe.name / "search"
+        return Search(path, recipe, options, Space.of(path, recipe), teacher, deployment, place)
+
+    def name(self, number: int) -> str:
+        """Of a point's recipe, and so of the folder of its run."""
+        return f"{self.recipe.name[:48]}-point-{number}"
+
+    def text(self, told: Told, folder: Path) -> str:
+        """The recipe of a point, to lie in ``folder``."""
+        document = moved(self.space.said(told.point), self.path.parent, folder) | {"name": self.name(told.number)}
+        return recipe_text(document, f"Point {told.number} of a search from {self.path.name}.")
+
+    def subject(self) -> str:
+        """A hash of all that the figures of a point depend on, and of what proposes points."""
+        options = self.options.model_dump(mode="json", exclude={"points", "front", "space"})
+        recipe = self.recipe.model_dump(mode="json", exclude={"search", "name"}, by_alias=True)
+        sources = package_hash(*(ROOT / name for name in SOURCES))
+        of = [recipe, options, self.space.to_json(), load(self.teacher).hash, simulator_hash(), sources]
+        return sha256(dump_json(of).encode())
+
+
+def run(search: Search, minutes: float | None) -> list[Told]:
+    """Go on with the search until it has its points and its front, or the time is over; all points."""
+    begin = time.monotonic()
+    end = None if minutes is None else begin + 60 * minutes
+    turn = end if end is None or search.options.front == 0 else begin + QUICKLY * (end - begin)
+    with opened(search.folder, search.space, search.options, search.subject()) as study:
+        try:
+            rollouts = _rollouts(search)
+            judge = _judge(search, rollouts)
+            _explore(search, study, judge, turn)
+            _prove(search, study, judge, rollouts, end)
+        finally:
+            if told := study.told():
+                page.write(search.folder, search.recipe.name, search.space, told)
+        return study.told()
+
+
+def point_of(search: Search, number: int) -> Told:
+    """A point of a search that was made before; InputError where there is none of that number."""
+    if not (search.folder / "journal.log").is_file():
+        raise InputError(f"{search.folder} holds no search; run rlcc search {search.path} first, or give its --out")
+    with opened(search.folder, search.space, search.options, search.subject()) as study:
+        told = {one.number: one for one in study.told()}
+    if number not in told:
+        raise InputError(f"{search.folder} has no point {number}; it has {len(told)}, from 0 to {max(told, default=0)}")
+    if told[number].quick is None:
+        raise InputError(f"point {number} of {search.folder} is no recipe that runs: {told[number].reason}")
+    return told[number]
+
+
+def _rollouts(search: Search) -> Path:
+    """Made once; a folder that is damaged is made again."""
+    folder = search.folder / "rollouts"
+    try:
+        opened_artefact(folder, rollout.KIND)
+    except InputError:
+        with stage("rollout") as (figures, progress):
+            stages.rollout(search.teacher, search.recipe.rollout, folder, figures, progress, search.deployment)
+    return folder
+
+
+def _judge(search: Search, rollouts: Path) -> Judge:
+    teacher = load(search.teacher)
+    runs = list(rollout.read(rollouts, teacher, search.deployment))
+    return Judge(teacher, runs, search.deployment, search.options, kept(search.folder / "kept"))
+
+
+def _explore(search: Search, study: Study, judge: Judge, turn: float | None) -> None:
+    most = search.options.points
+    with stage("search") as (figures, progress):
+
+        def quick(number: int, point: Point, others: Mapping[int, Quick]) -> Quick:
+            def say(text: str) -> None:
+                progress(f"point {number} of {most}: {text}")
+
+            return judge.quick(search.space.recipe(point), others, say)
+
+        study.explore(quick, lambda there: there < most and (turn is None or time.monotonic() < turn))
+        told = study.told()
+        best, quicks = page.predicted_front(told), [one.quick for one in told if one.quick is not None]
+        noise = judge.noise(search.recipe) if told else 0.0
+        figures += [
+            f"{len(told)} of {most} points",
+            f"{sum(one.outdone is not None for one in quicks)} outdone before they were driven",
+            f"{sum(bool(one.broken) for one in quicks)} over a limit",
+            f"{len(told) - len(quicks)} impossible",
+            f"{len(best)} on the predicted front",
+            f"the teacher's own noise is {noise:.2f} times the tolerance there",
+        ]
+
+
+def chosen(told: Sequence[Told], own: Point, most: int) -> list[Told]:
+    """The points to make whole: the recipe's own, then layer by layer of the quick figures, in each the least product
+    of both first."""
+    by_number = {one.number: one for one in told if one.allowed}
+    first = [one for one in by_number.values() if dict(one.point) == dict(own)][:1]
+    order = [
+        by_number[number]
+        for layer in layers({number: one.predicted for number, one in by_number.items()})
+        for number in sorted(layer, key=lambda n: (by_number[n].predicted[0] * by_number[n].predicted[1], n))
+    ]
+    distinct = {dump_json(dict(one.point)): one for one in [*first, *order][::-1]}
+    return sorted(distinct.values(), key=[*first, *order].index)[:most]
+
+
+def _prove(search: Search, study: Study, judge: Judge, rollouts: Path, end: float | None) -> None:
+    to_make = chosen(study.told(), search.space.own, search.options.front)
+    with stage("front") as (figures, progress):
+        for place, one in enumerate(to_make, 1):
+            if one.whole is not None:
+                continue
+            if end is not None and time.monotonic() >= end:
+                break
+
+            def say(text: str, place: int = place, number: int = one.number) -> None:
+                progress(f"{place} of {len(to_make)}, point {number}: {text}")
+
+            study.keep(one.number, _whole(search, one, judge, rollouts, say))
+        told = study.told()
+        figures += [
+            f"{sum(one.whole is not None for one in told)} points made and judged",
+            f"{len(page.made_front(told))} on the front",
+            str(search.folder / page.PAGE),
+        ]
+
+
+def _whole(search: Search, one: Told, judge: Judge, rollouts: Path, progress: Callable[[str], None]) -> Whole:
+    folder = search.folder / "points" / str(one.number)
+    recipe = search.space.recipe(one.point)
+    try:
+        whole = made(recipe, search.teacher, rollouts, folder, search.deployment, judge.keep, progress)
+    except InputError as error:
+        return Whole("", None, False, None, None, None, None, None, "", str(error))
+    write_atomically(folder / "recipe.toml", search.text(one, folder))
+    return whole
