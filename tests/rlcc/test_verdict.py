@@ -42,9 +42,9 @@ def test_the_schema_is_closed_and_names_the_outcome() -> None:
 
 
 def test_the_files_say_fail_and_why(failed: Verdict, tmp_path: Path) -> None:
-    folder.write(failed, tmp_path / "verdict")
+    folder.write(failed, "<!doctype html>", tmp_path / "verdict")
     manifest = opened(tmp_path / "verdict", folder.KIND)
-    assert set(manifest.files) == {folder.JSON, folder.JUNIT, folder.MARKDOWN}
+    assert set(manifest.files) == {folder.JSON, folder.JUNIT, folder.MARKDOWN, folder.PAGE}
 
     content: dict[str, Any] = json.loads((tmp_path / "verdict" / folder.JSON).read_text())
     assert content["verdict"] == "FAIL"
@@ -68,9 +68,9 @@ def test_the_files_say_fail_and_why(failed: Verdict, tmp_path: Path) -> None:
 
 
 def test_a_verdict_replaces_only_a_verdict(failed: Verdict, tmp_path: Path) -> None:
-    folder.write(failed, tmp_path / "verdict")
-    folder.write(failed, tmp_path / "verdict")
+    folder.write(failed, "<!doctype html>", tmp_path / "verdict")
+    folder.write(failed, "<!doctype html>", tmp_path / "verdict")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("the only copy")
     with pytest.raises(InputError, match="choose an empty folder"):
-        folder.write(failed, tmp_path / "mine")
+        folder.write(failed, "<!doctype html>", tmp_path / "mine")
