@@ -70,8 +70,60 @@ def test_a_generated_page_says_what_made_it_of_which_source_and_where(page: Path
 
 def test_the_index_leads_to_every_page() -> None:
     index = (DOCS / "index.md").read_text()
-    for page in DOCS.glob("*.md"):
-        assert page.name == "index.md" or f"({page.name})" in index, page.name
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("generated/*.md")]:
+        name = page.relative_to(DOCS)
+        assert name == Path("index.md") or f"({name})" in index, name
+
+
+def section(page: Path, heading: str) -> list[str]:
+    """Lines of a page below the heading that an anchor leads to, as far as the next one."""
+    parts = re.split(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return next(text for name, text in zip(parts[1::2], parts[2::2], strict=True) if anchor(name) == heading).split(
+        "\n"
+    )
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"[-+]?[0-9][0-9.,]*[0-9]|[0-9]", text)
+
+
+SYSTEMS = [line for line in section(DOCS / "index.md", "systems") if line.startswith("|") and "in work" not in line][2:]
+
+
+@pytest.mark.parametrize("row", SYSTEMS, ids=lambda row: row.split("|")[1].strip())
+def test_figures_of_the_table_of_systems_stand_where_they_lead(row: str) -> None:
+    """What a link says behind its colon stands on one line of the section; cycles on the line of the row's recipe."""
+    _, _, recipe, student, cycles, beside, _, _ = row.split("|")
+    name = re.search(r"\[([\w-]+)\]\(\.\./recipes/\1\.toml\)", recipe)
+    figures = re.findall(r"\[([^]]+)\]\(([^)#]+)#([^)]+)\)", cycles + beside)
+    assert name
+    assert figures
+    for text, page, heading in figures:
+        there = [
+            line for line in section(DOCS / page, heading) if set(numbers(text.split(": ")[-1])) <= {*numbers(line)}
+        ]
+        assert there, f"{page}#{heading} says another thing than {text}"
+        if page == "generated/recipes.md":
+            row_there = next(line for line in there if f"[{name[1]}]" in line)
+            cells = [cell.strip() for cell in row_there.split("|")]
+            assert cycles.strip().endswith(cells[2])
+            assert cells[7] == numbers(text)[0]
+            assert cells[8] == ("yes" if "proved" in text else "no")
+            assert numbers(student) == cells[4:6]
+
+
+def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert readme.count("\n") < 150
+    shown = re.search(r"## A verdict\n.*?```text\n(.*?)```", readme, re.DOTALL)
+    given = re.search(r"```text\n(.*?)```", (DOCS / "generated/recipes.md").read_text(), re.DOTALL)
+    assert shown
+    assert given
+    rest = "\n" + given[1]
+    for part in shown[1].split("...\n"):
+        _, there, rest = rest.partition("\n" + part)
+        assert there, f"docs/generated/recipes.md has not, or not there:\n{part}"
+        rest = "\n" + rest
 
 
 def test_a_source_that_is_named_by_a_key_stands_in_the_bibliography() -> None:

@@ -1,0 +1,82 @@
+"""The page of what the recipes come to, from verdicts written by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import recipes
+from decision import manifest
+from decision.forest import Forest, oblivious
+from decision.student import Student
+from decision.tree_decision import feature_names
+from rlcc.verdict import Check, Verdict
+from teachers.load import load
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def verdict(passed: bool = True, proved: int | None = 93) -> Verdict:
+    measured: dict[str, Any] = {
+        "emulation": {"cycles": {"mean": 87.6, "max": 92}, "clock_mhz": 330.0}
+        | {"code_bytes": 1116, "table_bytes": 1700, "context_bytes": 8},
+        "worst_case_cycles": proved,
+        "fidelity": [
+            {"metric": "latency_mean_us", "difference": 0.01},
+            {"metric": "latency_mean_us", "difference": -0.0125},
+            {"metric": "loss", "difference": 0.0},
+        ],
+    }
+    checks = [
+        Check(group="size", name="code", value="1116 B", limit="16384 B", passed=True),
+        Check(group="network", name="loss", value="0.5", limit="+0.0001", passed=passed),
+    ]
+    return Verdict(
+        policy="p", firmware="f", student="s", teacher="t", profile="ibex-small", checks=checks, measured=measured
+    )
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    teacher = load(ROOT / "fixtures/teachers/rl-cc-mlp")
+    policy = teacher.policy
+    names = feature_names(policy.observation)
+    forest = Forest(names, (oblivious(((0, 9), (1, 9)), (0, 1, 2, 3)),) * 3, (0,), policy.action.leaf_bits)
+    made = Student(policy.name, policy.observation, policy.action, policy.limits, forest, teacher.hash)
+    with manifest.writing(tmp_path / "rl-cc/student", "student", parents={"teacher": teacher.hash}) as work:
+        made.save(work)
+    (tmp_path / "rl-cc/verdict").mkdir()
+    return tmp_path
+
+
+def written(runs: Path, given: Verdict) -> str:
+    data = {"verdict": "PASS" if given.passed else "FAIL"} | given.model_dump()
+    (runs / "rl-cc/verdict/verdict.json").write_text(json.dumps(data))
+    assert recipes.main(["rl-cc", "--runs", str(runs), "--out", str(runs / "page.md")]) == 0
+    return (runs / "page.md").read_text()
+
+
+def row(page: str) -> list[str]:
+    return next([c.strip() for c in line.split("|")] for line in page.splitlines() if line.startswith("| [rl-cc]"))
+
+
+def test_a_row_says_what_the_student_costs_and_whether_it_is_proved(runs: Path) -> None:
+    page = written(runs, verdict())
+    assert row(page)[2:-1] == ["PASS", "2 of 2", "3", "2", "88", "93", "yes", "0.282", "1116", "1700", "8", "0.9"]
+    assert "| rl-cc  |       - |       -1.25% |" in page
+    assert "\nPASS  p on ibex-small\n```" in page
+    assert "Not run for this page: acc, " in page
+
+
+def test_what_is_not_proved_and_what_fails_is_said(runs: Path) -> None:
+    page = written(runs, verdict(passed=False, proved=None))
+    assert row(page)[2:9] == ["FAIL", "1 of 2", "3", "2", "88", "92", "no"]
+    assert "- rl-cc fails: loss, 0.5 where +0.0001 is allowed\n" in page
+
+
+def test_a_verdict_of_another_form_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "rl-cc/verdict/verdict.json").write_text("{}")
+    assert recipes.main(["rl-cc", "--runs", str(runs), "--out", str(runs / "page.md")]) == 2
+    assert "verdict.json" in capsys.readouterr().err
+    assert not (runs / "page.md").exists()

@@ -1,0 +1,40 @@
+"""docs/results.svg shows what the generated pages say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench import results_picture as picture
+from decision.errors import InputError
+
+
+def test_the_picture_is_of_the_pages_there_are() -> None:
+    assert picture.PICTURE.read_text() == picture.draw(), "draw it anew: python -m bench.results_picture"
+
+
+def test_it_shows_these_figures() -> None:
+    assert [bar.value for bar in picture.decided()] == [369, 19.8, 0.787, 0.679]
+    assert picture.crowd()["HPCC"] == (13.8, 0.87)
+    drawn = picture.draw()
+    for bar in [*picture.exported(), *picture.changing()]:
+        assert re.search(rf">{bar.label}<", drawn)
+        assert f">{bar.value:,.0f}<" in drawn or f">{bar.value:.3f}<" in drawn
+
+
+def test_another_figure_is_another_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = picture.draw()
+    for page in picture.PAGES.glob("*.md"):
+        (tmp_path / page.name).write_text(page.read_text().replace("19.8", "21.8"))
+    monkeypatch.setattr(picture, "PAGES", tmp_path)
+    picture._lines.cache_clear()
+    try:
+        assert picture.draw() != before
+        with pytest.raises(
+            InputError, match=r"papers\.md, PCC-RL, table 1: many-to-one: no 'goodput' with a row 'BBR'"
+        ):
+            picture.figure("papers", "PCC-RL, table 1: many-to-one", "goodput", "BBR", "1024 to 1")
+        with pytest.raises(InputError, match="has no section 'Table 9'"):
+            picture.figure("papers", "Table 9", "goodput", "HPCC", "1024 to 1")
+    finally:
+        picture._lines.cache_clear()
