@@ -1,7 +1,7 @@
 """The site of the documentation: the Markdown as it is, found from docs/index.md (`make docs`).
 
 The sources are the whole checkout, so that links from docs/ to README.md, CHANGELOG.md and fixtures/ are links of the
-site too. What a page is found by is the tables of docs/index.md: a heading of it is a part of the navigation.
+site too. What a page is found by is the tables of docs/index.md: the heading of each is a part of the navigation.
 """
 
 import re
@@ -30,10 +30,10 @@ html_css_files = ["wide.css"]
 
 
 def navigation(index: str) -> str:
-    """Hidden tables of contents, one a heading of ``index``: the pages that its rows link to, each once."""
+    """Hidden tables of contents, one a table "I want to" of ``index``: the pages that it leads to, each once."""
     seen: set[str] = set()
     parts = []
-    for heading, text in re.findall(r"^## (.*)\n((?:(?!## ).*\n?)*)", index, re.MULTILINE):
+    for heading, text in re.findall(r"^## (.*)\n(\| I want to \|(?:(?!## ).*\n?)*)", index, re.MULTILINE):
         pages = [page for page in re.findall(r"\]\(([^)#]+)\.md(?:#[^)]*)?\)", text) if page not in seen]
         pages = list(dict.fromkeys(pages))
         seen.update(pages)
