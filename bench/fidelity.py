@@ -4,7 +4,7 @@ Student and teacher decide in the same networks with the same seeds, as late as 
 the gate measures. Beside stand the teacher against itself, deciding 10 ns later with the same seeds, and the spread of
 its own figures over the seeds. Of the largest crowd, which leaves the flood of its start late, also when they differ.
 
-    python -m bench.fidelity [RUN ...] [--seeds N] [--jobs N] [--out FILE]      RUN: a folder that `rlcc run` has left
+    python -m bench.fidelity [RUN ...] [--seeds N] [--where PLACE] [--out FILE]  RUN: a folder that `rlcc run` has left
 """
 
 import argparse
@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 
 from bench.papers.found import table
+from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.manifest import opened
-from decision.processors import usable_cores
 from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
 from distill.driving import LATER_PS
 from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
-from netsim.places import of_jobs
+from netsim.places import Place
 from netsim.policies import PolicySpec, interpreted, native
 from netsim.samples import Sampling
 from netsim.simulation import DECISION_LATENCY_PS, WINDOW_PS
@@ -88,7 +88,7 @@ class Pair:
         return (self.teacher, 0), (self.student, 0), (self.teacher, LATER_PS)
 
 
-def page(pairs: Sequence[Pair], seeds: Sequence[int], jobs: int, kept: Kept) -> str:
+def page(pairs: Sequence[Pair], seeds: Sequence[int], where: Place, kept: Kept) -> str:
     """The tables as Markdown, one a recipe."""
     places = [(s, pair.name, role) for pair in pairs for s in SCENARIOS for role in ROLES]
     trials = [
@@ -106,7 +106,7 @@ def page(pairs: Sequence[Pair], seeds: Sequence[int], jobs: int, kept: Kept) -> 
         for decider, later_ps in pair.roles()
         for seed in seeds
     ]
-    each = iter(run(trials, of_jobs(jobs), kept))
+    each = iter(run(trials, where, kept))
     outcomes = {place: [next(each) for _ in seeds] for place in places}
     runs = {place: [one.metrics for one in of_place] for place, of_place in outcomes.items()}
     text = f"""# How near students are to their teachers
@@ -170,12 +170,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fidelity", description="How near students are to teachers.")
     parser.add_argument("runs", nargs="*", type=Path, help="folders of `rlcc run`; by default those of the recipes")
     parser.add_argument("--seeds", type=int, choices=range(2, 100), default=4, metavar="N", help="runs of each; 4")
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
     try:
         pairs = [Pair.of(folder) for folder in options.runs or [ROOT / "runs" / name for name in RECIPES]]
-        write_atomically(options.out, page(pairs, range(11, 11 + options.seeds), options.jobs, Kept(KEPT)))
+        write_atomically(options.out, page(pairs, range(11, 11 + options.seeds), place_of(options), Kept(KEPT)))
     except InputError as error:
         print(f"fidelity: {error}", file=sys.stderr)
         return 2

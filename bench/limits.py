@@ -4,7 +4,7 @@ Every cell is goodput and the share of sent packets that was lost, mean over the
 to have effect, which is longer than the firmware takes. 100 Gb/s and one switch, unless the name of a network says
 otherwise. The table is the one in docs/measured.md.
 
-    python -m bench.limits [POLICY ...] [--seeds N] [--jobs N]
+    python -m bench.limits [POLICY ...] [--seeds N] [--where PLACE] [--jobs N]
 """
 
 import argparse
@@ -15,10 +15,10 @@ from pathlib import Path
 from statistics import mean
 
 from bench.papers.found import table
+from bench.where.options import add_options, place_of
 from decision.errors import InputError
-from decision.processors import usable_cores
 from netsim.network import MS
-from netsim.places import of_jobs
+from netsim.places import Place as Where
 from netsim.trials import Trial, run
 from rlcc.evaluation.contenders import Contender, opened
 
@@ -54,7 +54,7 @@ PLACES = (
 
 
 def measured(
-    contenders: Sequence[Contender], places: Sequence[Place], seeds: Sequence[int], jobs: int
+    contenders: Sequence[Contender], places: Sequence[Place], seeds: Sequence[int], where: Where
 ) -> dict[tuple[str, Place], list[tuple[float, float]]]:
     """Goodput and loss of every seed, by the contender's label and place."""
     runs = [(c, place, seed) for place in places for c in contenders for seed in seeds]
@@ -71,7 +71,7 @@ def measured(
         for c, place, seed in runs
     ]
     by_cell: dict[tuple[str, Place], list[tuple[float, float]]] = {}
-    for (c, place, _), outcome in zip(runs, run(trials, of_jobs(jobs)), strict=True):
+    for (c, place, _), outcome in zip(runs, run(trials, where), strict=True):
         by_cell.setdefault((c.label, place), []).append((outcome.metrics["goodput"], outcome.metrics["loss"]))
     return by_cell
 
@@ -97,12 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("policies", nargs="*", help="as `rlcc evaluate` takes them; teachers, student, hpcc and swift")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=3, metavar="N", help="runs of each; 3")
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     options = parser.parse_args(arguments)
     try:
         texts = options.policies or default_policies()
         with opened(texts, decision_latency_ps=None, profile="ibex-small") as who:
-            found = measured(who, PLACES, range(1, options.seeds + 1), options.jobs)
+            found = measured(who, PLACES, range(1, options.seeds + 1), place_of(options))
     except InputError as error:
         print(f"limits: {error}", file=sys.stderr)
         return 2

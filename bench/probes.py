@@ -7,7 +7,7 @@ it lacks, where flows go on; where they end the logarithm of the mean slowdown o
 percentile; and 20 x the loss beyond it. The rule: of the schedules with which FREED lack at most 1 % of the goodput
 that no probe would leave, which is what `rlcc evaluate --suite` takes for level, the one whose mean cost is least.
 
-    python -m bench.probes [POLICY ...] [--seeds N] [--jobs N] [--out FILE]
+    python -m bench.probes [POLICY ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
 
 import argparse
@@ -20,14 +20,14 @@ from statistics import mean
 from typing import Any
 
 from bench.papers.found import table
+from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.probes import Probes
-from decision.processors import usable_cores
 from netsim.baselines import BaselineSpec
 from netsim.kept import Kept
 from netsim.network import MS, Network
-from netsim.places import of_jobs
+from netsim.places import Place
 from netsim.policies import NativePolicy, PolicySpec
 from netsim.trials import Trial, run
 from rlcc.evaluation.contenders import Contender, opened
@@ -112,7 +112,7 @@ def chosen(figures: Mapping[str, Mapping[str, Metrics]]) -> tuple[str, dict[str,
     return min(level or figures, key=costs.__getitem__), costs
 
 
-def page(contenders: Sequence[Contender], seeds: Sequence[int], jobs: int) -> str:
+def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:
     """The tables as Markdown, one a policy."""
     places = [(c, s, cell) for c in contenders for s in SCHEDULES for cell in CELLS]
     trials = [
@@ -128,7 +128,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], jobs: int) -> st
         for c, name, cell in places
         for seed in seeds
     ]
-    runs = [outcome.metrics for outcome in run(trials, of_jobs(jobs), Kept(KEPT))]
+    runs = [outcome.metrics for outcome in run(trials, where, Kept(KEPT))]
     figures: dict[str, dict[str, dict[str, Metrics]]] = {}
     for at, (c, name, cell) in enumerate(places):
         each = runs[at * len(seeds) : (at + 1) * len(seeds)]
@@ -175,12 +175,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.probes", description="When a flow should ask for its RTT.")
     parser.add_argument("policies", nargs="*", help="as `rlcc evaluate` takes them; by default the flagship's teacher")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=2, metavar="N", help="runs of each; 2")
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
     try:
         with opened(options.policies or [str(TEACHER)], decision_latency_ps=900_000, profile="ibex-small") as who:
-            write_atomically(options.out, page(who, range(1, options.seeds + 1), options.jobs))
+            write_atomically(options.out, page(who, range(1, options.seeds + 1), place_of(options)))
     except InputError as error:
         print(f"probes: {error}", file=sys.stderr)
         return 2

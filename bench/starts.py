@@ -1,6 +1,6 @@
 """Which start values a teacher should have: what they cost in traffic that they are chosen by, and in other traffic.
 
-    python -m bench.starts [--seeds N] [--jobs N] [--out FILE]
+    python -m bench.starts [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 
 Of `fixtures/teachers/robust`, whose weights stay as they are, the values of `[start]`, the first rate and, where the
 device has a second knob for it, the cap on what is in flight: once by rate alone, once with the cap. From the values of
@@ -21,15 +21,15 @@ from statistics import mean
 from typing import Any
 
 from bench.papers.found import table
+from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.policy import Policy
-from decision.processors import usable_cores
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
-from netsim.places import of_jobs
+from netsim.places import Place
 from netsim.policies import PolicySpec, native
 from netsim.trials import Trial, run
 from rlcc.origin import made_by
@@ -129,8 +129,8 @@ def with_values(policy: Policy, values: Values) -> Policy:
 class Runs:
     """Simulations, each made once and kept in build/starts."""
 
-    def __init__(self, seeds: Sequence[int], jobs: int) -> None:
-        self.seeds, self.place, self.keep = seeds, of_jobs(jobs), Kept(KEPT)
+    def __init__(self, seeds: Sequence[int], where: Place) -> None:
+        self.seeds, self.place, self.keep = seeds, where, Kept(KEPT)
 
     def metrics(self, cells: Sequence[Cell], policy: Policy | str, teacher: Teacher | None) -> list[Metrics]:
         """Of each cell, the mean over the seeds."""
@@ -262,12 +262,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.starts", description="Which start values a teacher needs.")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=2, metavar="N", help="runs of each; 2")
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
     try:
         teachers = {label: load(ROOT / "fixtures" / "teachers" / name) for label, name in TEACHERS.items()}
-        write_atomically(options.out, page(teachers, Runs(range(1, options.seeds + 1), options.jobs)))
+        write_atomically(options.out, page(teachers, Runs(range(1, options.seeds + 1), place_of(options))))
     except InputError as error:
         print(f"starts: {error}", file=sys.stderr)
         return 2

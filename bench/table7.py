@@ -1,6 +1,6 @@
 """PCC-RL's table 7 again, with firmware: the float agent beside its int8 one, 2 to 8192 flows to one.
 
-python -m bench.table7 [--quick] [--seeds N] [--jobs N] [--docs FOLDER] [--work FOLDER]
+python -m bench.table7 [--quick] [--seeds N] [--where PLACE] [--jobs N] [--docs FOLDER] [--work FOLDER]
 
 The int8 agent is emitted C (`rlcc emit --form lstm-int8`), compiled for this machine and driven in the network: once at
 the float agent's decision time, so that only the arithmetic differs, and once at the time that an Ibex core takes.
@@ -21,6 +21,7 @@ from bench.papers.found import Found, beside, table, wrapped
 from bench.papers.runs import Run, run_all
 from bench.papers.sections import DROPS, GOODPUT, QUEUE, UTILISATION, Column, cell
 from bench.papers.traffic import QUICK, Traffic, named
+from bench.where.options import add_options, place_of
 from codegen.emit import Emission
 from codegen.networks.body import emit_network
 from codegen.networks.quantise import Bits
@@ -29,7 +30,6 @@ from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.manifest import opened
 from decision.network_policy import NetworkPolicy
-from decision.processors import usable_cores
 from distill import rollout
 from distill.options import RolloutOptions
 from emulator.firmware import read_firmware
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.table7", description="PCC-RL's table 7 beside ours.")
     parser.add_argument("--quick", action="store_true", help="40 ms a run instead of 100")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=1, metavar="N", help="runs of each; 1")
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where table-7.md goes")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "table7", help="firmware and kept runs")
     options = parser.parse_args(arguments)
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contenders(agents) as who:
             traffic = [named(f"many-to-one:{n}", times) for n in published.QUANTISED]
             runs = [Run(c, t, seed) for t in traffic for c in who for seed in seeds]
-            found = Found(run_all(runs, options.work / "runs", options.jobs), seeds)
+            found = Found(run_all(runs, options.work / "runs", place_of(options)), seeds)
         write_atomically(options.docs / "table-7.md", page(found, traffic, agents, times))
     except InputError as error:
         print(f"table 7: {error}", file=sys.stderr)

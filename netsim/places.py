@@ -1,20 +1,19 @@
-"""Where tasks are done: here, on threads (the simulator releases the GIL), or in processes that may be lost.
+"""Where tasks are done: here, on threads (the simulator releases the GIL), in processes (netsim.processes), on the
+machines of a Ray cluster (netsim.ray_cluster).
+
+    with at_place(named("ray", jobs=8)):
+        outcomes = trials.run(...)
 
 A place does not decide what becomes of a lost task: it says so, and whoever asked gives it the task again
-(netsim.trials). A place on other machines needs the same one method.
+(netsim.trials). Another place needs the one method of ``Place``.
 """
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from decision.errors import InputError
 from decision.processors import usable_cores
@@ -22,12 +21,21 @@ from decision.processors import usable_cores
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
+NAMES = ("here", "threads", "processes", "ray", "ray://HOST:PORT")
+
 
 @dataclass(frozen=True)
 class Lost:
     """In place of an answer: whoever did the task ended before it was done."""
 
     reason: str
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What ``work`` raised in another process, on its way here."""
+
+    error: Exception
 
 
 class Place(Protocol):
@@ -39,7 +47,7 @@ class Place(Protocol):
 class Here:
     """One after another, in this thread."""
 
-    def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer | Lost]]:
+    def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
         yield from ((at, work(task)) for at, task in enumerate(tasks))
 
 
@@ -49,7 +57,7 @@ class Threads:
 
     number: int | None = None
 
-    def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer | Lost]]:
+    def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
         with ThreadPoolExecutor(self.number or usable_cores()) as pool:
             futures = {pool.submit(work, task): at for at, task in enumerate(tasks)}
             try:
@@ -59,120 +67,42 @@ class Threads:
                 pool.shutdown(wait=False, cancel_futures=True)
 
 
-@dataclass(frozen=True)
-class Processes:
-    """``number`` at a time. Work, tasks and answers must be picklable."""
+def named(name: str, jobs: int | None = None) -> Place:
+    """``jobs``: tasks at a time; None: as many as there are processors. InputError where there is no such place, or
+    where a cluster cannot be had."""
+    if jobs is not None and jobs < 1:
+        raise InputError(f"{jobs} tasks at a time are none; give at least 1")
+    if name == "here":
+        if jobs not in (None, 1):
+            raise InputError(f"here is one task at a time, not {jobs}; say threads, processes or ray")
+        return Here()
+    if name == "threads":
+        return Threads(jobs)
+    if name == "processes":
+        from netsim.processes import Processes
 
-    number: int
+        number = jobs or usable_cores()
+        return Here() if number == 1 else Processes(number)  # one task at a time needs no other process
+    if name == "ray" or name.startswith("ray://"):
+        from netsim.ray_cluster import cluster
 
-    def __post_init__(self) -> None:
-        if self.number < 1:
-            raise InputError(f"{self.number} processes cannot run anything; give at least 1")
-
-    def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer | Lost]]:
-        waiting = list(enumerate(tasks))[::-1]
-        idle: list[_Worker] = []
-        busy: dict[Connection, tuple[_Worker, int]] = {}
-        living: set[_Worker] = set()
-        try:
-            while waiting or busy:
-                while waiting and len(busy) < self.number:
-                    worker = idle.pop() if idle else _Worker.started(work)
-                    living.add(worker)
-                    at, task = waiting.pop()
-                    busy[worker.connection] = worker, at
-                    worker.give(task)
-                for connection in wait(list(busy)):
-                    assert isinstance(connection, Connection)
-                    worker, at = busy.pop(connection)
-                    answer = worker.answer()
-                    if isinstance(answer, _Raised):
-                        raise answer.error
-                    if isinstance(answer, Lost):
-                        living.remove(worker)
-                        worker.end()
-                    else:
-                        idle.append(worker)
-                    yield at, answer
-        finally:
-            for worker in living:
-                worker.end()
+        return cluster("" if name == "ray" else name, jobs)
+    raise InputError(f"{name!r} is no place to run trials in; it is one of {', '.join(NAMES)}")
 
 
-def of_jobs(number: int) -> Place:
-    """One job needs no other process."""
-    return Here() if number == 1 else Processes(number)
+_current: ContextVar[Place | None] = ContextVar("place", default=None)
 
 
-@dataclass(frozen=True)
-class _Raised:
-    error: BaseException
-
-
-@dataclass(frozen=True, eq=False)
-class _Worker:
-    """A process that does one task at a time."""
-
-    process: BaseProcess
-    connection: Connection
-
-    @staticmethod
-    def started(work: Callable[[Any], Any]) -> "_Worker":
-        # Spawned, not forked: the caller has threads, and a fork would copy their locks.
-        context = multiprocessing.get_context("spawn")
-        ours, its = context.Pipe()
-        process = context.Process(target=_serve, args=(work, its), daemon=True)
-        with _uninterrupted():
-            process.start()
-        its.close()
-        return _Worker(process, ours)
-
-    def give(self, task: object) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError):  # it has ended, which its answer will say
-            self.connection.send(task)
-
-    def answer(self) -> Any:
-        try:
-            return self.connection.recv()
-        except (EOFError, ConnectionResetError):
-            self.process.join()
-            return Lost(_ending(self.process.exitcode))
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.join()
-        self.connection.close()
-
-
-def _serve(work: Callable[[Any], Any], connection: Connection) -> None:
-    """Ctrl-C reaches a terminal's whole group: the parent answers for all. A worker does not outlive its parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-    while True:
-        task = connection.recv()
-        try:
-            answer = work(task)
-        except Exception as error:
-            answer = _Raised(error)
-        connection.send(answer)
-
-
-def _ending(code: int | None) -> str:
-    return f"ended by {signal.Signals(-code).name}" if code is not None and code < 0 else f"ended with code {code}"
+def current_place() -> Place:
+    """Where trials run unless they are given a place: that of the innermost ``at_place``, else threads."""
+    return _current.get() or Threads()
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits: a process that is being started, and loses its parent's word half-way, would print a traceback."""
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def at_place(place: Place) -> Iterator[None]:
+    """As long as it lasts, trials run there. What they give does not depend on it."""
+    token = _current.set(place)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        _current.reset(token)

@@ -9,21 +9,20 @@ What a trial gives depends on its content only: not on where it runs, nor on wha
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from decision.documents import dump_json
 from decision.errors import InputError
 from decision.manifest import sha256
-from netsim import _core
 from netsim.baselines import BaselineSpec
+from netsim.build import simulator_hash
 from netsim.cohorts import Cohort, Records, Wire
-from netsim.content import content, package_hash
+from netsim.content import content
 from netsim.engines import Engines
 from netsim.kept import FORMAT, Kept, Outcome
 from netsim.metrics import start_metrics
 from netsim.network import Network
-from netsim.places import Lost, Place, Threads
+from netsim.places import Lost, Place, current_place
 from netsim.policies import PolicySpec
 from netsim.samples import Sampling, samples
 from netsim.scenarios import Scenario
@@ -88,10 +87,10 @@ def run(
 ) -> list[Outcome]:
     """The outcome of each; those that are kept are not run again.
 
-    ``where``: on threads, unless another place is given. A trial whose process is lost is begun again, ``ATTEMPTS``
+    ``where``: a place, else the current one (netsim.places). A trial whose process is lost is begun again, ``ATTEMPTS``
     times in all; where it is lost each time the others are finished (and kept) before the InputError that says so.
     """
-    place = where or Threads()
+    place = where or current_place()
     keys = [trial.key() for trial in trials] if keep is not None else []
     outcomes = {at: kept for at, key in enumerate(keys) if keep is not None and (kept := keep.load(key)) is not None}
 
@@ -172,9 +171,3 @@ def perform(trial: Trial) -> Outcome:
             metrics |= start_metrics(early, start, metrics) if early else {}
     taken = samples(series, simulation.scenario, simulation.network, window) if series else None
     return Outcome(flows, metrics, records, taken)
-
-
-def simulator_hash() -> str:
-    """Over the simulator's own files, and those of the decisions that it makes."""
-    folder = Path(__file__).parent
-    return package_hash(folder.parent / "decision", folder, Path(_core.__file__))

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ from teachers.randomisation import draw, first_rates
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
-from teachers.validation import Changing, Measured, interval_ps, measure, measure_changing
+from teachers.validation import Changing, Measured, Steady, interval_ps, measure_all
 
 Floats = NDArray[np.float32]
 Task = TypeVar("Task")
@@ -317,27 +317,18 @@ def validate(config: TrainConfig, weights: Weights) -> tuple[Measured | Changing
     """Closed-loop runs of the weights with every number of flows of the recipe, and in its changing traffic."""
     v = config.validation
 
-    def at(place: int | str) -> Measured | Changing:
-        if isinstance(place, str):
-            return measure_changing(config.policy, weights, place, time_ps=v.changing_time, seed=v.seed)
-        interval = interval_ps(place, Network())
-        return measure(
-            config.policy,
-            weights,
-            place,
-            settle_ps=max(v.settle, v.intervals * interval),
-            measure_ps=max(v.measure, v.intervals * interval),
-            seed=v.seed,
-        )
-
-    places: list[int | str] = [*v.flows, *v.changing]
-    return tuple(_side_by_side(at, places))
+    flows = [
+        Steady(number, max(v.settle, v.intervals * interval), max(v.measure, v.intervals * interval))
+        for number in v.flows
+        for interval in [interval_ps(number, Network())]
+    ]
+    return measure_all(config.policy, weights, flows, v.changing, changing_ps=v.changing_time, seed=v.seed)
 
 
 def _side_by_side(work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-    """Of each task in turn, on threads: what one gives does not depend on the others."""
+    """Of each task in turn. On threads wherever trials run: the simulations of an episode go on in this process."""
     answers = dict(Threads().answers(work, tasks))
-    return [cast(Answer, answers[at]) for at in range(len(tasks))]
+    return [answers[at] for at in range(len(tasks))]
 
 
 def cost_of(v: Validation, measured: Sequence[Measured | Changing]) -> float:

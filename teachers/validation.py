@@ -6,6 +6,7 @@ there is no fixed point: the cost is what goodput and completion times lack of t
 same flows, and the loss.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import log
@@ -14,9 +15,10 @@ import numpy as np
 
 from decision.features import PccRlCongestion, RlCcCongestion
 from decision.policy import Policy
-from netsim import baselines, simulate
+from netsim import baselines
 from netsim.network import US, Network
 from netsim.policies import native
+from netsim.trials import Trial, run
 from teachers.teacher import Weights
 
 FULL = 0.995
@@ -79,6 +81,19 @@ class Changing:
         return f"{self.scenario}: {goodput}, {slowdown}, loss {self.loss:.6f}"
 
 
+@dataclass(frozen=True)
+class Steady:
+    """So many flows at one receiver, measured for a while once they have settled."""
+
+    flows: int
+    settle_ps: int
+    measure_ps: int
+
+    @property
+    def end_ps(self) -> int:
+        return self.settle_ps + self.measure_ps
+
+
 def interval_ps(flows: int, network: Network) -> int:
     """Roughly the time between two decisions of a flow: an RTT and the gap, or a flow's turn at the bottleneck."""
     turn = network.burst_packets * network.data_wire_bytes * network.ps_per_byte * flows
@@ -95,14 +110,38 @@ def ideal_inflation(policy: Policy, flows: int) -> float:
 
 def measure(policy: Policy, weights: Weights, flows: int, *, settle_ps: int, measure_ps: int, seed: int) -> Measured:
     """Run many-to-one from an empty network and measure once it has settled."""
-    end = settle_ps + measure_ps
-    metrics = simulate(
-        f"many-to-one:{flows}",
-        native(policy, weights),
-        seed=seed,
-        duration_ps=end,
-        window_ps=(settle_ps, end),
-    ).metrics
+    (measured,) = measure_all(policy, weights, [Steady(flows, settle_ps, measure_ps)], [], changing_ps=0, seed=seed)
+    assert isinstance(measured, Measured)
+    return measured
+
+
+def measure_changing(policy: Policy, weights: Weights, scenario: str, *, time_ps: int, seed: int) -> Changing:
+    """Run flows that come and go, and measure from the start on."""
+    (measured,) = measure_all(policy, weights, [], [scenario], changing_ps=time_ps, seed=seed)
+    assert isinstance(measured, Changing)
+    return measured
+
+
+def measure_all(
+    policy: Policy, weights: Weights, flows: Sequence[Steady], changing: Sequence[str], *, changing_ps: int, seed: int
+) -> tuple[Measured | Changing, ...]:
+    """Both side by side, many-to-one first."""
+    who = native(policy, weights)
+    steady = [
+        Trial(f"many-to-one:{each.flows}", who, seed, each.end_ps, (each.settle_ps, each.end_ps)) for each in flows
+    ]
+    come_and_go = [Trial(name, who, seed, changing_ps, (0, changing_ps)) for name in changing]
+    metrics = [outcome.metrics for outcome in run([*steady, *come_and_go])]
+    return (
+        *(_measured(policy, each.flows, its) for each, its in zip(flows, metrics, strict=False)),
+        *(
+            Changing(name, its["goodput"], its["loss"], its["slowdown_mean"], *_ideal(name, changing_ps, seed))
+            for name, its in zip(changing, metrics[len(steady) :], strict=True)
+        ),
+    )
+
+
+def _measured(policy: Policy, flows: int, metrics: Mapping[str, float]) -> Measured:
     return Measured(
         flows=flows,
         goodput=metrics["goodput"],
@@ -116,19 +155,8 @@ def measure(policy: Policy, weights: Weights, flows: int, *, settle_ps: int, mea
     )
 
 
-def measure_changing(policy: Policy, weights: Weights, scenario: str, *, time_ps: int, seed: int) -> Changing:
-    """Run flows that come and go, and measure from the start on."""
-    metrics = simulate(
-        scenario, native(policy, weights), seed=seed, duration_ps=time_ps, window_ps=(0, time_ps)
-    ).metrics
-    goodput, slowdown = _ideal(scenario, time_ps, seed)
-    return Changing(scenario, metrics["goodput"], metrics["loss"], metrics["slowdown_mean"], goodput, slowdown)
-
-
 @cache
 def _ideal(scenario: str, time_ps: int, seed: int) -> tuple[float, float]:
     """Goodput and mean slowdown of the max-min allocation."""
-    metrics = simulate(
-        scenario, baselines.by_name("max-min"), seed=seed, duration_ps=time_ps, window_ps=(0, time_ps)
-    ).metrics
-    return metrics["goodput"], metrics["slowdown_mean"]
+    (outcome,) = run([Trial(scenario, baselines.by_name("max-min"), seed, time_ps, (0, time_ps))])
+    return outcome.metrics["goodput"], outcome.metrics["slowdown_mean"]

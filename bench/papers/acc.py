@@ -17,15 +17,15 @@ import numpy as np
 
 from bench.papers import acc_bed, acc_change, contenders
 from bench.papers.acc_bed import Deciders
+from bench.where.options import add_options, place_of
 from decision.documents import load_toml, write_atomically
 from decision.errors import InputError
 from decision.interfaces import QUEUE_MARKING
-from decision.processors import usable_cores
 from netsim.baselines import by_name
 from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.network import MS, US
-from netsim.places import Place, of_jobs
+from netsim.places import Place
 from netsim.policies import PolicySpec, fixed, native
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
@@ -179,12 +179,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("pages", nargs="*", choices=[[], *PAGES], metavar="|".join(PAGES), help="by default all")
     parser.add_argument("--run", type=Path, default=Path("runs/acc"), help="what rlcc run recipes/acc.toml wrote")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), metavar="N", default=3)
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--docs", type=Path, default=DOCS, help="where the pages go")
     parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
     try:
-        seeds, where, keep = range(1, options.seeds + 1), of_jobs(options.jobs), Kept(options.work / "runs")
+        seeds, where, keep = range(1, options.seeds + 1), place_of(options), Kept(options.work / "runs")
         deployment = deployment_of(load_recipe(RECIPE), RECIPE)
         with at_queues(options.run) as deciders:
             for name in options.pages or PAGES:

@@ -17,12 +17,12 @@ from decision.documents import dump_json, write_atomically
 from decision.manifest import sha256
 from netsim import Cohort, Simulation
 from netsim.assembly import switches_of_queues
+from netsim.build import simulator_hash
 from netsim.content import content, package_hash
 from netsim.deployment import Deployment
 from netsim.network import MS, US
 from netsim.policies import native
 from netsim.statistics import confidence
-from netsim.trials import simulator_hash
 from rlcc.origin import made_by
 from teachers.ddqn_options import DdqnConfig, Online
 from teachers.online import OnlineLearning

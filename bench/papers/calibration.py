@@ -1,6 +1,6 @@
 """Which short flows PCC-RL's table 8 may have had: the paper gives neither their size nor how often they come.
 
-    python -m bench.papers.calibration [--jobs N] [--out FILE]
+    python -m bench.papers.calibration [--where PLACE] [--jobs N] [--out FILE]
 
 One round of short flows is simulated for each of CANDIDATES, under HPCC and under Swift. With an interval between
 rounds, that says what is dropped a second and what is left to the long flow. Two criteria, each by its worst figure:
@@ -20,13 +20,13 @@ from bench.papers import published
 from bench.papers.contenders import ROOT
 from bench.papers.found import listed, table, wrapped
 from bench.papers.traffic import SELDOM_PERIOD_PS
+from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
-from decision.processors import usable_cores
 from netsim.baselines import by_name
 from netsim.kept import Kept
 from netsim.network import MS, US, Network
-from netsim.places import of_jobs
+from netsim.places import Place as Where
 from netsim.scenarios import (
     HOSTS_OF_FLOWS,
     MILD_NODE_BYTES,
@@ -124,13 +124,13 @@ def printed(who: str, flows: int) -> tuple[float, ...]:
     return row
 
 
-def rounds_of(candidates: Sequence[Short], jobs: int, kept: Kept) -> list[Mapping[Place, Round]]:
+def rounds_of(candidates: Sequence[Short], where: Where, kept: Kept) -> list[Mapping[Place, Round]]:
     """A round of each, means over SEEDS."""
     places = [(who, n) for who in JUDGES for n in FLOWS]
     alone = [_trial(CANDIDATES[0], (who, 2), SEEDS[0], (ROUND_PS // 2, ROUND_PS)) for who in JUDGES]
     window_ps = (ROUND_PS, 2 * ROUND_PS)
     trials = [_trial(short, place, seed, window_ps) for short in candidates for place in places for seed in SEEDS]
-    outcomes = iter(run([*alone, *trials], of_jobs(jobs), kept))
+    outcomes = iter(run([*alone, *trials], where, kept))
     base = {who: 100 * next(outcomes).metrics["long_bandwidth"] for who in JUDGES}
 
     def one(who: str) -> Round:
@@ -255,11 +255,11 @@ def _figures(fit: Fit) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.papers.calibration", description="Short flows of table 8.")
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
     try:
-        rounds = rounds_of(CANDIDATES, options.jobs, Kept(KEPT))
+        rounds = rounds_of(CANDIDATES, place_of(options), Kept(KEPT))
         fits = [fit for short, each in zip(CANDIDATES, rounds, strict=True) for fit in fits_of(short, each)]
         write_atomically(options.out, page(fits))
     except InputError as error:

@@ -11,10 +11,10 @@ import numpy as np
 from decision.errors import InputError
 from decision.manifest import sha256
 from netsim.baselines import BaselineSpec, by_name
+from netsim.build import simulator_hash
 from netsim.network import US, Network
 from netsim.policies import NativePolicy, PolicySpec, Weights, native
 from netsim.simulation import DECISION_LATENCY_PS
-from netsim.trials import simulator_hash
 from rlcc.commands.run import command as rlcc_run
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.policies import by_path

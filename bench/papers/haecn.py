@@ -1,6 +1,6 @@
 """HAECN's comparison on leaf-spine fabrics, with the decisions of each switch's ports waiting for one CPU.
 
-    rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn [--seeds N] [--jobs N]
+    rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn [--seeds N] [--where PLACE]
 
 ACC and HAECN stand in three forms: their networks in float32 on a switch CPU, the same in int8 and their students'
 trees on the emulated core. What a decision takes of the CPU is what tells the forms apart; a network's knobs are its
@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.papers import contenders
+from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.interfaces import TRIGGERED
-from decision.processors import usable_cores
 from decision.records import Columns
 from decision.weights import TRIGGER, shapes
 from emulator.build import built
@@ -30,7 +30,7 @@ from netsim.cohorts import Cohort
 from netsim.engines import Engines
 from netsim.kept import Kept
 from netsim.network import MS, US, Network
-from netsim.places import of_jobs
+from netsim.places import Place as Where
 from netsim.policies import PolicySpec, interface_of, native
 from netsim.scenarios import Flows, Scenario
 from netsim.trials import Trial
@@ -139,7 +139,7 @@ def tree_costs(firmware: Path) -> tuple[int, int | None]:
     return taken[1], taken[0] if report.told else None
 
 
-def played(acc_run: Path, run: Path, seeds: int, keep: Path, jobs: int) -> "Outcomes":
+def played(acc_run: Path, run: Path, seeds: int, keep: Path, where: Where) -> "Outcomes":
     """Everybody everywhere."""
     acc, haecn = (load(contenders.TEACHERS / name) for name in ("acc", "haecn"))
     with by_path(acc_run / "firmware") as acc_tree, by_path(run / "firmware") as haecn_tree:
@@ -156,7 +156,7 @@ def played(acc_run: Path, run: Path, seeds: int, keep: Path, jobs: int) -> "Outc
                 for seed in range(1, seeds + 1):
                     keys.append((place.name, who))
                     trials.append(_trial(place, who, ports.get(who), seed))
-        outcomes = run_trials(trials, of_jobs(jobs), Kept(keep), _say)
+        outcomes = run_trials(trials, where, Kept(keep), _say)
     metrics: dict[tuple[str, str], list[Metrics]] = {}
     for key, outcome in zip(keys, outcomes, strict=True):
         metrics.setdefault(key, []).append(outcome.metrics | _fired(key[1], ports, outcome.records))
@@ -315,12 +315,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--acc-run", type=Path, default=Path("runs/acc"), help="what rlcc run recipes/acc.toml wrote")
     parser.add_argument("--run", type=Path, default=Path("runs/haecn"), help="what rlcc run recipes/haecn.toml wrote")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), metavar="N", default=3)
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE)
     parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
     try:
-        outcomes = played(options.acc_run, options.run, options.seeds, options.work / "runs", options.jobs)
+        outcomes = played(options.acc_run, options.run, options.seeds, options.work / "runs", place_of(options))
         write_atomically(options.out, page(outcomes))
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """PCC-RL's table 8 once more, with the policies that no paper has, and with other short flows beside today's.
 
-python -m bench.papers.robust [--seeds N] [--jobs N] [--out FILE] [--work FOLDER]
+python -m bench.papers.robust [--seeds N] [--where PLACE] [--jobs N] [--out FILE] [--work FOLDER]
 """
 
 import argparse
@@ -17,9 +17,9 @@ from bench.papers.pcc_rl import LOOSE, PAIRS, Rows, long_short_tables, rounds
 from bench.papers.runs import run_all
 from bench.papers.sections import DROPS_FINE, Section
 from bench.papers.traffic import MILD, SELDOM, SELDOM_PERIOD_PS, TIMES, Traffic, named, seldom_long_short
+from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
-from decision.processors import usable_cores
 from netsim.network import MS
 from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
 from rlcc.origin import made_by
@@ -98,13 +98,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.papers.robust", description="Table 8 once more.")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    parser.add_argument("--jobs", type=int, default=usable_cores(), help="processes at a time")
+    add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
     made, seeds = sections(), range(1, 1 + options.seeds)
     try:
-        runs = run_all(wanted(made, contenders.without_tree(), seeds), options.work / "runs", options.jobs)
+        runs = run_all(wanted(made, contenders.without_tree(), seeds), options.work / "runs", place_of(options))
         write_atomically(options.out, page(Found(runs, seeds), made))
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.papers.contenders import Contender
 from bench.papers.traffic import Traffic
 from netsim.kept import Kept
-from netsim.places import of_jobs
+from netsim.places import Place
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 
@@ -34,13 +34,13 @@ class Run:
         )
 
 
-def run_all(runs: Iterable[Run], keep: Path, jobs: int) -> dict[tuple[str, str, int], Metrics]:
+def run_all(runs: Iterable[Run], keep: Path, where: Place) -> dict[tuple[str, str, int], Metrics]:
     """Every metric of netsim, and ``drops_per_flow`` (RL-CC, figures 7 and 8), by contender, traffic and seed. Those in
     ``keep`` are not run again."""
     todo = {(r.contender.label, r.traffic.name, r.seed): r for r in runs}
     # The longest first, so that no process ends alone.
     order = sorted(todo, key=lambda place: -todo[place].traffic.flows)
-    outcomes = run_trials([todo[place].trial() for place in order], of_jobs(jobs), Kept(keep), _say)
+    outcomes = run_trials([todo[place].trial() for place in order], where, Kept(keep), _say)
     metrics = dict(zip(order, (outcome.metrics for outcome in outcomes), strict=True))
     return {
         place: metrics[place] | {"drops_per_flow": metrics[place]["dropped_packets"] / run.traffic.flows}

@@ -3,9 +3,10 @@
 import numpy as np
 
 from bench.table1.contenders import Contender
-from netsim import Engines, simulate
+from netsim import Engines
 from netsim.baselines import BaselineSpec
 from netsim.network import MS
+from netsim.trials import Trial, run
 from rlcc.policies import by_path
 
 SCENARIO = "many-to-one:4x16"
@@ -20,8 +21,8 @@ def closed_loop(contender: Contender, service_us: float) -> dict[str, float]:
     """64 flows whose decisions take ``service_us`` each: metrics, means over the seeds."""
     with by_path(contender.firmware) as named:
         assert not isinstance(named.policy, BaselineSpec)
-        outcomes = [
-            simulate(
+        trials = [
+            Trial(
                 SCENARIO,
                 named.policy,
                 seed=seed,
@@ -29,7 +30,8 @@ def closed_loop(contender: Contender, service_us: float) -> dict[str, float]:
                 window_ps=WINDOW,
                 decision_latency_ps=round(service_us * 1e6),
                 engines=ENGINES,
-            ).metrics
+            )
             for seed in SEEDS
         ]
+        outcomes = [outcome.metrics for outcome in run(trials)]
     return {name: float(np.mean([m[name] for m in outcomes])) for name in METRICS}

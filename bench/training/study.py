@@ -34,9 +34,10 @@ from distill.options import DistillOptions, RolloutOptions
 from emulator.build import built
 from emulator.profile import load_profile
 from emulator.run import run_vectors
-from netsim import simulate
 from netsim.network import MS
 from netsim.policies import native
+from netsim.trials import Trial
+from netsim.trials import run as run_trials
 from rlcc.origin import made_by
 from teachers.checkpoint import recipe_hash
 from teachers.curriculum import TrainConfig
@@ -125,20 +126,21 @@ def difference(costs: Sequence[float], base: Sequence[float]) -> str:
 def elsewhere(teacher: Teacher, place: str, seed: int) -> tuple[float, float, float]:
     """Of SHOWN in a network of that kind, means: goodput, 99th percentile of the latency in us, loss."""
     what = Randomisation.model_validate(tomllib.loads(place))
-    runs = []
-    for scenario in SHOWN:
-        around = draw(scenario, what, np.random.default_rng(seed), seed, TIME_PS)
-        runs.append(
-            simulate(
-                around.scenario,
-                native(teacher.policy, teacher.weights),
-                seed=seed,
-                duration_ps=TIME_PS,
-                window_ps=(FROM_PS, TIME_PS),
-                decision_latency_ps=around.decision_latency_ps,
-                network=around.network,
-            ).metrics
+    around = [draw(name, what, np.random.default_rng(seed), seed, TIME_PS) for name in SHOWN]
+    who = native(teacher.policy, teacher.weights)
+    trials = [
+        Trial(
+            each.scenario,
+            who,
+            seed=seed,
+            duration_ps=TIME_PS,
+            window_ps=(FROM_PS, TIME_PS),
+            decision_latency_ps=each.decision_latency_ps,
+            network=each.network,
         )
+        for each in around
+    ]
+    runs = [outcome.metrics for outcome in run_trials(trials)]
     return (
         mean(m["goodput"] for m in runs),
         float(np.exp(mean(np.log(m["latency_p99_us"]) for m in runs))),
@@ -173,7 +175,7 @@ def cycles(teacher: Teacher, prove: bool) -> Cycles:
         build = built(folder / "firmware", profile=load_profile("ibex-small"))
         report = run_vectors(build)
         if report.cycles is None:
-            raise InputError(f"the student of {teacher.name} does not run: {report.fault}")
+            raise InputError(f"the student of {teacher.policy.name} does not run: {report.fault}")
         known = Cycles(report.cycles.max)
         write_atomically(kept, dump_json(asdict(known)))
         worst = certify(build).proof.worst if prove else None

@@ -11,6 +11,7 @@ from distill.rollout import KIND as ROLLOUTS
 from rlcc import stages
 from rlcc.console import stage
 from rlcc.options import FOLDER, out_option
+from rlcc.where import where_options
 
 DEFAULT = DistillOptions()
 
@@ -48,6 +49,7 @@ DEFAULT = DistillOptions()
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @out_option
+@where_options("threads")
 def command(
     teacher: Path, rollouts: Path, seed: int, out: Path, falling: tuple[str, ...], **limits: float | None
 ) -> None:

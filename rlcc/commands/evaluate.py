@@ -8,13 +8,11 @@ from click.core import ParameterSource
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
 from decision.manifest import check_place
-from decision.processors import usable_cores
 from decision.quantity import parse_duration_ps
 from netsim.engines import OVERLOAD, Engines, Overload
 from netsim.kept import Kept
 from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
-from netsim.places import of_jobs
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from rlcc.console import console, stage
@@ -24,6 +22,7 @@ from rlcc.evaluation import suite as suites
 from rlcc.evaluation.grid import Cell, Grid, Times
 from rlcc.options import FOLDER, quantity, seed_option
 from rlcc.recipe import EmulateOptions
+from rlcc.where import where_options
 
 TIME = quantity(parse_duration_ps)
 SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:4", "long-short:8")
@@ -47,7 +46,7 @@ UNFOLDED = 1000
 @click.option("--overload", type=click.Choice(OVERLOAD), help="What an event does at a busy engine. [default: wait]")
 @click.option("--network", "network_file", type=FOLDER, help="TOML file: the network where it is not the default one.")
 @click.option("--metric", "metrics", multiple=True, help="Column of the table, repeatable. [default: a few]")
-@click.option("--jobs", type=click.IntRange(1), help="Processes at a time. [default: as many as cores]")
+@where_options("processes")
 @click.option("--out", type=FOLDER, help="Folder that keeps each run and receives the evaluation.")
 @click.option("--no-pictures", "pictures", flag_value=False, default=True, help="Draw nothing in --out.")
 @click.option("--json", "json_file", type=FOLDER, help="Also write all metrics as JSON.")
@@ -65,7 +64,6 @@ def command(
     overload: Overload | None,
     network_file: Path | None,
     metrics: tuple[str, ...],
-    jobs: int | None,
     out: Path | None,
     pictures: bool,
     json_file: Path | None,
@@ -95,7 +93,6 @@ def command(
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
     waited_for = _engines(engines, engine_queue, overload)
-    where = of_jobs(jobs or usable_cores())
     check_emitted(contenders.firmware_folders(policies), foreign=foreign)
     judged: list[standing_page.Judged] = []
     with stage("evaluate") as (figures, progress):
@@ -107,7 +104,7 @@ def command(
                 standing_page.others([c.label for c in competing], judging)
             grid.check(asked)
             keep = None if out is None else Kept(out / report.RUNS)
-            results = grid.run(asked, where, keep=keep, progress=progress)
+            results = grid.run(asked, keep=keep, progress=progress)
         rows = summary.rows(results)
         columns = summary.shown_metrics(rows, metrics)
         if judging is not None:

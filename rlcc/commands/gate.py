@@ -22,6 +22,7 @@ from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render
 from rlcc.time_limit import time_limit
 from rlcc.verdict import Verdict
+from rlcc.where import where_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WHERE = "options of rlcc gate"
@@ -81,6 +82,7 @@ def _limits(command: Command) -> Command:
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Also write this SARIF file.")
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
+@where_options("threads")
 def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     """Judge FIRMWARE: equality with the model, proof, worst case against the budget, sizes, regression against a
     reference, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter

@@ -10,6 +10,7 @@ from distill.options import RolloutOptions
 from rlcc import stages
 from rlcc.console import stage
 from rlcc.options import FOLDER, out_option, quantity, scenario_option, seed_option
+from rlcc.where import where_options
 
 TIME = quantity(parse_duration_ps)
 
@@ -21,6 +22,7 @@ TIME = quantity(parse_duration_ps)
 @click.option("--duration", default="40 ms", show_default=True, callback=TIME, help="Of each run.")
 @click.option("--decision-latency", default="900 ns", show_default=True, callback=TIME, help="What a decision takes.")
 @out_option
+@where_options("threads")
 def command(
     teacher: Path, scenarios: tuple[str, ...], seeds: tuple[int, ...], duration: int, decision_latency: int, out: Path
 ) -> None:

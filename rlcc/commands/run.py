@@ -22,6 +22,7 @@ from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render
+from rlcc.where import where_options
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
 RUNS = Path("runs")
@@ -58,6 +59,7 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
     default=STAGES[0],
     help="Start here, on the artefacts of an earlier run.",
 )
+@where_options("threads")
 def command(recipe_file: Path, out: Path | None, first: str) -> int:
     """Run every stage of RECIPE: rollout, distill, emit, emulate, verify, gate.
 

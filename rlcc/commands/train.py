@@ -8,12 +8,14 @@ import click
 from decision.documents import load_toml, read_text
 from rlcc.console import Figures, Progress, stage
 from rlcc.options import FOLDER, out_option
+from rlcc.where import where_options
 
 
 @click.command()
 @click.argument("recipe_file", metavar="RECIPE", type=FOLDER)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
 @out_option
+@where_options("threads")
 def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 

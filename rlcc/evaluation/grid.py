@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from netsim import assembly, scenarios
 from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
-from netsim.places import Place
 from netsim.samples import Samples, Sampling
 from netsim.trials import Progress, Trial
 from netsim.trials import run as run_trials
@@ -64,10 +63,10 @@ class Results:
         return [outcome.samples for outcome in self.of(contender, cell) if outcome.samples is not None]
 
 
-def run(grid: Grid, where: Place, *, keep: Kept | None = None, progress: Progress | None = None) -> Results:
+def run(grid: Grid, *, keep: Kept | None = None, progress: Progress | None = None) -> Results:
     """Run what is not kept yet."""
     trials = [trial(contender, cell, seed) for contender, cell, seed in grid.runs()]
-    return Results(grid, run_trials(trials, where, keep, progress))
+    return Results(grid, run_trials(trials, keep=keep, progress=progress))
 
 
 def trial(contender: Contender, cell: Cell, seed: int) -> Trial:

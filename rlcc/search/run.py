@@ -11,9 +11,9 @@ from decision.errors import InputError
 from decision.manifest import opened as opened_artefact
 from decision.manifest import sha256
 from distill import rollout
+from netsim.build import simulator_hash
 from netsim.content import package_hash
 from netsim.deployment import Deployment
-from netsim.trials import simulator_hash
 from rlcc import stages
 from rlcc.console import stage
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path

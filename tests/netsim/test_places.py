@@ -11,7 +11,8 @@ import pytest
 
 from decision.errors import InputError
 from netsim import places
-from netsim.places import Here, Lost, Processes, Threads, of_jobs
+from netsim.places import Here, Lost, Threads, at_place, current_place, named
+from netsim.processes import Processes
 
 
 @pytest.mark.parametrize("place", [Here(), Threads(), Threads(1), Threads(8), Processes(2)])
@@ -37,9 +38,39 @@ def test_as_many_tasks_run_at_once_as_there_are_cores(cores: int, monkeypatch: p
     assert max(most) <= cores
 
 
-def test_one_job_is_this_process_and_more_are_others() -> None:
-    assert {pid for _, pid in of_jobs(1).answers(own_pid, [1, 2])} == {os.getpid()}
-    assert os.getpid() not in {pid for _, pid in of_jobs(2).answers(own_pid, [1, 2])}
+def test_each_place_has_a_name_and_one_job_needs_no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "usable_cores", lambda: 3)
+    assert [named("threads", 5), named("threads"), named("processes")] == [Threads(5), Threads(), Processes(3)]
+    assert isinstance(named("here"), Here)
+    assert isinstance(named("processes", 1), Here)
+    assert os.getpid() not in {pid for _, pid in named("processes", 2).answers(own_pid, [1, 2])}
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs", "words"),
+    [
+        (
+            "moon",
+            None,
+            "'moon' is no place to run trials in; it is one of here, threads, processes, ray, ray://HOST:PORT",
+        ),
+        ("rays", None, "is no place"),
+        ("", None, "is no place"),
+        ("here", 2, "here is one task at a time, not 2"),
+        ("threads", 0, "give at least 1"),
+    ],
+)
+def test_what_is_no_place(name: str, jobs: int | None, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        named(name, jobs)
+
+
+def test_the_innermost_place_is_the_current_one() -> None:
+    with at_place(Threads(2)):
+        with at_place(Processes(2)):
+            assert current_place() == Processes(2)
+        assert current_place() == Threads(2)
+    assert current_place() == Threads()
 
 
 def own_pid(_: int) -> int:

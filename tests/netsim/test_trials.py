@@ -16,7 +16,8 @@ from decision.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Cohort, Engines, Network, Wire, baselines, policies, simulate, trials
 from netsim.kept import Kept
 from netsim.network import MS, US
-from netsim.places import Here, Lost, Place, Processes, Threads
+from netsim.places import Here, Lost, Place, Threads, at_place
+from netsim.processes import Processes
 from netsim.samples import Sampling
 from netsim.scenarios import Flows, Scenario
 from netsim.sites import Paths, Told
@@ -86,6 +87,13 @@ def test_the_same_bytes_on_every_place(tmp_path: Path) -> None:
         kept.append({file.name: file.read_bytes() for file in folder.iterdir()})
     assert len(kept[0]) == 4
     assert kept[0] == kept[1] == kept[2]
+
+
+def test_trials_run_where_the_command_says() -> None:
+    performed = Interrupting(1)
+    with at_place(performed), pytest.raises(KeyboardInterrupt):
+        run([TRIAL, TRIAL])
+    assert performed.left == 0
 
 
 def test_a_killed_worker_costs_a_retry(tmp_path: Path) -> None:

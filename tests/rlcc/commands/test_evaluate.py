@@ -24,7 +24,6 @@ from decision.manifest import opened
 from netsim import Network, simulate
 from netsim.kept import Outcome
 from netsim.network import MS
-from netsim.places import Here
 from netsim.simulation import WINDOW_PS
 from rlcc import cli
 from rlcc.evaluation import contenders, pictures, summary
@@ -136,7 +135,7 @@ def test_another_artefact_in_the_place_of_the_evaluation(teacher: Path, tmp_path
 
 def one_run(contender: contenders.Contender, scenario: str, times: Times) -> Outcome:
     cell = Cell(scenario, scenario, times)
-    (outcome,) = run(Grid((contender,), (cell,), (7,)), Here()).of(contender, cell)
+    (outcome,) = run(Grid((contender,), (cell,), (7,))).of(contender, cell)
     return outcome
 
 

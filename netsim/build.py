@@ -1,0 +1,54 @@
+"""Which simulator this is. Machines whose builds are equal give a trial the same bytes."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from decision.manifest import sha256
+from netsim import _core
+from netsim.content import package_hash
+from netsim.splitmix import uniform
+
+
+@dataclass(frozen=True)
+class Build:
+    """``code``: over what decides, simulates and emulates. ``logarithms``: as this processor rounds them; with other
+    vector instructions NumPy gives other bits, and arrivals are drawn from them. ``compiler``: of firmware that an
+    emulated core runs in the network; empty where none is installed, and then none does."""
+
+    code: str
+    numpy: str
+    logarithms: str
+    compiler: str
+
+    def __str__(self) -> str:
+        compiler = f", ziglang {self.compiler}" if self.compiler else ""
+        return f"{self.code[:12]} (numpy {self.numpy}, logarithms {self.logarithms[:6]}{compiler})"
+
+    def agrees_with(self, other: "Build") -> bool:
+        compilers = {self.compiler, other.compiler} - {""}
+        return replace(self, compiler="") == replace(other, compiler="") and len(compilers) < 2
+
+
+def simulator_hash() -> str:
+    """Over the simulator's own files, and those of the decisions that it makes."""
+    folder = Path(__file__).parent
+    return package_hash(folder.parent / "decision", folder, Path(_core.__file__))
+
+
+@cache
+def build() -> Build:
+    """Of this machine."""
+    root, compiled = Path(__file__).parents[1], Path(_core.__file__).parents[1]
+    emulator = package_hash(root / "emulator", *sorted((compiled / "emulator").glob("_fast*.so")))
+    core_in_the_loop = sha256((root / "rlcc" / "core_policy.py").read_bytes())
+    return Build(
+        code=sha256("\n".join([simulator_hash(), emulator, core_in_the_loop]).encode()),
+        numpy=np.__version__,
+        logarithms=sha256(np.log1p(-uniform(1 << 12, seed=1, stream=1)).tobytes()),
+        compiler=version("ziglang") if find_spec("ziglang") else "",
+    )

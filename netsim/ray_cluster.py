@@ -1,0 +1,229 @@
+"""The machines of a Ray cluster (core tasks only): one that runs, or one of this machine that is started here.
+
+A node whose build is another is refused before it simulates anything. What a node or a worker leaves undone when it
+ends is lost, no more. Ray itself never tries again: that is whoever asked's to say, wherever tasks run.
+"""
+
+import atexit
+import logging
+import os
+import pickle
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+
+from decision.errors import InputError
+from decision.extras import missing
+from decision.processors import usable_cores
+from netsim.build import Build, build
+from netsim.parcel import Packed, Packing, unpacked
+from netsim.places import Answer, Lost, Raised, Task
+
+SECONDS = 10
+"""Within which a cluster answers."""
+AHEAD = 4
+"""Tasks a processor that are handed over, so that none waits for this machine."""
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # no word to its makers of what runs here
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # no lines of other machines between ours: they are in Ray's log folder
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # its next default, which it would announce
+    "RAY_gcs_server_request_timeout_seconds": str(SECONDS),
+}
+"""Read as Ray is imported; what the user has set stays."""
+STORE_BYTES = 512 * 2**20
+"""Of a cluster that is started here; what answers wait in."""
+
+
+@dataclass(frozen=True)
+class Ray:
+    """``address``: ``ray://HOST:PORT``, a cluster's port for clients; "": the cluster that RAY_ADDRESS names or that
+    runs on this machine, else one that is started, with ``number`` processors. ``number``: tasks at a time."""
+
+    address: str = ""
+    number: int | None = None
+
+    def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer | Lost]]:
+        if not tasks:
+            return
+        mine = build()
+        ray = _connected(self.address, self.number, mine)
+        remote = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(_do)
+        packing = Packing()
+        files: dict[str, Any] = {}
+        waiting = list(enumerate(tasks))[::-1]
+        running: dict[Any, int] = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < self._most(ray):
+                    at, task = waiting.pop()
+                    packed = packing.packed((work, task))
+                    for name in packed.files.keys() - files.keys():
+                        files[name] = ray.put(packed.files[name])
+                    names = list(packed.files)
+                    running[remote.remote(mine, packed.pickled, names, *(files[name] for name in names))] = at
+                for ref in ray.wait(list(running), num_returns=1)[0]:
+                    yield running.pop(ref), _answer(ray, ref, mine)
+        finally:
+            for ref in running:
+                ray.cancel(ref, force=True)
+
+    def _most(self, ray: Any) -> int:
+        return self.number or max(1, int(AHEAD * ray.cluster_resources().get("CPU", 1)))
+
+
+def cluster(address: str, number: int | None) -> Ray:
+    """InputError where Ray is not installed, or nobody answers at the address."""
+    if find_spec("ray") is None:
+        raise missing("ray") or InputError("ray is not installed")
+    for asked in (address, os.environ.get("RAY_ADDRESS", "")):
+        if asked not in ("", "auto", "local"):
+            _check_open(asked)
+            break
+    return Ray(address, number)
+
+
+def _check_open(address: str) -> None:
+    """Before Ray tries for minutes."""
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or not port or parts.path:
+        raise InputError(f"{address!r} is no address of a Ray cluster; write ray://HOST:10001")
+    try:
+        socket.create_connection((host, port), timeout=SECONDS).close()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(f"no Ray cluster answers at {address} ({why.lower()}); is it up, and the port open?") from None
+
+
+_joined: str | None = None
+"""The address of the cluster that this process was connected to here; None: somebody else did that, or nobody."""
+
+
+def _connected(address: str, number: int | None, mine: Build) -> Any:
+    """The module ``ray``, in touch with a cluster until this process ends. InputError where a node is refused."""
+    global _joined
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    import ray
+
+    if ray.is_initialized():
+        if _joined in (None, address):
+            return ray
+        ray.shutdown()
+    try:
+        ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
+    except ConnectionError as error:
+        asked = address or os.environ.get("RAY_ADDRESS", "")
+        if asked:
+            raise InputError(f"no Ray cluster answers at {asked}: {_line(error)}") from None
+        _start(ray, number or usable_cores())
+    except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise InputError(f"the Ray cluster at {address} cannot be joined: {_line(error)}") from None
+    _joined = address
+    _check_nodes(ray, mine)
+    return ray
+
+
+def _check_nodes(ray: Any, mine: Build) -> None:
+    """Those that are there now; whoever comes later is asked with its first task."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    strategies = [NodeAffinitySchedulingStrategy(node, soft=False) for node in nodes]
+    task = ray.remote(num_cpus=0, max_retries=0)(_foreign)
+    for ref in [task.options(scheduling_strategy=strategy).remote(mine) for strategy in strategies]:
+        _refuse(_got(ray, ref), mine)
+
+
+def _start(ray: Any, processors: int) -> None:
+    """A cluster of this machine alone. It ends with this process, and leaves nothing."""
+    folder = tempfile.mkdtemp(prefix="rlcc-ray-", dir="/tmp")  # a socket's path has 107 characters at most
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # else one is written into the home folder
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as processes run
+    atexit.register(_end, ray, folder)
+    ray.init(
+        num_cpus=processors,
+        include_dashboard=False,
+        object_store_memory=STORE_BYTES,
+        _temp_dir=folder,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+
+
+def _end(ray: Any, folder: str) -> None:
+    ray.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Foreign:
+    """A node that is not to be believed."""
+
+    node: str
+    build: Build
+
+
+def _foreign(caller: Build) -> _Foreign | None:
+    """On a node: itself, where its build is not the caller's."""
+    if build().agrees_with(caller):
+        return None
+    import ray
+
+    return _Foreign(f"{ray.util.get_node_ip_address()}", build())  # type: ignore[no-untyped-call]
+
+
+def _do(caller: Build, pickled: bytes, names: list[str], *files: bytes) -> bytes:
+    """On a node. Pickled here, for Ray would hand over arrays that cannot be written to."""
+    answer: Any = _foreign(caller)
+    if answer is None:
+        with unpacked(Packed(pickled, dict(zip(names, files, strict=True)))) as (work, task):
+            try:
+                answer = work(task)
+            except Exception as error:
+                answer = Raised(error)
+    return pickle.dumps(answer)
+
+
+def _answer(ray: Any, ref: Any, mine: Build) -> Any:
+    held = _got(ray, ref)
+    if isinstance(held, Lost):
+        return held
+    answer = pickle.loads(held)
+    _refuse(answer, mine)
+    if isinstance(answer, Raised):
+        raise answer.error
+    return answer
+
+
+def _got(ray: Any, ref: Any) -> Any:
+    try:
+        return ray.get(ref)
+    except ray.exceptions.RayTaskError as error:
+        raise InputError(
+            f"a node of the Ray cluster cannot run tasks of rlcc ({_line(error)}); is it installed there?"
+        ) from None
+    except ray.exceptions.RayError as error:
+        return Lost(_line(error))
+
+
+def _refuse(answer: object, mine: Build) -> None:
+    if isinstance(answer, _Foreign):
+        raise InputError(
+            f"node {answer.node} runs another build of the simulator, {answer.build}, than this machine, {mine}; "
+            "install the same rlcc there, on the same kind of processor"
+        )
+
+
+def _line(error: Exception) -> str:
+    """The last line of what Ray says."""
+    return str(error).strip().splitlines()[-1].strip()

@@ -1,0 +1,27 @@
+"""`--where` and `--jobs`: where the simulations of a command run."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from netsim.places import NAMES, at_place, named
+
+WHERE = f"Where simulations run: {', '.join(NAMES)}."
+
+
+def where_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The command itself is told of neither."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--where", default=default, show_default=True, metavar="PLACE", help=WHERE)
+        @click.option("--jobs", type=click.IntRange(1), help="Simulations at a time. [default: as many as cores]")
+        @wraps(command)
+        def there(*arguments: Any, where: str, jobs: int | None, **options: Any) -> Any:
+            with at_place(named(where, jobs)):
+                return command(*arguments, **options)
+
+        return there
+
+    return add
