@@ -4,10 +4,14 @@ The sources are the whole checkout, so that links from docs/ to README.md, CHANG
 site too. What a page is found by is the tables of docs/index.md: the heading of each is a part of the navigation.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = "docs/index"
