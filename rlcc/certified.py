@@ -1,5 +1,6 @@
 """The gate's look at a certificate: is it of this firmware on this engine, and does it hold when checked again?"""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,11 +19,10 @@ from rlcc.verdict import Check
 from teachers.teacher import Teacher
 from verify.certificate import Certificate, read_certificate
 from verify.check.beside import distance_again
-from verify.check.boundary import checked
-from verify.check.recheck import Progress
 from verify.check.refused import Refused
 from verify.teacher.claim import TeacherClaim
 
+Progress = Callable[[str], None]
 PLACE = Path("certificate", "certificate.json")
 """Beside the firmware folder: where `rlcc run` writes it, and `rlcc gate` looks for it."""
 CHECK = partial(
@@ -61,6 +61,8 @@ def certified(
     says of a distance from ``teacher`` as well.
 
     ``remembered``: where the very same was checked before, it is not checked once more."""
+    from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
+
     before, firmware = remembered or Remembered(use=False), build.firmware.folder
     made = f"--profile {engine.profile} --compiler {engine.compiler} --optimise {engine.optimise}"
     command = f"rlcc verify {firmware} {made} --out {path}"

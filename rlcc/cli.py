@@ -37,6 +37,7 @@ COMMANDS = {
     "verify": "Prove the machine code for all inputs; write a certificate.",
     "evaluate": "Set policies side by side in the network.",
     "gate": "Judge a firmware folder: PASS (0), FAIL (1), could not run (2).",
+    "attest": "Sign what a firmware's certificate claims of its files.",
     "doctor": "Say what is installed, which versions, and what is missing.",
 }
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,6 +78,8 @@ def _limits(command: Command) -> Command:
 @click.option(
     "--certificate", type=FOLDER, help="Of the proof. [default: certificate/certificate.json beside FIRMWARE]"
 )
+@click.option("--attestation", type=FOLDER, help="Of `rlcc attest`: files and claims must be as signed; needs --key.")
+@click.option("--key", type=FOLDER, help="Public Ed25519 key, PEM, of who signs.")
 @click.option("--run-on-host", is_flag=True, help="Also run the C on this machine, under the sanitizer.")
 @click.option("--no-cache", is_flag=True, help="Check a certificate again that was checked before.")
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
@@ -134,11 +137,16 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
     options = _options(options, asked)
     if asked["max_regression"] is not None and asked["reference"] is None:
         raise InputError("--max-regression is what may be above a reference; give --reference too")
+    if (asked["attestation"] is None) != (asked["key"] is None):
+        raise InputError("--attestation is checked with the public key of who signed it; give --attestation and --key")
     reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
     evidence = gate.Evidence(asked["certificate"], asked["rollouts"], reference, remembered, deployment)
     with stage("gate") as (figures, progress):
         judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
+        if asked["attestation"] is not None:
+            verdict = _with_attestation(judgement.verdict, firmware, asked)
+            judgement = replace(judgement, verdict=verdict)
         verdict = judgement.verdict
         progress("report")
         recipe_name = None if asked["recipe_file"] is None else asked["recipe_file"].name
@@ -148,6 +156,16 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         figures += [f"{len(verdict.checks)} checks, {len(verdict.failures())} failed", str(folder / reports.JSON)]
         figures += [f"{name} checked before" for name in remembered.hits]
     return verdict
+
+
+def _with_attestation(verdict: Verdict, firmware: Path, asked: dict[str, Any]) -> Verdict:
+    """With the check that files and claims are as signed, last of those of the proof."""
+    from rlcc.attestation import attested
+    from rlcc.certified import PLACE
+
+    certificate = asked["certificate"] or firmware.resolve().parent / PLACE
+    check = attested(firmware, certificate, asked["attestation"], asked["key"])
+    return verdict.model_copy(update={"checks": [*verdict.checks, check]})
 
 
 def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from decision.extras import DISTRIBUTIONS, OF_THE_CHECKOUT, extras
 from rlcc import cli
@@ -29,6 +31,11 @@ sys.meta_path.insert(0, Absent())
 COMMAND = "from rlcc.cli import main\nraise SystemExit(main(sys.argv[1:]))"
 
 
+def private_key() -> bytes:
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return Ed25519PrivateKey.generate().private_bytes(pem, pkcs8, serialization.NoEncryption())
+
+
 def run_without(modules: set[str], code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", BLOCKED + code, ",".join(sorted(modules)), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -43,12 +50,22 @@ def test_every_command_answers_help_in_a_plain_installation() -> None:
 
 @pytest.mark.parametrize(
     ("command", "needs"),
-    [("check", ()), ("emit", ()), ("emulate", ["verify"]), ("gate", ["verify"]), ("evaluate", ["evaluate", "verify"])],
+    [
+        ("check", ()),
+        ("emit", ()),
+        ("attest", ["attest"]),
+        ("emulate", ["verify"]),
+        ("gate", ["verify"]),
+        ("evaluate", ["evaluate", "verify"]),
+    ],
 )
 def test_a_command_runs_with_its_extras_alone(pipeline, tmp_path: Path, command: str, needs: list[str]) -> None:
+    key = tmp_path / "key.pem"
+    key.write_bytes(private_key())
     arguments = {
         "check": (TEACHER,),
         "emit": (pipeline.student, "--out", tmp_path / "firmware"),
+        "attest": (pipeline.firmware, "--key", key, "-o", tmp_path / "envelope.json"),
         "emulate": (pipeline.firmware,),
         "gate": (pipeline.firmware, "--recipe", pipeline.recipe, "--out", tmp_path / "verdict"),
         "evaluate": (
@@ -74,6 +91,7 @@ def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: 
         "evaluate": [["evaluate", TEACHER, *small]],
         "formats": [["check", onnx / "policy.onnx"]],
         "train": [["train", ROOT / "recipes/train-rl-cc-mlp.toml", "--out", tmp_path / "t"]],
+        "attest": [["attest", pipeline.firmware, "--key", tmp_path / "key.pem", "-o", tmp_path / "envelope.json"]],
         "cores": [["emulate", pipeline.firmware, "--profile", "picorv32"]],
     }
     code = {"environments": "from netsim.environments import pettingzoo_parallel"}.get(extra)

@@ -89,7 +89,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
 ) -> None:
     monkeypatch.setattr("rlcc.remembered.cache_folder", lambda: tmp_path / "cache")
     asked: list[str] = []
-    monkeypatch.setattr("rlcc.certified.checked", lambda *_, **__: asked.append("checked"))
+    monkeypatch.setattr("verify.check.boundary.checked", lambda *_, **__: asked.append("checked"))
 
     def gated(*more: object) -> tuple[int, bool]:
         asked.clear()

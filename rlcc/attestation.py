@@ -1,0 +1,167 @@
+"""What a certificate claims of a firmware folder, signed: in-toto in a DSSE envelope (docs/attestation.md).
+
+    files of the folder + claims of the certificate --statement--> bytes --PAE, Ed25519--> envelope
+
+https://github.com/in-toto/attestation (Statement v1), https://github.com/secure-systems-lab/dsse (protocol, v1).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from decision.documents import dump_json, load_json, read_bytes
+from decision.errors import InputError
+from decision.extras import needed
+from decision.manifest import NAME, Manifest, opened, sha256
+from rlcc.predicate import predicate_of
+from rlcc.verdict import Check
+from verify.certificate import Certificate, read_certificate
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "urn:x-rlcc:firmware-claims:v1"
+MAKE_KEY = "make one: openssl genpkey -algorithm ed25519"
+
+
+class Refused(Exception):
+    """Why an envelope attests nothing of this firmware: one phrase."""
+
+
+def statement(firmware: Path, manifest: Manifest, certificate: Certificate) -> dict[str, Any]:
+    """Each file of the folder with its SHA-256, the manifest too, and the certificate's claims."""
+    files = {**manifest.files, NAME: sha256(read_bytes(firmware / NAME))}
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": [{"name": name, "digest": {"sha256": files[name]}} for name in sorted(files)],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": predicate_of(certificate).model_dump(mode="json"),
+    }
+
+
+def attest(firmware: Path, certificate_file: Path, key_file: Path) -> str:
+    """The envelope's text; the same bytes for the same folder, certificate and key. InputError where the certificate is
+    another firmware's, or the key is no private Ed25519 key."""
+    key, manifest, certificate = private_key(key_file), opened(firmware, "firmware"), read_certificate(certificate_file)
+    if certificate.subject.firmware != manifest.hash:
+        raise InputError(f"{certificate_file} is of another firmware than {firmware}; prove this one: rlcc verify")
+    payload = json.dumps(statement(firmware, manifest, certificate), sort_keys=True, separators=(",", ":")).encode()
+    signature = key.sign(pre_authentication(PAYLOAD_TYPE, payload))
+    return dump_json(
+        {
+            "payloadType": PAYLOAD_TYPE,
+            "payload": base64.b64encode(payload).decode(),
+            "signatures": [{"keyid": key_id(key.public_key()), "sig": base64.b64encode(signature).decode()}],
+        }
+    )
+
+
+def attested(firmware: Path, certificate_file: Path, envelope: Path, key_file: Path) -> Check:
+    """Does the envelope, signed with this key, state these files and the claims of this certificate? InputError where
+    the key or the firmware is not readable; all that is wrong with the envelope is a FAIL."""
+    key, manifest = public_key(key_file), opened(firmware, "firmware")
+    try:
+        said = _signed(envelope, key)
+        _compare(said, statement(firmware, manifest, _certificate(certificate_file)))
+        wrong = ""
+    except Refused as refused:
+        wrong = str(refused)
+    return Check(
+        group="proof",
+        name="attestation",
+        value=f"refused: {wrong}" if wrong else f"signed by {key_id(key)[:12]}",
+        limit="files and claims as signed",
+        passed=not wrong,
+        detail=f"attest it again: rlcc attest {firmware}" if wrong else "",
+        file=NAME,
+    )
+
+
+def pre_authentication(payload_type: str, payload: bytes) -> bytes:
+    """DSSE's encoding of what is signed: the payload's type with it."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def private_key(path: Path) -> Ed25519PrivateKey:
+    """Of an unencrypted PEM file."""
+    with needed():
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    try:
+        key = load_pem_private_key(read_bytes(path), password=None)
+    except (ValueError, TypeError):
+        raise InputError(f"{path} is no private key in PEM without a password; {MAKE_KEY}") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InputError(f"{path} is not an Ed25519 key; {MAKE_KEY}")
+    return key
+
+
+def public_key(path: Path) -> Ed25519PublicKey:
+    """Of a PEM file."""
+    with needed():
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    try:
+        key = load_pem_public_key(read_bytes(path))
+    except ValueError:
+        raise InputError(f"{path} is no public key in PEM; write it: openssl pkey -in KEY -pubout") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError(f"{path} is not an Ed25519 key; {MAKE_KEY}")
+    return key
+
+
+def key_id(key: Ed25519PublicKey) -> str:
+    """SHA-256 of the key's SubjectPublicKeyInfo: a hint for people, on which nothing rests."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
+
+
+def _signed(envelope: Path, key: Ed25519PublicKey) -> Any:
+    """The statement in the envelope; nothing of the payload is looked at before its signature holds."""
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        data = load_json(envelope)
+        kind, payload = data["payloadType"], base64.b64decode(data["payload"], validate=True)
+        signatures = [base64.b64decode(each["sig"], validate=True) for each in data["signatures"]]
+        encoded = pre_authentication(kind, payload)
+    except (InputError, KeyError, TypeError, AttributeError, ValueError, binascii.Error):
+        raise Refused("the file is no whole DSSE envelope") from None
+    for signature in signatures:
+        try:
+            key.verify(signature, encoded)
+            break
+        except InvalidSignature:
+            continue
+    else:
+        raise Refused("no signature of this key on this content")
+    if kind != PAYLOAD_TYPE:
+        raise Refused(f"the payload's type is {kind!r}, not {PAYLOAD_TYPE}")
+    return json.loads(payload)
+
+
+def _compare(said: Any, due: dict[str, Any]) -> None:
+    if not isinstance(said, dict) or said.get("_type") != STATEMENT_TYPE:
+        raise Refused("what is signed is no in-toto statement, version 1")
+    if said.get("predicateType") != PREDICATE_TYPE:
+        raise Refused(f"the statement's predicate is {said.get('predicateType')!r}, not {PREDICATE_TYPE}")
+    if said.get("subject") != due["subject"]:
+        raise Refused("it is about other files than those of this folder")
+    if said != due:
+        raise Refused("it claims other things than the certificate")
+
+
+def _certificate(path: Path) -> Certificate:
+    try:
+        return read_certificate(path)
+    except InputError as error:
+        raise Refused(f"no certificate to hold its claims against ({error})") from None

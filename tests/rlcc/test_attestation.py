@@ -1,0 +1,237 @@
+"""An attestation is believed where key, files, claims and type are all as signed, and refused after any one byte."""
+
+import base64
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from decision.errors import InputError
+from decision.manifest import opened, sha256
+from rlcc import attestation, cli, predicate
+from rlcc.certified import PLACE
+from rlcc.verdict import Check
+from verify.certificate import content_hash
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def save_key(path: Path, seed: bytes = bytes(32)) -> Path:
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    path.write_bytes(key.private_bytes(pem, pkcs8, serialization.NoEncryption()))
+    public = serialization.PublicFormat.SubjectPublicKeyInfo
+    path.with_suffix(".pub").write_bytes(key.public_key().public_bytes(pem, public))
+    return path
+
+
+@pytest.fixture
+def signed(pipeline: Any, tmp_path: Path) -> Path:
+    """A folder with a firmware, its certificate, the key and the envelope of `rlcc attest`."""
+    shutil.copytree(pipeline.firmware, tmp_path / "firmware")
+    shutil.copytree(pipeline.firmware.parent / PLACE.parent, tmp_path / PLACE.parent)
+    key = save_key(tmp_path / "signer.pem")
+    arguments = ["attest", tmp_path / "firmware", "--key", key, "-o", tmp_path / "envelope.json"]
+    assert cli.main([str(each) for each in arguments]) == 0
+    return tmp_path
+
+
+def check(folder: Path) -> Check:
+    places = (folder / "firmware", folder / PLACE, folder / "envelope.json", folder / "signer.pub")
+    return attestation.attested(*places)
+
+
+def sign_again(folder: Path, kind: str | None = None, **changes: Any) -> None:
+    """The statement with changes, signed by the very key: what only the comparison can refuse."""
+    data = json.loads((folder / "envelope.json").read_text())
+    content = json.loads(base64.b64decode(data["payload"])) | changes
+    payload, kind = json.dumps(content).encode(), kind or data["payloadType"]
+    signature = Ed25519PrivateKey.from_private_bytes(bytes(32)).sign(attestation.pre_authentication(kind, payload))
+    sealed = {"keyid": "", "sig": base64.b64encode(signature).decode()}
+    data |= {"payloadType": kind, "payload": base64.b64encode(payload).decode(), "signatures": [sealed]}
+    (folder / "envelope.json").write_text(json.dumps(data))
+
+
+def edit(folder: Path, key: str, change: Callable[[Any], Any]) -> None:
+    data = json.loads((folder / "envelope.json").read_text())
+    data[key] = change(data[key])
+    (folder / "envelope.json").write_text(json.dumps(data))
+
+
+def of_payload(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def changed(text: str) -> str:
+        before = base64.b64decode(text)
+        assert change(before) != before
+        return base64.b64encode(change(before)).decode()
+
+    return lambda folder: edit(folder, "payload", changed)
+
+
+def flipped(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_text(path.read_text()[:-9])
+
+
+def another_certificate(folder: Path) -> None:
+    """Whole and of this firmware, with one cycle less."""
+    path = folder / PLACE
+    data = json.loads(path.read_text())
+    data["claims"]["worst_case"]["bound"] -= 1
+    data["hash"] = content_hash(data)
+    path.write_text(json.dumps(data))
+
+
+def test_it_holds_where_nothing_was_changed(signed: Path) -> None:
+    held = check(signed)
+    assert held.passed
+    assert held.value.startswith("signed by ")
+    assert held.group == "proof"
+
+
+def test_the_statement_names_every_file_and_the_certificates_claims(signed: Path) -> None:
+    envelope = json.loads((signed / "envelope.json").read_text())
+    said = json.loads(base64.b64decode(envelope["payload"]))
+    assert (envelope["payloadType"], said["_type"]) == (attestation.PAYLOAD_TYPE, attestation.STATEMENT_TYPE)
+    files = {each["name"]: each["digest"]["sha256"] for each in said["subject"]}
+    on_disk = {str(p.relative_to(signed / "firmware")): sha256(p.read_bytes()) for p in (signed / "firmware").rglob("*")
+               if p.is_file()}  # fmt: skip
+    assert files == on_disk
+    certificate = json.loads((signed / PLACE).read_text())
+    assert said["predicate"]["claims"] == certificate["claims"]
+    assert said["predicate"]["certificate"] == certificate["hash"]
+    assert said["predicate"]["subject"]["firmware"] == opened(signed / "firmware", "firmware").hash
+
+
+def test_the_same_firmware_and_key_give_the_same_bytes(signed: Path) -> None:
+    again = attestation.attest(signed / "firmware", signed / PLACE, signed / "signer.pem")
+    assert again == (signed / "envelope.json").read_text()
+
+
+def test_any_dsse_tool_would_accept_it(signed: Path) -> None:
+    """The encoding of the protocol's own example, and the signature over it by the library alone."""
+    assert attestation.pre_authentication("http://example.com/HelloWorld", b"hello world") == (
+        b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+    )
+    envelope = json.loads((signed / "envelope.json").read_text())
+    payload, kind = base64.b64decode(envelope["payload"]), envelope["payloadType"].encode()
+    message = b" ".join([b"DSSEv1", str(len(kind)).encode(), kind, str(len(payload)).encode(), payload])
+    key = serialization.load_pem_public_key((signed / "signer.pub").read_bytes())
+    key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), message)
+
+
+MUTANTS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "a byte of the claims": (of_payload(lambda p: p.replace(b'"safety":true', b'"safety":tRue')), "no signature"),
+    "a figure of the claims": (of_payload(lambda p: p.replace(b'"bound":', b'"bound":1')), "no signature"),
+    "a byte of a digest": (of_payload(lambda p: p.replace(b'"sha256":"', b'"sha256":"0', 1)), "no signature"),
+    "another key": (lambda f: save_key(f / "signer.pem", b"\1" * 32), "no signature"),
+    "a byte of the signature": (
+        lambda f: edit(f, "signatures", lambda s: [{**s[0], "sig": base64.b64encode(bytes(64)).decode()}]),
+        "no signature",
+    ),
+    "no signature": (lambda f: edit(f, "signatures", lambda s: []), "no signature"),
+    "the payload's type": (lambda f: edit(f, "payloadType", lambda k: k + "x"), "no signature"),
+    "another type, signed": (lambda f: sign_again(f, kind="text/plain"), "the payload's type is 'text/plain'"),
+    "a truncated envelope": (lambda f: cut(f / "envelope.json"), "whole"),
+    "a truncated payload": (lambda f: edit(f, "payload", lambda p: p[:-3]), "whole"),
+    "a strange letter": (lambda f: edit(f, "payload", lambda p: p[:8] + "\n" + p[8:]), "whole"),
+    "no envelope": (lambda f: (f / "envelope.json").unlink(), "whole"),
+    "an empty list": (lambda f: (f / "envelope.json").write_text("[]"), "whole"),
+    "another kind of statement": (lambda f: sign_again(f, _type="https://in-toto.io/Statement/v0.1"), "no in-toto"),
+    "another predicate": (lambda f: sign_again(f, predicateType="https://slsa.dev/provenance/v1"), "predicate is"),
+    "a file less, signed": (lambda f: sign_again(f, subject=[]), "other files"),
+    "other claims, signed": (lambda f: sign_again(f, predicate={}), "other things"),
+    "something besides, signed": (lambda f: sign_again(f, more=1), "other things"),
+    "a byte of the certificate": (lambda f: flipped(f / PLACE), "no certificate"),
+    "another certificate": (another_certificate, "other things"),
+    "no certificate": (lambda f: (f / PLACE).unlink(), "no certificate"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_change_is_refused(signed: Path, mutant: str) -> None:
+    change, said = MUTANTS[mutant]
+    change(signed)
+    refused = check(signed)
+    assert not refused.passed
+    assert said in refused.value
+
+
+def test_another_firmwares_statement_is_refused(signed: Path, pipeline: Any) -> None:
+    shutil.copytree(pipeline.student, signed / "student")
+    arguments = ["emit", signed / "student", "--seed", "77", "--out", signed / "firmware"]
+    assert cli.main([str(each) for each in arguments]) == 0
+    assert "other files" in check(signed).value
+
+
+def test_a_byte_of_the_firmware_is_refused_before_anything_is_judged(signed: Path) -> None:
+    flipped(signed / "firmware/rlcc_policy.c")
+    with pytest.raises(InputError, match=r"rlcc_policy\.c was changed"):
+        check(signed)
+
+
+def test_the_gate_has_a_row_for_it(signed: Path, pipeline: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """And a FAIL of it alone is a FAIL."""
+    asked = ["gate", signed / "firmware", "--recipe", pipeline.recipe, "--key", signed / "signer.pub"]
+    asked += ["--attestation", signed / "envelope.json"]
+    assert cli.main([str(each) for each in asked]) == 0
+    sign_again(signed, predicate={})
+    assert cli.main([str(each) for each in asked]) == 1
+    checks = json.loads((signed / "verdict/verdict.json").read_text())["checks"]
+    assert [each["name"] for each in checks if not each["passed"]] == ["attestation"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--attestation", "envelope.json"], "give --attestation and --key"),
+        (["--key", "signer.pub"], "give --attestation and --key"),
+    ],
+)
+def test_attestation_and_key_go_together(pipeline: Any, refused: Any, arguments: list[str], said: str) -> None:
+    assert said in refused("gate", pipeline.firmware, "--recipe", pipeline.recipe, *arguments)
+
+
+def test_bad_keys_are_one_sentence(signed: Path, refused: Any) -> None:
+    key = signed / "other.pem"
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    for content in (
+        b"no key",
+        X25519PrivateKey.generate().private_bytes(pem, pkcs8, serialization.NoEncryption()),
+        Ed25519PrivateKey.generate().private_bytes(pem, pkcs8, serialization.BestAvailableEncryption(b"word")),
+        (signed / "signer.pub").read_bytes(),
+    ):
+        key.write_bytes(content)
+        assert "other.pem" in refused("attest", signed / "firmware", "--key", key, "-o", signed / "new.json")
+    assert not (signed / "new.json").exists()
+    for content in (b"no key", (signed / "signer.pem").read_bytes()):
+        key.write_bytes(content)
+        with pytest.raises(InputError, match="no public key in PEM"):
+            attestation.attested(signed / "firmware", signed / PLACE, signed / "envelope.json", key)
+
+
+def test_a_certificate_of_another_firmware_is_not_attested(signed: Path, pipeline: Any, refused: Any) -> None:
+    another = signed / "again/firmware"
+    assert cli.main(["emit", str(pipeline.student), "--seed", "77", "--out", str(another)]) == 0
+    said = refused(
+        *("attest", another, "--certificate", signed / PLACE, "--key", signed / "signer.pem", "-o", signed / "n.json")
+    )
+    assert "is of another firmware" in said
+
+
+def test_the_documented_schema_is_the_predicates() -> None:
+    documented = json.loads((ROOT / "docs/attestation.schema.json").read_text())
+    assert documented == predicate.schema(), (
+        "write docs/attestation.schema.json anew: "
+        "python -c 'import json; from rlcc import predicate; print(json.dumps(predicate.schema(), indent=2))'"
+    )
