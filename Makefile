@@ -19,7 +19,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package papers stubs table-1 clean
+.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example papers stubs table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -29,6 +29,7 @@ help:
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make docs     build the site of the documentation in build/docs, links checked'
 	@echo 'make package  build sdist and wheel into dist/ and check both (PYTHON_OF_WHEEL=... for another Python)'
+	@echo 'make example  the example repository of docs/example-firmware with firmware of the demo, in build/example'
 	@echo 'make stubs    write _core.pyi and _fast.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
@@ -128,13 +129,34 @@ lint-cxx: setup-test
 # Sources alone decide the bytes: the time in them is the last commit's. abi3audit looks at wheels of the stable ABI.
 PYTHON_OF_WHEEL ?= $(BIN)/python
 CHECKERS = $(UV) run --quiet --no-project --isolated --with-requirements requirements/package.lock
+package sdist epoch: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 
-package: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
-package: $(STAMPS)/installer
+package: sdist
+	$(UV) build --quiet --wheel --python $(PYTHON_OF_WHEEL) --out-dir dist $$(ls dist/*.tar.gz)
+	@$(MAKE) --no-print-directory check-package
+
+sdist: $(STAMPS)/installer
 	@rm -rf dist
-	$(UV) build --quiet --python $(PYTHON_OF_WHEEL) --out-dir dist .
+	$(UV) build --quiet --sdist --python $(PYTHON_OF_WHEEL) --out-dir dist .
+
+check-package: $(STAMPS)/installer
 	$(CHECKERS) twine check --strict dist/*.whl dist/*.tar.gz
 	@! ls dist/*-abi3-*.whl >/dev/null 2>&1 || $(CHECKERS) abi3audit --strict --verbose dist/*-abi3-*.whl
+
+# For builds by other means, as a line of an environment file.
+epoch:
+	@echo "SOURCE_DATE_EPOCH=$$SOURCE_DATE_EPOCH"
+
+# By the identity of the CI job that runs it (OpenID Connect): there is no token.
+publish: $(STAMPS)/installer
+	$(UV) publish --trusted-publishing always dist/*.whl dist/*.tar.gz
+
+# The example repository with the firmware of the demo in it, as somebody would keep it.
+example: demo
+	@rm -rf build/example && mkdir -p build/example/reference
+	cp -r docs/example-firmware/. runs/rl-cc/firmware runs/rl-cc/certificate build/example
+	cp -r fixtures/teachers/rl-cc-mlp build/example/teacher
+	cp runs/rl-cc/verdict/verdict.json build/example/reference
 
 # What type checkers see of the compiled modules.
 stubs: setup-test
