@@ -19,6 +19,7 @@ from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.evaluation import contenders, grid, standing_page, summary
 from rlcc.evaluation import suite as suites
+from rlcc.evaluation.doubts import doubts
 from rlcc.evaluation.grid import Cell, Grid, Times
 from rlcc.options import FOLDER, quantity, seed_option
 from rlcc.recipe import EmulateOptions
@@ -119,6 +120,8 @@ def command(
             report.write(results, place, metrics=columns, pictures=pictures, profile=profile, standing=standing)
             figures.append(f"{place}")
     console(UNFOLDED).print(summary.terminal(rows, columns))
+    for sentence in doubts(results, rows, columns):
+        click.echo(f"warning: {sentence}")
     if judging is not None:
         console(UNFOLDED).print(standing_page.terminal(judged, judging))
     if json_file is not None:

@@ -1,6 +1,8 @@
-"""Pictures of an evaluation, PNG: goodput against latency, and for each scenario queue, flows, slowdown and radar.
+"""Pictures of an evaluation: goodput against latency, and for each scenario queue, flows, slowdown and radar; each as
+PNG to look at, as SVG and PDF for a paper.
 
-Contenders keep their colour, line and marker in all of them. The colours are Okabe and Ito's, which the colour-blind
+Contenders keep their colour, line and marker in all of them; of more than ``TOGETHER`` there are several pictures of
+each kind. The colours are Okabe and Ito's, which the colour-blind
 tell apart; line styles and markers tell the same without colour. Where there are several seeds, what is drawn over
 time is the first one; everything else is all of them.
 """
@@ -8,11 +10,13 @@ time is the first one; everything else is all of them.
 import io
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import cycle, islice, pairwise
 from math import ceil, isfinite, log10, nan, pi
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -27,6 +31,10 @@ from rlcc.evaluation.grid import Cell, Results
 from rlcc.evaluation.summary import Row
 
 DPI = 144
+TOGETHER = 8
+"""Contenders in a picture: more colours nobody tells apart."""
+VECTORS = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""Kinds, and metadata that is left out, so that the same evaluation gives the same bytes."""
 LARGE_BYTES = 200_000
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -61,20 +69,43 @@ SIZE_BINS = 12
 
 def draw(results: Results, measured: Sequence[Row]) -> Iterator[tuple[str, bytes]]:
     """File names and contents."""
-    yield "goodput-latency.png", _png(goodput_latency(results, measured))
-    yield "radar.png", _png(radar(results, measured))
+    some = list(parts(results))
+    for number, part in enumerate(some, start=1):
+        last = f"-{number}" if len(some) > 1 else ""
+        for name, figure in _figures(part, measured):
+            yield f"{name}{last}.png", _png(figure)
+            figure.set_layout_engine("none")  # it stands as it was laid out, which takes most of the time
+            for kind in VECTORS:
+                yield f"{name}{last}.{kind}", _vector(figure, kind)
+
+
+def parts(results: Results) -> Iterator[Results]:
+    """Evenly as few as there may be, with up to ``TOGETHER`` contenders each."""
+    grid = results.grid
+    count = ceil(len(grid.contenders) / TOGETHER)
+    for contenders in np.array_split(np.arange(len(grid.contenders)), count):
+        some = tuple(grid.contenders[i] for i in contenders)
+        outcomes = [one for cell in grid.cells for contender in some for one in results.of(contender, cell)]
+        yield Results(replace(grid, contenders=some), outcomes)
+
+
+def _figures(results: Results, averages: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
+    measured = [row for row in averages if row.contender in results.grid.contenders]
+    yield "goodput-latency", goodput_latency(results, measured)
+    yield "radar", radar(results, measured)
     for cell in results.grid.cells:
         name = re.sub(r"[^a-z0-9]+", "-", cell.name.lower()).strip("-")
-        yield f"queue-{name}.png", _png(queue(results, cell))
+        yield f"queue-{name}", queue(results, cell)
         if scenarios.read(cell.scenario).traffic not in workloads.NAMES:
-            yield f"flows-{name}.png", _png(flows(results, cell))
+            yield f"flows-{name}", flows(results, cell)
         ended = [f.completed_bytes for c in results.grid.contenders for f in results.samples(c, cell)]
         if np.unique(np.concatenate(ended)).size > 1:  # of flows of one size the table says all
-            yield f"slowdown-{name}.png", _png(slowdown(results, cell))
+            yield f"slowdown-{name}", slowdown(results, cell)
 
 
 def goodput_latency(results: Results, averages: Sequence[Row]) -> Figure:
-    """A panel a kind of traffic, a marker a contender and scenario: the more flows, the larger, joined by a line."""
+    """A panel a kind of traffic, a marker a contender and scenario: the more flows, the larger, joined by a line. Bars:
+    the confidence intervals over the seeds."""
     kinds = list(dict.fromkeys(_kind(cell.name) for cell in results.grid.cells))
     measured = [row for row in averages if isfinite(row.mean["latency_mean_us"])]  # something arrived
     latencies = [row.mean["latency_mean_us"] for row in measured] or [1.0]
@@ -84,8 +115,15 @@ def goodput_latency(results: Results, averages: Sequence[Row]) -> Figure:
             line = [row for row in measured if row.contender is contender and _kind(row.scenario) == kind]
             x, y = ([row.mean[name] for row in line] for name in ("latency_mean_us", "goodput"))
             axes.plot(x, y, color=_colour(i), linestyle=_line(i), linewidth=0.8, alpha=0.6, zorder=2)
+            spread = [_bars(line, name) for name in ("latency_mean_us", "goodput")]
+            axes.errorbar(
+                x, y, xerr=spread[0], yerr=spread[1], fmt="none", ecolor=_colour(i), elinewidth=0.9, capsize=2, zorder=3
+            )
             size = [_area(row.flows) for row in line]
-            axes.scatter(x, y, s=size, marker=_marker(i), facecolor=_colour(i), edgecolor="white", alpha=0.75, zorder=3)
+            # Hollow: what lies under it is seen.
+            axes.scatter(
+                x, y, s=size, marker=_marker(i), facecolor="none", edgecolor=_colour(i), linewidth=1.4, zorder=4
+            )
         axes.set_xscale("log")
         axes.set_xlim(min(latencies) / 1.2, max(latencies) * 1.2)
         axes.set_xlabel("mean packet latency, us", fontsize=9)
@@ -98,25 +136,32 @@ def goodput_latency(results: Results, averages: Sequence[Row]) -> Figure:
             axes.legend(handles=grey, loc="best", fontsize=7.5, frameon=True, framealpha=0.8, edgecolor="none")
     _plain_ticks(panels[0])
     figure.supylabel("goodput / line rate", fontsize=9)
-    figure.suptitle("Goodput against latency: top left is best, larger markers are more flows", fontsize=10)
+    bars = ", bars: 99 % confidence" if len(results.grid.seeds) > 1 else ""
+    figure.suptitle(f"Goodput against latency: top left is best, larger markers are more flows{bars}", fontsize=10)
     _legend(figure, results, markers=True)
     return figure
 
 
 def queue(results: Results, cell: Cell) -> Figure:
-    """The longest queue of any switch port over time, a line a contender."""
-    figure, axes = _figure(8.0, 4.2)
-    for i, contender in enumerate(results.grid.contenders):
-        f = results.samples(contender, cell)[0]
-        axes.plot(f.t_us / 1e3, f.queue_bytes / 1e3, color=_colour(i), linestyle=_line(i), linewidth=1.1)
-    axes.set_yscale("symlog", linthresh=1)
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    _window(axes, cell)
-    axes.set_xlabel("time, ms", fontsize=9)
-    axes.set_ylabel("longest queue of a port, KB", fontsize=9)
-    axes.set_title(f"{cell.name}: queue over time (shaded: the window that is measured)", fontsize=10)
-    _legend(figure, results)
+    """The longest queue of any switch port over time: a panel a contender, those of the others behind it."""
+    grid = results.grid
+    shown = [results.samples(c, cell)[0] for c in grid.contenders]
+    figure, panels = _panels(len(shown), 4.0 if len(shown) > 1 else 8.0, 2.4 if len(shown) > 1 else 4.2)
+    for i, axes in enumerate(panels):
+        for j, f in enumerate(shown):
+            style: dict[str, Any] = {"color": _colour(i), "linewidth": 1.1, "zorder": 3}
+            if j != i:
+                style = {"color": "#BBBBBB", "linewidth": 0.6, "zorder": 2}
+            axes.plot(f.t_us / 1e3, f.queue_bytes / 1e3, **style)
+        axes.set_title(_shown(grid.contenders[i]), fontsize=9)
+        _window(axes, cell)
+    panels[0].set_yscale("symlog", linthresh=1)
+    panels[0].set_ylim(bottom=0)
+    panels[0].yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    figure.supxlabel("time, ms", fontsize=9)
+    figure.supylabel("longest queue of a port, KB", fontsize=9)
+    others = "; grey: the others" if len(shown) > 1 else ""
+    figure.suptitle(f"{cell.name}: queue over time (shaded: the window that is measured{others})", fontsize=10)
     return figure
 
 
@@ -167,8 +212,8 @@ def _averaged(values: NDArray[np.float32], together: int) -> NDArray[np.float32]
 
 
 def slowdown(results: Results, cell: Cell) -> Figure:
-    """Completion time over that in an empty network by flow size: median and 99th percentile."""
-    figure, axes = _figure(8.0, 4.6)
+    """Completion time over that in an empty network by flow size: a panel the median, one the 99th percentile."""
+    figure, panels = _panels(2, 5.2, 4.2)
     for i, contender in enumerate(results.grid.contenders):
         seeds = results.samples(contender, cell)
         size = np.concatenate([f.completed_bytes for f in seeds])
@@ -176,17 +221,19 @@ def slowdown(results: Results, cell: Cell) -> Figure:
         if not size.size:
             continue
         x, curves = slowdown_by_size(size, slow)
-        common: dict[str, Any] = {"color": _colour(i), "marker": _marker(i), "markersize": 4.5}
-        axes.plot(x, curves[:, 1], linestyle="-", linewidth=1.3, **common)
-        axes.plot(x, curves[:, 0], linestyle=":", linewidth=1.0, alpha=0.75, **common)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("flow size, KB", fontsize=9)
-    axes.set_ylabel("slowdown", fontsize=9)
-    axes.set_title(f"{cell.name}: completion time / alone in the network; solid: p99, dotted: median", fontsize=10)
-    _plain_ticks(axes)
-    _plain_ticks(axes, "y")
-    _legend(figure, results, markers=True, lines=False)
+        style: dict[str, Any] = {"color": _colour(i), "marker": _marker(i), "markersize": 5.5, "fillstyle": "none"}
+        for axes, curve in zip(panels, curves.T, strict=True):
+            axes.plot(x, curve, linestyle=_line(i), linewidth=1.2, **style)
+    for axes, title in zip(panels, ("median", "99th percentile"), strict=True):
+        axes.set_title(title, fontsize=9)
+        axes.set_xlabel("flow size, KB", fontsize=9)
+    panels[0].set_xscale("log")
+    panels[0].set_yscale("log")
+    _plain_ticks(panels[0])
+    _plain_ticks(panels[0], "y")
+    figure.supylabel("slowdown", fontsize=9)
+    figure.suptitle(f"{cell.name}: completion time / alone in the network", fontsize=10)
+    _legend(figure, results, markers=True)
     return figure
 
 
@@ -247,6 +294,14 @@ def scores(row: Row, network: Network) -> dict[str, float]:
     return {name: min(max(value, 0.0), 1.0) if isfinite(value) else 0.0 for name, value in raw.items()}
 
 
+def _bars(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
+    """Half-widths below and above [2, rows], 0 where there is none; below at most nearly to 0, as a logarithm needs."""
+    half = np.array([row.half_width.get(name, nan) for row in rows])
+    half = np.where(np.isfinite(half), half, 0.0)
+    mean = np.array([row.mean[name] for row in rows])
+    return np.stack([np.minimum(half, 0.95 * np.abs(mean)), half])
+
+
 def _area(flows: int) -> float:
     """Of a marker, in points squared."""
     return 20.0 + 30.0 * float(log10(max(flows, 1)) ** 1.5)
@@ -255,15 +310,6 @@ def _area(flows: int) -> float:
 def _kind(scenario: str) -> str:
     """`many-to-one@rl-cc-cluster` of `many-to-one:64@rl-cc-cluster`."""
     return re.sub(r":[^@]*", "", scenario)
-
-
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.grid(**GRID)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8.5)
-    return figure, axes
 
 
 def _panels(number: int, width: float, height: float, *, polar: bool = False) -> tuple[Figure, list[Any]]:
@@ -342,6 +388,14 @@ def _marker(i: int) -> str:
 
 def _line(i: int) -> Any:
     return next(islice(cycle(LINES), i, None))
+
+
+def _vector(figure: Figure, kind: str) -> bytes:
+    """Letters of an SVG are outlines, those of a PDF TrueType: as they were set, wherever it is opened."""
+    drawn = io.BytesIO()
+    with rc_context({"svg.hashsalt": "rlcc", "pdf.fonttype": 42}):
+        figure.savefig(drawn, format=kind, metadata=VECTORS[kind])
+    return drawn.getvalue()
 
 
 def _png(figure: Figure) -> bytes:

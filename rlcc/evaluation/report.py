@@ -15,6 +15,7 @@ from decision.manifest import writing
 from netsim.network import Network
 from rlcc import __version__
 from rlcc.evaluation import summary
+from rlcc.evaluation.doubts import doubts
 from rlcc.evaluation.grid import Cell, Results
 
 KIND = "evaluation"
@@ -48,7 +49,8 @@ def write(
     with writing(folder, KIND, parents=parents, tools=tools, seed=grid.seeds[0], details=details) as work:
         pq.write_table(runs_table(results), work / "runs.parquet", compression="zstd")
         pq.write_table(series_table(results), work / "series.parquet", compression="zstd")
-        write_atomically(work / "table.md", summary.markdown(measured, metrics))
+        warned = "".join(f"\nWarning: {sentence}.\n" for sentence in doubts(results, measured, metrics))
+        write_atomically(work / "table.md", summary.markdown(measured, metrics) + warned)
         write_atomically(work / "table.csv", summary.csv_text(measured))
         if standing is not None:
             write_atomically(work / STANDING, standing)

@@ -151,9 +151,15 @@ rlcc.surface = () => {
     const bottom = box.top + box.height;
     ticks(0, x0, x1, px, 34).forEach(t => svg.append(element("text", {x: px(t), y: bottom + 15, "text-anchor": "middle"}, rlcc.text(t))));
     ticks(1, y0, y1, py, 16).forEach(t => svg.append(element("text", {x: box.left - 5, y: py(t) + 4, "text-anchor": "end"}, rlcc.text(t))));
+    // A long name is set smaller rather than cut.
+    const label = (axis, at) => {
+      const words = s.columns[s.axes[axis]].words, size = Math.min(12, 250 / (0.56 * words.length));
+      return element("text", {...at, "text-anchor": "middle", style: `font-size:${size.toFixed(1)}px`}, words);
+    };
+    const centre = box.top + box.height / 2;
     svg.append(
-      element("text", {x: box.left + box.width / 2, y: bottom + 32, "text-anchor": "middle"}, s.columns[s.axes[0]].words),
-      element("text", {x: 12, y: box.top + box.height / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${box.top + box.height / 2})`}, s.columns[s.axes[1]].words),
+      label(0, {x: box.left + box.width / 2, y: bottom + 32}),
+      label(1, {x: 12, y: centre, transform: `rotate(-90 12 ${centre})`}),
     );
     for (let n = 0; n < 64; n++) {
       const [r, g, b] = rlcc.colour(colours, n / 63);

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from math import nan
 from pathlib import Path
@@ -22,12 +23,13 @@ from hypothesis import strategies as st
 from decision.errors import InputError
 from decision.manifest import opened
 from netsim import Network, simulate
+from netsim.baselines import by_name
 from netsim.kept import Outcome
 from netsim.network import MS
 from netsim.simulation import WINDOW_PS
 from rlcc import cli
 from rlcc.evaluation import contenders, pictures, summary
-from rlcc.evaluation.grid import Cell, Grid, Times, run
+from rlcc.evaluation.grid import Cell, Grid, Results, Times, run
 from rlcc.policies import by_name_or_path
 
 SHORT = ("--duration", "4 ms")
@@ -316,7 +318,9 @@ def test_the_tables_agree(written: Path) -> None:
     assert row["recovery_us"] == ""
     shown = (written / "table.md").read_text().splitlines()
     assert f"| many-to-one:2 | hand-made teacher | 0.9 us | {mean:.4f} ±{half:.4f} |" in shown[2]
-    assert len(shown) == 2 + 6
+    assert sum(line.startswith("|") for line in shown) == 2 + 6
+    warnings = [line for line in shown if line.startswith("Warning: ")]
+    assert "the interval is wider than the figure" in warnings[0], "two seeds"
 
 
 def test_the_pictures_are_there_and_small(written: Path) -> None:
@@ -335,6 +339,27 @@ def test_the_pictures_are_there_and_small(written: Path) -> None:
         content = (written / name).read_bytes()
         assert content.startswith(b"\x89PNG")
         assert 5_000 < len(content) < 300_000, name
+        assert (written / name).with_suffix(".svg").read_text().startswith("<?xml")
+        paper = (written / name).with_suffix(".pdf").read_bytes()
+        assert paper.startswith(b"%PDF")
+        assert b"/Type3" not in paper, "letters that publishers refuse"
+
+
+def test_of_many_policies_there_are_several_pictures_with_no_more_than_eight_each() -> None:
+    one = contenders.Contender("0", "hpcc", "baseline", "0" * 64, by_name("hpcc"), 0)
+    many = tuple(replace(one, label=str(n)) for n in range(10))
+    cells = tuple(Cell(name, name, Times(4 * MS, (MS, 3 * MS))) for name in ("many-to-one:2", "many-to-one:3"))
+    grid = Grid(many, cells, (1, 2))
+    results = Results(grid, [Outcome(2, {"at": float(n)}) for n in range(len(grid.runs()))])
+    first, second = pictures.parts(results)
+    assert [c.label for part in (first, second) for c in part.grid.contenders] == [c.label for c in many]
+    assert max(len(part.grid.contenders) for part in (first, second)) <= pictures.TOGETHER
+    for part in (first, second):
+        for contender in part.grid.contenders:
+            for cell in cells:
+                assert part.of(contender, cell) == results.of(contender, cell)
+    (alone,) = pictures.parts(Results(replace(grid, contenders=many[:8]), results.outcomes[:32]))
+    assert len(alone.grid.contenders) == 8
 
 
 def test_a_run_in_which_nothing_arrives_is_drawn_too(teacher: Path, evaluate: Any, tmp_path: Path) -> None:
