@@ -1,13 +1,14 @@
 """Cycles of a whole decision, predicted before anything is compiled: what a search over recipes looks at first.
 
 The trees by their form's cost model (codegen/forms.py); what stands around them by the instructions that an operator of
-the program takes. Held to the core over ten students of RL-CC it is within 10 cycles; `rlcc verify` says what is true.
+the program takes, one side of a choice counted. RL-CC's students are within 10 cycles of the core (20 in the index
+form); the flagship's come out 57 too dear, each alike: it is not known which of their rare cases exclude each other.
+`rlcc verify` says what is true.
 """
 
 from codegen.engines import engine_named
 from codegen.lower import Options
-from codegen.passes.program import LoweredProgram
-from codegen.passes.rewrite import needed
+from codegen.passes.program import LoweredProgram, counted_sums
 from decision.program import Op
 
 CALL = 4
@@ -30,6 +31,29 @@ INSTRUCTIONS = {
 def decision_cycles(lowered: LoweredProgram, options: Options) -> float:
     """From the raw event to the new context, in cycles of the engine of the cost model."""
     program, engine = lowered.program, engine_named(options.engine)
-    nodes = (program.nodes[number] for number in needed(program) if number not in lowered.clamped)
-    around = sum(INSTRUCTIONS.get(node.op, 1) for node in nodes) + STORE * len(program.state) + CALL
-    return sum(forest.cycles for forest in lowered.forests) + engine.alu * around
+    answered = counted_sums(program)  # by a search of the trees
+
+    def operands(number: int) -> tuple[int, ...]:
+        return (answered[number].x,) if number in answered else program.nodes[number].args
+
+    def reached(without: tuple[int, int] | None = None) -> set[int]:
+        """Nodes that the outputs need; ``without``: but for what one operand of a node needs alone."""
+        todo, seen = list(program.outputs), set[int]()
+        while todo:
+            number = todo.pop()
+            if number not in seen:
+                seen.add(number)
+                todo += [a for k, a in enumerate(operands(number)) if (number, k) != without]
+        return seen
+
+    def cost(numbers: set[int]) -> int:
+        free = lowered.clamped | answered.keys()
+        return sum(INSTRUCTIONS.get(program.nodes[n].op, 1) for n in numbers if n not in free)
+
+    around = taken = reached()
+    for number in sorted(around, reverse=True):
+        if program.nodes[number].op is Op.SELECT and number in taken:  # one side of it is gone through
+            idle: set[int] = min((around - reached((number, side)) for side in (1, 2)), key=cost)
+            taken = taken - idle
+    instructions = cost(taken) + STORE * len(program.state) + CALL
+    return sum(forest.cycles for forest in lowered.forests) + engine.alu * instructions
