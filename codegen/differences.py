@@ -3,7 +3,6 @@
 A manifest tells a changed file, but anyone can seal a folder anew; only emitting it again tells whether it is ours.
 """
 
-import tempfile
 from pathlib import Path
 
 from codegen.body import Body
@@ -11,6 +10,7 @@ from codegen.emit import KIND, emission_of, fill
 from codegen.model_body import ModelBody
 from codegen.networks.body import NetworkBody
 from codegen.tree_body import StudentBody
+from decision import temporary
 from decision.deciders import load_decider
 from decision.errors import InputError
 from decision.manifest import Manifest, opened
@@ -26,8 +26,7 @@ def differences(firmware: Path, manifest: Manifest | None = None) -> list[str]:
     """
     manifest = manifest or opened(firmware, KIND)
     body = body_in(firmware, manifest)
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        again = Path(name)
+    with temporary.folder() as again:
         details = fill(again, body, emission_of(manifest))
         made = {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*") if path.is_file()}
     wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != _bytes(firmware / f)]

@@ -7,7 +7,6 @@ InputError.
 import json
 import os
 import re
-import tempfile
 import tomllib
 from math import isfinite
 from pathlib import Path
@@ -17,6 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from decision.errors import InputError
 from decision.suggest import alike, meant
+from decision.system_errors import writing_to
+from decision.temporary import file_beside
 
 MAX_DOCUMENT_BYTES = 64 * 2**20
 MAX_DEPTH = 64
@@ -219,14 +220,15 @@ def _line_or_block(value: Any, depth: int) -> str:
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a whole file or nothing: a temporary file beside it, then a rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with writing_to(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, beside = file_beside(path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            beside.chmod(0o644)
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise

@@ -7,7 +7,6 @@ file against the manifest before it believes one.
 import hashlib
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,8 @@ from typing import Any
 
 from decision.documents import dump_json, load_json, read_bytes, write_atomically
 from decision.errors import InputError
+from decision.system_errors import writing_to
+from decision.temporary import ASIDE, folder_beside, sweep
 
 FORMAT = 1
 FORMATS = {"firmware": 2}
@@ -57,34 +58,49 @@ def writing(
     ``details`` may be filled while writing. An existing folder is replaced only if it is an artefact of the same kind.
     """
     check_place(folder, kind)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    with writing_to(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        work = folder_beside(folder)
     try:
-        yield work
-        files = {str(p.relative_to(work)): sha256(p.read_bytes()) for p in sorted(work.rglob("*")) if p.is_file()}
-        content = {
-            "format": FORMATS.get(kind, FORMAT),
-            "kind": kind,
-            "hash": artefact_hash(kind, files, parents or {}, details or {}, seed),
-            "files": files,
-            "parents": dict(parents or {}),
-            "tools": {tool: metadata.version(tool) for tool in tools},
-            "seed": seed,
-            "details": details or {},
-        }
-        write_atomically(work / NAME, dump_json(content))
-        work.chmod(0o755)
-        if folder.exists():
-            # The old one steps aside first: at no time is it half deleted under its own name.
-            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-            folder.rename(old / "replaced")
-            work.rename(folder)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            work.rename(folder)
+        with writing_to(folder, work):
+            yield work
+            _finish(work, folder, kind, parents or {}, tools, seed, details or {})
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise
+
+
+def _finish(
+    work: Path,
+    folder: Path,
+    kind: str,
+    parents: Mapping[str, str],
+    tools: tuple[str, ...],
+    seed: int | None,
+    details: Mapping[str, Any],
+) -> None:
+    """Give the filled folder its manifest, and the place of ``folder``."""
+    files = {str(p.relative_to(work)): sha256(p.read_bytes()) for p in sorted(work.rglob("*")) if p.is_file()}
+    content = {
+        "format": FORMATS.get(kind, FORMAT),
+        "kind": kind,
+        "hash": artefact_hash(kind, files, parents, details, seed),
+        "files": files,
+        "parents": dict(parents),
+        "tools": {tool: metadata.version(tool) for tool in tools},
+        "seed": seed,
+        "details": details,
+    }
+    write_atomically(work / NAME, dump_json(content))
+    work.chmod(0o755)
+    if not folder.exists():
+        work.rename(folder)
+        return
+    # The old one steps aside first: at no time is it half deleted under its own name.
+    old = folder_beside(folder, ASIDE)
+    folder.rename(old / "replaced")
+    work.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def opened(folder: Path, kind: str) -> Manifest:
@@ -183,7 +199,8 @@ def sha256(data: bytes) -> str:
 
 def check_place(folder: Path, kind: str) -> None:
     """InputError where ``folder`` holds something that an artefact of this kind must not replace. Asked before long
-    work begins, and again when it is written."""
+    work begins, and again when it is written. What a killed run has left beside it is removed."""
+    sweep(folder.parent)
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder} is not a folder; choose another place for the {kind}")
     if not folder.exists() or not any(folder.iterdir()):

@@ -5,15 +5,14 @@ Boosting chooses each tree's leaves given the trees before it. Once the splits s
 one least-squares problem over leaf indicators; with ten trees that is 160 unknowns. It costs nothing at run time.
 """
 
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from catboost import CatBoostError, CatBoostRegressor
 from numpy.typing import NDArray
 
+from decision import temporary
 from decision.errors import InputError
 from decision.formats import FEATURE_LIMIT
 from distill.dataset import Dataset
@@ -148,8 +147,8 @@ def _refit_leaves(
 
 def read_back(model: CatBoostRegressor) -> CatBoostRegressor:
     """A model that has predicted goes on with its old leaves; one read back from its bytes does not."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "model.cbm")
+    with temporary.folder() as folder:
+        path = str(folder / "model.cbm")
         model.save_model(path)
         fresh = CatBoostRegressor()
         fresh.load_model(path)

@@ -6,17 +6,16 @@ Thresholds: features are integers k, so ``k > border`` is ``k > floor(border)``,
 """
 
 import json
-import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
+from decision import temporary
 from decision.errors import InputError
 from decision.forest import Forest, Leaf, Node, Question, oblivious, unrolled
 from decision.formats import FEATURE_LIMIT
@@ -41,8 +40,8 @@ def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int
 
 def exported(model: CatBoostRegressor) -> dict[str, Any]:
     """What CatBoost says of a model's trees: its JSON export."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
+    with temporary.folder() as folder:
+        path = folder / "model.json"
         model.save_model(str(path), format="json")
         content: dict[str, Any] = json.loads(path.read_text())
     return content

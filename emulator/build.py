@@ -4,12 +4,12 @@ build = built(Path("firmware"), profile="ibex-small")
 report, proof = run_vectors(build), certify(build)
 """
 
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from decision import temporary
 from decision.errors import InputError
 from decision.program import Program
 from emulator.compile import Toolchain, compile_sources, link_program, missing_calls, toolchain
@@ -72,13 +72,13 @@ class Build:
 def build(firmware: Firmware, tools: Toolchain) -> Build:
     """Compile and link. What is wrong with the object code is in the result; C that does not compile raises
     InputError."""
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        policy = compile_sources(firmware.sources, tools, folder=Path(name))
+    with temporary.folder() as folder:
+        policy = compile_sources(firmware.sources, tools, folder=folder)
         calls, (every, static) = missing_calls(policy), undefined_and_static(policy.path)
         provided = tuple(call for call in every if call not in calls)
         if calls:
             return Build(firmware, tools, tuple(calls), provided, tuple(static), None, None)
-        elf = link_program(policy, ENTRY, tools.profile, Path(name))
+        elf = link_program(policy, ENTRY, tools.profile, folder)
         facts = check_code(elf, ENTRY, loops_allowed=firmware.loops)
         return Build(firmware, tools, (), provided, tuple(static), read_image(elf), facts)
 
@@ -92,9 +92,9 @@ def built(folder: Path | str, *, profile: str | Path | Profile, compiler: str = 
 def source_lines(made: Build) -> SourceLines:
     """Which line of the C an instruction of the build is of. InputError where the compiler makes other code when it
     tells lines."""
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        policy = compile_sources(made.firmware.sources, made.toolchain, folder=Path(name), lines=True)
-        elf = link_program(policy, ENTRY, made.engine, Path(name))
+    with temporary.folder() as folder:
+        policy = compile_sources(made.firmware.sources, made.toolchain, folder=folder, lines=True)
+        elf = link_program(policy, ENTRY, made.engine, folder)
         if read_image(elf).sections != made.image.sections:
             compiler = made.toolchain.compiler.name
             raise InputError(f"{compiler} makes other code with line information, so no line can be told")

@@ -2,18 +2,37 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from decision.errors import InputError
+from decision.system_errors import probe
+from decision.temporary import folder_beside, sweep
+
+ELSEWHERE = "set XDG_CACHE_HOME to a folder that you may write and that has room"
 
 
 def cache_folder() -> Path:
     """$XDG_CACHE_HOME/rlcc, or ~/.cache/rlcc."""
     root = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    base = root if root.is_absolute() else Path.home() / ".cache"
-    return base / "rlcc"
+    try:
+        return (root if root.is_absolute() else Path.home() / ".cache") / "rlcc"
+    except RuntimeError:
+        raise InputError(f"there is no home folder for the cache (HOME is not set); {ELSEWHERE}") from None
+
+
+def check_writable() -> None:
+    """InputError where the cache folder takes nothing: no compiler runs without it."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe(folder)
+    except OSError as error:
+        raise InputError(unwritable(error)) from None
+
+
+def unwritable(error: OSError) -> str:
+    return f"cannot write the cache folder {cache_folder()}: {(error.strerror or '').lower()}; {ELSEWHERE}"
 
 
 def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
@@ -23,16 +42,14 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     because the key is the hash of all that goes in.
     """
     target = cache_folder() / kind / key
+    sweep(target.parent)
     if target.is_dir():
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
+        work = folder_beside(target)
     except OSError as error:
-        raise InputError(
-            f"cannot write the cache folder {target.parent}: {error.strerror}; "
-            "set XDG_CACHE_HOME to a folder you may write"
-        ) from error
+        raise InputError(unwritable(error)) from error
     try:
         build(work)
         try:

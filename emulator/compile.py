@@ -19,6 +19,7 @@ from emulator.core import package_folder, version_line
 from emulator.objects import undefined_and_static
 from emulator.profile import Cva6Core, Profile, load_profile
 from emulator.sources import Sources
+from emulator.tool_errors import check_tool, ended
 
 RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
 COMPILERS = ("clang", "gcc")
@@ -100,6 +101,7 @@ def find_compiler(name: str, isa: str) -> Compiler:
         zig = zig_command()
         version = version_line([zig, "cc", "--version"], tool_environment())
         if not version:
+            check_tool("", 1)
             raise InputError(
                 "the clang of the ziglang package does not run; reinstall it: pip install --force-reinstall ziglang"
             )
@@ -188,7 +190,8 @@ def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Pa
 
 
 def run_tool(command: list[str], what: str) -> None:
-    """Run a compiler or linker; its first error becomes the sentence of an InputError."""
+    """Run a compiler or linker; its first error becomes the sentence of an InputError, unless the system keeps it from
+    writing, which that says."""
     try:
         done = subprocess.run(
             command, env=tool_environment(), capture_output=True, text=True, timeout=COMPILER_SECONDS, check=False
@@ -198,6 +201,7 @@ def run_tool(command: list[str], what: str) -> None:
     except OSError as error:
         raise InputError(f"{what}: {command[0]} does not start ({error.strerror})") from error
     if done.returncode != 0:
+        check_tool(done.stderr, done.returncode)
         lines = done.stderr.strip().splitlines()
         wrong = next((line for line in lines if "error" in line or "undefined" in line), lines[-1] if lines else "")
-        raise InputError(f"{what}: {wrong.strip() or f'exit code {done.returncode}'}")
+        raise InputError(f"{what}: {wrong.strip() or ended(done.returncode)}")

@@ -22,6 +22,7 @@ from decision.errors import InputError
 from decision.processors import usable_cores
 from emulator.cache import built_once
 from emulator.profile import Core
+from emulator.tool_errors import check_tool, ended
 from emulator.verilated import rtl_of
 from emulator.verilated.parts import Rtl, package_folder
 
@@ -148,6 +149,7 @@ def _build(rtl: Rtl, folder: Path) -> None:
 def _run(command: list[str], env: dict[str, str], what: str) -> None:
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
+        check_tool(done.stderr, done.returncode)
         lines = (done.stderr or done.stdout).strip().splitlines()
-        wrong = next((line for line in lines if "rror" in line), lines[-1] if lines else f"exit code {done.returncode}")
+        wrong = next((line for line in lines if "rror" in line), lines[-1] if lines else ended(done.returncode))
         raise InputError(f"the emulated core cannot be built: {what} says: {wrong.strip()}; see `rlcc doctor`")

@@ -6,10 +6,10 @@ address than the call before is another agent's, which the data cache does not h
 """
 
 import ctypes
-import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from decision import temporary
 from decision.errors import InputError
 from emulator.build import built
 from emulator.core import LIBRARY, Progress, built_core
@@ -62,6 +62,6 @@ def rtl_decider(
     """
     build = built(firmware_dir, profile=profile, compiler=compiler, opt=opt).runnable()
     library = built_core(build.engine.core, progress) / LIBRARY
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        job = write_job(build.image, ENTRY, build.engine, build.blocks, Path(name))
+    with temporary.folder() as folder:
+        job = write_job(build.image, ENTRY, build.engine, build.blocks, folder)
         return RtlDecider(library, job, build.firmware.context_bytes, build.engine.clock.mhz)

@@ -6,12 +6,12 @@ This runs the folder's code on this machine: only for C that is trusted, or wher
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from decision import temporary
 from decision.errors import InputError
 from emulator.compare import compare
 from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
@@ -59,8 +59,8 @@ def run_on_host(firmware_dir: Path, *, compiler: str = "clang", opt: str = "-O2"
         raise InputError(f"no host compiler {compiler!r}; found {', '.join(compilers)} (apt install gcc for GCC)")
     firmware = read_firmware(Path(firmware_dir))
     vectors = firmware.vectors
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        program = Path(name) / "host_runner"
+    with temporary.folder() as folder:
+        program = folder / "host_runner"
         _compile(firmware, compilers[compiler], opt, sanitize, program)
         parts = [p.view(np.uint8).reshape(len(vectors), p.dtype.itemsize) for p in vectors.records.values()]
         stream = np.concatenate(parts, axis=1)

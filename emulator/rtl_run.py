@@ -6,7 +6,6 @@ what comes out does not depend on how many processes there were.
 
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import temporary
 from decision.errors import InputError
 from decision.processors import usable_cores
 from emulator import memory_map
@@ -25,6 +25,7 @@ from emulator.job import CYCLE_LIMIT, PORTION, State, write_job
 from emulator.memory_map import Block
 from emulator.objects import Image
 from emulator.profile import Profile
+from emulator.tool_errors import check_tool, ended
 
 CAUSES = {  # mcause, RISC-V privileged specification
     0: "a misaligned instruction address",
@@ -100,8 +101,7 @@ def run_on_core(
     written = [(block, data.dtype) for block, data in blocks if block.writable]
     output_type = np.dtype([*CALLED, *((block.name, dtype) for block, dtype in written)])
     shares = _shares(count, processes or usable_cores())
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        folder = Path(name)
+    with temporary.folder() as folder:
         job = write_job(
             image, entry, profile, [block for block, _ in blocks], folder, state=state, by_address=by_address
         )
@@ -118,15 +118,16 @@ def run_on_core(
                 ) from None
 
         with ThreadPoolExecutor(max_workers=len(shares)) as pool:
-            ended = list(pool.map(run_share, range(len(shares))))
-        for done in ended:
+            shares_run = list(pool.map(run_share, range(len(shares))))
+        for done in shares_run:
             if done.returncode not in (0, 3):
-                raise InputError(f"the emulated core stopped: {done.stderr.strip() or f'exit code {done.returncode}'}")
-        first = next((n for n, done in enumerate(ended) if done.returncode == 3), None)
+                check_tool(done.stderr, done.returncode)
+                raise InputError(f"the emulated core stopped: {done.stderr.strip() or ended(done.returncode)}")
+        first = next((n for n, done in enumerate(shares_run) if done.returncode == 3), None)
         ran = len(shares) if first is None else first + 1
         result = np.concatenate([_read(path, output_type) for path in outputs[:ran]])
         profiles = [np.fromfile(f"{path}.by_address", dtype="<u8") for path in outputs[:ran]] if by_address else []
-    fault = None if first is None else _fault(ended[first].stdout, image)
+    fault = None if first is None else _fault(shares_run[first].stdout, image)
     top = memory_map.stack_top(profile.data_memory.bytes)
     return RtlRun(
         cycles=result["cycles"],

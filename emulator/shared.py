@@ -1,10 +1,10 @@
 """The emitted C as a shared library for the simulator: the same source, compiled for the host by the pinned clang."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from decision import temporary
 from decision.interface import GROUPS
 from decision.program import Program
 from emulator.compile import NO_ASSEMBLY, run_tool, zig_command
@@ -42,12 +42,12 @@ def whole(program: Program) -> bool:
 def shared_library(firmware: Firmware) -> Iterator[Path]:
     """A shared library of a verified firmware folder, with rlcc_decide and rlcc_<agent>_bytes, while the context
     lasts."""
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        beside, library = Path(name) / "exports.c", Path(name) / "policy.so"
+    with temporary.folder() as folder:
+        beside, library = folder / "exports.c", folder / "policy.so"
         beside.write_text(exports(firmware.program))
         flags = ["-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", NO_ASSEMBLY]
         flags += [] if whole(firmware.program) else [f"-D{ENTRY}={EMITTED}"]
-        with firmware.sources.copied(Path(name) / "sources") as source:
+        with firmware.sources.copied(folder / "sources") as source:
             command = [zig_command(), "cc", *flags, "-iquote", str(source.parent), str(source), str(beside)]
             run_tool([*command, "-o", str(library)], f"{firmware.source} does not compile")
         yield library

@@ -3,7 +3,6 @@
 The function is ``int32_t f(const int32_t *features)``: one row of features a call.
 """
 
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from decision import temporary
 from decision.errors import InputError
 from emulator.compile import Toolchain, compile_policy, compile_sources, link_program, missing_calls
 from emulator.core import Progress
@@ -55,8 +55,7 @@ def time_function(
     engine = tools.profile
     block = Block("features", 4 * features.shape[1], writable=False)
     records = features.astype("<i4").view([("row", "<i4", (features.shape[1],))]).reshape(-1)
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        folder = Path(name)
+    with temporary.folder() as folder:
         compile_it = partial(compile_policy, source) if isinstance(source, Path) else partial(compile_sources, source)
         policy = compile_it(tools, folder=folder)
         if calls := missing_calls(policy):

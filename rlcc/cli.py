@@ -4,9 +4,9 @@ become exit codes: 0 done (gate: PASS), 1 gate: FAIL, 2 could not run, 130 inter
 
 from __future__ import annotations
 
-import errno
 import importlib
-import os
+import io
+import re
 import shlex
 import sys
 import traceback
@@ -17,7 +17,9 @@ import click
 
 from decision.errors import InputError
 from decision.extras import missing
-from rlcc import __version__
+from decision.suggest import meant
+from decision.system_errors import told
+from rlcc import __version__, streams
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
@@ -41,12 +43,6 @@ COMMANDS = {
     "doctor": "Say what is installed, which versions, and what is missing.",
 }
 
-# What the system refuses because of where the user pointed: no rights, a file in a folder's place, a full disk.
-NOT_OURS = {
-    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.ENOTDIR, errno.EISDIR,
-    errno.EEXIST, errno.ENAMETOOLONG,
-}  # fmt: skip
-
 
 @dataclass
 class Session:
@@ -68,6 +64,13 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{meant(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -85,23 +88,33 @@ def cli(ctx: click.Context, debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the process's exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if (reason := streams.closed()) is not None:
+        streams.tell(f"error: {reason}")
+        return COULD_NOT_RUN
     session = Session()
     try:
-        result = cli.main(args=list(arguments), prog_name="rlcc", standalone_mode=False, obj=session)
+        with streams.watched():
+            result = cli.main(args=list(arguments), prog_name="rlcc", standalone_mode=False, obj=session)
     except click.ClickException as error:
-        error.show()
+        if isinstance(error, click.BadParameter) and isinstance(getattr(error.param, "type", None), click.Choice):
+            value, *choices = re.findall("'([^']*)'", error.message)
+            error = click.BadParameter(error.message + meant(value, choices), error.ctx, error.param)
+        shown = io.StringIO()
+        error.show(shown)
+        streams.tell(shown.getvalue().rstrip())
         return COULD_NOT_RUN
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        streams.tell("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader (`rlcc doctor | head`) has left; keep the interpreter from complaining about it again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except streams.Lost as error:
+        error.let_go()
+        if str(error):
+            streams.tell(f"error: {error}")
         return COULD_NOT_RUN
     except Exception as error:
         if session.debug:
             traceback.print_exc()
-        click.echo(f"error: {_sentence(error, arguments)}", err=True)
+        streams.tell(f"error: {_sentence(error, arguments)}")
         return COULD_NOT_RUN
     return result if isinstance(result, int) else 0
 
@@ -113,8 +126,8 @@ def _sentence(error: Exception, arguments: Sequence[str]) -> str:
         command = next((word for word in arguments if word in COMMANDS), "")
         if sentence := missing(error.name or "", command):
             return str(sentence)
-    if isinstance(error, OSError) and error.filename is not None and error.errno in NOT_OURS:
-        return f"{error.filename}: {(error.strerror or 'not possible').lower()}; choose another place"
+    if (refused := told(error)) is not None:
+        return refused
     message = " ".join(str(error).split())
     again = shlex.join(["rlcc", "--debug", *arguments])
     return f"unexpected {type(error).__name__}: {message} (a defect in rlcc; `{again}` shows where)"

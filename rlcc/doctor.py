@@ -14,11 +14,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from decision import temporary
 from decision.extras import OF_THE_CHECKOUT, extras
 from emulator.cache import cache_folder
 
@@ -101,7 +101,7 @@ def cxx_compiler() -> Finding:
     """The host's compiler counts as there only if a C++20 program compiles, links and runs."""
     compiler = os.environ.get("CXX", "c++")
     installed = None
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary.folder() as folder:
         source, program = Path(folder, "probe.cpp"), Path(folder, "probe")
         source.write_text(CXX20_PROGRAM)
         compiled = output_of(*compiler.split(), "-std=c++20", "-o", str(program), str(source))

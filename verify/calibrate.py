@@ -7,14 +7,13 @@ neighbourhood, loads whose value is used at once, accesses before jumps, calls. 
 branches go both ways.
 """
 
-import tempfile
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import temporary
 from decision.errors import InputError
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program, toolchain
@@ -136,8 +135,7 @@ def _with_constants(image: Image) -> Image:
 
 def _stub(profile: Profile) -> Image:
     """The runner around a function of no interest."""
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as name:
-        folder = Path(name)
+    with temporary.folder() as folder:
         source = folder / "stub.c"
         source.write_text(STUB)
         policy = compile_policy(source, toolchain(profile), folder=folder)

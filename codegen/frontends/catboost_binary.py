@@ -1,12 +1,12 @@
 """CatBoost's own binary format: read by CatBoost itself, which is imported only here, and taken on from its JSON."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from codegen.frontends.catboost_json import read_catboost, refuse
 from codegen.frontends.forest import Forest
+from decision import temporary
 from decision.errors import InputError
 from decision.extras import needed
 
@@ -29,8 +29,8 @@ def read_cbm(path: Path) -> Forest:
 def from_catboost(model: Any, where: str = "the model") -> Forest:
     """The forest of a CatBoost model in memory."""
     _refuse_by_name(model)
-    with tempfile.TemporaryDirectory(prefix="rlcc-") as folder:
-        exported = Path(folder) / "model.json"
+    with temporary.folder() as folder:
+        exported = folder / "model.json"
         model.save_model(str(exported), format="json")
         data = json.loads(exported.read_text())
     _check_digits(model, data, where)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from rlcc import __version__
+from rlcc.console import console
 from rlcc.doctor import Finding, examine
 
 
@@ -17,16 +17,14 @@ def command() -> int:
 
     Exits with 0 if all required parts are there, with 2 if one is missing.
     """
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160  # a file or pipe has no width to keep to
+    out = console(160)  # a file or pipe has no width to keep to
     findings = list(examine())
-    console.print(table_of(findings))
+    out.print(table_of(findings))
     defects = [finding.part for finding in findings if finding.is_defect]
     if defects:
-        console.print(f"[bold red]missing:[/] {escape(', '.join(defects))}")
+        out.print(f"[bold red]missing:[/] {escape(', '.join(defects))}")
         return 2
-    console.print("[bold green]ready[/]")
+    out.print("[bold green]ready[/]")
     return 0
 
 

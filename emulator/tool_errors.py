@@ -1,0 +1,26 @@
+"""A tool that failed, told from one that the system kept from its work: a full disk is no error of the C."""
+
+import errno
+import signal
+
+from decision import temporary
+from decision.errors import InputError
+from decision.system_errors import cause, check_room, sentence
+from emulator.cache import cache_folder, check_writable
+
+
+def check_tool(said: str, returncode: int) -> None:
+    """InputError where it was the system: what the tool said tells so, or how it ended, or nothing can be written where
+    it keeps its files."""
+    code = errno.EFBIG if returncode == -signal.SIGXFSZ else cause(said)
+    if code is not None:
+        raise InputError(sentence(code, f"files in {temporary.place()} or {cache_folder()}"))
+    check_writable()
+    check_room(temporary.place())
+
+
+def ended(returncode: int) -> str:
+    """How a program ended that says nothing."""
+    if returncode == -signal.SIGKILL:
+        return "killed from outside; is there memory enough?"
+    return f"ended by {signal.Signals(-returncode).name}" if returncode < 0 else f"exit code {returncode}"
