@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic_core import ErrorDetails
 
 from decision.errors import InputError
 from decision.suggest import alike, meant
@@ -106,7 +107,7 @@ def validate(model: type[M], data: Any, where: str) -> M:
     except TypeError as error:
         raise InputError(f"{where}: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
+        first = _first(error.errors())
         location, reason = first["loc"], first["msg"].removeprefix("Value error, ")
         key = ".".join(_steps(location, data, missing=first["type"] == "missing")) or "the document"
         if first["type"] == "extra_forbidden":
@@ -124,6 +125,13 @@ def validate(model: type[M], data: Any, where: str) -> M:
         elif first["type"].endswith("_type"):
             reason += f", not {_shown(first['input'])}"
         raise InputError(f"{where}: {key}: {reason}") from None
+
+
+def _first(errors: list[ErrorDetails]) -> ErrorDetails:
+    """The one that is told: not that a key is missing where one beside it is unknown, which may be the same misspelt."""
+    first = errors[0]
+    beside = [one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == first["loc"][:-1]]
+    return beside[0] if first["type"] == "missing" and beside else first
 
 
 def _no_type(value: object) -> NoReturn:

@@ -169,6 +169,11 @@ class Interface:
         groups = (("context", self.context), ("event", self.event), ("params", self.params))
         return {f"{group}.{signal.name}": signal for group, signals in groups for signal in signals}
 
+    def unit_of(self, name: str) -> str:
+        """Of a signal or a knob. KeyError where there is neither."""
+        signals = {signal.name: signal.unit for signal in self.signals().values()}
+        return (signals | {knob.name: knob.unit for knob in self.knobs})[name]
+
     def since(self, key: str) -> str | None:
         """The key of the timestamp that a signal comes after; None where it is none that does."""
         values = self.signals()[key].plausible

@@ -13,6 +13,7 @@ from decision.student import Header
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.profile import Limits
+from rlcc.mends import mend
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
@@ -190,14 +191,22 @@ def behaviour(findings: Iterable[Finding]) -> list[Check]:
 
 def teacher(errors: Errors, allowed: Match) -> list[Check]:
     """The program's actions beside its teacher's. NaN never passes."""
+    of = f", {errors.decisions:,} decisions of {errors.rollouts}"
     rows = [
-        (f"action error, RMS, {errors.decisions:,} decisions of {errors.rollouts}", errors.rmse, allowed.rmse),
-        ("action error, 99th percentile", errors.p99, allowed.p99),
-        ("action error, maximum", errors.maximum, allowed.maximum),
+        ("action error, RMS", of, errors.rmse, allowed.rmse),
+        ("action error, 99th percentile", "", errors.p99, allowed.p99),
+        ("action error, maximum", "", errors.maximum, allowed.maximum),
     ]
     return [
-        Check(group="teacher", name=name, value=f"{error:.5f}", limit=f"{most:g}", passed=error <= most)
-        for name, error, most in rows
+        Check(
+            group="teacher",
+            name=kind + of,
+            value=f"{error:.5f}",
+            limit=f"{most:g}",
+            passed=error <= most,
+            detail="" if error <= most else mend(kind).removeprefix("; "),
+        )
+        for kind, of, error, most in rows
     ]
 
 
@@ -234,7 +243,7 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
         value=f"{outside.distance:.5f} in {outside.visited:,} of {outside.cells:,} cells",
         limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
         passed=passed,
-        detail="" if passed else unseen if outside.missed else place,
+        detail="" if passed else unseen if outside.missed else place + mend("outside"),
     )
 
 

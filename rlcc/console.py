@@ -60,7 +60,7 @@ def print_verdict(verdict: Verdict) -> None:
         table.add_column(column, overflow="fold")
     group = ""
     for check in verdict.checks:
-        mark = "ok" if check.passed else "[bold red]FAIL[/bold red]"
+        mark = ("ok" if check.passed else "[bold red]FAIL[/bold red]") + ("*" if check.note else "")
         shown = check.group if check.group != group else ""
         group = check.group
         table.add_row(shown, escape(check.name), escape(check.value), escape(check.limit), mark)
@@ -70,5 +70,8 @@ def print_verdict(verdict: Verdict) -> None:
     for check in verdict.failures():
         if check.detail:
             out.print(escape(f"{check.name}: {check.detail}"))
+    for check in verdict.checks:
+        if check.note:
+            out.print(escape(f"* {check.name}: {check.note}"))
     word = "[bold green]PASS[/bold green]" if verdict.passed else "[bold red]FAIL[/bold red]"
     out.print(f"\n{word}  {escape(verdict.policy)} on {escape(verdict.profile)}")

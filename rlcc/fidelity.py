@@ -11,13 +11,14 @@ does: who makes a network more chaotic gains no more than that.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import hypot, isfinite, isnan, nan
+from math import hypot, inf, isfinite, isnan, nan
 from statistics import fmean
 from typing import Any
 
 from netsim.metric_names import METRICS
 from netsim.tolerance import Allowance, Tolerance
 from rlcc.closed_loop import PolicyMetrics
+from rlcc.mends import mend
 from rlcc.verdict import Check
 
 TEACHER, STUDENT, LATER = ROLES = ("teacher", "student", "teacher, 10 ns later")
@@ -38,18 +39,24 @@ Metrics = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One metric in one scenario, means over the seeds: the student's ``value``, its ``difference`` to its teacher, the
-    teacher's to itself 10 ns later (``itself``), that one's ``noise``, and what is ``allowed`` beside none. NaN where
-    something could not be measured."""
+    """One metric in one scenario, means over the seeds: the student's ``value``, its ``differences`` to its teacher a
+    seed, the teacher's to itself 10 ns later (``itself``), that one's ``noise``, and what is ``allowed`` beside none.
+    NaN where something could not be measured."""
 
     scenario: str
     name: str
     metric: Allowance
+    seeds: tuple[int, ...]
     value: float
-    difference: float
+    differences: tuple[float, ...]
     itself: float
     noise: float
     allowed: float
+
+    @property
+    def difference(self) -> float:
+        """What is judged."""
+        return fmean(self.differences)
 
     @property
     def limit(self) -> float:
@@ -66,17 +73,30 @@ class Comparison:
         """NaN never does."""
         return self.told and self.metric.off(self.difference) <= self.limit
 
+    @property
+    def teacher_passes(self) -> bool:
+        """Whether its teacher, 10 ns later, keeps the tolerance beside itself."""
+        return not self.metric.off(self.itself) > self.allowed
+
+    @property
+    def below_noise(self) -> bool:
+        """Whether the tolerance is less than such noise lets anybody keep."""
+        return TIMES * self.noise > self.allowed
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; what could not be measured is null."""
         names = ("value", "difference", "itself", "noise", "allowed", "limit")
-        figures = {name: number if isfinite(number := getattr(self, name)) else None for name in names}
-        return {"scenario": self.scenario, "metric": self.metric.metric, **figures, "passed": self.passed}
+        figures = {name: _number(getattr(self, name)) for name in names}
+        seeds = {str(seed): _number(off) for seed, off in zip(self.seeds, self.differences, strict=True)}
+        itself = None if isnan(self.itself) else self.teacher_passes
+        told = {"seeds": seeds, "teacher_passes": itself, "below_noise": self.below_noise, "passed": self.passed}
+        return {"scenario": self.scenario, "metric": self.metric.metric, **figures, **told}
 
     def check(self) -> Check:
         """As people read it: the noise beside the difference, and where its teacher itself would fail, that too."""
         name, decimals, unit = _words(self.metric.metric)
         off = [self._text(self.difference), f"noise {self._text(self.noise, sign='')}"]
-        if self.metric.off(self.itself) > self.allowed:
+        if not self.teacher_passes:
             off.append(f"itself {self._text(self.itself)}")
         return Check(
             group="network",
@@ -84,7 +104,8 @@ class Comparison:
             value=f"{self.value:.{decimals}f}{unit} ({', '.join(off)})",
             limit=self._limit(),
             passed=self.passed,
-            detail="" if self.told else self._too_noisy(),
+            detail="" if self.passed else self._furthest() if self.told else self._too_noisy(),
+            note=self._note(),
         )
 
     def _text(self, number: float, sign: str = "+") -> str:
@@ -100,6 +121,24 @@ class Comparison:
             else self.metric.text().partition(" or ")[2] + " of its teacher's"
         )
         return f"{self.metric.sign}{self._text(self.limit, sign='')}, {of}"
+
+    def _furthest(self) -> str:
+        """The seed whose network is furthest off, and what usually brings such a student nearer."""
+        offs = [inf if isnan(off) else self.metric.off(off) for off in self.differences]
+        at = offs.index(max(offs))
+        most = "not measured" if isnan(self.differences[at]) else self._text(self.differences[at])
+        return f"{self.scenario} is furthest off with seed {self.seeds[at]}, {most}{mend(self.name)}"
+
+    def _note(self) -> str:
+        """What noise makes of the tolerance."""
+        allowed = f"{self.metric.sign}{self._text(self.allowed, sign='')}"
+        said = []
+        if self.below_noise:
+            twice = self._text(TIMES * self.noise, sign="")
+            said.append(f"the tolerance, {allowed}, is below its teacher's own noise, {TIMES:g} x of which is {twice}")
+        if not self.teacher_passes:
+            said.append(f"its teacher would fail {allowed} against itself 10 ns later, {self._text(self.itself)}")
+        return "; ".join(said)
 
     def _too_noisy(self) -> str:
         if isnan(self.noise):
@@ -124,7 +163,7 @@ def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Com
             raise ValueError(f"runs of {teacher.scenario} are not of {', '.join(ROLES)} with the same seeds")
         for name, metric in tolerance.items():
             if any(metric.metric in metrics for one in (teacher, student) for metrics in one.metrics):
-                comparisons.append(_comparison(teacher.scenario, name, metric, *(one.metrics for one in runs)))
+                comparisons.append(_comparison(teacher, name, metric, *(one.metrics for one in runs)))
     return comparisons
 
 
@@ -141,21 +180,22 @@ def network(outcomes: Sequence[PolicyMetrics], comparisons: Sequence[Comparison]
 
 
 def _comparison(
-    scenario: str,
+    of: PolicyMetrics,
     name: str,
     metric: Allowance,
     teacher: Sequence[Metrics],
     student: Sequence[Metrics],
     later: Sequence[Metrics],
 ) -> Comparison:
-    """Metrics a seed, of the same seeds in the same order."""
+    """Metrics a seed, of the same seeds in the same order; ``of``: one of the runs."""
     itself = [metric.difference(*pair) for pair in zip(later, teacher, strict=True)]
     return Comparison(
-        scenario,
+        of.scenario,
         name,
         metric,
+        of.seeds,
         value=fmean(metrics.get(metric.metric, nan) for metrics in student),
-        difference=fmean(metric.difference(*pair) for pair in zip(student, teacher, strict=True)),
+        differences=tuple(metric.difference(*pair) for pair in zip(student, teacher, strict=True)),
         itself=fmean(itself),
         noise=hypot(*itself) / len(itself),
         allowed=metric.limit({metric.metric: fmean(metrics.get(metric.metric, nan) for metrics in teacher)}),
@@ -167,6 +207,10 @@ def limit_text(metric: Allowance) -> str:
     if not metric.relative:
         return f"{metric.sign}{metric.most:g}"
     return f"{metric.sign}{metric.most:.1%}" if round(metric.most, 3) == metric.most else metric.text()
+
+
+def _number(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 def _words(metric: str) -> tuple[str, int, str]:

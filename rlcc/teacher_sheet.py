@@ -29,8 +29,8 @@ def headline(teacher: Teacher) -> str:
     return f"{policy.name} {teacher.hash[:12]}: {' -> '.join(layers)}, {count:,} weights"
 
 
-def columns(teacher: Teacher, layout: InputLayout) -> list[tuple[str, str, str]]:
-    """Of the network's own row: number, name (a feature and how many decisions ago, or a constant), meaning."""
+def columns(teacher: Teacher, layout: InputLayout) -> list[tuple[str, str, str, str]]:
+    """Of the network's own row: number, name (a feature and how many decisions ago, or a constant), unit, meaning."""
     observation = teacher.policy.observation
     features = dict(zip(observation.labels, observation.features, strict=True))
     own = layout.columns_of(observation.labels)
@@ -41,9 +41,10 @@ def columns(teacher: Teacher, layout: InputLayout) -> list[tuple[str, str, str]]
         what = own[column]
         if isinstance(what, str):
             first = place == 0  # once says it for all decisions
-            told.append((str(number + 1), f"{what}_{age}", _meaning(features[what]) if first else ""))
+            unit = features[what].unit_in(observation.agents)
+            told.append((str(number + 1), f"{what}_{age}", unit, _meaning(features[what]) if first else ""))
         else:
-            told.append((str(number + 1), f"{what:g}", "constant" if place == 0 else ""))
+            told.append((str(number + 1), f"{what:g}", "", "constant" if place == 0 else ""))
     return told
 
 

@@ -8,7 +8,8 @@ Group = Literal["equality", "object code", "size", "proof", "budget", "regressio
 
 
 class Check(BaseModel):
-    """One thing that must hold. ``value`` and ``limit`` are for people; ``detail`` says what to do or where to look.
+    """One thing that must hold. ``value`` and ``limit`` are for people; ``detail`` says what to do or where to look;
+    ``note``, also where it passed, what the figure and its limit do not tell.
     ``file`` of the firmware folder is what the check is about, ``line`` (from 1; 0: none) the place in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -18,6 +19,7 @@ class Check(BaseModel):
     limit: str
     passed: bool
     detail: str = ""
+    note: str = ""
     file: str = ""
     line: int = Field(default=0, ge=0)
 

@@ -75,6 +75,10 @@ class Feature(BaseModel):
         """Name in a sentence."""
         return self.kind.replace("_", " ")
 
+    def unit_in(self, interface: Interface) -> str:
+        """Of the value that a policy sees, where ``interface`` has its signals; "1": a number without one."""
+        return "1"
+
     @property
     def storage(self) -> str:
         """The type that a context keeps a past value in."""

@@ -24,6 +24,7 @@ from decision.expression import (
 )
 from decision.features.feature import Feature, Place
 from decision.formats import ACTION_BITS
+from decision.interface import Interface
 from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, INFLATION_BITS, RATE_FRACTION_BITS
 from decision.tape import Floats
 
@@ -184,6 +185,9 @@ class Rate(Feature):
 
     kind: Literal["rate"]
 
+    def unit_in(self, interface: Interface) -> str:
+        return "line rate"
+
     @property
     def name(self) -> str:
         return f"rate_q{RATE_FRACTION_BITS}"
@@ -208,6 +212,9 @@ class Rate(Feature):
 class _CountRatio(Feature):
     """Packets of a kind a KiB sent since the decision before (a KiB is one packet of the papers' networks), at most 1.
     Integer: 8 fraction bits, floored."""
+
+    def unit_in(self, interface: Interface) -> str:
+        return "packets a KiB"
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ from decision.expression import (
     Whole,
 )
 from decision.features.feature import Feature, Place
+from decision.interface import Interface
 
 NAME = r"^[a-z][a-z0-9_]{0,47}$"
 MOST_BACK = 16
@@ -46,6 +47,10 @@ class _Scaled(Feature):
     @property
     def what(self) -> str:
         raise NotImplementedError
+
+    def unit_in(self, interface: Interface) -> str:
+        own = interface.unit_of(self.what)
+        return own if self.unit == 1 else f"{self.unit} {own}"
 
     @property
     def name(self) -> str:

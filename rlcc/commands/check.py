@@ -1,6 +1,7 @@
 """`rlcc check TEACHER`: what rlcc reads a trained policy as, before anything is made from it."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -9,10 +10,18 @@ from rich.table import Table
 
 from decision.documents import validate, write_atomically
 from decision.errors import InputError
+from decision.quantity import parse_duration_ps
 from distill.options import RolloutOptions
+from netsim.baselines import by_name as baseline
+from netsim.deployment import Deployment
+from netsim.network import Network
+from netsim.network_file import load as load_network
 from rlcc import teacher_sheet
 from rlcc.console import console, stage
-from rlcc.options import FOLDER
+from rlcc.options import FOLDER, quantity
+
+if TYPE_CHECKING:
+    from teachers.teacher import Teacher
 
 CHECKED_DURATION = "20 ms"
 """Of the network whose rows the picture draws."""
@@ -34,9 +43,26 @@ CHECKED_DURATION = "20 ms"
 )
 @click.option("--picture", type=FOLDER, help="PNG: the action over the two columns that move it most.")
 @click.option("--scenario", default="many-to-one:8", show_default=True, help="Whose rows --picture draws.")
+@click.option("--network", "network_file", type=FOLDER, help="TOML file: the network of --picture.")
+@click.option("--senders", default="dcqcn", show_default=True, help="Baseline at the flows, for agents that are none.")
+@click.option(
+    "--period",
+    default="100 us",
+    show_default=True,
+    callback=quantity(parse_duration_ps),
+    help="How often such agents are asked.",
+)
 @click.pass_context
 def command(
-    context: click.Context, teacher: Path, rows: tuple[str, ...], file: Path | None, picture: Path | None, scenario: str
+    context: click.Context,
+    teacher: Path,
+    rows: tuple[str, ...],
+    file: Path | None,
+    picture: Path | None,
+    scenario: str,
+    network_file: Path | None,
+    senders: str,
+    period: int,
 ) -> None:
     """Say what TEACHER (a folder, or weights with a policy.toml beside them) is read as: layers, columns, actions.
 
@@ -49,7 +75,7 @@ def command(
     out = console()
     out.print(escape(teacher_sheet.headline(loaded)))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("column", "name", "what the network saw"):
+    for title in ("column", "name", "unit", "what the network saw"):
         table.add_column(title, overflow="fold")
     for cells in teacher_sheet.columns(loaded, layout):
         table.add_row(*map(escape, cells))
@@ -59,7 +85,8 @@ def command(
         for line in teacher_sheet.decided(loaded.policy, teacher_sheet.outputs(loaded, layout, row)):
             out.print(escape(f"{text}: {line}"))
     if picture is not None:
-        _draw(teacher, scenario, picture)
+        network = Network() if network_file is None else load_network(network_file)
+        _draw(loaded, scenario, _deployed(loaded, network, senders, period), picture)
     if file is not None:
         same = parity(loaded, file)
         word, off = ("same" if same.passed else "OTHER"), f"{same.difference:.2g} off ({TOLERANCE:g} allowed)"
@@ -78,16 +105,23 @@ def _row(text: str, width: int) -> "np.ndarray[tuple[int, int], np.dtype[np.floa
     return row
 
 
-def _draw(teacher: Path, scenario: str, picture: Path) -> None:
+def _deployed(teacher: "Teacher", network: Network, senders: str, period_ps: int) -> Deployment:
+    """Where the teacher's agents live in the network."""
+    policy = teacher.policy if teacher.policy.trigger is None else teacher.policy.untriggered()
+    agents = policy.observation.agents
+    if agents.agent == "flow":
+        return Deployment(network)
+    return Deployment(network, agents, baseline(senders), period_ps=period_ps if agents.trigger == "period" else 0)
+
+
+def _draw(loaded: "Teacher", scenario: str, deployment: Deployment, picture: Path) -> None:
     from distill.rollout import collect, teacher_policy
     from rlcc.action_picture import picture as drawn
-    from teachers.load import load
 
-    loaded = load(teacher)
     options = validate(RolloutOptions, {"scenarios": [scenario], "duration": CHECKED_DURATION}, "rlcc check")
     with stage("picture") as (figures, progress):
         progress(f"{CHECKED_DURATION} of {scenario}")
-        (run,) = collect(teacher_policy(loaded), options)
+        (run,) = collect(teacher_policy(loaded), options, deployment)
         rows, complete = run.trajectories.float_rows(loaded.policy.observation)
         if not complete.any():
             raise InputError(f"nobody decided anything in {CHECKED_DURATION} of {scenario}; choose another --scenario")

@@ -13,8 +13,8 @@ def markdown(verdict: Verdict) -> str:
         "|---|---|---|---|---|",
     ]
     for check in verdict.checks:
-        mark = "ok" if check.passed else "**FAIL**"
-        cells = [check.group, check.name, check.value, check.limit, f"{mark} {check.detail}".strip()]
+        told = " ".join(filter(None, ("ok" if check.passed else "**FAIL**", check.detail, check.note)))
+        cells = [check.group, check.name, check.value, check.limit, told]
         lines.append("| " + " | ".join(map(cell, cells)) + " |")
     path = verdict.worst_path
     if path is not None:

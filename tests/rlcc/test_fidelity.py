@@ -172,6 +172,36 @@ def test_the_noise_stands_beside_the_difference(noise: float, off: float, value:
     assert (check.value, check.limit, check.detail) == (value, limit, detail)
 
 
+def test_a_failure_names_network_and_seed_and_what_usually_mends_it() -> None:
+    (check,) = judged(ONE_PERCENT, runs(BASE, latency(101), latency(96), latency(99)))
+    assert not check.passed
+    assert check.detail.startswith("many-to-one:8 is furthest off with seed 1, -4.00%; what usually brings latency ")
+    assert "more distill.rounds (in " in check.detail
+    assert judged(ONE_PERCENT, runs(BASE, latency(101)))[0].detail == ""
+    (check,) = judged(ONE_PERCENT, runs(BASE, latency(101), latency(math.nan)))
+    assert check.detail.startswith("many-to-one:8 is furthest off with seed 1, not measured")
+
+
+@pytest.mark.parametrize(
+    ("noise", "note"),
+    [
+        (0.4, ""),
+        (0.9, "the tolerance, ±1.00%, is below its teacher's own noise, 2 x of which is 1.80%"),
+        (1.2, "the tolerance, ±1.00%, is below its teacher's own noise, 2 x of which is 2.40%; its teacher would fail "
+              "±1.00% against itself 10 ns later, +1.20%"),
+    ],
+)  # fmt: skip
+def test_a_tolerance_below_the_noise_and_a_teacher_that_fails_itself_are_marked(noise: float, note: str) -> None:
+    """Whether the student passes or not, in every report."""
+    for off in (0.3, 9.0):
+        outcomes = runs(BASE, latency(100 + off), later=latency(100 + noise))
+        (check,) = judged(ONE_PERCENT, outcomes)
+        assert check.note == note
+        told = compare(outcomes, {"latency": tolerance(ONE_PERCENT)["latency"]})[0].to_json()  # type: ignore[arg-type]
+        assert (told["below_noise"], told["teacher_passes"]) == (2 * noise > 1, noise <= 1)
+        assert told["seeds"] == {"0": pytest.approx(off / 100)}
+
+
 def test_of_what_is_judged_on_one_side_the_teacher_fails_on_that_side_only() -> None:
     def shown(later: float) -> str:
         (check,) = judged({"fairness": "-0.1"}, runs({"jain": 0.9}, {"jain": 0.9}, later={"jain": later}))
@@ -210,6 +240,9 @@ def test_what_the_verdict_holds_of_it() -> None:
         "noise": None,
         "allowed": 0.02,
         "limit": 0.02,
+        "seeds": {"0": pytest.approx(0.005)},
+        "teacher_passes": None,
+        "below_noise": False,
         "passed": False,
     }
     assert one.check().detail.startswith("its teacher could not be measured 10 ns later")

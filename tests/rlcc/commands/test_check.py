@@ -29,9 +29,9 @@ def test_every_column_has_its_line_and_a_row_its_multiplier() -> None:
     multiplier = teacher.policy.action.decided(np.array([[output]], np.float64))[0, 0]
     assert f"1,0.8,1,0.8: output {output:.6f}: the rate times {multiplier:.6f}" in text
     assert f"{teacher.hash[:12]}: 4 -> 12 relu -> 1 tanh, 60 weights" in text
-    lines = [line.split()[:3] for line in text.splitlines() if line[:1].isdigit()]
-    assert lines[:2] == [["1", "previous_action_0", "The"], ["2", "rl_cc_congestion_0", "scale"]]
-    assert lines[3] == ["4", "rl_cc_congestion_1"]
+    lines = [line.split()[:4] for line in text.splitlines() if line[:1].isdigit()]
+    assert lines[:2] == [["1", "previous_action_0", "1", "The"], ["2", "rl_cc_congestion_0", "1", "scale"]]
+    assert lines[3] == ["4", "rl_cc_congestion_1", "1"]
 
 
 def test_own_passes_that_differ_are_a_failure(tmp_path: Path) -> None:
@@ -50,6 +50,19 @@ def test_a_picture_of_the_two_strongest_columns(tmp_path: Path) -> None:
     assert code == 0, text
     with Image.open(tmp_path / "a.png") as picture:
         assert len(set(picture.convert("RGB").resize((64, 48)).getdata())) > 100
+
+
+def test_agents_of_queues_have_units_and_a_picture_too(tmp_path: Path) -> None:
+    """Under senders of their own, in a network that is told."""
+    acc = TEACHER.with_name("acc")
+    (tmp_path / "network.toml").write_text('buffer = "1 MiB"')
+    line = [str(acc), "--scenario", "incast:16", "--network", str(tmp_path / "network.toml"), "--senders", "hpcc"]
+    done = CliRunner().invoke(command, [*line, "--period", "50us", "--picture", str(tmp_path / "a.png")])
+    assert done.exit_code == 0, done.exception
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    done = CliRunner().invoke(command, [str(acc), "--senders", "hpc", "--picture", str(tmp_path / "b.png")])
+    assert "did you mean hpcc?" in str(done.exception)
+    assert not (tmp_path / "b.png").exists()
 
 
 @pytest.mark.parametrize(
