@@ -31,6 +31,7 @@ from rlcc import closed_loop
 from rlcc.closed_loop import Entry
 from rlcc.fidelity import LATER, STUDENT, TEACHER, compare
 from rlcc.neighbourhood import furthest
+from rlcc.origin import made_by
 from rlcc.recipe import Match, Neighbourhood
 from rlcc.teacher_match import compare as compare_actions
 from rlcc.teacher_match import own_rollouts
@@ -142,7 +143,7 @@ def steps(students: Mapping[Setting, Times], kind: str) -> dict[str, Step]:
 def page(students: Mapping[Setting, Times]) -> str:
     """As Markdown: a table a kind of check."""
     text = f"""# Which knob mends which check
-Made by `python -m bench.knobs`. Do not edit it.
+{made_by("python -m bench.knobs")}
 
 {len(students)} students of RL-CC's multilayer perceptron, of every combination of {_listed()}
 (`anywhere` at a window of {TEACHERS_WINDOW} only), distilled from 20 ms of {", ".join(LEARNT.scenarios)}; set beside

@@ -128,7 +128,7 @@ def validate(model: type[M], data: Any, where: str) -> M:
 
 
 def _first(errors: list[ErrorDetails]) -> ErrorDetails:
-    """The one that is told: not that a key is missing where one beside it is unknown, which may be the same misspelt."""
+    """The one that is told: of a missing key and an unknown one beside it, perhaps the same misspelt, the latter."""
     first = errors[0]
     beside = [one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == first["loc"][:-1]]
     return beside[0] if first["type"] == "missing" and beside else first

@@ -8,11 +8,12 @@ format = 1
                     # their sum before it
 """
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decision.actions import Level
+from decision.documents import Format1
 from decision.errors import InputError
 from decision.policy import Policy
 from decision.quantity import DurationPs
@@ -65,7 +66,7 @@ class Ddpg(_Strict):
 class DdpgConfig(_Strict):
     """A training recipe, checked."""
 
-    format: Literal[1]
+    format: Format1
     policy: Policy
     network: dict[str, Any] = {}
     ddpg: Ddpg
