@@ -46,12 +46,15 @@ def series(outcomes: Sequence[PolicyMetrics], window_ps: tuple[int, int]) -> lis
 
 
 def _told(samples: Samples) -> dict[str, Any]:
-    """Rounded to what can be seen."""
+    """Rounded to what can be seen. At the window's edges intervals may be too short to tell a rate: they are left
+    out."""
+    took = np.diff(samples.t_us.astype(np.float64), prepend=0.0)
+    told = took >= np.median(took) / 2
     return {
-        "t": _rounded(samples.t_us / 1e3),
-        "queue": _rounded(samples.queue_bytes / 1e3),
-        "mean": _rounded(samples.mean_gbps),
-        "flows": [_rounded(flow) for flow in samples.flow_gbps.T[:SHOWN]],
+        "t": _rounded(samples.t_us[told] / 1e3),
+        "queue": _rounded(samples.queue_bytes[told] / 1e3),
+        "mean": _rounded(samples.mean_gbps[told]),
+        "flows": [_rounded(flow) for flow in samples.flow_gbps[told].T[:SHOWN]],
     }
 
 

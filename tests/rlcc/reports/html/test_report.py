@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.code import lines, parts
 from rlcc.reports.html.fixed_point import plot
 from rlcc.reports.html.gather import Report, gather
+from rlcc.reports.html.network import series
 from rlcc.reports.html.render import render
 from rlcc.verdict import Check
 
@@ -117,6 +119,17 @@ def test_the_c_is_shown_where_the_path_runs_and_the_dearest_line_is_the_hottest(
         ("tree 1", 8.0, 1),
         ("call and return", 3.0, 4),
     ]
+
+
+def test_intervals_too_short_to_tell_a_rate_are_left_out() -> None:
+    (outcome,) = [one for one in judgement(*scale()).sights.outcomes if one.scenario == "many-to-one:2"][:1]
+    assert outcome.samples is not None
+    t_us = outcome.samples.t_us.copy()
+    t_us[20] = t_us[19] + 0.01
+    short = replace(outcome, samples=replace(outcome.samples, t_us=t_us))
+    drawn = series([short, replace(short, policy="student")], (0, 10**9))
+    assert len(drawn[0]["teacher"]["t"]) == len(drawn[0]["teacher"]["mean"]) == len(t_us) - 1
+    assert drawn[0]["window"] == [0, 1]
 
 
 def test_flows_rest_where_they_were_measured_beside_the_theory() -> None:
