@@ -1,3 +1,24 @@
-"""The command line, recipes, pipeline, gate and report: trained congestion-control policies to checked firmware."""
+"""The command line, recipes, pipeline, gate and report: trained congestion-control policies to checked firmware.
+
+For notebooks: ``rlcc.run`` and ``rlcc.opened`` (docs/api.md), loaded when they are first asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+__all__ = ["Artefact", "Firmware", "Rollouts", "Run", "Student", "Teacher", "Verdict", "opened", "run"]
+
+if TYPE_CHECKING:
+    from rlcc.api import Artefact, Firmware, Rollouts, Run, Student, Teacher, Verdict, opened, run
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'rlcc' has no attribute {name!r}")
+    from rlcc import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,200 @@
+"""rlcc from Python: run a recipe, and look at what it leaves (docs/api.md).
+
+    run = rlcc.run("recipes/rl-cc.toml")
+    run.verdict.passed, run.firmware.worst_case_cycles, run.rollouts.table()
+
+An artefact is a small frozen object: the folder where it lies, and readers that check it before they give anything.
+Errors are decision.errors.InputError, one sentence each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from decision.documents import load_json, read_text
+from decision.errors import InputError
+from decision.extras import needed
+from decision.manifest import Manifest
+from decision.manifest import opened as manifest_of
+from decision.student import NAME as STUDENT_FILE
+from rlcc.certified import PLACE as CERTIFICATE
+from rlcc.shipped import recipes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    import decision.student
+    import rlcc.verdict
+    import teachers.teacher
+    from verify.certificate import Certificate
+
+Stage = Literal["rollout", "distill", "emit", "emulate", "verify", "gate"]
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A folder that rlcc wrote."""
+
+    path: Path
+
+    @property
+    def manifest(self) -> Manifest:
+        """Files, parents, tools and seed; InputError where a file is not as it was written."""
+        return manifest_of(self.path, type(self).__name__.lower())
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over all of it, hexadecimal."""
+        return self.manifest.hash
+
+
+@dataclass(frozen=True)
+class Teacher(Artefact):
+    """The trained policy; also a weights file that rlcc did not write, which has no manifest."""
+
+    def load(self) -> teachers.teacher.Teacher:
+        """Policy and float32 weights; nothing of the file is run."""
+        from teachers.load import load
+
+        return load(self.path)
+
+    @property
+    def hash(self) -> str:
+        """Of policy and weights, whatever file they came from."""
+        return self.load().hash
+
+
+@dataclass(frozen=True)
+class Rollouts(Artefact):
+    """What the teacher decided in the network, a row a decision."""
+
+    def table(self) -> pa.Table:
+        """All columns (docs/rollout.md): raw integer signals, ``feature.<name>``, the teacher's action, the applied."""
+        with needed():
+            import pyarrow.parquet as pq
+        from distill.rollout import FILE
+
+        assert self.manifest
+        return pq.read_table(self.path / FILE)
+
+
+@dataclass(frozen=True)
+class Student(Artefact):
+    """The integer trees."""
+
+    def load(self) -> decision.student.Student:
+        """Forest (integer thresholds and leaves), observation, action map, and ``report`` of how it was distilled."""
+        from decision.student import load_student
+
+        assert self.manifest
+        return load_student(self.path / STUDENT_FILE)
+
+
+@dataclass(frozen=True)
+class Firmware(Artefact):
+    """The emitted C, and the certificate beside it."""
+
+    @property
+    def files(self) -> list[str]:
+        """Their names, sorted."""
+        return sorted(self.manifest.files)
+
+    def text(self, name: str = "rlcc_policy.c") -> str:
+        """A file of it. InputError where it has none of that name."""
+        if name not in self.manifest.files:
+            raise InputError(f"{self.path} has no file {name}; it has {', '.join(self.files)}")
+        return read_text(self.path / name)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What was proved of it; None where nothing was. It is read, not checked again: the gate does that."""
+        from verify.certificate import read_certificate
+
+        path = self.path.resolve().parent / CERTIFICATE
+        return read_certificate(path) if path.is_file() else None
+
+    @property
+    def worst_case_cycles(self) -> int | None:
+        """Of all inputs, proved; None where nothing was."""
+        certificate = self.certificate
+        return certificate.claims.worst_case.cycles if certificate else None
+
+
+@dataclass(frozen=True)
+class Verdict(Artefact):
+    """PASS or FAIL, and why."""
+
+    def load(self) -> rlcc.verdict.Verdict:
+        """Every check with its value and limit, and ``measured`` as numbers."""
+        from rlcc.reports.folder import JSON
+        from rlcc.verdict import Verdict as Judged
+
+        assert self.manifest
+        data: dict[str, Any] = load_json(self.path / JSON)
+        return Judged.model_validate({name: value for name, value in data.items() if name != "verdict"})
+
+    @property
+    def passed(self) -> bool:
+        return self.load().passed
+
+    def _repr_markdown_(self) -> str:
+        """Jupyter shows the table of summary.md."""
+        from rlcc.reports.folder import MARKDOWN
+
+        assert self.manifest
+        return read_text(self.path / MARKDOWN)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The artefacts of a recipe; ``path`` is the folder that holds them."""
+
+    path: Path
+    teacher: Teacher
+
+    @property
+    def rollouts(self) -> Rollouts:
+        return Rollouts(self.path / "rollouts")
+
+    @property
+    def student(self) -> Student:
+        return Student(self.path / "student")
+
+    @property
+    def firmware(self) -> Firmware:
+        return Firmware(self.path / "firmware")
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(self.path / "verdict")
+
+
+def run(recipe: str | Path, out: str | Path | None = None, *, start: Stage = "rollout") -> Run:
+    """`rlcc run`: every stage of a recipe, a file or the name of one that came with rlcc, from ``start`` on.
+
+    Prints a line a stage and the gate's table. A FAIL is a verdict, not an error; InputError where it could not run.
+    """
+    from rlcc.commands.run import STAGES, command
+
+    if start not in STAGES:
+        raise InputError(f"start={start!r} is no stage; give one of {', '.join(STAGES)}")
+    made = opened(recipe, out)
+    with needed():
+        command.main(["--out", str(made.path), "--from", start, "--", str(_file(recipe))], standalone_mode=False)
+    return made
+
+
+def opened(recipe: str | Path, out: str | Path | None = None) -> Run:
+    """What an earlier run of the recipe left; nothing is run."""
+    from rlcc.commands.run import RUNS
+    from rlcc.recipe import load_recipe, teacher_path
+
+    loaded = load_recipe(file := _file(recipe))
+    return Run(RUNS / loaded.name if out is None else Path(out), Teacher(teacher_path(loaded, file)))
+
+
+def _file(recipe: str | Path) -> Path:
+    named = recipes().get(str(recipe))
+    return Path(recipe) if named is None else named
