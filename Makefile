@@ -181,6 +181,8 @@ papers: setup runs/acc/firmware
 	$(BIN)/rlcc run recipes/acc.toml
 	$(BIN)/rlcc run recipes/haecn.toml
 	$(BIN)/python -m bench.papers.haecn
+	$(BIN)/rlcc run recipes/auto-srla.toml
+	$(BIN)/python -m bench.papers.auto
 	$(BIN)/python -m bench.papers
 	$(BIN)/python -m bench.papers.acc
 
