@@ -37,7 +37,10 @@ def write(folder: Path, name: str, space: Space, told: Sequence[Told]) -> None:
     pq.write_table(_columns(rows), buffer, compression="zstd")
     write_atomically(folder / POINTS, buffer.getvalue())
     own = next((one.number for one in told if dict(one.point) == dict(space.own)), None)
-    shown = [row | {"recipe": recipe_text(space.said(one.point), "")} for row, one in zip(rows, told, strict=True)]
+    shown = [
+        row | {"recipe": recipe_text(space.said(one.point), "") if row["on_quick_front"] or one.whole else ""}
+        for row, one in zip(rows, told, strict=True)
+    ]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
     )

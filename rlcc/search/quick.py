@@ -8,7 +8,7 @@ the same seeds for every point.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,7 @@ def price(student: Student, recipe: Recipe) -> Price:
 
 
 def _unfair(metrics: dict[Place, Metrics], reference: dict[Place, Metrics]) -> float:
-    below = [reference[place]["jain"] - metrics[place]["jain"] for place in reference]
+    below = [reference[place].get("jain", nan) - metrics[place].get("jain", nan) for place in reference]
     return max((one for one in below if not isnan(one)), default=0.0)
 
 

@@ -78,12 +78,12 @@ def made(
     )
     stages.emit(student, recipe.emit, recipe.seed, firmware, [])
     manifest = opened(firmware, "firmware")
-    made = build(read_firmware(firmware), recipe.emulate.toolchain())
-    report = run_vectors(made, progress)
-    cycles, problem = None if report.cycles is None else report.cycles.max, unprovable(made)
+    image = build(read_firmware(firmware), recipe.emulate.toolchain())
+    report = run_vectors(image, progress)
+    cycles, problem = None if report.cycles is None else report.cycles.max, unprovable(image)
     proved = gate.proof and not problem
     if proved:
-        verification = stages.verify(made, [], progress)
+        verification = stages.verify(image, [], progress)
         cycles = verification.certificate.claims.worst_case.bound if verification.certificate else None
         problem = "" if cycles is not None else ", ".join(stages.proved(verification))
     progress("in the gate's networks")

@@ -15,7 +15,7 @@ import pytest
 from decision.errors import InputError
 from rlcc import cli
 
-HEAVY = {"torch", "catboost", "sklearn", "matplotlib", "pandas"}
+HEAVY = {"torch", "catboost", "sklearn", "matplotlib", "pandas", "optuna"}
 # Stages that must start fast and run where PyTorch is not installed.
 LIGHT_COMMANDS = {"doctor", "emit", "emulate", "gate"}
 

@@ -116,7 +116,7 @@ def test_the_page_needs_nothing_from_elsewhere(searched):
     content = json.loads(data)
     assert [point["point"] for point in content["points"]] == [0, 1, 2, 3]
     assert content["own"] == 0
-    assert "teacher" in content["points"][1]["recipe"]
+    assert "teacher" in content["points"][0]["recipe"]
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence(searched, tmp_path, refused, monkeypatch):
