@@ -175,7 +175,7 @@ OTHERS: dict[str, list[Any]] = {
     "window_ps": [(0, 2 * MS), (MS, MS + 1)],
     "early_ps": [1, MS],
     "record_ps": [0, 2 * MS],
-    "sampling": [None, Sampling(10, 2)],
+    "sampling": [None, Sampling(10, 2), Sampling(20, 2, to_end=False)],
     "decision_latency_ps": [1],
     "network": [Network(buffer_bytes=10**6), Network(lossless=True, buffer_bytes=32 * 2**20)],
     "engines": [Engines(1), Engines(2), Engines(2, "coalesce", 1)],
@@ -196,6 +196,18 @@ def test_a_changed_field_changes_the_key_and_a_name_does_not() -> None:
     changed.append(replace(changed[1], scenario=Scenario("x", 4, 1, Flows(host=np.arange(4), packets=[0, 0, 0, 1]))))
     assert len({trial.key() for trial in [TRIAL, *changed]}) == 1 + len(changed)
     assert replace(TRIAL, name="another").key() == TRIAL.key()
+
+
+def test_samples_end_with_the_window_where_that_is_enough_and_change_nothing() -> None:
+    early = replace(TRIAL, window_ps=(MS // 2, MS), record_ps=0)
+    until, to_end, plain = run(
+        [replace(early, sampling=Sampling(20, 2, to_end=False)), early, replace(early, sampling=None)], Here()
+    )
+    assert until.samples is not None
+    assert to_end.samples is not None
+    assert (until.samples.t_us[-1], to_end.samples.t_us[-1]) == (1000, 2000)
+    assert until.samples.mean_gbps.tolist() == to_end.samples.mean_gbps.tolist()[: len(until.samples.t_us)]
+    assert until.metrics == pytest.approx(plain.metrics, rel=0, abs=0, nan_ok=True)
 
 
 def test_the_start_is_measured_apart_and_changes_nothing() -> None:

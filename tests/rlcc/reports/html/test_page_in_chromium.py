@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import Browser, chromium
+from triggered_students import ROWS, triggered_student
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -89,6 +90,13 @@ def test_the_page_decides_as_the_student_to_the_bit(browser: Browser, tmp_path: 
     decided = browser.value(f"{json.dumps(rows.tolist())}.map(row => rlcc.decide(row))")
     assert decided == student_integers(student, rows[:, : len(student.forest.features)]).tolist()
     assert len({tuple(each) for each in decided}) > 3, "it does not say the same everywhere"
+
+
+def test_of_equal_votes_the_page_takes_the_first_row_too(browser: Browser, tmp_path: Path) -> None:
+    _, teacher, states = choice()
+    undecided = triggered_student(3, silent=6)
+    browser.open(page_of(lambda: (undecided, teacher, states), tmp_path))
+    assert browser.value(f"rlcc.decide({states.rows[0].tolist()})") == list(ROWS[0].values())
 
 
 @pytest.mark.parametrize("pair", [scale, level])
