@@ -1,6 +1,7 @@
 """A tool that failed, told from one that the system kept from its work: a full disk is no error of the C."""
 
 import errno
+import resource
 import signal
 
 from decision import temporary
@@ -8,10 +9,15 @@ from decision.errors import InputError
 from decision.system_errors import cause, check_room, sentence
 from emulator.cache import cache_folder, check_writable
 
+LEAST_FILES = 64
+"""With fewer a compiler fails in words that tell of something else."""
+
 
 def check_tool(said: str, returncode: int) -> None:
     """InputError where it was the system: what the tool said tells so, or how it ended, or nothing can be written where
     it keeps its files."""
+    if (most := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) < LEAST_FILES:
+        raise InputError(sentence(errno.EMFILE, f"{most} files, which are all that this process may open"))
     code = errno.EFBIG if returncode == -signal.SIGXFSZ else cause(said)
     if code is not None:
         raise InputError(sentence(code, f"files in {temporary.place()} or {cache_folder()}"))

@@ -18,6 +18,7 @@ from types import TracebackType
 
 from decision.documents import read_text, write_atomically
 from decision.errors import InputError
+from decision.system_errors import writing_to
 from teachers import event_file
 
 CSV, CURVES, EVENTS = "scalars.csv", "curves.svg", "events.out.tfevents"
@@ -100,7 +101,7 @@ class TrainingLog:
         self.draw()
 
     def _append(self, data: bytes) -> None:
-        with self._events.open("ab") as file:
+        with writing_to(self._events), self._events.open("ab") as file:
             file.write(data)
 
 

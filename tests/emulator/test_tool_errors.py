@@ -71,5 +71,11 @@ except InputError as error:
     assert "file too large; " in done.stderr
 
 
+def test_too_few_files_are_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (12, 12))
+    with pytest.raises(InputError, match=r"12 files, .*: too many open files; raise the limit of open files"):
+        run_tool(fails("import sys; sys.exit('installation directory: FileNotFound')"), "C")
+
+
 def test_how_a_program_ended() -> None:
     assert (ended(3), ended(-6)) == ("exit code 3", "ended by SIGABRT")

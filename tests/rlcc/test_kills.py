@@ -101,7 +101,7 @@ budget = "0.9 us"
 scenarios = ["many-to-one:2"]
 duration = "4 ms"
 window = ["1 ms", "4 ms"]
-tolerance = {{ goodput = "any", latency = "any", fairness = "any", loss = "any" }}
+tolerance = {{ goodput = "±1", latency = "±900 %", fairness = "any", loss = "any" }}
 match = {{ rmse = 4, p99 = 4, maximum = 4, duration = "4 ms" }}
 neighbourhood = {{ limit = 4 }}
 """
