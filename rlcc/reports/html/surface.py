@@ -99,6 +99,8 @@ def surface(student: Student, teacher: Teacher, states: States) -> Surface:
     sliders = _sliders(columns, others, grid, len(after.results), columns.back(teacher))
     frames = [_frame(base, x, y, grid, column, value) for column, values in sliders for value in values]
     theirs = [columns.decided(teacher, rows) for rows in frames]
+    if not all(np.isfinite(values).all() for values in theirs):
+        raise InputError("the teacher's decisions are not finite there")
     ours = [_physical(student, student_integers(student, rows[:, columns.of_student])) for rows in frames]
     quantities = _quantities(student, theirs, ours)
     packed = iter([_packed(values, quantities) for values in theirs])
@@ -129,7 +131,7 @@ def surface(student: Student, teacher: Teacher, states: States) -> Surface:
         "quantities": [vars(q) for q in quantities],
     }
     thresholds = sum(map(len, student.forest.thresholds().values()))
-    older = tuple(columns.words(column) for column, _ in sliders)
+    older = tuple(columns.words(column) for column, _ in sliders if column >= 0)
     return Surface(columns.words(x), columns.words(y), older, quantities, thresholds, page)
 
 
@@ -229,7 +231,8 @@ def _chosen(columns: _Columns, teacher: Teacher, scale: bool) -> tuple[int, int,
     ends = [columns.ends(c) for c in range(columns.observed)]
     places = np.linspace(0, len(columns.rows) - 1, AROUND).astype(int)
     around = np.vstack([columns.typical(), columns.rows[places]])[:, : columns.observed]
-    spread = swept(lambda rows: columns.decided(teacher, rows), around.astype(np.float64), ends, STEPS)
+    steps = max(min(STEPS, ROWS // (around.size * columns.back(teacher))), 5)
+    spread = swept(lambda rows: columns.decided(teacher, rows), around.astype(np.float64), ends, steps)
     order = sorted(range(columns.observed), key=lambda c: -spread[c])
     kinds = [type(feature) for feature in columns.observation.features]
     seen = next((k for k, kind in enumerate(kinds) if issubclass(kind, RlCcCongestion | PccRlCongestion)), None)

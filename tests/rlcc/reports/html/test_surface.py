@@ -90,3 +90,19 @@ def test_a_teacher_that_nothing_moves_has_no_picture() -> None:
     still = Teacher(teacher.policy, {name: 0 * weights for name, weights in teacher.weights.items()}, teacher.hash)
     with pytest.raises(InputError, match="fewer than two"):
         surface(student, still, states)
+
+
+def test_a_teacher_that_answers_nothing_has_no_picture() -> None:
+    student, teacher, states = scale()
+    nothing = {name: np.full_like(weights, np.nan) for name, weights in teacher.weights.items()}
+    with pytest.raises(InputError, match="not finite"):
+        surface(student, Teacher(teacher.policy, nothing, teacher.hash), states)
+
+
+def test_where_nothing_older_varies_there_is_one_frame() -> None:
+    student, teacher, states = scale()
+    rows = states.rows.copy()
+    rows[:, 2:] = 5
+    drawn = surface(student, teacher, States(states.observation, rows))
+    assert drawn.older == ()
+    assert [(slider["column"], len(slider["teacher"])) for slider in drawn.page["sliders"]] == [(-1, 1)]
