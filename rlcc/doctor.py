@@ -36,6 +36,8 @@ NEEDED_FOR = {
     "cores": "engine profiles beside Ibex",
     "environments": "Gymnasium and PettingZoo environments",
     "attest": "attest, gate --attestation",
+    "ray": "simulations on many machines",
+    "search": "search",
 }
 
 CXX20_PROGRAM = """\

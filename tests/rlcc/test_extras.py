@@ -79,7 +79,7 @@ def test_a_command_runs_with_its_extras_alone(pipeline, tmp_path: Path, command:
 
 @pytest.mark.parametrize("extra", sorted(set(BROUGHT) - set(OF_THE_CHECKOUT)))
 def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: Path) -> None:
-    """One command for each extra."""
+    """One command for each extra; a new extra needs one here."""
     onnx = tmp_path / "onnx"
     onnx.mkdir()
     (onnx / "policy.toml").write_bytes((TEACHER / "policy.toml").read_bytes())
@@ -90,12 +90,14 @@ def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: 
         "distill": [["rollout", TEACHER, *small], ["distill", TEACHER, pipeline.rollouts, "--out", tmp_path / "s"]],
         "evaluate": [["evaluate", TEACHER, *small]],
         "formats": [["check", onnx / "policy.onnx"]],
+        "ray": [["evaluate", TEACHER, *small, "--where", "ray"]],
+        "search": [["search", ROOT / "recipes/rl-cc.toml", "--out", tmp_path / "search"]],
         "train": [["train", ROOT / "recipes/train-rl-cc-mlp.toml", "--out", tmp_path / "t"]],
         "attest": [["attest", pipeline.firmware, "--key", tmp_path / "key.pem", "-o", tmp_path / "envelope.json"]],
         "cores": [["emulate", pipeline.firmware, "--profile", "picorv32"]],
     }
     code = {"environments": "from netsim.environments import pettingzoo_parallel"}.get(extra)
-    for arguments in [[]] if code else asked.get(extra, []):
+    for arguments in [[]] if code else asked[extra]:
         done = run_without(BROUGHT[extra], code or COMMAND, *arguments)
         last = done.stderr.strip().splitlines()[-1]
         assert f"is not installed; install it: pip install 'rlcc[{extra}]'" in last, done.stderr
