@@ -24,8 +24,11 @@ ROW = (20_000, 200_000, 2_000_000)
 BY_SENT = replace(FOUR, class_by="sent", demotion=(ROW,))
 
 
-def completions(network: Network, scenario: Scenario | str, until_ps: int = 100 * MS, **more: Any) -> dict[str, Any]:
-    run = Simulation(scenario, DCTCP, seed=1, duration_ps=until_ps, network=network, **more)
+def completions(
+    network: Network, scenario: Scenario | str, until_ps: int = 100 * MS, burst: int = 1, **more: Any
+) -> dict[str, Any]:
+    senders = DCTCP.model_copy(update={"burst_packets": burst})
+    run = Simulation(scenario, senders, seed=1, duration_ps=until_ps, network=network, **more)
     run.run(until_ps)
     assert run.conservation()["holds"]
     return run.window()
@@ -57,14 +60,17 @@ def test_nics_have_priorities_only_where_they_are_told_so() -> None:
     assert slowdown(BY_SENT, late_short((0, 0))) < without
 
 
-@pytest.mark.parametrize(("threshold", "ends"), [(99 * 1024, True), (99 * 1024 - 1, False)])
-def test_a_packet_has_the_class_of_the_bytes_before_it(threshold: int, ends: bool) -> None:
-    """The last of 100 packets falls with 99 before it, and starves behind flows of other machines that never do."""
-    flows = (Flow(0, 1, packets=100, start_ps=5 * MS), Flow(2, 1), Flow(3, 1))
+@pytest.mark.parametrize(("packets", "burst"), [(100, 1), (4, 4)])
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_packet_has_the_class_of_the_bytes_before_it(packets: int, burst: int, ends: bool) -> None:
+    """The last packet falls with all others before it, and starves behind flows of other machines that never do. A
+    burst ends where the class does."""
+    threshold = (packets - 1) * 1024 - (0 if ends else 1)
+    flows = (Flow(0, 1, packets=packets, start_ps=5 * MS), Flow(2, 1), Flow(3, 1))
     crowd = Scenario("crowd", 4, 4, flows, topology=fabric("planes:1x4:1"))
     never = (2**31, 2**31, 2**31)
     network = replace(FOUR, class_by="sent", demotion=((threshold, 2**31, 2**31), never))
-    assert (completions(network, crowd, 60 * MS)["completed_flow"].size == 1) == ends
+    assert (completions(network, crowd, 60 * MS, burst)["completed_flow"].size == 1) == ends
 
 
 def test_thresholds_that_nothing_exceeds_change_nothing() -> None:
