@@ -1,7 +1,6 @@
 #include "decider_native.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -155,11 +154,6 @@ void NativeDecider::disturb(double most, std::uint64_t seed) {
   random_ = Pcg32(seed, 0);
 }
 
-void NativeDecider::sample(std::uint64_t seed) {
-  sampling_ = true;
-  random_ = Pcg32(seed, 0);
-}
-
 Params &NativeDecider::params() {
   if (!params_.has_value())
     throw std::invalid_argument("no integer program of this teacher reads parameters");
@@ -253,8 +247,6 @@ void NativeDecider::explored(Pcg32 &random, double probability, std::uint32_t ou
 void NativeDecider::disturbed(std::uint32_t outputs) {
   for (std::uint32_t j = 0; disturbing_ > 0.0 && j < outputs; ++j)
     y_[j] += static_cast<float>(disturbing_ * (2.0 * random_.unit() - 1.0));
-  for (std::uint32_t j = 0; sampling_ && j < outputs; ++j)
-    y_[j] -= static_cast<float>(std::log(-std::log(0.5 * 0x1p-32 + (1.0 - 0x1p-32) * random_.unit())));
 }
 
 // From what a network sees to its outputs in y_.

@@ -76,8 +76,6 @@ public:
   void explore(double probability, std::uint64_t seed);
   // From now on each output is moved by so much at the most, evenly.
   void disturb(double most, std::uint64_t seed);
-  // .. or by what makes the greatest of them one drawn with the probabilities of their softmax (Gumbel's noise).
-  void sample(std::uint64_t seed);
   // What says whether the network is asked at all: it sees the window and what is saved, and puts out what it is worth
   // to keep what was decided last, and to decide anew. A new agent's first decision does not ask it.
   void set_trigger(NetworkWeights trigger);
@@ -112,7 +110,6 @@ private:
   std::optional<Following> following_;
   std::optional<Params> params_;
   double exploring_ = 0.0, disturbing_ = 0.0;
-  bool sampling_ = false;
   Pcg32 random_{0, 0};
   double exploring_trigger_ = 0.0;
   Pcg32 trigger_random_{0, 0};

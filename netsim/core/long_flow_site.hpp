@@ -4,13 +4,11 @@
 // rate, its plane.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "flow_site.hpp"
 #include "network.hpp"
-#include "ring.hpp"
 #include "site.hpp"
 #include "site_kind.hpp"
 
