@@ -36,6 +36,9 @@ QUIET = {
     "RAY_gcs_server_request_timeout_seconds": str(SECONDS),
 }
 """Read as Ray is imported; what the user has set stays."""
+HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+SETTINGS = b"\4"
+"""How a connection to a gRPC server begins, and the kind of its first frame (RFC 9113, sections 3.4 and 6.5)."""
 STORE_BYTES = 512 * 2**20
 """Of a cluster that is started here; what answers wait in."""
 
@@ -98,10 +101,14 @@ def _check_open(address: str) -> None:
     if not host or not port or parts.path:
         raise InputError(f"{address!r} is no address of a Ray cluster; write ray://HOST:10001")
     try:
-        socket.create_connection((host, port), timeout=SECONDS).close()
+        with socket.create_connection((host, port), timeout=SECONDS) as connection:
+            connection.sendall(HTTP2)
+            answer = connection.recv(9)
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(f"no Ray cluster answers at {address} ({why.lower()}); is it up, and the port open?") from None
+    if answer[3:4] != SETTINGS and os.environ.get("RAY_USE_TLS") != "1":
+        raise InputError(f"what answers at {address} is no Ray cluster; is it the right port?")
 
 
 _joined: str | None = None

@@ -7,7 +7,9 @@ import importlib
 import os
 import shutil
 import signal
+import socket
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -200,6 +202,20 @@ def test_an_address_at_which_nobody_is(address: str, words: str) -> None:
     with pytest.raises(InputError) as error:
         named(address)
     assert words in str(error.value)
+
+
+def test_a_port_at_which_nobody_speaks_as_ray_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_cluster, "SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(InputError, match=r"\(timed out\); is it up"):
+        named(f"ray://127.0.0.1:{silent.getsockname()[1]}")
+
+    def answer(server: socket.socket) -> None:
+        server.accept()[0].sendall(b"HTTP/1.1 400 Bad Request")
+
+    with socket.create_server(("127.0.0.1", 0)) as web:
+        threading.Thread(target=answer, args=(web,)).start()
+        with pytest.raises(InputError, match=r"what answers at ray://127\.0\.0\.1:\d+ is no Ray cluster"):
+            named(f"ray://127.0.0.1:{web.getsockname()[1]}")
 
 
 def test_the_cluster_of_the_environment_is_asked_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
