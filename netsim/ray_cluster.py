@@ -5,6 +5,7 @@ ends is lost, no more. Ray itself never tries again: that is whoever asked's to 
 """
 
 import atexit
+import fcntl
 import logging
 import os
 import pickle
@@ -12,10 +13,13 @@ import secrets
 import shutil
 import socket
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from decision.errors import InputError
@@ -36,6 +40,8 @@ QUIET = {
     "RAY_gcs_server_request_timeout_seconds": str(SECONDS),
 }
 """Read as Ray is imported; what the user has set stays."""
+SHORT, FOLDER, LOCK = Path("/tmp"), "rlcc-ray-", "lock"
+"""Of the folder of such a one: its sockets' paths have 107 characters at most."""
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 SETTINGS = b"\4"
 """How a connection to a gRPC server begins, and the kind of its first frame (RFC 9113, sections 3.4 and 6.5)."""
@@ -127,7 +133,8 @@ def _connected(address: str, number: int | None, mine: Build) -> Any:
             return ray
         ray.shutdown()
     try:
-        ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
+        with warnings.catch_warnings(action="ignore"):  # what it warns of is the sentence below
+            ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
     except ConnectionError as error:
         asked = address or os.environ.get("RAY_ADDRESS", "")
         if asked:
@@ -153,23 +160,35 @@ def _check_nodes(ray: Any, mine: Build) -> None:
 
 def _start(ray: Any, processors: int) -> None:
     """A cluster of this machine alone. It ends with this process, and leaves nothing."""
-    folder = tempfile.mkdtemp(prefix="rlcc-ray-", dir="/tmp")  # a socket's path has 107 characters at most
+    clear(SHORT)
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=SHORT))
+    lock = (folder / LOCK).open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # else one is written into the home folder
     os.environ.setdefault("RAY_worker_niceness", "0")  # as processes run
-    atexit.register(_end, ray, folder)
+    atexit.register(_end, ray, folder, lock)
     ray.init(
         num_cpus=processors,
         include_dashboard=False,
         object_store_memory=STORE_BYTES,
-        _temp_dir=folder,
+        _temp_dir=str(folder),
         log_to_driver=False,
         logging_level=logging.ERROR,
     )
 
 
-def _end(ray: Any, folder: str) -> None:
+def _end(ray: Any, folder: Path, lock: IO[str]) -> None:
     ray.shutdown()
     shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
+
+
+def clear(place: Path) -> None:
+    """Away with the folders of clusters whose process was killed: it held a lock as long as it lived."""
+    for folder in place.glob(f"{FOLDER}*"):
+        with suppress(OSError), (folder / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)

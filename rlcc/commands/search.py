@@ -14,6 +14,7 @@ from decision.errors import InputError
 from rlcc.console import console
 from rlcc.options import FOLDER
 from rlcc.search.options import MOST_POINTS
+from rlcc.where import where_options
 
 if TYPE_CHECKING:
     from rlcc.search.study import Told
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--to", type=FOLDER, help="File of that recipe. [default: <recipe's name>-point-N.toml in the search's folder]"
 )
+@where_options("threads")
 def command(
     recipe_file: Path,
     out: Path | None,

@@ -3,6 +3,7 @@
 One cluster of two nodes on this machine for all tests of this file: a start takes seconds.
 """
 
+import fcntl
 import importlib
 import os
 import shutil
@@ -222,6 +223,20 @@ def test_the_cluster_of_the_environment_is_asked_for_too(monkeypatch: pytest.Mon
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(InputError, match=r"no Ray cluster answers at 127\.0\.0\.1:1"):
         named("ray")
+
+
+def test_the_folder_of_a_killed_cluster_is_removed_by_the_next(tmp_path: Path) -> None:
+    dead, living, other, new = (tmp_path / f"rlcc-ray-{name}" for name in ("dead", "living", "other", "new"))
+    for folder in (dead, living, other, new):
+        folder.mkdir()
+    other.rename(tmp_path / "thesis")
+    (dead / "lock").touch()
+    with (living / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ray_cluster.clear(tmp_path)
+        assert {path.name for path in tmp_path.iterdir()} == {"rlcc-ray-living", "rlcc-ray-new", "thesis"}
+    ray_cluster.clear(tmp_path)
+    assert not living.exists()
 
 
 def test_without_ray_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
