@@ -13,6 +13,7 @@ import secrets
 import shutil
 import socket
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -67,9 +68,12 @@ class Ray:
         files: dict[str, Any] = {}
         waiting = list(enumerate(tasks))[::-1]
         running: dict[Any, int] = {}
+        most, asked = self._most(ray), time.monotonic()
         try:
             while waiting or running:
-                while waiting and len(running) < self._most(ray):
+                if time.monotonic() - asked > SECONDS:  # nodes come and go
+                    most, asked = self._most(ray), time.monotonic()
+                while waiting and len(running) < most:
                     at, task = waiting.pop()
                     packed = packing.packed((work, task))
                     for name in packed.files.keys() - files.keys():
