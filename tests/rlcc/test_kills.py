@@ -46,9 +46,11 @@ def killed_at(call: int, folder: Path) -> bool:
                 return real(*arguments, **options)
 
             setattr(os, name, counted)
-        temporary.sweep.cache_clear()
-        write(folder, "second")
-        os._exit(0)
+        try:
+            temporary.sweep.cache_clear()
+            write(folder, "second")
+        finally:
+            os._exit(0)
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
@@ -73,8 +75,10 @@ def test_a_file_is_whole_wherever_its_writer_is_killed(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
         os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
-        write_atomically(tmp_path / "a.json", "{}")
-        os._exit(0)
+        try:
+            write_atomically(tmp_path / "a.json", "{}")
+        finally:
+            os._exit(0)
     os.waitpid(child, 0)
     assert len(list(tmp_path.iterdir())) == 1
     temporary.sweep.cache_clear()
