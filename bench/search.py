@@ -55,21 +55,25 @@ def section(name: str, folder: Path, seeds: Sequence[int]) -> str:
     text = f"\n## {name}\n{len(rows)} points, {driven} of them driven in short networks, {len(made)} made whole.\n\n"
     quick = sorted((row for row in rows if row["on_quick_front"]), key=lambda row: row["cycles_predicted"])
     heading = ["point", "differs from the recipe in", "cycles", "error", "noise", "furthest off", "tables", "front"]
-    text += table(
-        heading,
-        [
+    text += (
+        ""
+        if not made
+        else table(
+            heading,
             [
-                _named(row),
-                _differs(row, rows[0], knobs),
-                f"{row['cycles']}{'' if row['proved'] else ' (not proved)'}",
-                f"{row['error']:.2f}",
-                f"{row['noise']:.2f}",
-                row["worst"],
-                f"{row['table_bytes']} B",
-                "yes" if row["on_front"] else "",
-            ]
-            for row in made
-        ],
+                [
+                    _named(row),
+                    _differs(row, rows[0], knobs),
+                    f"{row['cycles']}{'' if row['proved'] else ' (not proved)'}",
+                    f"{row['error']:.2f}",
+                    f"{row['noise']:.2f}",
+                    row["worst"],
+                    f"{row['table_bytes']} B",
+                    "yes" if row["on_front"] else "",
+                ]
+                for row in made
+            ],
+        )
     )
     text += "\nThe front of the quick figures (predicted cycles, short networks):\n\n"
     text += table(
