@@ -128,8 +128,9 @@ def two_trees(teacher: Path, to: Path) -> None:
 
 def classifier(path: Path) -> None:
     """The model of docs/models.md: 12 trees of depth 4 over three features, three classes."""
-    catboost = pytest.importorskip("catboost")
-    numpy = pytest.importorskip("numpy")
+    import catboost
+    import numpy
+
     drawn = numpy.random.default_rng(1)
     rows = numpy.stack([drawn.uniform(0, 8, 600), drawn.integers(0, 257, 600) / 256, drawn.integers(0, 9, 600)], axis=1)
     classes = numpy.where(rows[:, 0] > 3, "cut", numpy.where(rows[:, 1] > 0.5, "hold", "raise"))
