@@ -15,6 +15,7 @@ from netsim.network import MS
 from teachers.adpg import Segment, Step, cost_of, loss, train, validate
 from teachers.checkpoint import checkpoint_path
 from teachers.curriculum import TrainConfig, load_recipe
+from teachers.ddpg_options import DdpgConfig
 from teachers.ddqn_options import DdqnConfig
 from teachers.networks import seeded
 from teachers.validation import Changing, Measured
@@ -222,9 +223,15 @@ def test_without_an_episode_there_must_be_a_teacher_to_start_from(make_config: A
         make_config(episodes=0)
 
 
+METHODS = {"ddqn": DdqnConfig, "ddpg": DdpgConfig}
+"""By the table of a recipe; one without any is for ADPG."""
+
+
 @pytest.mark.parametrize("recipe", sorted(RECIPES.glob("train-*.toml")), ids=lambda p: p.stem)
 def test_recipes_are_valid(recipe: Path) -> None:
-    config = load_toml(DdqnConfig, recipe) if "[ddqn]" in recipe.read_text() else load_recipe(recipe)
+    text = recipe.read_text()
+    method = next((config for table, config in METHODS.items() if f"[{table}]" in text), None)
+    config: Any = load_recipe(recipe) if method is None else load_toml(method, recipe)
     assert config.policy.name == recipe.stem.removeprefix("train-")
     assert f"rlcc train recipes/{recipe.name} " in config.policy.provenance["command"]
 
