@@ -22,6 +22,7 @@ from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render
+from rlcc.reports.html.search import beside
 from rlcc.where import where_options
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
@@ -126,7 +127,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
         judgement = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
         verdict = judgement.verdict
         progress("report")
-        page = render(gather(judgement, recipe.emulate, recipe.gate, recipe_file.name))
+        page = render(gather(judgement, recipe.emulate, recipe.gate, recipe_file.name, beside(folder / "verdict")))
         reports.write(verdict, page, folder / "verdict")
         failed = len(verdict.failures())
         figures += [f"{len(verdict.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]

@@ -13,6 +13,7 @@ from rlcc.reports.html.again import US_PS, Again, again
 from rlcc.reports.html.code import Line, Part, lines, parts
 from rlcc.reports.html.fixed_point import Plot, plot
 from rlcc.reports.html.network import series
+from rlcc.reports.html.search import Front
 from rlcc.reports.html.surface import Surface, surface
 from rlcc.verdict import Check, Verdict
 from verify.certificate import Certificate
@@ -71,10 +72,17 @@ class Report:
     certificate: Certificate | str
     distance: TeacherClaim | None
     again: Again
+    front: Front | None = None
 
 
-def gather(judgement: Judgement, engine: EmulateOptions, options: GateOptions, recipe: str | None = None) -> Report:
-    """``recipe``: the name of its file, where there was one."""
+def gather(
+    judgement: Judgement,
+    engine: EmulateOptions,
+    options: GateOptions,
+    recipe: str | None = None,
+    front: Front | None = None,
+) -> Report:
+    """``recipe``: the name of its file, where there was one; ``front``: of a search beside."""
     verdict, sights = judgement.verdict, judgement.sights
     policy = sights.teacher.policy if sights.teacher is not None else None
     claim = verdict.measured.get("distance")
@@ -89,6 +97,7 @@ def gather(judgement: Judgement, engine: EmulateOptions, options: GateOptions, r
         sights.certificate or _unproved(verdict, options),
         TeacherClaim.model_validate(claim) if claim and "bound" in claim else None,
         again(verdict, sights.firmware, engine, options, recipe),
+        front,
     )
 
 
