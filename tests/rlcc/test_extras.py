@@ -86,7 +86,10 @@ def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: 
     (onnx / "policy.onnx").write_bytes(b"onnx")
     small = ["--scenario", "many-to-one:2", "--duration", "1 ms", "--out", tmp_path / "out"]
     asked = {
-        "verify": [["emulate", pipeline.firmware], ["gate", pipeline.firmware, "--recipe", pipeline.recipe]],
+        "verify": [
+            ["emulate", pipeline.firmware],
+            ["gate", pipeline.firmware, "--recipe", pipeline.recipe, "--out", tmp_path / "verdict"],
+        ],
         "distill": [["rollout", TEACHER, *small], ["distill", TEACHER, pipeline.rollouts, "--out", tmp_path / "s"]],
         "evaluate": [["evaluate", TEACHER, *small]],
         "formats": [["check", onnx / "policy.onnx"]],
