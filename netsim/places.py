@@ -13,29 +13,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from decision.errors import InputError
 from decision.processors import usable_cores
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+from netsim.answers import Answer, Lost, Task
 
 NAMES = ("here", "threads", "processes", "ray", "ray://HOST:PORT")
-
-
-@dataclass(frozen=True)
-class Lost:
-    """In place of an answer: whoever did the task ended before it was done."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Raised:
-    """What ``work`` raised in another process, on its way here."""
-
-    error: Exception
 
 
 class Place(Protocol):

@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from decision.errors import InputError
-from netsim.places import Answer, Lost, Raised, Task
+from netsim.answers import Answer, Lost, Raised, Task
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from urllib.parse import urlsplit
 from decision.errors import InputError
 from decision.extras import missing
 from decision.processors import usable_cores
+from netsim.answers import Answer, Lost, Raised, Task
 from netsim.build import Build, build
 from netsim.parcel import Packed, Packing, unpacked
-from netsim.places import Answer, Lost, Raised, Task
 
 SECONDS = 10
 """Within which a cluster answers."""

@@ -14,6 +14,7 @@ from typing import Any
 from decision.documents import dump_json
 from decision.errors import InputError
 from decision.manifest import sha256
+from netsim.answers import Lost
 from netsim.baselines import BaselineSpec
 from netsim.build import simulator_hash
 from netsim.cohorts import Cohort, Records, Wire
@@ -22,7 +23,7 @@ from netsim.engines import Engines
 from netsim.kept import FORMAT, Kept, Outcome
 from netsim.metrics import start_metrics
 from netsim.network import Network
-from netsim.places import Lost, Place, current_place
+from netsim.places import Place, current_place
 from netsim.policies import PolicySpec
 from netsim.samples import Sampling, samples
 from netsim.scenarios import Scenario

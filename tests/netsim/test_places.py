@@ -11,7 +11,8 @@ import pytest
 
 from decision.errors import InputError
 from netsim import places
-from netsim.places import Here, Lost, Threads, at_place, current_place, named
+from netsim.answers import Lost
+from netsim.places import Here, Threads, at_place, current_place, named
 from netsim.processes import Processes
 
 

@@ -21,10 +21,11 @@ import pytest
 
 from decision.errors import InputError
 from netsim import baselines, ray_cluster
+from netsim.answers import Lost
 from netsim.build import build
 from netsim.kept import Kept
 from netsim.network import MS
-from netsim.places import Here, Lost, Threads, named
+from netsim.places import Here, Threads, named
 from netsim.ray_cluster import Ray
 from netsim.trials import Trial, run
 

@@ -14,9 +14,10 @@ import pytest
 from decision.errors import InputError
 from decision.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Cohort, Engines, Network, Wire, baselines, policies, simulate, trials
+from netsim.answers import Lost
 from netsim.kept import Kept
 from netsim.network import MS, US
-from netsim.places import Here, Lost, Place, Threads, at_place
+from netsim.places import Here, Place, Threads, at_place
 from netsim.processes import Processes
 from netsim.samples import Sampling
 from netsim.scenarios import Flows, Scenario
