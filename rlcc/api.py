@@ -49,6 +49,11 @@ class Artefact:
         """SHA-256 over all of it, hexadecimal."""
         return self.manifest.hash
 
+    def _checked(self, name: str) -> Path:
+        """A file of it. InputError where one, this or another, is not as it was written."""
+        _ = self.manifest
+        return self.path / name
+
 
 @dataclass(frozen=True)
 class Teacher(Artefact):
@@ -76,8 +81,7 @@ class Rollouts(Artefact):
             import pyarrow.parquet as pq
         from distill.rollout import FILE
 
-        assert self.manifest
-        return pq.read_table(self.path / FILE)
+        return pq.read_table(self._checked(FILE))
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,7 @@ class Student(Artefact):
         """Forest (integer thresholds and leaves), observation, action map, and ``report`` of how it was distilled."""
         from decision.student import load_student
 
-        assert self.manifest
-        return load_student(self.path / STUDENT_FILE)
+        return load_student(self._checked(STUDENT_FILE))
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,7 @@ class Verdict(Artefact):
         from rlcc.reports.folder import JSON
         from rlcc.verdict import Verdict as Judged
 
-        assert self.manifest
-        data: dict[str, Any] = load_json(self.path / JSON)
+        data: dict[str, Any] = load_json(self._checked(JSON))
         return Judged.model_validate({name: value for name, value in data.items() if name != "verdict"})
 
     @property
@@ -143,8 +145,7 @@ class Verdict(Artefact):
         """Jupyter shows the table of summary.md."""
         from rlcc.reports.folder import MARKDOWN
 
-        assert self.manifest
-        return read_text(self.path / MARKDOWN)
+        return read_text(self._checked(MARKDOWN))
 
 
 @dataclass(frozen=True)
