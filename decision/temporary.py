@@ -32,6 +32,11 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
+def steady() -> Path:
+    """The folder, not made, that this process gives the same name whenever it makes it."""
+    return place() / f"{_mark()}steadily"
+
+
 def place() -> Path:
     """Where temporary files go (TMPDIR, else /tmp), without those of runs that are gone. InputError says why there is
     none."""

@@ -5,16 +5,15 @@ to the same bytes, for as long as the task runs. A path where nothing is stays a
 """
 
 import io
-import os
 import pickle
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from decision import temporary
 from decision.manifest import sha256
 
 
@@ -42,7 +41,7 @@ class Packing:
 @contextmanager
 def unpacked(packed: Packed) -> Iterator[Any]:
     """The value; its files are there until the end. They lie in the same place whenever this process unpacks them."""
-    folder = Path(tempfile.gettempdir()) / f"rlcc-task-{os.getpid()}"
+    folder = temporary.steady()
     try:
         for name, held in packed.files.items():
             for place, data in pickle.loads(held).items():
