@@ -24,7 +24,7 @@ from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.tolerance import DEFAULT, Tolerance
 from rlcc.console import Figures, Progress
-from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood
+from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood, Recipe
 
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
@@ -104,6 +104,34 @@ def distill(
         *([_cost(options.falling, chosen, report, tolerance)] if options.falling else []),
         f"= CatBoost on {report['checked_points']:,} points",
     ]
+
+
+def distill_recipe(
+    recipe: Recipe,
+    teacher_path: Path,
+    rollouts: Path,
+    out: Path,
+    figures: Figures,
+    progress: Progress,
+    deployment: Deployment,
+    keep: Kept | None = None,
+) -> None:
+    """``distill`` with all that a recipe says of it: chosen by what its gate judges."""
+    gate = recipe.gate
+    distill(
+        teacher_path,
+        rollouts,
+        recipe.distill,
+        recipe.rollout,
+        recipe.seed,
+        out,
+        figures,
+        progress,
+        deployment,
+        gate.tolerance,
+        gate.neighbourhood,
+        keep,
+    )
 
 
 def _cost(falling: list[str], chosen: dict[str, Any], report: dict[str, Any], tolerance: Tolerance) -> str:

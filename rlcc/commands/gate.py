@@ -19,9 +19,7 @@ from rlcc.reference import read_reference
 from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
-from rlcc.reports.html.gather import gather
-from rlcc.reports.html.render import render
-from rlcc.reports.html.search import beside
+from rlcc.reports.html.page import page
 from rlcc.time_limit import time_limit
 from rlcc.verdict import Verdict
 from rlcc.where import where_options
@@ -151,8 +149,7 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         verdict = judgement.verdict
         progress("report")
         recipe_name = None if asked["recipe_file"] is None else asked["recipe_file"].name
-        page = render(gather(judgement, engine, options, recipe_name, beside(folder)))
-        reports.write(verdict, page, folder)
+        reports.write(verdict, page(judgement, engine, options, recipe_name, folder), folder)
         if asked["sarif_file"] is not None:
             write_atomically(asked["sarif_file"], dump_json(sarif.sarif(verdict, firmware)))
         figures += [f"{len(verdict.checks)} checks, {len(verdict.failures())} failed", str(folder / reports.JSON)]

@@ -20,9 +20,7 @@ from rlcc.emulated import keep
 from rlcc.options import FOLDER
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
-from rlcc.reports.html.gather import gather
-from rlcc.reports.html.render import render
-from rlcc.reports.html.search import beside
+from rlcc.reports.html.page import page
 from rlcc.where import where_options
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
@@ -90,19 +88,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             stages.rollout(teacher, recipe.rollout, rollouts, figures, progress, deployment)
     if "distill" in to_run:
         with stage("distill") as (figures, progress):
-            stages.distill(
-                teacher,
-                rollouts,
-                recipe.distill,
-                recipe.rollout,
-                recipe.seed,
-                student,
-                figures,
-                progress,
-                deployment,
-                recipe.gate.tolerance,
-                recipe.gate.neighbourhood,
-            )
+            stages.distill_recipe(recipe, teacher, rollouts, student, figures, progress, deployment)
     if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
@@ -127,8 +113,8 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
         judgement = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
         verdict = judgement.verdict
         progress("report")
-        page = render(gather(judgement, recipe.emulate, recipe.gate, recipe_file.name, beside(folder / "verdict")))
-        reports.write(verdict, page, folder / "verdict")
+        place = folder / "verdict"
+        reports.write(verdict, page(judgement, recipe.emulate, recipe.gate, recipe_file.name, place), place)
         failed = len(verdict.failures())
         figures += [f"{len(verdict.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]
     print_verdict(verdict)

@@ -62,20 +62,7 @@ def made(
 ) -> Whole:
     """Make a point in ``folder``. InputError where a stage cannot."""
     student, firmware, gate = folder / "student", folder / "firmware", recipe.gate
-    stages.distill(
-        teacher,
-        rollouts,
-        recipe.distill,
-        recipe.rollout,
-        recipe.seed,
-        student,
-        [],
-        progress,
-        deployment,
-        gate.tolerance,
-        gate.neighbourhood,
-        keep,
-    )
+    stages.distill_recipe(recipe, teacher, rollouts, student, [], progress, deployment, keep)
     stages.emit(student, recipe.emit, recipe.seed, firmware, [])
     manifest = opened(firmware, "firmware")
     image = build(read_firmware(firmware), recipe.emulate.toolchain())
