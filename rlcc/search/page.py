@@ -3,7 +3,7 @@ elsewhere (front.html.j2)."""
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,47 +57,60 @@ def _whole_figures(one: Told) -> tuple[float, float] | None:
     return whole.cycles, whole.error
 
 
+NUMBER, FLOAT, TRUTH, TEXT = pa.int64(), pa.float64(), pa.bool_(), pa.string()
+PRICE = {
+    "cycles_predicted": ("cycles", FLOAT),
+    "context_bytes": ("context", NUMBER),
+    "table_bytes": ("table", NUMBER),
+    "code_bytes": ("code", NUMBER),
+}
+QUICK = {
+    "error_quick": ("error", FLOAT),
+    "worst_quick": ("worst", TEXT),
+    "rmse": ("rmse", FLOAT),
+    "unfair": ("unfair", FLOAT),
+}
+WHOLE = {
+    "cycles": ("cycles", NUMBER),
+    "proved": ("proved", TRUTH),
+    "error": ("error", FLOAT),
+    "noise": ("noise", FLOAT),
+    "worst": ("worst", TEXT),
+    "problem": ("problem", TEXT),
+    "firmware": ("firmware", TEXT),
+}
+"""Columns: what they are of a point's price, its quick judgement, its whole one, and their type."""
+KINDS = {
+    **{name: kind for part in (PRICE, QUICK, WHOLE) for name, (_, kind) in part.items()},
+    "point": NUMBER,
+    "outdone_by": NUMBER,
+    "on_quick_front": TRUTH,
+    "on_front": TRUTH,
+}
+"""Of the columns; those that are not here are text."""
+
+
 def _row(one: Told, predicted: set[int], made: set[int]) -> dict[str, Any]:
     quick, whole = one.quick, one.whole
-    price = quick.price if quick is not None else None
     return {
         "point": one.number,
         **{name: json.dumps(value) if not isinstance(value, str) else value for name, value in one.point.items()},
-        "cycles_predicted": None if price is None else price.cycles,
-        "context_bytes": None if price is None else price.context,
-        "table_bytes": None if price is None else price.table,
-        "code_bytes": None if price is None else price.code,
-        "error_quick": None if quick is None else quick.error,
-        "worst_quick": None if quick is None else quick.worst,
-        "rmse": None if quick is None else quick.rmse,
-        "unfair": None if quick is None else quick.unfair,
+        **_figures(PRICE, None if quick is None else quick.price),
+        **_figures(QUICK, quick),
         "broken": ", ".join(quick.broken) if quick is not None else "",
         "outdone_by": None if quick is None else quick.outdone,
         "reason": one.reason,
         "on_quick_front": one.number in predicted,
-        "cycles": None if whole is None else whole.cycles,
-        "proved": None if whole is None else whole.proved,
-        "error": None if whole is None else whole.error,
-        "noise": None if whole is None else whole.noise,
-        "worst": None if whole is None else whole.worst,
-        "problem": None if whole is None else whole.problem,
-        "firmware": None if whole is None else whole.firmware,
+        **_figures(WHOLE, whole),
         "on_front": one.number in made,
     }
 
 
-NUMBERS = {"point", "context_bytes", "table_bytes", "code_bytes", "outdone_by", "cycles"}
-FLOATS = {"cycles_predicted", "error_quick", "rmse", "unfair", "error", "noise"}
-TRUTHS = {"proved", "on_quick_front", "on_front"}
+def _figures(columns: Mapping[str, tuple[str, pa.DataType]], of: object | None) -> dict[str, Any]:
+    return {name: None if of is None else getattr(of, figure) for name, (figure, _) in columns.items()}
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> pa.Table:
     """Types that do not depend on which points there are."""
-
-    def kind(name: str) -> pa.DataType:
-        if name in NUMBERS:
-            return pa.int64()
-        return pa.float64() if name in FLOATS else pa.bool_() if name in TRUTHS else pa.string()
-
     names = list(rows[0]) if rows else ["point"]
-    return pa.table({name: pa.array([row[name] for row in rows], kind(name)) for name in names})
+    return pa.table({name: pa.array([row[name] for row in rows], KINDS.get(name, TEXT)) for name in names})

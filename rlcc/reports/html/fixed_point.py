@@ -8,14 +8,14 @@ import numpy as np
 
 from decision.policy import Policy
 from rlcc.closed_loop import PolicyMetrics
+from rlcc.reports.html.frame import Frame
 from rlcc.reports.html.network import Rest, rests
 
-WIDTH, HEIGHT = 480.0, 290.0
-LEFT, RIGHT, TOP, BOTTOM = 48.0, 16.0, 12.0, 44.0
+FRAME = Frame(480.0, 290.0)
 APART = 5.0
+"""Between teacher and student at the same number of flows, so that neither hides the other."""
 LABEL = 38.0
 """Of a tick; one that would touch the one before is left out."""
-"""Between teacher and student at the same number of flows, so that neither hides the other."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,7 @@ class Plot:
     student: list[Mark]
     across: list[tuple[float, str]]
     up: list[tuple[float, str]]
-    width: float = WIDTH
-    height: float = HEIGHT
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-    top: float = TOP
-    bottom: float = HEIGHT - BOTTOM
+    frame: Frame = FRAME
 
 
 def plot(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> Plot | None:
@@ -58,11 +53,10 @@ def plot(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> Plot | None:
     step = _step(most)
 
     def x(flows: float) -> float:
-        share = log2(flows / ends[0]) / log2(ends[1] / ends[0])
-        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 2)
+        return FRAME.x(log2(flows / ends[0]) / log2(ends[1] / ends[0]))
 
     def y(inflation: float) -> float:
-        return round(HEIGHT - BOTTOM - inflation / most * (HEIGHT - TOP - BOTTOM), 2)
+        return FRAME.y(inflation / most)
 
     def mark(rest: Rest, values: tuple[float, ...], aside: float) -> Mark:
         return Mark(round(x(rest.flows) + aside, 2), y(float(np.mean(values))), y(min(values)), y(max(values)))

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from decision.errors import InputError
+from rlcc.reports.html.frame import Frame
 
 PLACE, TABLE, PAGE = "search", "points.parquet", "front.html"
-WIDTH, HEIGHT = 480.0, 240.0
-LEFT, RIGHT, TOP, BOTTOM = 48.0, 16.0, 12.0, 44.0
+FRAME = Frame(480.0, 240.0)
 ROOM = 0.08
 """Of the span of the points, on both sides of them."""
 
@@ -38,12 +38,7 @@ class Front:
     page: str
     cycles: tuple[float, float]
     error: tuple[float, float]
-    width: float = WIDTH
-    height: float = HEIGHT
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-    top: float = TOP
-    bottom: float = HEIGHT - BOTTOM
+    frame: Frame = FRAME
 
 
 def beside(verdict: Path) -> Front | None:
@@ -71,10 +66,9 @@ def front(points: Sequence[Mapping[str, Any]], page: str) -> Front | None:
 
     def place(p: Mapping[str, Any]) -> Made:
         across, up = ((p[name] - low) / (high - low) for name, (low, high) in (("cycles", cycles), ("error", error)))
-        x = round(LEFT + across * (WIDTH - LEFT - RIGHT), 2)
-        y = round(HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM), 2)
         off = (float(p["error"]), float(p["noise"] or 0.0))
-        return Made(p["point"], p["cycles"], bool(p["proved"]), *off, bool(p["on_front"]), x, y)
+        at = FRAME.x(across), FRAME.y(up)
+        return Made(p["point"], p["cycles"], bool(p["proved"]), *off, bool(p["on_front"]), *at)
 
     return Front(sorted(map(place, made), key=lambda m: (m.cycles, m.error)), len(points), page, cycles, error)
 

@@ -15,7 +15,7 @@ from decision.errors import InputError
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render
-from rlcc.reports.html.search import LEFT, RIGHT, WIDTH, beside, front
+from rlcc.reports.html.search import FRAME, beside, front
 from rlcc.search.page import PAGE, POINTS
 from rlcc.verdict import Check
 
@@ -41,7 +41,7 @@ def test_points_that_were_made_stand_by_cycles_and_error(tmp_path: Path) -> None
     assert [(m.number, m.cycles, m.on_front) for m in shown.made] == [(3, 81, True), (0, 93, True), (7, 99, False)]
     assert (shown.judged, shown.page) == (4, f"../search/{PAGE}")
     xs, ys = [m.x for m in shown.made], [m.y for m in shown.made]
-    assert LEFT < xs[0] < xs[1] < xs[2] < WIDTH - RIGHT
+    assert FRAME.left < xs[0] < xs[1] < xs[2] < FRAME.right
     assert ys[1] > ys[0] > ys[2], "a smaller error lies lower"
     page = render(gather(judgement(*scale()), EmulateOptions(), GATE, front=shown))
     assert page.count('class="student beaten"') == 1
