@@ -7,29 +7,15 @@ format = 1
 [[ddqn.reward]]     # weight, and the feature of the next event that it weighs
 """
 
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from decision.actions import Choice
-from decision.documents import Format1
-from decision.errors import InputError
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.policy import Policy
 from decision.quantity import DurationPs
-from netsim import baselines
-from netsim.deployment import Deployment
-from netsim.network import MS, Network
-from netsim.network_file import from_table
-from teachers.curriculum import ScenarioNames
-from teachers.transitions import RewardTerm
+from netsim.network import MS
+from teachers.periodic_options import PeriodicConfig, PeriodicTraining, Strict
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class TriggerTraining(_Strict):
+class TriggerTraining(Strict):
     """``[ddqn.trigger]``: what the trigger of a policy learns by, after the policy as one that is asked every time.
     ``price``: what the reward loses by a decision in which it fires ([HAECN] section 3.3)."""
 
@@ -38,19 +24,12 @@ class TriggerTraining(_Strict):
     explore_decay: float = Field(default=0.9, gt=0, le=1)
 
 
-class Ddqn(_Strict):
+class Ddqn(PeriodicTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario
     once, explores with a probability that falls from ``explore`` by ``explore_decay`` a round, and then learns
     ``updates`` batches of what is remembered."""
 
-    seed: int = Field(ge=0, lt=2**31)
-    senders: str
-    period: DurationPs = Field(gt=0)
-    decision_latency: DurationPs = 0
-    scenarios: ScenarioNames = Field(min_length=1, max_length=32)
     episode: DurationPs = Field(default=20 * MS, gt=0)
-    reward: list[RewardTerm] = Field(min_length=1, max_length=8)
-    rounds: int = Field(default=60, ge=1, le=10_000)
     updates: int = Field(default=400, ge=1, le=100_000)
     batch: int = Field(default=256, ge=1, le=65_536)
     memory: int = Field(default=500_000, ge=1, le=5_000_000)  # transitions, the oldest forgotten first
@@ -62,18 +41,11 @@ class Ddqn(_Strict):
     explore: float = Field(default=1.0, ge=0, le=1)
     explore_decay: float = Field(default=0.93, gt=0, le=1)
     explore_least: float = Field(default=0.02, ge=0, le=1)
-    validate_every: int = Field(default=5, ge=1)  # rounds
-    validate_in: ScenarioNames = Field(min_length=1, max_length=32)
-    validate_seeds: list[int] = Field(default=[7001, 7002], min_length=1, max_length=16)
 
     trigger: TriggerTraining | None = Field(default=None, exclude_if=lambda trigger: trigger is None)
 
-    def exploring(self, episode: int) -> float:
-        """In this round."""
-        return max(self.explore_least, self.explore * self.explore_decay**episode)
 
-
-class Online(_Strict):
+class Online(Strict):
     """How agents go on learning where they decide. Every ``exchange`` each group of them (a switch) remembers what its
     own decisions led to, gives ``shared`` of it to a memory of all and takes as much from there, and learns
     ``updates`` batches; exploring decays by ``explore_decay`` an exchange."""
@@ -91,44 +63,27 @@ class Online(_Strict):
         return max(self.explore_least, self.explore * self.explore_decay**exchange)
 
 
-class DdqnConfig(_Strict):
+class DdqnConfig(PeriodicConfig):
     """A training recipe, checked."""
 
-    format: Format1
-    policy: Policy
-    network: dict[str, Any] = {}
     ddqn: Ddqn
+
+    @property
+    def training(self) -> Ddqn:
+        return self.ddqn
 
     @model_validator(mode="after")
     def _trainable(self) -> "DdqnConfig":
-        agents = self.policy.observation.agents
         if not isinstance(self.policy.action, Choice):
             raise ValueError(f"DDQN learns which row of a table to choose; the action is a {self.policy.action.kind}")
-        if self.policy.architecture.kind != "mlp":
-            raise ValueError("DDQN here trains an MLP; the window is its memory")
-        if agents.name == FLOW_RATE.name or agents.trigger != "period":
-            raise ValueError(f"DDQN here trains agents that are asked every period, not those of {agents.name}")
         if (self.policy.trigger is None) != (self.ddqn.trigger is None):
             raise ValueError("a policy with a [policy.trigger] learns it by a [ddqn.trigger], and no other; give both")
         if self.ddqn.decision_latency >= self.ddqn.period:
             raise ValueError("ddqn: the period is shorter than the decision takes; give a longer one")
-        for term in self.ddqn.reward:
-            term.check(self.policy.observation.place)
-        try:
-            self.deployment()
-        except InputError as error:
-            raise ValueError(str(error)) from None
+        self.check_trainable("DDQN")
         return self
 
     def untriggered(self) -> "DdqnConfig":
         """The training of the policy as one that is asked every time."""
         ddqn = self.ddqn.model_copy(update={"trigger": None})
         return self.model_copy(update={"policy": self.policy.untriggered(), "ddqn": ddqn})
-
-    def built_network(self) -> Network:
-        return from_table(self.network, "network")
-
-    def deployment(self) -> Deployment:
-        """Where the agents learn."""
-        senders, agents = baselines.by_name(self.ddqn.senders), self.policy.observation.agents
-        return Deployment(self.built_network(), agents, senders, (), self.ddqn.period)
