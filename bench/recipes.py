@@ -21,6 +21,7 @@ from rlcc import cli
 from rlcc.console import print_verdict
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe
+from rlcc.shipped import recipes
 from rlcc.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,11 +30,6 @@ SHOWN = "rl-cc"
 """The recipe whose verdict is shown whole."""
 RELATIVE = ("latency_mean_us", "queue_mean_us", "fct_mean_us", "fct_p99_us")
 """Metrics whose difference from the teacher's is a part of the teacher's."""
-
-
-def names(recipes: Path = ROOT / "recipes") -> list[str]:
-    """Recipes that end in a verdict; the others are of `rlcc train`."""
-    return sorted(path.stem for path in recipes.glob("*.toml") if not path.stem.startswith("train-"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="finished runs; runs")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
-    shown = options.recipe or names()
+    shown = options.recipe or list(recipes())
     try:
         for name in shown:
             if not (options.runs / name / "verdict").is_dir():
@@ -67,7 +63,7 @@ def _run(name: str, out: Path) -> None:
 def page(runs: Path, shown: Sequence[str]) -> str:
     """The page as Markdown, on the recipes of these names."""
     verdicts = {name: _verdict(runs / name / "verdict" / "verdict.json") for name in shown}
-    others = [name for name in names() if name not in shown]
+    others = [name for name in recipes() if name not in shown]
     left_out = f" Not run for this page: {', '.join(others)}." if others else ""
     return f"""# What the recipes come to
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from PIL import Image
 
 from decision.errors import InputError
+from rlcc.doctor import CHROMIUM
 
 WIDTH, HEIGHT = 1180, 745
 LEFT_OUT = "nav, #checks { display: none !important }"
@@ -23,7 +24,7 @@ def draw(report: Path, picture: Path) -> None:
     """InputError where there is no report or no browser."""
     if not report.is_file():
         raise InputError(f"there is no {report}; rlcc run and rlcc gate write one beside each verdict")
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
         raise InputError("there is no Chromium; apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder:

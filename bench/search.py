@@ -11,7 +11,7 @@ furthest off, in units of the recipe's tolerance; what is told is the mean of th
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -24,6 +24,7 @@ from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.student import NAME as STUDENT_NAME
 from decision.student import load_student
+from distill.closeness import distance
 from distill.driving import LATER_PS
 from distill.rollout import teacher_policy
 from netsim.kept import Kept
@@ -122,17 +123,12 @@ def compared(name: str, recipe: Recipe, folder: Path, own: Row, better: Sequence
 
 def _errors(who: str, outcomes: Sequence[PolicyMetrics], recipe: Recipe) -> list[float]:
     """Of each seed: how many times what is allowed, in the network and metric that is furthest off."""
-    beside = {one.scenario: one.metrics for one in outcomes if one.policy == "teacher"}
-    each = [one for one in outcomes if one.policy == who]
-    return [
-        max(
-            allowed.times(allowed.difference(one.metrics[k], reference), reference)
-            for one in each
-            for allowed in recipe.gate.tolerance.values()
-            if allowed.metric in (reference := beside[one.scenario][k])
-        )
-        for k in range(len(each[0].seeds))
-    ]
+
+    def at(policy: str, k: int) -> dict[tuple[str, int], Mapping[str, float]]:
+        return {(one.scenario, k): one.metrics[k] for one in outcomes if one.policy == policy}
+
+    seeds = range(len(outcomes[0].seeds))
+    return [distance(at(who, k), at("teacher", k), recipe.gate.tolerance).of_tolerance for k in seeds]
 
 
 def _student(folder: Path, number: int) -> PolicySpec:

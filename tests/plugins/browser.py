@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+from rlcc.doctor import CHROMIUM
+
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -104,7 +105,7 @@ class Browser:
 @contextmanager
 def chromium(profile: Path) -> Iterator[Browser]:
     """A Chromium with this folder for its own files; a test without one is skipped."""
-    program = next(filter(None, map(shutil.which, NAMES)), None)
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
         pytest.skip("no Chromium")
     theirs, ours = os.pipe(), os.pipe()

@@ -7,6 +7,7 @@ import pytest
 
 from decision.errors import InputError
 from rlcc.recipe import GateOptions, load_recipe, teacher_path
+from rlcc.shipped import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -113,10 +114,7 @@ def _good(recipe_text: str, folder: Path) -> Path:
     return folder / "good.toml"
 
 
-RECIPES = [path for path in sorted((ROOT / "recipes").glob("*.toml")) if not path.name.startswith("train-")]
-
-
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", recipes().values(), ids=lambda path: path.name)
 def test_the_recipes_that_come_with_rlcc_are_right(path: Path) -> None:
     recipe = load_recipe(path)
     assert teacher_path(recipe, path).is_dir()
