@@ -32,6 +32,8 @@ from netsim.parcel import Packed, Packing, unpacked
 
 SECONDS = 10
 """Within which a cluster answers."""
+PATIENCE = 10
+"""Checks, a second apart, before a head that does not answer is given up."""
 AHEAD = 4
 """Tasks a processor that are handed over, so that none waits for this machine."""
 QUIET = {
@@ -69,9 +71,11 @@ class Ray:
         waiting = list(enumerate(tasks))[::-1]
         running: dict[Any, int] = {}
         most, asked = self._most(ray), time.monotonic()
+        head = self.address or ray.get_runtime_context().gcs_address
         try:
             while waiting or running:
                 if time.monotonic() - asked > SECONDS:  # nodes come and go
+                    _check_head(head)
                     most, asked = self._most(ray), time.monotonic()
                 while waiting and len(running) < most:
                     at, task = waiting.pop()
@@ -80,7 +84,7 @@ class Ray:
                         files[name] = ray.put(packed.files[name])
                     names = list(packed.files)
                     running[remote.remote(mine, packed.pickled, names, *(files[name] for name in names))] = at
-                for ref in ray.wait(list(running), num_returns=1)[0]:
+                for ref in ray.wait(list(running), num_returns=1, timeout=SECONDS)[0]:
                     yield running.pop(ref), _answer(ray, ref, mine)
         finally:
             for ref in running:
@@ -119,6 +123,18 @@ def _check_open(address: str) -> None:
         raise InputError(f"no Ray cluster answers at {address} ({why.lower()}); is it up, and the port open?") from None
     if answer[3:4] != SETTINGS and os.environ.get("RAY_USE_TLS") != "1":
         raise InputError(f"what answers at {address} is no Ray cluster; is it the right port?")
+
+
+def _check_head(address: str) -> None:
+    """InputError where it has gone for good: Ray itself would end this process, after a minute, with a word of its own.
+    One that is started anew within ``PATIENCE`` checks goes on."""
+    for tried in range(1, PATIENCE + 1):
+        try:
+            return _check_open(address)
+        except InputError:
+            if tried < PATIENCE:
+                time.sleep(1)
+    raise InputError(f"the Ray cluster's head, {address}, has ended; start it again, and call again")
 
 
 _joined: str | None = None

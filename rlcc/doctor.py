@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decision import temporary
+from decision.errors import InputError
 from decision.extras import OF_THE_CHECKOUT, extras
 from emulator.cache import cache_folder
 
@@ -217,7 +218,10 @@ def zig() -> Finding:
 
 def core_cache() -> Finding:
     """Verilated cores that earlier runs have built; a missing one is built when it is needed."""
-    folder = cache_folder() / "cores"
+    try:
+        folder = cache_folder() / "cores"
+    except InputError as error:
+        return Finding("cache folder", None, "everything that compiles", str(error))
     cores = [entry for entry in folder.iterdir() if not entry.name.startswith(".")] if folder.is_dir() else []
     installed = f"{len(cores)} in {folder}" if cores else None
     return Finding(

@@ -229,6 +229,23 @@ def test_the_cluster_of_the_environment_is_asked_for_too(monkeypatch: pytest.Mon
         named("ray")
 
 
+def test_a_head_that_has_ended_is_told_and_one_that_comes_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(ray_cluster.time, "sleep", waits.append)
+    with pytest.raises(InputError, match=r"the Ray cluster's head, 127\.0\.0\.1:1, has ended; start it again"):
+        ray_cluster._check_head("127.0.0.1:1")
+    assert len(waits) == ray_cluster.PATIENCE - 1
+    back = iter([InputError("not yet")] * 3)
+
+    def answers(address: str) -> None:
+        if (error := next(back, None)) is not None:
+            raise error
+
+    monkeypatch.setattr(ray_cluster, "_check_open", answers)
+    ray_cluster._check_head("127.0.0.1:1")
+    assert len(waits) == ray_cluster.PATIENCE - 1 + 3
+
+
 def test_the_folder_of_a_killed_cluster_is_removed_by_the_next(tmp_path: Path) -> None:
     dead, living, other, new = (tmp_path / f"rlcc-ray-{name}" for name in ("dead", "living", "other", "new"))
     for folder in (dead, living, other, new):

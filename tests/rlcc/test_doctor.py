@@ -105,6 +105,13 @@ def test_cached_cores_are_counted_without_those_being_built(monkeypatch, tmp_pat
     assert doctor.core_cache().installed == f"2 in {tmp_path / 'rlcc/cores'}"
 
 
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    missing = doctor.core_cache()
+    assert missing.is_defect and "set XDG_CACHE_HOME" in missing.mend
+
+
 def test_a_tool_that_fails_is_absent_and_a_version_is_one_line(program):
     assert doctor.output_of(program("exit 3")) is None
     assert doctor.first_line(doctor.output_of(program("echo; echo '  v1 '; echo v2"))) == "v1"
