@@ -109,7 +109,8 @@ def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     missing = doctor.core_cache()
-    assert missing.is_defect and "set XDG_CACHE_HOME" in missing.mend
+    assert missing.is_defect
+    assert "set XDG_CACHE_HOME" in missing.mend
 
 
 def test_a_tool_that_fails_is_absent_and_a_version_is_one_line(program):
