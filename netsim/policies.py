@@ -71,13 +71,15 @@ def probes_of(policy: object) -> Probes | None:
 class NativePolicy:
     """A teacher evaluated in C++. ``policy`` says what the weights mean. While it learns it may explore: ``explore`` is
     the probability that a decision is drawn at random, and the seed of that; ``explore_trigger`` the same of whether
-    its trigger fires; ``disturb`` what each output is moved by at the most, evenly, and the seed of that."""
+    its trigger fires; ``disturb`` what each output is moved by at the most, evenly, and the seed of that; ``draw`` the
+    seed by which a choice is drawn, each row with the probability of its softmax, all of an agent by one number."""
 
     policy: Policy
     weights: Weights = field(repr=False)
     explore: tuple[float, int] | None = None
     explore_trigger: tuple[float, int] | None = None
     disturb: tuple[float, int] | None = None
+    draw: int | None = None
 
     @property
     def interface(self) -> Interface:
@@ -106,6 +108,8 @@ class NativePolicy:
             core.explore(*self.explore)
         if self.disturb is not None:
             core.disturb(*self.disturb)
+        if self.draw is not None:
+            core.draw(self.draw)
         if self.explore_trigger is not None:
             core.explore_trigger(*self.explore_trigger)
         for name, values in (where.known() if where is not None else {}).items():

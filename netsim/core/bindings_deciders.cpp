@@ -182,6 +182,7 @@ void bind_deciders(nb::module_ &m) {
       .def("explore", &NativeDecider::explore, "probability"_a, "seed"_a)
       .def("set_trigger", &NativeDecider::set_trigger, "trigger"_a)
       .def("disturb", &NativeDecider::disturb, "most"_a, "seed"_a)
+      .def("draw", &NativeDecider::draw, "seed"_a)
       .def("explore_trigger", &NativeDecider::explore_trigger, "probability"_a, "seed"_a)
       .def("set_program_param", &set_param<NativeDecider>, "param"_a, "values"_a)
       .def(

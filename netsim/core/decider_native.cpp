@@ -154,6 +154,8 @@ void NativeDecider::disturb(double most, std::uint64_t seed) {
   random_ = Pcg32(seed, 0);
 }
 
+void NativeDecider::draw(std::uint64_t seed) { drawing_ = seed; }
+
 Params &NativeDecider::params() {
   if (!params_.has_value())
     throw std::invalid_argument("no integer program of this teacher reads parameters");
@@ -249,6 +251,22 @@ void NativeDecider::disturbed(std::uint32_t outputs) {
     y_[j] += static_cast<float>(disturbing_ * (2.0 * random_.unit() - 1.0));
 }
 
+// The first output up to which the probabilities add up to more than the agent's number between 0 and their sum.
+void NativeDecider::drawn(std::uint32_t agent, std::uint32_t outputs) {
+  if (!drawing_.has_value())
+    return;
+  const float most = *std::max_element(y_.begin(), y_.begin() + outputs);
+  double sum = 0.0;
+  for (std::uint32_t j = 0; j < outputs; ++j)
+    sum += y_[j] = exp_negative(y_[j] - most);
+  double left = sum * Pcg32(*drawing_, agent).unit();
+  std::uint32_t chosen = 0;
+  while (chosen + 1 < outputs && left >= y_[chosen])
+    left -= y_[chosen++];
+  std::fill_n(y_.begin(), outputs, 0.0f);
+  y_[chosen] = 1.0f;
+}
+
 // From what a network sees to its outputs in y_.
 void NativeDecider::evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent) {
   for (const Layer &layer : weights.hidden) {
@@ -305,6 +323,7 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
     evaluate(networks_[network_of_[agent]], &window_[agent * observation_], agent);
     explored(random_, exploring_, outputs);
     disturbed(outputs);
+    drawn(agent, outputs);
     read.outputs = y_.data();
     read.output_count = outputs;
     // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.

@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,10 @@ from decision.documents import load_toml, read_text
 from rlcc.console import Figures, Progress, stage
 from rlcc.options import FOLDER, out_option
 from rlcc.where import where_options
+
+if TYPE_CHECKING:
+    from teachers.ddpg import DdpgReport
+    from teachers.pg import PgReport
 
 
 @click.command()
@@ -20,8 +25,9 @@ def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 
     A recipe with [training] is for ADPG, one continuous action of flows; with [ddqn] for DDQN, agents that choose a row
-    of a table every period; with [ddpg] for DDPG, agents that set knobs between two ends. A checkpoint beside OUT is
-    written after every episode: interrupt at will and go on with --resume.
+    of a table every period; with [ddpg] for DDPG, agents that set knobs between two ends; with [pg] for a policy
+    gradient, long flows for each of which a row of a table is chosen. A checkpoint beside OUT is written after every
+    episode: interrupt at will and go on with --resume.
     """
     with stage("train") as (figures, progress):
         tables = _tables(recipe_file)
@@ -75,7 +81,17 @@ def _ddpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
     from teachers import ddpg
     from teachers.ddpg_options import DdpgConfig
 
-    report = ddpg.train(load_toml(DdpgConfig, recipe_file), out, resume, progress)
+    return _by_fct(ddpg.train(load_toml(DdpgConfig, recipe_file), out, resume, progress), figures)
+
+
+def _pg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
+    from teachers import pg
+    from teachers.pg_options import PgConfig
+
+    return _by_fct(pg.train(load_toml(PgConfig, recipe_file), out, resume, progress), figures)
+
+
+def _by_fct(report: "DdpgReport | PgReport", figures: Figures) -> list[str]:
     figures += [
         f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
         f"{report.rounds} rounds",
@@ -84,5 +100,5 @@ def _ddpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
     return [f"round {number}: {fct_us:.0f} us" for number, fct_us in report.curve]
 
 
-METHODS = {"ddqn": _ddqn, "ddpg": _ddpg}
+METHODS = {"ddqn": _ddqn, "ddpg": _ddpg, "pg": _pg}
 """By the table of a recipe that is for each; one without any is for ADPG."""

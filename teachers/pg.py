@@ -1,0 +1,264 @@
+"""A policy gradient (Williams 1992; [AUTO] section 4.2, lRLA), readable from top to bottom.
+
+The network's outputs are logits, one a row of the action's table (priority, rate, path); a call decides one flow. While
+it learns, a row is drawn with the probability pi(a | o) of its softmax, by one number for all decisions of a flow: by
+another for each, the next would undo what one did before it can be told from noise. Afterwards the greatest is chosen.
+A round plays every scenario several times with the same arrivals and other draws, and ascends in batches, a few passes
+over them all,
+
+    min(p A, clip(p) A) + entropy of pi(. | o)     A = (R - b) / its standard deviation, p = pi(a | o) / pi_drawn(a | o)
+
+pi_drawn is the policy that drew; p is 1 at first, where the gradient is that of A log pi, and is held within `clip` of
+1, so that later passes go no further than the draws can tell (Schulman et al. 2017).
+
+R: what a decision answers for. The mean completion time of flows is the mean number of flows that are there, over their
+rate of arrival (Little's law); so R is less the mean number of flows, in the `horizon` after the decision, that share a
+machine with the decided one, itself among them. b is the mean R of the same flow's decision of the same number in all
+plays of these arrivals: which flows come next is by far the most of R's variance, and the same in all of them (Mao et
+al. 2019, input-dependent baselines). [AUTO]'s own reward is the ratio of mean throughputs of consecutive steps, one for
+all flows of a step. Which round was best is judged by the flows' mean completion time without draws.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decision.errors import InputError
+from decision.records import Trajectories
+from netsim.answers import Lost
+from netsim.places import current_place
+from netsim.policies import native
+from netsim.simulation import Simulation
+from netsim.trials import Trial, run
+from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
+from teachers.memory import check_place, seed_of
+from teachers.networks import PolicyNetwork, one_thread, seeded, torch
+from teachers.pg_options import Pg, PgConfig
+from teachers.save import save
+from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.training_log import TrainingLog, log_path
+
+Progress = Callable[[str], None]
+Floats = NDArray[np.float32]
+METRIC = "fct_mean_us"
+
+
+@dataclass(frozen=True)
+class PgReport:
+    """The trained teacher (the best by validation), and how it came about: of each validated round, the flows' mean
+    completion time in us."""
+
+    teacher: Teacher
+    rounds: int
+    best_round: int
+    fct_us: float
+    curve: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Of N decisions the observations [N, features], the rows that were drawn [N], and the advantages R - b [N]."""
+
+    observed: Floats
+    chosen: NDArray[np.int64]
+    advantage: Floats
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+
+@dataclass(frozen=True)
+class Lives:
+    """Of F flows when each came and went (a time after the end where it did not), and between which machines."""
+
+    came_ps: NDArray[np.int64]
+    went_ps: NDArray[np.int64]
+    sender: NDArray[np.int64]
+    receiver: NDArray[np.int64]
+
+
+def returns(flow: NDArray[np.int64], at_ps: NDArray[np.int64], lives: Lives, horizon_ps: int) -> NDArray[np.float64]:
+    """R of decisions [N] of these flows at these times."""
+    values = np.empty(len(flow))
+    for i, (f, begin) in enumerate(zip(flow, at_ps, strict=True)):
+        close = (lives.sender == lives.sender[f]) | (lives.receiver == lives.receiver[f])
+        there = np.minimum(lives.went_ps, begin + horizon_ps) - np.maximum(lives.came_ps, begin)
+        values[i] = -np.maximum(there[close], 0).sum() / horizon_ps
+    return values
+
+
+def advantages(value: NDArray[np.float64], plays: NDArray[np.int64], same: NDArray[np.int64]) -> NDArray[np.float64]:
+    """R less its mean over the decisions that are the ``same`` in several plays; 0 where there is but one."""
+    _, group = np.unique(np.stack([plays, same]), axis=1, return_inverse=True)
+    group = group.reshape(-1)
+    mean = np.bincount(group, value) / np.maximum(np.bincount(group), 1)
+    return np.asarray(value - mean[group])
+
+
+def ascend(
+    network: PolicyNetwork, optimizer: "torch.optim.Optimizer", rows: Decisions, d: Pg, random: np.random.Generator
+) -> float:
+    """Passes over the decisions; the mean entropy in nats before them."""
+    observed, chosen = torch.from_numpy(rows.observed), torch.from_numpy(rows.chosen)[:, None]
+    advantage = torch.from_numpy(rows.advantage / max(float(rows.advantage.std()), 1e-6))
+    with torch.no_grad():
+        log_first = torch.log_softmax(network.logits(observed), dim=1)
+        entropy = float(-(log_first.exp() * log_first).sum(dim=1).mean())
+    for _ in range(d.passes):
+        order = torch.from_numpy(random.permutation(len(rows)))
+        for part in order.split(d.batch):  # type: ignore[no-untyped-call]
+            log_pi = torch.log_softmax(network.logits(observed[part]), dim=1)
+            drawn = chosen[part]
+            p = (log_pi.gather(1, drawn) - log_first[part].gather(1, drawn)).exp()[:, 0]
+            held = p.clamp(1 - d.clip, 1 + d.clip)
+            gain = torch.minimum(p * advantage[part], held * advantage[part])
+            gain = gain - d.entropy * (log_pi.exp() * log_pi).sum(dim=1)
+            optimizer.zero_grad()
+            (-gain.mean()).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+    return entropy
+
+
+def train(config: PgConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> PgReport:
+    """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
+
+    The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
+    """
+    check_place(out)
+    with one_thread():
+        return _train(config, out, resume, progress or (lambda _: None))
+
+
+def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> PgReport:
+    d = config.pg
+    network = seeded(config.policy, d.seed)
+    optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
+    kept, curve = Checkpoint.first(network.weights()), list[tuple[int, float]]()
+    path = checkpoint_path(out)
+    if resume:
+        kept, more = read_checkpoint(path, config, network, optimizer)
+        curve = [(int(n), float(cost)) for n, cost in more["curve"]]
+    with TrainingLog(log_path(out), "round", kept.episode) as log:
+        while kept.episode < d.rounds:
+            number = kept.episode
+            for group in optimizer.param_groups:
+                done = number / max(d.rounds - 1, 1)
+                group["lr"] = d.learning_rate + (d.final_learning_rate - d.learning_rate) * done
+            rows, value = played(config, network.weights(), number)
+            entropy = ascend(network, optimizer, rows, d, np.random.default_rng([d.seed, number]))
+            fct_us: float | None = None
+            if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
+                fct_us = validate(config, network.weights())
+                curve.append((number + 1, fct_us))
+            kept = kept.after(number + 1, fct_us, network.weights())
+            scalars = {
+                "return/played": value,
+                "fct_us/validation": fct_us,
+                "entropy": entropy,
+                "learning_rate": optimizer.param_groups[0]["lr"],
+                "decisions/played": len(rows),
+            }
+            log.add(number + 1, scalars)
+            write_checkpoint(path, config, network, optimizer, kept, {"curve": curve})
+            judged = "" if fct_us is None else f", mean FCT {fct_us:.0f} us (best {kept.best_cost:.0f})"
+            progress(f"round {number + 1} of {d.rounds}, entropy {entropy:.2f}{judged}")
+    provenance = {
+        **config.policy.provenance,
+        "method": "policy gradient",
+        "seed": d.seed,
+        "scenarios": d.scenarios,
+        "rounds": kept.episode,
+        "best_round": kept.best_episode,
+        "fct_mean_us": round(kept.best_cost, 3),
+    }
+    policy = config.policy.model_copy(update={"provenance": provenance})
+    teacher = make_teacher(policy, kept.best_weights, "training")
+    save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
+    path.unlink(missing_ok=True)
+    return PgReport(teacher, kept.episode, kept.best_episode, kept.best_cost, tuple(curve))
+
+
+def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, float]:
+    """Every scenario of a round, each play with draws of its own; and the mean R."""
+    d, deployment = config.pg, config.deployment()
+    actor = native(config.policy, weights)
+    trials, arrivals = [], []
+    for index, name in enumerate(d.scenarios):
+        for play in range(d.plays):
+            drawing = replace(actor, draw=seed_of(d.seed, number, len(d.scenarios) + index * d.plays + play))
+            arrivals.append(index)
+            trials.append(
+                deployment.trial(
+                    drawing,
+                    name,
+                    seed=seed_of(d.seed, number, index),
+                    duration_ps=d.episode + d.horizon,
+                    record_ps=d.episode,
+                    decision_latency_ps=d.decision_latency,
+                )
+            )
+    answers = dict(current_place().answers(_followed, trials))
+    observed, chosen, value, plays, same = [], [], [], [], []
+    for at, index in enumerate(arrivals):
+        answer = answers[at]
+        if isinstance(answer, Lost):
+            raise InputError(f"the process of {trials[at]} was lost ({answer.reason}); go on with --resume")
+        records, lives = answer
+        rows = Trajectories.of(records, config.policy.observation.agents)
+        flow, when = (rows.columns[name].astype(np.int64) for name in (rows.interface.agent, "t_ps"))
+        observed.append(rows.float_rows(config.policy.observation)[0].astype(np.float32))
+        label = config.policy.action.label(np.stack(list(rows.decided().values()), axis=1).astype(np.float64))
+        chosen.append(np.argmax(label, axis=1))
+        value.append(returns(flow, when, lives, d.horizon))
+        plays.append(np.full(len(rows), index))
+        same.append(flow << 32 | rows.columns["step"].astype(np.int64))
+    every = np.concatenate(value)
+    if not every.size:
+        raise InputError("no flow was long in this round; take longer episodes, or a lower last threshold of demotion")
+    against = advantages(every, np.concatenate(plays), np.concatenate(same)).astype(np.float32)
+    return Decisions(np.concatenate(observed), np.concatenate(chosen), against), float(every.mean())
+
+
+def _followed(trial: Trial) -> tuple[dict[str, NDArray[np.generic]], Lives]:
+    """A trial's decisions, and all its flows to the end."""
+    simulation = Simulation(
+        trial.scenario,
+        trial.policy,
+        seed=trial.seed,
+        duration_ps=trial.duration_ps,
+        record=True,
+        network=trial.network,
+        cohorts=trial.cohorts,
+    )
+    simulation.run(trial.record_ps)
+    records = dict(simulation.drain_records(1))
+    simulation.start_recording(False)
+    simulation.run(trial.duration_ps)
+    scenario, window = simulation.scenario, simulation.window()
+    planes = 1 if scenario.topology is None else scenario.topology.planes
+    went = np.full(len(scenario.flows), np.iinfo(np.int64).max)
+    went[window["completed_flow"]] = window["completed_finish_ps"]
+    machines = (scenario.column(end).astype(np.int64) // planes for end in ("host", "receiver"))
+    return records, Lives(scenario.column("start_ps").astype(np.int64), went, *machines)
+
+
+def validate(config: PgConfig, weights: Weights) -> float:
+    """The flows' mean completion time in us where the best is always chosen: the geometric mean of all runs."""
+    d, deployment = config.pg, config.deployment()
+    duration = d.episode + d.horizon
+    trials = [
+        deployment.trial(
+            native(config.policy, weights),
+            name,
+            seed=seed,
+            duration_ps=duration,
+            decision_latency_ps=d.decision_latency,
+            window_ps=(duration // 5, duration),
+        )
+        for name in d.validate_in
+        for seed in d.validate_seeds
+    ]
+    return float(np.exp(np.mean([np.log(outcome.metrics[METRIC]) for outcome in run(trials)])))

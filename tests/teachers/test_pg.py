@@ -1,0 +1,174 @@
+"""A policy gradient: what a decision answers for, what it ascends, and that the same recipe gives the same weights."""
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from decision.documents import load_toml
+from netsim.network import MS
+from netsim.policies import native
+from netsim.simulation import Simulation
+from rlcc import cli
+from teachers.checkpoint import checkpoint_path
+from teachers.networks import seeded
+from teachers.pg import Decisions, Lives, advantages, ascend, played, returns, train
+from teachers.pg_options import PgConfig
+
+RECIPE = Path(__file__).parents[2] / "recipes" / "train-auto-lrla.toml"
+SMALL = {
+    "scenarios": ["websearch:90%@planes:3x4:1"],
+    "validate_in": ["websearch:90%@planes:3x4:1"],
+    "validate_seeds": [7001],
+    "episode": "50 ms",
+    "horizon": "10 ms",
+    "plays": 2,
+    "rounds": 2,
+    "batch": 32,
+    "validate_every": 1,
+}
+
+
+def config(**pg: Any) -> PgConfig:
+    content = tomllib.loads(RECIPE.read_text())
+    content["pg"] |= SMALL | pg
+    return PgConfig.model_validate(content)
+
+
+def test_the_same_recipe_gives_the_same_weights_resumed_or_not(tmp_path: Path) -> None:
+    whole = train(config(), tmp_path / "whole")
+    assert len(whole.curve) == 2
+
+    class Interrupted(Exception):
+        pass
+
+    def stop(_: str) -> None:
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        train(config(), tmp_path / "parts", progress=stop)
+    assert checkpoint_path(tmp_path / "parts").exists()
+    assert train(config(), tmp_path / "parts", resume=True).teacher.hash == whole.teacher.hash
+
+
+def test_a_decision_answers_for_the_flows_that_share_a_machine_with_its_own() -> None:
+    """Flow 1 shares the sender, 2 the receiver, 3 nothing; 4 comes in the horizon, 5 after it."""
+    lives = Lives(
+        came_ps=np.array([0, 0, 0, 0, 15, 99]),
+        went_ps=np.array([14, 100, 12, 100, 100, 100]),
+        sender=np.array([0, 0, 1, 1, 0, 0]),
+        receiver=np.array([2, 3, 2, 3, 3, 3]),
+    )
+    assert returns(np.array([0]), np.array([10]), lives, 10) == pytest.approx([-(4 + 10 + 2 + 5) / 10])
+
+
+def test_what_all_plays_have_in_common_is_no_merit_of_a_decision() -> None:
+    value = np.array([-3.0, -5.0, -1.0, -9.0])
+    against = advantages(value, np.array([0, 0, 0, 1]), np.array([7, 7, 8, 7]))
+    assert against == pytest.approx([1.0, -1.0, 0.0, 0.0])
+
+
+def test_it_learns_which_row_is_worth_most() -> None:
+    """The advantage of row 5 is 1, of all others -1, whatever is seen; the entropy falls with it."""
+    small = config(batch=200)
+    network = seeded(small.policy, 1)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-2)
+    random = np.random.default_rng(1)
+    observed = random.uniform(0, 1, (2000, small.policy.observation.size)).astype(np.float32)
+    chosen = random.integers(0, small.policy.action.outputs, 2000)
+    rows = Decisions(observed, chosen, np.where(chosen == 5, 1.0, -0.05).astype(np.float32))
+    first, *_, last = (ascend(network, optimizer, rows, small.pg, random) for _ in range(8))
+    with torch.no_grad():
+        assert (network.logits(torch.from_numpy(observed)).argmax(1) == 5).float().mean() > 0.95
+    assert last < first
+
+
+def test_rows_are_drawn_with_the_probability_of_their_softmax() -> None:
+    small = config()
+    weights = {name: np.zeros_like(array) for name, array in seeded(small.policy, 1).weights().items()}
+    weights["out.bias"][:3] = np.log([80.0, 40.0, 20.0])  # of all: 80, 40 and 20 of 173, the others 1 each
+    deployment = small.deployment()
+
+    def rows(draw: int | None) -> NDArray[np.int64]:
+        actor = replace(native(small.policy, weights), draw=draw)
+        trial = deployment.trial(
+            actor, "websearch:80%@planes:3x8:1", seed=1, duration_ps=150 * MS, decision_latency_ps=0
+        )
+        run = Simulation(
+            trial.scenario,
+            trial.policy,
+            seed=1,
+            record=True,
+            network=trial.network,
+            cohorts=trial.cohorts,
+            duration_ps=trial.duration_ps,
+        )
+        run.run(150 * MS)
+        records = run.drain_records(1)
+        return records["path_number"][records["limit_q16"] == 1 << 16].astype(np.int64)
+
+    assert set(rows(None)) == {0}
+    counts = np.bincount(rows(3), minlength=3) / rows(3).size
+    assert counts == pytest.approx(np.array([83, 43, 23]) / 149, abs=0.12)
+    assert (rows(3) == rows(3)).all()
+    assert rows(4).tolist() != rows(3).tolist()
+
+
+def test_a_round_without_a_long_flow_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.toml"
+    few = RECIPE.read_text().replace("1_000_000]]", "2_000_000_000]]").replace("plays = 6", "plays = 2")
+    bad.write_text(few.replace('"200 ms"', '"20 ms"').replace('"60 ms"', '"5 ms"'))
+    assert cli.main(["train", str(bad), "--out", str(tmp_path / "out")]) == 2
+    assert "no flow was long in this round" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (("policy", "action"), {"kind": "choice", "rows": []}, "row"),
+        (("policy", "architecture"), {"kind": "lstm", "hidden": [8], "lstm": 8, "bias": True}, "trains an MLP"),
+        (("pg", "senders"), "cubic", "cubic"),
+        (("pg", "plays"), 1, "greater than or equal to 2"),
+        (("pg", "period"), "10 ms", "the period is shorter than the decision takes"),
+        (("network", "demotion"), [[3, 2, 1]], "must ascend"),
+        (("network", "demotion"), [[1, 2, 3, 4]], "5 levels, and class_weights name 4 queues"),
+    ],
+)
+def test_what_cannot_be_trained_is_told(path: tuple[str, ...], value: Any, says: str) -> None:
+    content = tomllib.loads(RECIPE.read_text())
+    at = content
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    with pytest.raises(ValidationError, match=says):
+        PgConfig.model_validate(content)
+
+
+def test_agents_that_are_no_long_flows_are_told() -> None:
+    content = tomllib.loads((RECIPE.parent / "train-acc.toml").read_text()) | {"pg": SMALL | {"seed": 1}}
+    del content["ddqn"]
+    content["pg"] |= {"senders": "dcqcn", "period": "12 ms"}
+    with pytest.raises(ValidationError, match="trains agents of long_flow, not those of queue_marking"):
+        PgConfig.model_validate(content)
+
+
+def test_the_shipped_recipe_is_one() -> None:
+    shipped = load_toml(PgConfig, RECIPE)
+    assert shipped.policy.observation.size == 136
+    assert shipped.policy.action.outputs == 36
+
+
+def test_played_decisions_are_those_of_all_plays() -> None:
+    small = config()
+    rows, value = played(small, seeded(small.policy, 1).weights(), 0)
+    assert rows.observed.shape == (len(rows), 136)
+    assert value < 0
+    assert np.unique(rows.chosen).size > 3
+    assert abs(rows.advantage).max() > 0
