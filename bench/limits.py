@@ -61,7 +61,7 @@ def measured(
     trials = [
         Trial(
             place.scenario,
-            c.policy,
+            c.simulated,
             seed=seed,
             duration_ps=place.window_ps[1],
             window_ps=place.window_ps,

@@ -118,7 +118,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) ->
     trials = [
         Trial(
             cell.scenario,
-            wishing(c.policy, SCHEDULES[name]),
+            wishing(c.simulated, SCHEDULES[name]),
             seed=seed,
             duration_ps=cell.duration_ms * MS,
             window_ps=(cell.from_ms * MS, cell.duration_ms * MS),

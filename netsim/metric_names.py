@@ -75,3 +75,14 @@ for _flows in ("", "mice_", "medium_", "elephants_"):
     for _what in ("mean", "p50", "p95", "p99"):
         METRICS[f"{_flows}fct_{_what}_us"] = Column(f"{_words}FCT {_what} us", 1)
         METRICS[f"{_flows}slowdown_{_what}"] = Column(f"{_words}slowdown {_what}", 2)
+KERNEL = {
+    "rtt_p50_us": Column("RTT p50 us", 2),
+    "rtt_p99_us": Column("RTT p99 us", 2),
+    "queue_mean_bytes": Column("queue B", 0),
+    "marked_packets": Column("marked", 0),
+    "retransmits": Column("retransmits", 0),
+    "start_dropped_packets": Column("dropped at start", 0),
+    "broken_connections": Column("broken", 0),
+}
+"""What only TCP on a real kernel has (rlcc evaluate --stack linux; docs/linux.md)."""
+METRICS |= KERNEL

@@ -25,6 +25,7 @@ from rlcc.options import FOLDER, quantity, seed_option
 from rlcc.recipe import EmulateOptions
 from rlcc.where import where_options
 
+STACKS = ("netsim", "linux")
 TIME = quantity(parse_duration_ps)
 SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:4", "long-short:8")
 """Few flows and many, several receivers, and a change of load."""
@@ -34,6 +35,8 @@ UNFOLDED = 1000
 
 @click.command()
 @click.argument("policies", nargs=-1, required=True)
+@click.option("--stack", type=click.Choice(STACKS), default="netsim", show_default=True, help="What carries the flows.")
+@click.option("--path", "paths", multiple=True, help="Of --stack linux: RATE, RTT, QUEUE[, MARK-MARK]. Repeatable.")
 @click.option("--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Repeatable.")
 @click.option("--suite", help="quick, full or a TOML file: its cells, its baselines, and a page on who wins.")
 @seed_option(11)
@@ -54,6 +57,8 @@ UNFOLDED = 1000
 @foreign_option
 def command(
     policies: tuple[str, ...],
+    stack: str,
+    paths: tuple[str, ...],
     scenarios: tuple[str, ...],
     suite: str | None,
     seeds: tuple[int, ...],
@@ -74,6 +79,7 @@ def command(
 
     POLICY is [LABEL=]WHAT[@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name or TOML file.
     FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE let the emulated core decide.
+    With --stack linux a real kernel's TCP carries the flows: firmware of the target linux-bpf, cubic, reno, bbr, dctcp.
     """
     from rlcc.evaluation import report
 
@@ -81,6 +87,11 @@ def command(
     summary.check_metrics(metrics)
     if json_file is not None and json_file.is_dir():
         raise InputError(f"--json: {json_file} is a folder; name a file")
+    if stack == "linux":
+        _on_linux(policies, paths, scenarios, seeds, duration, metrics, out, pictures, json_file, foreign)
+        return
+    if paths:
+        raise InputError("--path is the bottleneck of --stack linux; in netsim it is --network")
     judging = _suite(suite, seeds)
     if judging is None:
         network = Network() if network_file is None else load_network(network_file)
@@ -124,6 +135,64 @@ def command(
         click.echo(f"warning: {sentence}")
     if judging is not None:
         console(UNFOLDED).print(standing_page.terminal(judged, judging))
+    if json_file is not None:
+        write_atomically(json_file, dump_json(report.outcomes(results)))
+
+
+NOT_ON_LINUX = {
+    "suite": "--suite", "decision_latency": "--decision-latency", "profile": "--profile", "engines": "--engines",
+    "engine_queue": "--engine-queue", "overload": "--overload", "network_file": "--network",
+}  # fmt: skip
+"""Options that say something of netsim."""
+
+
+def _on_linux(
+    policies: tuple[str, ...],
+    paths: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    seeds: tuple[int, ...],
+    duration: int | None,
+    metrics: tuple[str, ...],
+    out: Path | None,
+    pictures: bool,
+    json_file: Path | None,
+    foreign: bool,
+) -> None:
+    """The same table and artefact of a real kernel's TCP."""
+    from emulator.linux.parts import machine_parts
+    from rlcc.evaluation import linux, report
+
+    asked = click.get_current_context().get_parameter_source
+    for option, written in NOT_ON_LINUX.items():
+        if asked(option) is not ParameterSource.DEFAULT:
+            raise InputError(f"{written} is of netsim; with --stack linux leave it out")
+    chosen = linux.SCENARIOS if asked("scenarios") is ParameterSource.DEFAULT else scenarios
+    cells = linux.cells(chosen, paths or (linux.PATH,), _times(linux.DURATION_PS if duration is None else duration))
+    competing = linux.contenders(policies)
+    for cell in cells:
+        linux.flows_of(cell, seeds[0])
+    if out is not None:
+        check_place(out / report.FOLDER, report.KIND)
+    check_emitted([Path(str(c.policy)) for c in competing if c.kind == "firmware"], foreign=foreign)
+    with stage("evaluate") as (figures, progress):
+        parts = machine_parts(progress)
+        grid_asked = Grid(tuple(competing), cells, tuple(dict.fromkeys(seeds)))
+        keep = None if out is None else Kept(out / report.RUNS)
+        results = linux.run_grid(grid_asked, parts, keep=keep, progress=progress)
+        rows = summary.rows(results)
+        columns = list(metrics) or [name for name in linux.METRICS if any(name in row.mean for row in rows)]
+        columns += [] if metrics else [name for name in summary.FINITE if any(name in row.mean for row in rows)]
+        figures.append(f"{len(results.outcomes)} guests, Linux {parts.kernel_release}")
+        if keep is not None and keep.reused:
+            figures.append(f"{keep.reused} of them kept from before in {keep.folder}")
+        if out is not None:
+            place = out / report.FOLDER
+            machine = {"kernel": parts.kernel_release, "hash": parts.hash, "packages": list(parts.packages)}
+            report.write(results, place, metrics=columns, pictures=pictures, profile="", machine=machine)
+            figures.append(f"{place}")
+    console(UNFOLDED).print(summary.terminal(rows, columns))
+    for sentence in doubts(results, rows, columns):
+        click.echo(f"warning: {sentence}")
     if json_file is not None:
         write_atomically(json_file, dump_json(report.outcomes(results)))
 

@@ -43,17 +43,24 @@ class Argument:
 @dataclass(frozen=True, eq=False)
 class Contender:
     """A policy under its label. ``decision_latency_ps`` is 0 for a baseline, which is asked at every ACK instead, and
-    where a ``core`` decides, which says itself what each decision takes. ``engines`` None: no decision waits."""
+    where a ``core`` decides, which says itself what each decision takes. ``engines`` None: no decision waits.
+    ``policy`` is a firmware's folder or a name where a real kernel runs it (rlcc.evaluation.linux)."""
 
     label: str
     name: str
     kind: str
     hash: str
-    policy: PolicySpec | BaselineSpec
+    policy: PolicySpec | BaselineSpec | str
     decision_latency_ps: int
     core: CoreName | None = None
     core_hash: str | None = None
     engines: Engines | None = None
+
+    @property
+    def simulated(self) -> PolicySpec | BaselineSpec:
+        """The policy, of whoever competes in netsim."""
+        assert not isinstance(self.policy, str), f"{self.label} competes on a real kernel"
+        return self.policy
 
 
 def parse(text: str) -> Argument:
@@ -149,7 +156,7 @@ def emulated_latency_ps(firmware: Path, profile: str, progress: Progress | None 
 
 def latency_text(contender: Contender) -> str:
     """`0.9 us`, or the core whose cycles count; a baseline decides nothing once an RTT."""
-    if contender.kind == "baseline":
+    if contender.kind == "baseline" or isinstance(contender.policy, str):
         return "-"
     return f"{contender.decision_latency_ps / 1e6:.4g} us" if contender.core is None else str(contender.core)
 

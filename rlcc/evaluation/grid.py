@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from emulator.linux.cell import Bottleneck
 from netsim import assembly, scenarios
 from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
@@ -31,6 +32,7 @@ class Cell:
     scenario: str
     times: Times
     network: Network = field(default_factory=Network)
+    path: Bottleneck | None = None  # of a real kernel's
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def trial(contender: Contender, cell: Cell, seed: int) -> Trial:
     """One run of the grid, seen over time, its start too."""
     return Trial(
         cell.scenario,
-        contender.policy,
+        contender.simulated,
         seed=seed,
         duration_ps=cell.times.duration_ps,
         window_ps=cell.times.window_ps,
@@ -91,4 +93,4 @@ def check(grid: Grid) -> None:
     for cell in grid.cells:
         scenario = scenarios.instantiate(cell.scenario, grid.seeds[0], cell.times.duration_ps, cell.network)
         for contender in grid.contenders:
-            assembly.check(scenario, cell.network, contender.policy)
+            assembly.check(scenario, cell.network, contender.simulated)

@@ -27,10 +27,17 @@ RUNS = "finished-runs"
 
 
 def write(
-    results: Results, folder: Path, *, metrics: Sequence[str], pictures: bool, profile: str, standing: str | None = None
+    results: Results,
+    folder: Path,
+    *,
+    metrics: Sequence[str],
+    pictures: bool,
+    profile: str,
+    standing: str | None = None,
+    machine: dict[str, Any] | None = None,
 ) -> list[str]:
     """Write the artefact; the names of its files. ``metrics`` are the columns of the Markdown table; ``standing``: the
-    page of a suite."""
+    page of a suite; ``machine``: what a real kernel ran on."""
     grid = results.grid
     measured = summary.rows(results)
     details: dict[str, Any] = {
@@ -43,7 +50,7 @@ def write(
         "seeds": list(grid.seeds),
         "profile": profile,
         "rlcc": __version__,
-    }
+    } | ({} if machine is None else {"machine": machine})
     parents = {c.label: c.hash for c in grid.contenders}
     tools = ("numpy", "pyarrow", *(("matplotlib",) if pictures else ()))
     with writing(folder, KIND, parents=parents, tools=tools, seed=grid.seeds[0], details=details) as work:
@@ -66,7 +73,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
     """``network``: what in it is not the default."""
     default = asdict(Network())
     network = {name: value for name, value in asdict(cell.network).items() if value != default[name]}
-    return {"name": cell.name, "scenario": cell.scenario} | asdict(cell.times) | {"network": network}
+    told = {"name": cell.name, "scenario": cell.scenario} | asdict(cell.times)
+    return told | ({"network": network} if cell.path is None else {"path": asdict(cell.path)})
 
 
 def runs_table(results: Results) -> pa.Table:

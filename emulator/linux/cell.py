@@ -1,0 +1,182 @@
+"""One cell: a path with one bottleneck, flows over it under some congestion controls, and what was seen.
+
+s --- r ===> d     s sends, paced by fq; r's port to d is the bottleneck (tbf: rate and limit; red below it where it
+  <---------       marks); d delays what goes back (netem): the path's RTT without transmission and the hosts' time
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decision.errors import InputError
+from emulator.linux.machine import boot
+from emulator.linux.parts import Parts
+
+STOCK = ("bbr", "cubic", "dctcp", "reno")
+"""The kernel's own."""
+FRAME_BYTES = 1514
+"""Of a full packet, as the queue counts: 14 of Ethernet, 20 of IPv4, 32 of TCP with timestamps."""
+PAYLOAD_BYTES = 1448
+RATES_BPS = (10**6, 400 * 10**6)
+"""What the guest, a thousand million instructions a second, can carry."""
+OBJECT, MAP = "rlcc_bpf.o", "rlcc_bpf.data"
+"""libbpf calls the map of an object's variables after its file."""
+PORT = 5001
+MOST_FLOWS = 1024
+SAMPLE_US = 1000
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """``delay_ps``: of the way there and back, where nothing waits and nothing is sent. ``marking_bytes``: queue where
+    RED begins to mark and where it marks all; None: it drops only, when it is full."""
+
+    rate_bps: int
+    delay_ps: int
+    queue_bytes: int
+    marking_bytes: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if not RATES_BPS[0] <= self.rate_bps <= RATES_BPS[1]:
+            raise InputError(f"a bottleneck of {self.rate_bps / 1e6:g} Mb/s: the guest carries 1 to 400 Mb/s")
+        if not 0 <= self.delay_ps <= 10**12:
+            raise InputError("a bottleneck's RTT is 0 to 1 s")
+        if not 2 * FRAME_BYTES <= self.queue_bytes <= 1 << 30:
+            raise InputError(f"a bottleneck's queue holds 2 packets ({2 * FRAME_BYTES} B) to 1 GiB")
+        low, high = self.marking_bytes or (0, self.queue_bytes)
+        if not 0 <= low <= high <= self.queue_bytes:
+            raise InputError("a bottleneck marks between two queue lengths that ascend, within the queue")
+
+    @property
+    def base_rtt_ps(self) -> int:
+        """What a full packet's ACK takes in an empty path: the delay and the packet's transmission."""
+        return self.delay_ps + FRAME_BYTES * 8 * 10**12 // self.rate_bps
+
+
+@dataclass(frozen=True)
+class Control:
+    """A congestion control by the kernel's name. ``program``: the BPF object that brings it, none of a stock one;
+    ``tuning``: the content of its map."""
+
+    name: str
+    program: bytes | None = None
+    tuning: bytes | None = None
+
+
+@dataclass(frozen=True)
+class TcpFlow:
+    """``payload_bytes`` 0: unlimited. With a period it comes back as a new connection, every period."""
+
+    start_us: int
+    payload_bytes: int = 0
+    period_us: int = 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Arrays by column. ``queue``: t us, backlog B, drops, marks, packets sent so far. ``flows``: t us, flow, smoothed
+    RTT us, payload acknowledged B, retransmits of the connection, pacing B/s, window. ``completed``: flow, start us,
+    finish us, bytes. ``failed``: connections that broke. ``boot``: lines of the job, for people."""
+
+    queue: NDArray[np.int64]
+    flows: NDArray[np.int64]
+    completed: NDArray[np.int64]
+    failed: int
+    said: tuple[str, ...] = field(repr=False)
+
+
+COLUMNS = {"Q": 5, "F": 7, "C": 4}
+
+
+def run(
+    parts: Parts,
+    path: Bottleneck,
+    controls: Sequence[Control],
+    flows: Sequence[TcpFlow],
+    *,
+    seed: int,
+    duration_us: int,
+) -> Seen:
+    """Boot, carry ``flows``, one of ``controls`` each in turn, for ``duration_us``; what was seen."""
+    if not 1 <= len(flows) <= MOST_FLOWS:
+        raise InputError(f"{len(flows)} flows: the guest carries 1 to {MOST_FLOWS}")
+    files = {"job/run": script(path, controls, len(flows), duration_us).encode(), "job/flows": _table(controls, flows)}
+    for control in controls:
+        if control.program is not None:
+            files[f"job/{control.name}/{OBJECT}"] = control.program
+    return read(boot(parts, files, seed))
+
+
+def script(path: Bottleneck, controls: Sequence[Control], flows: int, duration_us: int) -> str:
+    """The guest's job as shell."""
+    every_us = max(10_000, 500 * flows)
+    devices = [("s", "s0"), ("r", "r0"), ("r", "r1"), ("d", "d0")]
+    lines = [
+        "set -e",
+        'ip() { /bin/ip "$@"; }; tc() { /sbin/tc "$@"; }; within() { ip netns exec "$@"; }',  # not busybox's
+        "sysctl -q -w net.core.wmem_max=16777216 net.core.somaxconn=8192",
+        "for n in s r d; do ip netns add $n; ip -n $n link set lo up; done",
+        "ip link add s0 netns s type veth peer name r0 netns r",
+        "ip link add d0 netns d type veth peer name r1 netns r",
+        # One segment a packet: what waits in the queue are packets, not bundles of them.
+        *(f"ip -n {name} link set {device} gso_max_segs 1 up" for name, device in devices),
+        "ip -n s addr add 10.0.0.1/24 dev s0; ip -n r addr add 10.0.0.2/24 dev r0",
+        "ip -n d addr add 10.0.1.1/24 dev d0; ip -n r addr add 10.0.1.2/24 dev r1",
+        "ip -n s route add default via 10.0.0.2; ip -n d route add default via 10.0.1.2",
+        "within r sysctl -q -w net.ipv4.ip_forward=1",
+        "for n in s d; do within $n sysctl -q -w net.ipv4.tcp_no_metrics_save=1; done",
+        "within s sysctl -q -w net.ipv4.ip_local_port_range='1024 65000'",
+        "within s sysctl -q -w net.ipv4.tcp_wmem='4096 262144 16777216'",
+        "tc -n s qdisc replace dev s0 root fq limit 100000 flow_limit 10000",
+        f"tc -n r qdisc add dev r1 root handle 1: tbf rate {path.rate_bps} burst 1600 limit {path.queue_bytes}",
+        f"tc -n d qdisc add dev d0 root netem delay {path.delay_ps // 10**6}us limit 1000000",
+    ]
+    if path.marking_bytes is not None:
+        low, high = path.marking_bytes[0], max(path.marking_bytes[1], path.marking_bytes[0] + 1)
+        lines += [
+            "for n in s d; do within $n sysctl -q -w net.ipv4.tcp_ecn=1; done",
+            f"tc -n r qdisc add dev r1 parent 1:1 handle 10: red limit {path.queue_bytes} min {low} max {high} ecn "
+            f"avpkt {FRAME_BYTES} burst {low // FRAME_BYTES + 2} probability 1 bandwidth {path.rate_bps}",
+        ]
+    for control in controls:
+        if control.program is not None:
+            place = f"/job/{control.name}/{OBJECT}"
+            lines.append(f"bpftool struct_ops register {place} || {{ echo E register {control.name}; exit 1; }}")
+            if control.tuning is not None:
+                value = " ".join(f"{byte:02x}" for byte in control.tuning)
+                lines.append(f"bpftool map update name {MAP} key hex 00 00 00 00 value hex {value}")
+    lines += [
+        f"within d bed sink {PORT} &",
+        "sleep 1",
+        f"within s bed send 10.0.1.1 {PORT} /job/flows {duration_us} {SAMPLE_US} {every_us} r r1",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def read(lines: Sequence[str]) -> Seen:
+    """The agent's lines as columns. InputError where the guest says that something failed, or the agent did not end."""
+    rows: dict[str, list[list[int]]] = {kind: [] for kind in COLUMNS}
+    failed, said = 0, []
+    for line in lines:
+        kind, _, rest = line.partition(" ")
+        if kind in rows:
+            rows[kind].append([int(word) for word in rest.split()])
+        elif kind == "X":
+            failed += 1
+        elif kind != "D":
+            said.append(line)
+    if any(line.startswith("E ") for line in said) or "D" not in lines:
+        told = "; ".join(line.strip() for line in said[-12:] if line.strip())
+        raise InputError(f"the guest's job failed: {told or 'it says nothing'}")
+    columns = {kind: np.array(rows[kind], np.int64).reshape(-1, width) for kind, width in COLUMNS.items()}
+    return Seen(columns["Q"], columns["F"], columns["C"], failed, tuple(said))
+
+
+def _table(controls: Sequence[Control], flows: Sequence[TcpFlow]) -> bytes:
+    rows = [
+        f"{f.start_us} {f.payload_bytes} {f.period_us} {controls[i % len(controls)].name}\n"
+        for i, f in enumerate(flows)
+    ]
+    return "".join(rows).encode()
