@@ -69,7 +69,7 @@ class Deployment:
     ) -> Trial:
         """``decider`` at the agents in question."""
         theirs = FLOW_RATE if isinstance(decider, BaselineSpec) else interface_of(decider)
-        if theirs.agent != self.interface.agent:
+        if _standing(theirs) != _standing(self.interface):
             raise InputError(
                 f"what decides for agents of {theirs.name} cannot stand at those of {self.interface.name}; a recipe "
                 "says which agents are in question and who steers the flows: [agents.NAME], for rlcc run and rlcc gate"
@@ -92,3 +92,10 @@ class Deployment:
             cohorts=cohorts,
             name=name,
         )
+
+
+def _standing(interface: Interface) -> tuple[str, ...]:
+    """What has to be the same of two interfaces for one's decider to stand at the other's agents."""
+    if interface.agent == "flow":
+        return (interface.agent,)
+    return interface.agent, interface.site_name, *interface.mapped_names

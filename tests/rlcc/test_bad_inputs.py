@@ -20,6 +20,8 @@ BASELINE = next(ROOT.glob("netsim/**/dcqcn.toml")).read_text()
 PROFILE = (ROOT / "emulator" / "profiles" / "ibex-small.toml").read_text()
 SUITE = (ROOT / "rlcc" / "evaluation" / "suites" / "quick.toml").read_text()
 TRAIN = (ROOT / "recipes" / "train-rl-cc-mlp.toml").read_text()
+TEACHERS = ROOT / "fixtures" / "teachers"
+AUTO = (ROOT / "recipes" / "auto-srla.toml").read_text().replace("../fixtures/teachers", str(TEACHERS))
 NETWORK = 'lossless = true\nbuffer = "32 MiB"\nclass_weights = [1, 3]\n'
 
 Change = tuple[str, str, str]
@@ -93,6 +95,27 @@ RECIPES: list[Change] = [
     ("[rollout]", '[network]\nbufer = "1 MiB"\n[rollout]', "did you mean buffer?"),
     ("[rollout]", '[agents.q]\ninterface = "queue_markin"\n[rollout]', "did you mean queue_marking?"),
 ]
+SCHEDULERS: list[Change] = [
+    (
+        "[[217_671, 2_150_843, ",
+        "[[2_150_843, 217_671, ",
+        "the thresholds [2150843, 217671, 10689924]; they must ascend",
+    ),
+    ("[[217_671, ", "[[9, 217_671, ", "demotion has 4 thresholds, for 5 levels, and class_weights name 4 queues"),
+    (
+        '[0, 0, 0, 0]\nnic_priorities = true\nclass_by = "sent"\ndemotion = [[217_671, ',
+        '[0, 0, 0]\nnic_priorities = true\nclass_by = "sent"\ndemotion = [[',
+        "demotion has 2 thresholds, and agents set 3; give it as many to begin with",
+    ),
+    (
+        '"mlfq_thresholds"',
+        '"mlfq_thresholds_8"',
+        "agents of mlfq_thresholds cannot stand at those of mlfq_thresholds_8",
+    ),
+    ('"mlfq_thresholds"', '"long_flow"', "agents of mlfq_thresholds cannot stand at those of long_flow"),
+    ('auto-srla"\nperiod', 'acc"\nperiod', "agents of queue_marking cannot stand at those of mlfq_thresholds"),
+    ('period = "20 ms"', 'period = "10 ms"', "the period of network is shorter than a decision takes"),
+]
 POLICIES: list[Change] = [
     ("window = 2", "window = true", "observation.window: Input should be a valid integer, not true"),
     ("window = 2", "window = 2.0", "observation.window: Input should be a valid integer, not 2.0"),
@@ -146,6 +169,7 @@ LINES: list[tuple[str, str]] = [
 def _files() -> Iterator[tuple[str, str, str, Change]]:
     for name, text, line, changes in (
         ("recipe.toml", RECIPE, "run FILE --out out", RECIPES),
+        ("recipe.toml", AUTO, "run FILE --out out", SCHEDULERS),
         ("policy.toml", POLICY, "check FOLDER", POLICIES),
         ("network.toml", NETWORK, "evaluate hpcc --scenario many-to-one:2 --network FILE", NETWORKS),
         ("suite.toml", SUITE, "evaluate hpcc --suite FILE", SUITES),
@@ -188,6 +212,26 @@ def test_a_file_with_one_thing_wrong(
     words = [{"FILE": name, "FOLDER": "teacher"}.get(word, word) for word in line.replace("'1 ms'", "1ms").split()]
     assert says in told(words, capsys)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "says"),
+    [
+        (
+            "auto-srla",
+            "[action.knobs.threshold_3",
+            "it must set threshold_1_bytes, threshold_2_bytes, threshold_3_bytes",
+        ),
+        ("auto-lrla", "[[action.rows]]", "out.weight has the shape [36, 64]"),
+    ],
+)
+def test_a_network_with_another_number_of_outputs(
+    name: str, row: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = (TEACHERS / name / "policy.toml").read_text()
+    (tmp_path / "policy.toml").write_text(policy[: policy.rindex(row)] + policy[policy.index("[provenance]") :])
+    shutil.copy(TEACHERS / name / "policy.safetensors", tmp_path)
+    assert says in told(["check", str(tmp_path)], capsys)
 
 
 @pytest.mark.parametrize(("line", "says"), LINES)
