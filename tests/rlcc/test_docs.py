@@ -87,6 +87,14 @@ def numbers(text: str) -> list[str]:
     return re.findall(r"[-+]?[0-9][0-9.,]*[0-9]|[0-9]", text)
 
 
+LINK = re.compile(r"\[([^]]+)\]\(([^)#]+)#([^)]+)\)")
+
+
+def lines_with(text: str, page: str, heading: str) -> list[str]:
+    """Lines of a section that have every figure which a link's text has behind its last colon."""
+    return [line for line in section(DOCS / page, heading) if set(numbers(text.split(": ")[-1])) <= {*numbers(line)}]
+
+
 SYSTEMS = [line for line in section(DOCS / "index.md", "systems") if line.startswith("|") and "in work" not in line][2:]
 
 
@@ -95,13 +103,11 @@ def test_figures_of_the_table_of_systems_stand_where_they_lead(row: str) -> None
     """What a link says behind its colon stands on one line of the section; cycles on the line of the row's recipe."""
     _, _, recipe, student, cycles, beside, _, _ = row.split("|")
     name = re.search(r"\[([\w-]+)\]\(\.\./recipes/\1\.toml\)", recipe)
-    figures = re.findall(r"\[([^]]+)\]\(([^)#]+)#([^)]+)\)", cycles + beside)
+    figures = LINK.findall(cycles + beside)
     assert name
     assert figures
     for text, page, heading in figures:
-        there = [
-            line for line in section(DOCS / page, heading) if set(numbers(text.split(": ")[-1])) <= {*numbers(line)}
-        ]
+        there = lines_with(text, page, heading)
         assert there, f"{page}#{heading} says another thing than {text}"
         if page == "generated/recipes.md":
             row_there = next(line for line in there if f"[{name[1]}]" in line)
@@ -110,6 +116,48 @@ def test_figures_of_the_table_of_systems_stand_where_they_lead(row: str) -> None
             assert cells[7] == numbers(text)[0]
             assert cells[8] == ("yes" if "proved" in text else "no")
             assert numbers(student) == cells[4:6]
+
+
+PAPERS = {  # the numbers of the figures, and of the tables, in the text of each
+    "PCC-RL": (range(1, 10), range(1, 9)),
+    "RL-CC": (range(1, 13), range(1, 3)),
+    "ACC": (range(1, 18), range(1, 2)),
+    "AuTO": (range(7, 19), range(0)),
+    "HAECN": (range(1, 8), range(1, 2)),
+}
+STATES = ("shown", "in part", "not shown")
+
+
+def cells_of(lines: list[str], first: str) -> list[list[str]]:
+    """The cells of a table's rows whose first cell matches."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    return [row for row in rows if re.fullmatch(first, row[0])]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_figure_and_table_of_a_paper_has_a_row_that_says_where_or_why_not(paper: str) -> None:
+    rows = cells_of(section(DOCS / "papers.md", paper.lower()), "(figure|table) [0-9]+")
+    figures, tables = PAPERS[paper]
+    assert [row[0] for row in rows] == [*(f"figure {n}" for n in figures), *(f"table {n}" for n in tables)]
+    for number, shows, state, where, rest in rows:
+        assert shows, number
+        assert state in STATES, number
+        assert bool(where) == (state != "not shown"), number
+        assert rest or state == "shown", number
+        for target in re.findall(r"\]\(([^)]+)\)", where + rest):
+            assert "#" in target or not target.endswith(".md"), f"{number}: {target} leads to no section"
+        for text, page, heading in LINK.findall(where):
+            assert ": " not in text or lines_with(text, page, heading), f"{number}: {page}#{heading} has not: {text}"
+
+
+def test_the_counts_of_the_papers_figures_and_tables_are_those_of_the_rows() -> None:
+    counts = {}
+    for paper in PAPERS:
+        rows = cells_of(section(DOCS / "papers.md", paper.lower()), "(figure|table) [0-9]+")
+        counts[paper] = [*(sum(row[2] == state for row in rows) for state in STATES), len(rows)]
+    counts["together"] = [sum(column) for column in zip(*counts.values(), strict=True)]
+    head = cells_of((DOCS / "papers.md").read_text().partition("\n## ")[0].split("\n"), "|".join(counts))
+    assert {row[0]: [int(cell) for cell in row[1:]] for row in head} == counts
 
 
 def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
