@@ -84,9 +84,20 @@ TARGETS = {
         most_arguments=5,
         form="branches",
     ),
+    "falcon-rue": Target(
+        "falcon-rue",
+        64,
+        ("falcon-rue/rlcc_falcon_rue.c.j2", "falcon-rue/falcon_rue.h.j2", "falcon-rue/README.md.j2"),
+        ("rlcc_falcon_rue.c",),
+        counts=("nack_count", "sent_bytes"),
+        adapter_bytes=4,
+        lacks=("cnp_count", "queue_bytes"),
+        keeps=("in_flight_bytes",),
+    ),
 }
 """Sources: [RLCC] section 5 and the published engine interfaces (30 words a flow on ConnectX-6Dx, 12 in DOCA PCC);
-Linux's icsk_ca_priv (104 bytes) and the BPF calling convention (five registers)."""
+Linux's icsk_ca_priv (104 bytes) and the BPF calling convention (five registers); the memory that software of Falcon's
+rate update engine has a connection (a cache line, falcon-transport/isekai)."""
 
 
 BARE = Target("bare", 1 << 16, (), (), counts=(), adapter_bytes=0, serves=None)

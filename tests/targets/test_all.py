@@ -13,7 +13,8 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 
 @pytest.mark.parametrize(
-    ("student", "left_out"), [("rl_cc", set()), ("counting", {"linux-bpf"}), ("options", set()), ("told", set())]
+    ("student", "left_out"),
+    [("rl_cc", set()), ("counting", {"linux-bpf", "falcon-rue"}), ("options", set()), ("told", set())],
 )
 def test_every_target_that_the_policy_fits_has_its_folder(student, left_out, firmware, host_compiler, run, tmp_path):
     folder = firmware(student, ALL)
@@ -53,6 +54,8 @@ def test_the_bpf_adapter_builds_from_its_folder(firmware, run, tmp_path):
         ("linux-bpf", set(), 12, 6, "a tree looks at 6 features.* at most 5"),
         ("doca-pcc", {"cnp_count", "sent_bytes"}, 40, 1, r"takes 52 bytes \(40 of the policy, 12 of the adapter\)"),
         ("connectx6dx", {"cnp_count"}, 116, 1, "takes 124 bytes"),
+        ("falcon-rue", {"queue_bytes"}, 12, 1, "looks at queue_bytes, which the target falcon-rue does not give"),
+        ("falcon-rue", {"nack_count"}, 60, 1, r"takes 68 bytes \(60 of the policy, 8 of the adapter\).* keeps 64"),
     ],
 )
 def test_what_a_target_cannot_hold_is_said(target, signals, flow_bytes, arguments, reason):
@@ -63,7 +66,7 @@ def test_what_a_target_cannot_hold_is_said(target, signals, flow_bytes, argument
 
 
 def test_what_just_fits_is_taken():
-    for target, flow_bytes in (("doca-pcc", 44), ("linux-bpf", 92), ("connectx6dx", 116), ("generic", 120)):
+    for target, flow_bytes in (("doca-pcc", 44), ("falcon-rue", 60), ("linux-bpf", 92), ("connectx6dx", 116)):
         assert misfit(target_named(target), signals=set(), flow_bytes=flow_bytes, arguments=5) is None
         assert misfit(target_named(target), signals=set(), flow_bytes=flow_bytes + 1, arguments=5) is not None
 
@@ -72,6 +75,6 @@ def test_names():
     assert [t.name for t in targets_named(ALL)] == list(TARGETS)
     assert targets_named("generic") == (TARGETS["generic"],)
     with pytest.raises(
-        InputError, match="no target 'bluefield'; choose one of generic, connectx6dx, doca-pcc, linux-bpf"
+        InputError, match="no target 'bluefield'; choose one of generic, connectx6dx, doca-pcc, linux-bpf, falcon-rue"
     ):
         targets_named("bluefield")

@@ -13,6 +13,7 @@ PROGRAMS = {
     "rl_cc-generic": ("rl_cc", "generic", ("rlcc_policy.c", "rlcc_main_loop.c")),
     "table-doca-pcc": ("table", "doca-pcc", ("rlcc_policy.c", "rlcc_doca_pcc.c")),
     "rl_cc-connectx6dx": ("rl_cc", "connectx6dx", ("rlcc_policy.c", "rlcc_rl_algo.c")),
+    "losing-falcon-rue": ("losing", "falcon-rue", ("rlcc_policy.c", "rlcc_falcon_rue.c")),
     "rl_cc-branches": ("rl_cc", "linux-bpf", ("rlcc_policy.c",)),
     "counting-doca-pcc": ("counting", "doca-pcc", ("rlcc_policy.c", "rlcc_doca_pcc.c")),
 }

@@ -1,0 +1,334 @@
+"""Falcon's rate update engine: the adapter driven event by event on the host, as the datapath would carry its state
+from a response to the next event, against the integer program and the map to windows in exact fractions."""
+
+import ctypes
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from falcon_lines import ACK, FABRIC, FORWARD, LINES, NACK, RETRANSMISSION, REVERSE, TIME, fields, pack, unpack
+from flow_model import Flow
+from target_students import STUDENTS
+
+FITTING = [name for name in STUDENTS if name != "counting"]  # events tell of no CNPs
+ADAPTER = "rlcc_falcon_rue.c"
+SOURCES = ("rlcc_policy.c", ADAPTER)
+NO_RESOURCES = 1
+UNIT, TICK = Fraction(131072, 1000), Fraction(512)
+"""ns."""
+CARRIED = ("fabric_congestion_window", "nic_congestion_window", "fabric_window_time_marker", "nic_window_time_marker",
+           "base_delay", "delay_state", "rtt_state", "cc_opaque", "event_queue_select", "delay_select")  # fmt: skip
+"""By the datapath from a response to the next event, in both generations."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What the operator tunes beside the policy's parameters."""
+
+    line_q16: int = 26214
+    window_most_q10: int = 256 << 10
+    nic_window: int = 64
+    gap_most: int = 65535
+    retransmit_least: int = 1907
+    packet_bytes: int = 4096
+
+
+LEAST, MOST = Tuned(1, 1024, 1, 1, 1, 1), Tuned(2**24 - 1, 2**21 - 1, 2047, 2**20 - 1, 2**24 - 1, 65535)
+
+
+def words_of(student: str, policy: dict[str, int], tuned: Tuned) -> tuple[int, ...]:
+    """An rlcc_rue_params; the size of a packet is there where something counts bytes."""
+    own = list(vars(tuned).values())
+    return (*policy.values(), *(own if student in ("losing", "options") else own[:-1]))
+
+
+@dataclass
+class Connection:
+    """What the adapter has to do, around the integer program of one flow."""
+
+    flow: Flow
+    carried: dict[str, int] = field(default_factory=dict)
+
+    def expected(
+        self, gen: int, event: dict[str, int], policy: dict[str, int], tuned: Tuned, now: int, told: int
+    ) -> dict[str, int]:
+        kind, t = event["event_type"], [event[f"timestamp_{n}"] for n in (1, 2, 3, 4)]
+        rtt, held = (t[3] - t[0]) & TIME, (t[2] - t[1]) & TIME
+        delay = {FABRIC: max(rtt - held, 0), FORWARD: (t[1] - t[0]) & TIME, REVERSE: (t[3] - t[2]) & TIME}.get(
+            event["delay_select"], rtt
+        )
+        marker, passed = event["fabric_window_time_marker"], (now - event["fabric_window_time_marker"]) & TIME
+        samples = {name: event[name] for name in ("delay_state", "rtt_state")}
+        if kind == RETRANSMISSION or (kind == NACK and event["nack_code"] == NO_RESOURCES):
+            self.flow.count(nack_count=1)
+        if kind in (ACK, NACK):
+            self.flow.count(sent_bytes=event["num_packets_acked"] * tuned.packet_bytes)
+            samples = {"delay_state": delay, "rtt_state": rtt}
+            if self.flow.rate == 0 or passed >= rtt:
+                ns = int(delay * UNIT)
+                self.flow.decide(policy, request_sent_ns=0, response_ns=ns, device_rate_q20=told)
+                marker = now & TIME
+        elif passed > event["rtt_state"]:
+            marker = (now - event["rtt_state"]) & TIME
+        self.flow.without_decision(policy)
+        orders = paced(self.flow, samples["rtt_state"], tuned)
+        same = ["connection_id", "cc_metadata", "event_queue_select", "delay_select", "nic_window_time_marker"]
+        same += ["base_delay", "cc_opaque", *(["nic_window_direction"] if gen == 1 else ["plb_state", "csig_enable"])]
+        response = dict.fromkeys((name for name, _, _ in fields(f"Response_Gen{gen}")), 0)
+        response |= orders | samples | {name: event[name] for name in same}
+        response["fabric_window_time_marker"] = marker
+        response["nic_congestion_window"] = tuned.nic_window << (10 * (gen == 2))
+        if gen == 2:
+            paths = event["multipath_enable"]
+            response |= {f"flow_label_{n}_weight": paths for n in (1, 2, 3, 4)}
+            response["flow_id"] = event["flow_label"] & 3 if paths else 0
+            response["ar_rate"] = 0 if orders["fabric_congestion_window"] < 8.5 * 1024 else 4
+            response["alpha_request"] = response["alpha_response"] = 7 if kind == RETRANSMISSION else 6
+        return response
+
+
+def paced(flow: Flow, rtt: int, tuned: Tuned) -> dict[str, int]:
+    """Window, gap and timeout of a rate, in exact fractions of packets and units of time."""
+    pace = Fraction(flow.rate * tuned.line_q16, 1 << 36)  # packets a unit
+    bounded = min(rtt, 2**20 - 1)
+    window = int(pace * bounded * 1024)
+    gap = Fraction(0)
+    if window < 1024:
+        gap = min(Fraction(int((1 / pace - bounded) * UNIT / TICK + Fraction(1, 2))), Fraction(tuned.gap_most))
+        window = max(window, 1)
+    else:
+        most = tuned.window_most_q10
+        if flow.in_flight:
+            most = min(most, max(flow.in_flight * 1024 // tuned.packet_bytes, 1024))
+        window = min(window, most)
+    timeout = min(2 * rtt + int(gap * TICK / UNIT), TIME)
+    return {
+        "fabric_congestion_window": window,
+        "inter_packet_gap": int(gap),
+        "retransmit_timeout": max(timeout, tuned.retransmit_least),
+    }
+
+
+def drawn(rng: np.random.Generator, gen: int, carried: dict[str, int], now: int) -> dict[str, int]:
+    """An event: every field any bits, but what the datapath has carried and, mostly, timestamps that make sense."""
+    event = {name: int(rng.integers(1 << min(width, 62))) for name, _, width in fields(f"Event_Gen{gen}")}
+    event["event_type"] = int(rng.choice([ACK, NACK, RETRANSMISSION, 3], p=[0.7, 0.12, 0.12, 0.06]))
+    event["nack_code"] = int(rng.integers(9)) if event["event_type"] == NACK else event["nack_code"]
+    event["num_packets_acked"] = int(rng.choice([0, 1, 2, 1023]))
+    shape = rng.random()
+    if shape < 0.9:
+        rtt = int(np.exp(rng.uniform(np.log(10), np.log(30_000 if shape < 0.8 else 2**24))))
+        held = int(rng.integers(rtt + 1)) if shape < 0.75 else int(rng.integers(2 * rtt))
+        there = int(rng.integers(rtt - held + 1)) if held <= rtt else 0
+        times = (now - rtt, now - rtt + there, now - rtt + there + held, now)
+        event |= {f"timestamp_{n}": time & TIME for n, time in enumerate(times, 1)}
+    elif shape < 0.92:
+        event |= {f"timestamp_{n}": now & TIME for n in (1, 2, 3, 4)}  # no time at all
+    event |= carried if rng.random() < 0.95 else {}
+    if rng.random() < 0.05:  # the packet left in the very moment of the last decision
+        event["fabric_window_time_marker"] = event["timestamp_1"]
+    return event
+
+
+@dataclass(frozen=True)
+class Step:
+    """An event line, with what the adapter is given beside it, and the response that it has to give."""
+
+    connection: int
+    event: bytes
+    words: tuple[int, ...]
+    now: int
+    response: dict[str, int]
+
+
+def turned(rng: np.random.Generator) -> Tuned:
+    ends = zip(vars(LEAST).values(), vars(MOST).values(), strict=True)
+    return Tuned(*(int(np.exp(rng.uniform(np.log(low), np.log(high)))) for low, high in ends))
+
+
+@cache
+def story(student: str, gen: int, *, told: int = 0) -> tuple[Step, ...]:
+    """A long day of a few connections, which the datapath carries as it was told to."""
+    rng = np.random.default_rng(3 + gen)
+    program, policy, tuned = STUDENTS[student].program(), STUDENTS[student].params(), Tuned()
+    connections: dict[int, Connection] = {}
+    now, steps = 2**24 - 4000, []
+    for number in range(320 if student in MUTANTS else 120):
+        if number % 20 == 19:  # the operator turns everything
+            policy = {name: max(value - value // 4, 1) for name, value in policy.items()}
+            tuned = LEAST if number % 100 == 59 else MOST if number % 100 == 99 else turned(rng)
+        now += int(rng.choice([1, 40, 700, 20_000, 2**24 - 5], p=[0.3, 0.4, 0.25, 0.04, 0.01]))
+        name = int(rng.integers(3)) + number // 15
+        connection = connections.setdefault(name, Connection(Flow(program)))
+        event = drawn(rng, gen, connection.carried, now) | {"connection_id": name}
+        response = connection.expected(gen, event, policy, tuned, now, told)
+        connection.carried = {key: response[key] for key in CARRIED}
+        steps.append(Step(name, pack(f"Event_Gen{gen}", event), words_of(student, policy, tuned), now, response))
+    return tuple(steps)
+
+
+def drive(path: Path, student: str, gen: int, *, told: int = 0) -> list[str]:
+    """What the adapter did otherwise than the model."""
+    answer = getattr(ctypes.CDLL(str(path)), f"rlcc_rue_gen{gen}")
+    memory: dict[int, ctypes.Array[ctypes.c_char]] = {}
+    wrong = []
+    for number, step in enumerate(story(student, gen, told=told)):
+        own = memory.setdefault(step.connection, ctypes.create_string_buffer(64))
+        response = ctypes.create_string_buffer(b"\xff" * 64, 64)
+        params = (ctypes.c_uint32 * len(step.words))(*step.words)
+        answer(ctypes.create_string_buffer(step.event, 64), response, own, params, ctypes.c_uint32(step.now))
+        got = unpack(f"Response_Gen{gen}", response.raw)
+        wrong += [f"event {number}: {key} {got[key]}, expected {value}" for key, value in step.response.items()
+                  if got[key] != value]  # fmt: skip
+    if any(connection.raw[40:] != bytes(24) for connection in memory.values()):
+        wrong.append("the memory holds something behind the adapter's part")
+    return wrong
+
+
+@pytest.mark.parametrize(("student", "gen"), [(s, g) for s in FITTING for g in (1, 2) if g == 1 or s == "losing"])
+def test_every_event_gives_the_window_of_the_integer_programs_rate(student, gen, firmware, library):
+    """Whole responses to the bit: times that wrap and that make no sense, every delay, types that there are not,
+    parameters at their ends, new connections in the middle, state that something else has overwritten."""
+    assert drive(library(firmware(student, "falcon-rue"), *SOURCES), student, gen) == []
+
+
+def test_a_build_may_tell_the_rate_in_force(firmware, library):
+    path = library(firmware("told", "falcon-rue"), "-DRLCC_DEVICE_RATE_Q20(connection)=1234U", *SOURCES)
+    assert drive(path, "told", 1, told=1234) == []
+    assert drive(path, "told", 1) != []
+
+
+def test_a_policy_that_hears_of_cnps_is_refused(firmware):
+    with pytest.raises(Exception, match="looks at cnp_count, which the target falcon-rue does not give"):
+        firmware("counting", "falcon-rue")
+
+
+MUTANTS = {
+    "losing": {
+        "a decision an event": ("passed >= signals->rtt", "passed >= 0U"),
+        "once an RTT and one": ("passed >= signals->rtt", "passed > signals->rtt"),
+        "new connections wait": ("(connection->rate_q20 == 0U) || ", ""),
+        "times that do not wrap": ("(t4 - t1) & RUE_TIME;\n    signals", "t4 - t1;\n    signals"),
+        "more held than the trip": ("(held < rtt) ? (rtt - held) : 0U", "(rtt - held) & RUE_TIME"),
+        "one delay for another": ("delay = (t2 - t1) & RUE_TIME", "delay = (t4 - t3) & RUE_TIME"),
+        "units for ns": ("((uint64_t)signals->delay * RUE_UNIT_PS) / 1000U", "signals->delay"),
+        "every NACK a loss": (" && (signals->nack_code == RUE_NACK_NO_RESOURCES)", ""),
+        "no retransmission a loss": ("(signals->type == RUE_RETRANSMISSION) ||", "(signals->type == 4U) ||"),
+        "losses kept": ("    connection->nack_count = 0U;\n", ""),
+        "packets for bytes": ("signals->packets_acked * params->packet_bytes", "signals->packets_acked"),
+        "a window of no RTT that wraps": ("(orders->rtt_state > RUE_RTT_MOST) ? RUE_RTT_MOST : ", ""),
+        "no most": ("(uint32_t)((window < most) ? window : most)", "(uint32_t)window"),
+        "a window of nothing": ("(window == 0U) ? 1U : (uint32_t)window", "(uint32_t)window"),
+        "a gap cut off": ("+ (scale / 2U)) / scale", ") / scale"),
+        "the whole interval for a gap": ("((uint64_t)1U << 36U) - (pace * rtt)", "((uint64_t)1U << 36U)"),
+        "no most of gaps": ("(gap > params->gap_most) ? params->gap_most : gap", "gap"),
+        "a timeout without the gap": ("        timeout += (gap * RUE_TICK_PS) / RUE_UNIT_PS;", ""),
+        "a timeout that wraps": ("(timeout > RUE_TIME) ? RUE_TIME : timeout", "timeout"),
+        "no least timeout": ("(timeout > params->retransmit_least) ? (uint32_t)timeout : params->retransmit_least",
+                             "(uint32_t)timeout"),
+        "a marker that grows old": ("(now - signals->rtt_state) & RUE_TIME; /*", "signals->marker; /*"),
+        "a marker of 32 bits": ("(now - signals->marker) & RUE_TIME", "now - signals->marker"),
+        "0 stays new": ("(params->policy.rate_initial_q30 >> 10U) + 1U", "params->policy.rate_initial_q30 >> 30U"),
+        "a response not cleared": ("line->word[i] = 0U", "line->word[i] &= 15U"),
+        "a field torn at a word": ("line->word[first + 1U] |= kept >> after", "line->word[first + 1U] |= 0U"),
+    },
+    "options": {
+        "no cap": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "most"),
+        "less than a packet": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "capped"),
+        "no cap before the first sample": ("rlcc_first_in_flight(&params->policy)", "0xFFFFFFFFU"),
+    },
+}  # fmt: skip
+"""Of the adapter, by the student around which it is broken."""
+
+
+@pytest.fixture(scope="module")
+def policy(firmware, host_compiler, run, tmp_path_factory):
+    """A student's compiled decision, for the adapters that are broken around it."""
+
+    @cache
+    def compiled(student: str) -> Path:
+        made = tmp_path_factory.mktemp("policy") / "policy.o"
+        source = firmware(student, "falcon-rue") / "rlcc_policy.c"
+        built = run(*host_compiler, "-std=c99", "-O1", "-fPIC", "-c", source, "-o", made)
+        assert built.returncode == 0, built.stderr
+        return made
+
+    return compiled
+
+
+@pytest.mark.parametrize(("student", "name"), [(student, name) for student in MUTANTS for name in MUTANTS[student]])
+def test_a_broken_adapter_is_noticed(student, name, firmware, policy, library):
+    edit = (ADAPTER, *MUTANTS[student][name])
+    path = library(firmware(student, "falcon-rue"), policy(student), ADAPTER, edit=edit)
+    assert drive(path, student, 1) != []
+
+
+OF_GENERATION_2 = {
+    "alpha of another event": ("? RUE_ALPHA_RETRANSMISSION : RUE_ALPHA", "? RUE_ALPHA : RUE_ALPHA"),
+    "ACKs too seldom": ("< RUE_ASK_WINDOW_Q10", "< 2048U"),
+    "paths without weight": ("RUE2_RESPONSE_FLOW_WEIGHT_3, paths", "RUE2_RESPONSE_FLOW_WEIGHT_3, 0U"),
+    "a path where there is one": ("paths * rue_get", "rue_get"),
+    "whole packets of the NIC's window": ("params->nic_window * RUE_WINDOW_ONE", "params->nic_window"),
+}
+
+
+@pytest.mark.parametrize("name", OF_GENERATION_2)
+def test_so_is_one_of_generation_2(name, firmware, policy, library):
+    edit = (ADAPTER, *OF_GENERATION_2[name])
+    path = library(firmware("losing", "falcon-rue"), policy("losing"), ADAPTER, edit=edit)
+    assert drive(path, "losing", 2) != []
+
+
+def test_parameters_are_in_range_or_not(firmware, library):
+    """Each at its ends, and one beyond."""
+    code = ctypes.CDLL(str(library(firmware("options", "falcon-rue"), *SOURCES)))
+    policy = STUDENTS["options"].params()
+    interface = STUDENTS["options"].program().interface
+    ranges = {s.name: s.settable for s in interface.params} | {
+        name: (low, high) for (name, low), high in zip(vars(LEAST).items(), vars(MOST).values(), strict=True)
+    }
+    defaults = policy | vars(Tuned())
+
+    def taken(**changed: int) -> bool:
+        values = defaults | changed
+        return bool(code.rlcc_rue_params_in_range((ctypes.c_uint32 * len(values))(*values.values())))
+
+    assert taken()
+    for name, (low, high) in ranges.items():
+        assert taken(**{name: low}), name
+        assert taken(**{name: high}), name
+        assert not low or not taken(**{name: low - 1}), name
+        assert high == 2**32 - 1 or not taken(**{name: high + 1}), name
+
+
+def test_the_header_lays_the_lines_out_as_they_are_published(firmware):
+    """Two readings of one specification: the header's fields in their order are those of falcon_lines.py."""
+    text = (firmware("rl_cc", "falcon-rue") / "falcon_rue.h").read_text()
+    for gen in (1, 2):
+        for kind in ("Event", "Response"):
+            said = re.findall(rf"#define RUE{gen}_{kind.upper()}_\w+ RUE_FIELD\((\d+)U, (\d+)U\)", text)
+            placed = [(str(at), str(width)) for _, at, width in fields(f"{kind}_Gen{gen}")]
+            assert said == placed
+    assert len(LINES) == 4
+
+
+def test_a_field_moved_or_forgotten_does_not_compile(firmware, host_compiler, run, tmp_path):
+    """The header's own assertions."""
+    text = (firmware("rl_cc", "falcon-rue") / "falcon_rue.h").read_text()
+    policy = (firmware("rl_cc", "falcon-rue") / "rlcc_policy.h").read_text()
+    (tmp_path / "rlcc_policy.h").write_text(policy)
+    (tmp_path / "it.c").write_text('#include "falcon_rue.h"\n')
+    for old, new in (
+        ("RUE1_EVENT_T3 RUE_FIELD(74U, 24U)", "RUE1_EVENT_T3 RUE_FIELD(75U, 24U)"),
+        ("RUE2_RESPONSE_PADDING_1 RUE_FIELD(448U, 64U)", "RUE2_RESPONSE_PADDING_1 RUE_FIELD(448U, 63U)"),
+        ("uint32_t rate_q20;", "uint32_t rate_q20; uint32_t more[16];"),
+    ):
+        assert old in text
+        (tmp_path / "falcon_rue.h").write_text(text.replace(old, new))
+        built = run(*host_compiler, "-std=c99", "-fsyntax-only", tmp_path / "it.c")
+        assert re.search("negative|array", built.stderr), old
+        assert built.returncode != 0
