@@ -19,7 +19,7 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example papers stubs table-1 clean
+.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers stubs table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -30,6 +30,7 @@ help:
 	@echo 'make docs     build the site of the documentation in build/docs, links checked'
 	@echo 'make package  build sdist and wheel into dist/ and check both (PYTHON_OF_WHEEL=... for another Python)'
 	@echo 'make example  the example repository of docs/example-firmware with firmware of the demo, in build/example'
+	@echo 'make doca-sdk compile build/doca-pcc (make doca-firmware) by the DPA compiler of an installed DOCA SDK'
 	@echo 'make stubs    write _core.pyi and _fast.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
@@ -157,6 +158,18 @@ example: demo
 	cp -r docs/example-firmware/. runs/rl-cc/firmware runs/rl-cc/certificate build/example
 	cp -r fixtures/teachers/rl-cc-mlp build/example/teacher
 	cp runs/rl-cc/verdict/verdict.json build/example/reference
+
+# The demo's student for DOCA PCC, then compiled where the SDK is, against its headers. The second needs no Python.
+DOCA ?= /opt/mellanox/doca
+DPACC ?= $(DOCA)/tools/dpacc
+DOCA_FLAGS := -DRLCC_WITH_DOCA_SDK,-DE_MODE_LE,-ffreestanding,-mabi=lp64,-mcmodel=medany,-mno-relax,-nostdlib,-O2,-Wall,-Wextra,-Werror,-Wdouble-promotion
+
+doca-firmware: setup runs/rl-cc/student
+	$(BIN)/rlcc emit runs/rl-cc/student --target doca-pcc --out build/doca-pcc
+
+doca-sdk:
+	$(DPACC) build/doca-pcc/rlcc_policy.c build/doca-pcc/rlcc_doca_pcc.c -o build/doca-pcc/rlcc.a -hostcc=gcc \
+	  --app-name=rlcc --devicecc-options=$(DOCA_FLAGS),-I$(DOCA)/include,-Ibuild/doca-pcc
 
 # What type checkers see of the compiled modules.
 stubs: setup-test

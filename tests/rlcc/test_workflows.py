@@ -27,7 +27,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 
 def test_there_is_one_for_each_thing() -> None:
-    assert {path.stem for path in WORKFLOWS} == {"docs", "gate", "lint", "test", "wheels"}
+    assert {path.stem for path in WORKFLOWS} == {"doca", "docs", "gate", "lint", "test", "wheels"}
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ACTION, EXAMPLE], ids=lambda path: path.name)
@@ -86,6 +86,17 @@ def test_what_is_handed_on_is_what_the_next_step_takes() -> None:
     inputs = yaml.safe_load(ACTION.read_text())["inputs"]
     (gate,) = [step for step in steps(ROOT / ".github/workflows/gate.yml") if step.get("uses") == "./"]
     assert set(gate["with"]) <= set(inputs)
+
+
+def test_the_job_that_needs_a_licence_is_started_by_hand() -> None:
+    """And hands the emitted firmware to where the SDK is."""
+    doca = yaml.safe_load((ROOT / ".github/workflows/doca.yml").read_text())
+    assert list(doca[True]) == ["workflow_dispatch"]  # "on" is a truth value to YAML 1.1
+    assert doca["jobs"]["compile"]["needs"] == "emit"
+    handed = [
+        step["with"] for job in doca["jobs"].values() for step in job["steps"] if "artifact" in step.get("uses", "")
+    ]
+    assert handed == [{"name": "doca-pcc", "path": "build/doca-pcc"}] * 2
 
 
 def test_the_epoch_goes_into_the_environment_file() -> None:

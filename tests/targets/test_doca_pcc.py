@@ -1,6 +1,8 @@
 """The DOCA PCC adapter, driven event by event on the host through its shim, against the integer program."""
 
 import ctypes
+import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -239,3 +241,44 @@ def test_a_context_full_of_ones_is_survived(firmware, library):
     device = Device(library(firmware("counting", "doca-pcc"), *SOURCES))
     device.contexts[0] = (ctypes.c_uint32 * 12)(*[2**32 - 1] * 12)
     assert 1 <= device.event(0, type=RTT, request_sent_ns=2**32 - 1, response_ns=7).rate <= 1 << 20
+
+
+DPACC = """#!/bin/sh
+# As DOCA's compiler is called: sources, -o, options of the device's compiler behind one another with commas.
+for word; do
+  case "$word" in
+    --devicecc-options=*) options=$(echo "${word#*=}" | tr , " ");;
+    *.c) sources="$sources $word";;
+    *.a) made=$word;;
+  esac
+done
+for source in $sources; do
+  CC -target riscv64-freestanding -std=c99 $options -c "$source" -o "$made.o" || exit 1
+done
+: > "$made"
+"""
+"""A stand-in, with a clang in the place of the DPA's."""
+
+
+@pytest.mark.parametrize("missing", [None, "doca_pcc_dev_init_algo_slot"])
+def test_the_job_that_compiles_against_the_sdk_does(missing, firmware, run, tmp_path):
+    """`make doca-sdk` before a stand-in of the SDK: its headers in the place of the shim, its compiler. What they
+    do not declare is an error."""
+    sdk, made = tmp_path / "sdk", tmp_path / "build" / "doca-pcc"
+    shutil.copytree(firmware("rl_cc", "doca-pcc"), made)
+    (sdk / "include").mkdir(parents=True)
+    text = (made / "doca_pcc_shim.h").read_text()
+    (made / "doca_pcc_shim.h").unlink()
+    (sdk / "include" / "doca_pcc_dev.h").write_text(text.replace(str(missing), "another_name"))
+    for name in ("doca_pcc_dev_algo_access.h", "doca_pcc_dev_event.h"):
+        (sdk / "include" / name).write_text("/* as above */\n")
+    dpacc = tmp_path / "dpacc"
+    dpacc.write_text(DPACC.replace("CC ", f"{sys.executable} -m ziglang cc "))
+    dpacc.chmod(0o755)
+    makefile = Path(__file__).parents[2] / "Makefile"
+    done = run(
+        "make", "--no-print-directory", "-f", makefile, f"DOCA={sdk}", f"DPACC={dpacc}", "doca-sdk", cwd=tmp_path
+    )
+    assert (done.returncode == 0) == (missing is None), done.stderr
+    assert (made / "rlcc.a").exists() == (missing is None)
+    assert missing is None or missing in done.stderr
