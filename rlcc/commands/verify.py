@@ -38,6 +38,9 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--out", type=FOLDER, help="Write the certificate to this file (and the questions beside it).")
 @click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
+@click.option(
+    "--proofs", type=FOLDER, help="Of --check: prove what the solver found impossible by cvc5, into this .zip."
+)
 @click.option("--properties", help="Also decide what the policy does: those of this TOML file, or all there are.")
 @click.option("--teacher", type=FOLDER, help="Also bound how far the student lies outside this teacher's actions.")
 @click.option("--around", callback=share, default="20 %", show_default=True, help="Of a signal; with --teacher.")
@@ -62,6 +65,7 @@ def command(
     out: Path | None,
     certificate: Path | None,
     solver: str,
+    proofs: Path | None,
     properties: str | None,
     teacher: Path | None,
     around: float,
@@ -76,6 +80,9 @@ def command(
 
     --check takes engine, compiler and level from the certificate and prints them; where --profile, --compiler or
     --optimise is given as well, a certificate of another is refused.
+
+    --proofs asks cvc5 for a proof of whatever the check rests on a solver for, and keeps it in the Alethe format, which
+    others can check.
 
     --properties all says of each property what holds; of a FILE's, one that does not hold is a failure. With --out they
     stand in the certificate.
@@ -97,7 +104,10 @@ def command(
         check_emitted([firmware], foreign=foreign)
         chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
         asked = {name: value if name in said else None for name, value in chosen.items()}
-        return _check(certificate, firmware, asked, solver, time_limit, teacher)
+        _writable(proofs, firmware, "proofs.zip")
+        return _check(certificate, firmware, asked, solver, time_limit, teacher, proofs)
+    if proofs is not None:
+        raise InputError("--proofs is for --check; prove first, then check the certificate with it")
     if said & {"solver", "time_limit"}:
         raise InputError("--solver and --time-limit are for --check; the proof asks bitwuzla and z3")
     if teacher is None and said & {"around", "around_action", "max_outside", "picture"}:
@@ -107,7 +117,7 @@ def command(
 
         not_within(firmware, picture)
         check_name(picture)
-    _writable(out, firmware)
+    _writable(out, firmware, "certificate.json")
     check_emitted([firmware], foreign=foreign)
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
     options = validate(EmulateOptions, chosen, "options of rlcc verify")
@@ -125,13 +135,13 @@ class _Beside:
     picture: Path | None
 
 
-def _writable(out: Path | None, firmware: Path) -> None:
-    """The certificate goes neither into the firmware's folder, whose manifest would fail it, nor over a folder."""
+def _writable(out: Path | None, firmware: Path, example: str) -> None:
+    """A file goes neither into the firmware's folder, whose manifest would fail it, nor over a folder."""
     if out is None:
         return
     not_within(firmware, out)
     if out.is_dir():
-        raise InputError(f"{out} is a folder; give the name of a file, for example {out / 'certificate.json'}")
+        raise InputError(f"{out} is a folder; give the name of a file, for example {out / example}")
 
 
 def _prove(
@@ -245,7 +255,13 @@ def _outcome(outputs: dict[str, int]) -> str:
 
 
 def _check(
-    path: Path, firmware: Path, asked: dict[str, str | None], solver: str, seconds: int, teacher: Path | None
+    path: Path,
+    firmware: Path,
+    asked: dict[str, str | None],
+    solver: str,
+    seconds: int,
+    teacher: Path | None,
+    proofs: Path | None,
 ) -> int:
     """Check a certificate again, and say what it is of."""
     from emulator.profile import load_profile
@@ -264,7 +280,8 @@ def _check(
         try:
             if wrong := of_another(certificate, profile, asked["compiler"], asked["optimise"]):
                 raise Refused(wrong)
-            recheck = checked(certificate, firmware, solver=solver, progress=progress, limits=Limits(seconds))
+            limits = Limits(seconds)
+            recheck = checked(certificate, firmware, solver=solver, progress=progress, limits=limits, proofs=proofs)
             if certificate.teacher is not None and beside is not None:
                 distance_checked(certificate.teacher, firmware, beside, progress)
         except Refused as error:
@@ -276,6 +293,8 @@ def _check(
             f"certificate {certificate.hash[:12]} holds: equal, safe, {recheck.stack_bytes} B stack, {cycles}"
         )
         figures.append(f"{recheck.paths} paths, {recheck.questions} questions to {solver}")
+        if proofs is not None:
+            figures.append(f"{recheck.proved} answers proved by cvc5 in {proofs}, {recheck.open_steps} steps left open")
         figures += _besides(certificate, beside is not None)
     _print_subject(certificate, recheck)
     return 0

@@ -16,9 +16,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from decision.documents import write_atomically
 from decision.errors import InputError
 from verify.certificate import Certificate
 from verify.check.behaviour import behaviour_again
+from verify.check.proofs import Contradiction, Proofs
 from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.machine import IllegalInstruction
@@ -42,12 +44,14 @@ def checked(
     solver: str = "bitwuzla",
     progress: Progress | None = None,
     limits: Limits = DEFAULT,
+    proofs: Path | None = None,
 ) -> Recheck:
-    """Compile the folder, check every claim, measure the cost model again. Refused where anything at all is wrong with
+    """Compile the folder, check every claim, measure the cost model again; ``proofs`` is the archive to write of what
+    the solver found impossible. Refused where anything at all is wrong with
     the certificate; InputError where the folder cannot be read or compiled."""
     context = get_context("spawn")  # a fork would take the terminal's threads along
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(theirs, certificate, folder, solver, limits), daemon=True)
+    child = context.Process(target=_child, args=(theirs, certificate, folder, solver, limits, proofs), daemon=True)
     child.start()
     try:
         theirs.close()
@@ -57,18 +61,23 @@ def checked(
         ours.close()
 
 
-def judged(certificate: Certificate, folder: Path, solver: str, progress: Progress, limits: Limits) -> Recheck:
+def judged(
+    certificate: Certificate, folder: Path, solver: str, progress: Progress, limits: Limits, proofs: Path | None = None
+) -> Recheck:
     """The check itself, in this process: every failure but bad input is a Refused."""
+    kept = None if proofs is None else Proofs()
     try:
         built = rebuilt(certificate, folder)
         with _memory(limits.memory_bytes):
-            found = recheck(certificate, built, solver=solver, progress=progress)
+            found = recheck(certificate, built, solver=solver, progress=progress, proofs=kept)
         calibrated_again(certificate, built, progress)
         behaviour_again(certificate, built)
+        if proofs is not None and kept is not None:
+            write_atomically(proofs, kept.archive())
         return found
     except (Refused, InputError):
         raise
-    except IllegalInstruction as error:
+    except (IllegalInstruction, Contradiction) as error:
         raise Refused(str(error)) from None
     except RecursionError:
         raise Refused(
@@ -80,12 +89,14 @@ def judged(certificate: Certificate, folder: Path, solver: str, progress: Progre
         raise Refused(f"the checker cannot judge it: {type(error).__name__}: {error}") from None
 
 
-def _child(pipe: Connection, certificate: Certificate, folder: Path, solver: str, limits: Limits) -> None:
+def _child(
+    pipe: Connection, certificate: Certificate, folder: Path, solver: str, limits: Limits, proofs: Path | None
+) -> None:
     """What the process does: progress, then one answer, into the pipe."""
     os.setpgrp()  # the compilers it starts end with it
     answer: tuple[str, object]
     try:
-        answer = "holds", judged(certificate, folder, solver, lambda text: pipe.send(("progress", text)), limits)
+        answer = "holds", judged(certificate, folder, solver, lambda t: pipe.send(("progress", t)), limits, proofs)
     except Refused as error:
         answer = "refused", str(error)
     except InputError as error:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from decision.program import STORAGE_RANGE, Program
+from decision.program import STORAGE_RANGE, Op, Program
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
@@ -32,6 +32,8 @@ MEMORY = re.compile(r"(frame|context|action)([+-][0-9]{1,6}):([124])")
 EQUAL = re.compile(r"\(eq node\.([0-9]{1,9}) (.+)\)")
 MOST_CHAINS = 20_000
 START = -1
+DEFINED = (Op.ADD, Op.SUB, Op.WRAP_SUB, Op.SHL, Op.SHR, Op.MIN, Op.MAX, Op.GT, Op.EQ, Op.SELECT)
+"""Operators whose meaning is added to what is known behind a cut: those that a solver decides quickly."""
 WRITTEN = ("context", "action")
 """Structures that the function writes."""
 Key = tuple[int, Instruction | None]
@@ -200,6 +202,17 @@ class Judge:
                 fixed[int(equal[1])] = evaluate(equal[2], meaning)
         return fixed
 
+    def _definitions(self, free: frozenset[str]) -> Iterator[Term]:
+        """What the program says of a value that a cut holds, where the cut holds the values that it is made of as well:
+        as true behind the cut as before."""
+        nodes = self.program.nodes
+        names = {n for n in range(len(nodes)) if f"node.{n}" in free}
+        meaning = self._meaning(None, free)
+        for n in sorted(names):
+            made_of = {a for a in nodes[n].args if nodes[a].args}  # neither constants nor inputs
+            if nodes[n].op in DEFINED and made_of and made_of <= names:
+                yield make("=", meaning.value(n), self._meaning(None, free - {f"node.{n}"}).value(n))
+
     def _start(self, key: Key) -> Lane:
         number, before = key
         free = self._free(number)
@@ -214,6 +227,8 @@ class Judge:
             word = evaluate(text, meaning)
             bounds: dict[Term, Bounds] = {**known.bounds, word: bounded(low, high)}
             known = Known(bounds)
+        for definition in self._definitions(free):
+            known = known.assume(definition)
         fixed = self._fixed(cut, meaning)
         meaning = self._meaning(None, free, fixed)
         values: list[Term | None] = [None] * 32

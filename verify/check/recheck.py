@@ -18,6 +18,7 @@ from verify.calibrate import calibrate, core_version
 from verify.certificate import ASSUMPTIONS, Certificate, subject_of, witness_bytes
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
+from verify.check.proofs import Proofs
 from verify.check.refused import Refused
 from verify.costs import CycleModel, cycle_model
 from verify.execute import Execution, ExecutionFault, Simulator
@@ -37,12 +38,22 @@ class Recheck:
     solver: str
     engine: str
     profile_hash: str
+    proved: int = 0
+    """Questions that were impossible and have a proof of cvc5's; 0 where none was asked for."""
+    open_steps: int = 0
+    """Steps of these proofs that give no reason."""
 
 
 def recheck(
-    certificate: Certificate, built: Build, *, solver: str = "bitwuzla", progress: Progress | None = None
+    certificate: Certificate,
+    built: Build,
+    *,
+    solver: str = "bitwuzla",
+    progress: Progress | None = None,
+    proofs: Proofs | None = None,
 ) -> Recheck:
-    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to."""
+    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to. With ``proofs``
+    whatever the solver finds impossible is proved there as well."""
     engine = built.engine
     model = cycle_model(engine)
     _same_subject(certificate, built)
@@ -50,7 +61,7 @@ def recheck(
     cuts = tuple(
         Cut(c.pc, c.holds, {name: (low, high) for name, (low, high) in c.bounds.items()}) for c in certificate.cuts
     )
-    oracle = Oracle(solver)
+    oracle = Oracle(solver, proofs=proofs)
     entry = built.image.symbols[certificate.subject.entry]
     layouts = built.firmware.layouts
     judge = Judge(built.image, entry, built.program, layouts, cuts, model, engine.limits.stack_bytes, oracle)
@@ -75,7 +86,16 @@ def recheck(
         if next(judge.dearer_chains(limit - model.overhead), None) is not None:
             raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
     return Recheck(
-        bound, worst.exact is not None, judge.deepest, judge.walked, oracle.asked, solver, engine.name, engine.hash()
+        bound,
+        worst.exact is not None,
+        judge.deepest,
+        judge.walked,
+        oracle.asked,
+        solver,
+        engine.name,
+        engine.hash(),
+        proofs.count if proofs else 0,
+        proofs.open_steps if proofs else 0,
     )
 
 

@@ -6,12 +6,15 @@ and within the product of the factors' bounds. If that is impossible, so is the 
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bitwuzla
 import cvc5
 
 from verify.check.terms import Term, text, unshifted
+
+if TYPE_CHECKING:
+    from verify.check.proofs import Proofs
 
 MILLISECONDS = 20_000
 Bounds = Callable[[Term], tuple[int, int]]
@@ -21,17 +24,27 @@ class Undecided(Exception):
     """The solver gave no answer in its time."""
 
 
-def impossible(conditions: Sequence[Term], bounds: Bounds, solver: str, multiply: bool) -> bool:
+def impossible(
+    conditions: Sequence[Term], bounds: Bounds, solver: str, multiply: bool, proofs: "Proofs | None" = None
+) -> bool:
     """Whether no values satisfy all conditions. ``bounds`` of a factor follow from the conditions.
 
-    Without ``multiply`` products stay abstract: True is as good, False may be wrong.
+    Without ``multiply`` products stay abstract: True is as good, False may be wrong. With ``proofs`` True is proved.
     """
     script = _Script(conditions, bounds, exact=False)
-    if SOLVERS[solver](script.text()) == "unsat":
+    if _unsat(script.text(), solver, proofs):
         return True
     if not (multiply and script.products):
         return False
-    return SOLVERS[solver](_Script(conditions, bounds, exact=True).text()) == "unsat"
+    return _unsat(_Script(conditions, bounds, exact=True).text(), solver, proofs)
+
+
+def _unsat(script: str, solver: str, proofs: "Proofs | None") -> bool:
+    if SOLVERS[solver](script) != "unsat":
+        return False
+    if proofs is not None:
+        proofs.add(script)
+    return True
 
 
 class _Script:
@@ -111,8 +124,8 @@ def _in_order(roots: Iterable[Term]) -> list[Term]:
     return list(order)
 
 
-def _cvc5(script: str) -> str:
-    solver = cvc5.Solver()
+def answer_of_cvc5(solver: cvc5.Solver, script: str) -> str:
+    """What a cvc5 with its options says; Undecided after its time."""
     solver.setOption("tlimit-per", str(MILLISECONDS))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script + "\n(check-sat)", "query")
@@ -137,4 +150,4 @@ def _answer(answer: Any) -> str:
     return word
 
 
-SOLVERS = {"cvc5": _cvc5, "bitwuzla": _bitwuzla}
+SOLVERS = {"cvc5": lambda script: answer_of_cvc5(cvc5.Solver(), script), "bitwuzla": _bitwuzla}

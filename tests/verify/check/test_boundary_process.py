@@ -17,6 +17,7 @@ from decision.errors import InputError
 from rlcc.commands.verify import command
 from verify.check import boundary
 from verify.check.boundary import DEFAULT, Limits, checked, judged
+from verify.check.proofs import Contradiction
 from verify.check.recheck import Recheck
 from verify.check.refused import Refused
 from verify.machine import IllegalInstruction
@@ -69,16 +70,29 @@ def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Step
     ]
     assert [step[:3] for step in steps.seen] == [
         ("rebuilt", (ANYTHING, Path("folder")), {}),
-        ("recheck", (ANYTHING, "the build"), {"solver": "cvc5", "progress": print}),
+        ("recheck", (ANYTHING, "the build"), {"solver": "cvc5", "progress": print, "proofs": None}),
         ("calibrated_again", (ANYTHING, "the build", print), {}),
         ("behaviour_again", (ANYTHING, "the build"), {}),
     ]
+
+
+def test_proofs_are_written_of_what_holds_and_of_nothing_else(steps: Steps, tmp_path: Path) -> None:
+    archive = tmp_path / "new" / "proofs.zip"
+    steps.raising["behaviour_again"] = Refused("it is not so")
+    with pytest.raises(Refused):
+        judged(ANYTHING, Path("folder"), "cvc5", print, Limits(), archive)
+    assert not archive.exists()
+    del steps.raising["behaviour_again"]
+    judged(ANYTHING, Path("folder"), "cvc5", print, Limits(), archive)
+    (kept,) = [named["proofs"] for name, _, named, _ in steps.seen[-4:] if name == "recheck"]
+    assert archive.read_bytes() == kept.archive()
 
 
 FAILURES: dict[str, tuple[Exception, type[Exception], str]] = {
     "a refusal": (Refused("it is not so"), Refused, r"^it is not so$"),
     "bad input": (InputError("there is no file"), InputError, r"^there is no file$"),
     "no instruction": (IllegalInstruction("0x1234 is none"), Refused, r"^0x1234 is none$"),
+    "two solvers at odds": (Contradiction("cvc5 says no"), Refused, r"^cvc5 says no$"),
     "no end": (RecursionError("maximum recursion depth"), Refused, r"nests deeper than can be followed"),
     "no memory": (MemoryError(), Refused, rf"^the check needs more than {1 << 25} MiB$"),
     "a defect": (KeyError("x"), Refused, r"^the checker cannot judge it: KeyError: 'x'$"),
@@ -148,9 +162,9 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
     seen: list[Any] = []
 
     def judging(
-        certificate: Any, folder: Path, solver: str, progress: Callable[[str], None], limits: Limits
+        certificate: Any, folder: Path, solver: str, progress: Callable[[str], None], limits: Limits, proofs: Path
     ) -> Recheck:
-        seen.append((certificate, folder, solver, limits))
+        seen.append((certificate, folder, solver, limits, proofs))
         progress("walking")
         if isinstance(result, Exception):
             raise result
@@ -159,8 +173,8 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
     monkeypatch.setattr(os, "setpgrp", lambda: seen.append("a group of its own"))
     monkeypatch.setattr(boundary, "judged", judging)
     pipe: Any = SimpleNamespace(send=seen.append)
-    boundary._child(pipe, ANYTHING, Path("folder"), "cvc5", DEFAULT)
-    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT)
+    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"))
+    boundary._child(pipe, *arguments)
     assert seen == ["a group of its own", arguments, ("progress", "walking"), answer]
 
 
@@ -246,8 +260,9 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(boundary, "_answer", lambda *arguments: seen.append(arguments) or HOLDS)
     monkeypatch.setattr(boundary, "_end", lambda of: seen.append(("ended", of)))
     limits = Limits(seconds=7)
-    assert checked(ANYTHING, Path("folder"), solver="cvc5", progress=print, limits=limits) is HOLDS
-    arguments = (theirs, ANYTHING, Path("folder"), "cvc5", limits)
+    proofs = Path("proofs.zip")
+    assert checked(ANYTHING, Path("folder"), solver="cvc5", progress=print, limits=limits, proofs=proofs) is HOLDS
+    arguments = (theirs, ANYTHING, Path("folder"), "cvc5", limits, proofs)
     assert seen == [
         "spawn",
         {"target": boundary._child, "args": arguments, "daemon": True},

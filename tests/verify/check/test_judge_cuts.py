@@ -112,6 +112,33 @@ def test_a_range_of_one_number_is_one() -> None:
     assert judge(None, replace(CUT, bounds={NODE: (7, 7)})).cuts
 
 
+RTT, HALVED, HIGH = (
+    next(n for n, node in enumerate(PROGRAM.nodes) if node.op is op) for op in (Op.WRAP_SUB, Op.SHR, Op.MUL_SHR)
+)
+
+
+def behind(**holds: str) -> Known:
+    return judge(None, replace(CUT, holds={**CUT.holds, **holds}))._start((0, None)).known
+
+
+def test_behind_a_cut_a_value_is_what_the_program_makes_of_others_that_the_cut_holds() -> None:
+    least, rtt, rate_max = var(NODE), var(f"node.{RTT}"), var("params.rate_max_q30")
+    known, oracle = behind(x6=f"node.{RTT}"), Oracle()
+    for impossible in (make("bvult", rtt, least), make("bvult", rate_max, least)):
+        assert oracle.impossible([impossible, *known.everything()], known)
+        assert not oracle.impossible([impossible, *behind().everything()], behind())
+    for possible in (make("bvult", least, rtt), make("bvult", least, rate_max), make("=", least, rtt)):
+        assert not oracle.impossible([possible, *known.everything()], known)
+
+
+def test_nothing_is_said_of_a_value_whose_operands_are_lost_nor_of_a_product_nor_of_inputs_alone() -> None:
+    assert not behind().facts
+    assert not behind(x6=f"node.{HIGH}", x7=f"node.{HALVED}").facts - behind(x7=f"node.{HALVED}").facts
+    assert len(behind(x7=f"node.{HALVED}").facts) == 1
+    only = Cut(AT["write"], {**KEPT, "x5": f"node.{RTT}"}, {})
+    assert not judge(None, only)._start((0, None)).known.facts
+
+
 # --- places ---
 
 

@@ -443,8 +443,8 @@ def test_a_product_is_that_of_the_factors_before_they_were_shifted() -> None:
 def test_an_oracle_asks_its_solver_each_question_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[object, ...]] = []
 
-    def impossible(conditions: list[Term], bounds: object, solver: str, multiply: bool) -> bool:
-        asked.append((tuple(conditions), solver, multiply))
+    def impossible(conditions: list[Term], bounds: object, solver: str, multiply: bool, proofs: object) -> bool:
+        asked.append((tuple(conditions), solver, multiply, proofs))
         return len(asked) % 2 == 1
 
     monkeypatch.setattr("verify.check.known.impossible", impossible)
@@ -453,7 +453,7 @@ def test_an_oracle_asks_its_solver_each_question_once(monkeypatch: pytest.Monkey
     assert oracle.impossible([a, b, a], known)
     assert oracle.impossible([b, a], known)
     assert oracle.asked == len(asked) == 1
-    assert asked[0][1:] == ("cvc5", True)
+    assert asked[0][1:] == ("cvc5", True, None)
     assert not oracle.impossible([a, b], known, multiply=False)
     assert asked[1][2] is False
     square = make("bvult", extract(make("prod", X, Y), 31, 0), X)
