@@ -68,6 +68,10 @@ class Explorer:
         if (self.points.right[point] >= 0).any():
             yield self._beside(sides, point, 2 * count)
 
+    def named(self, column: Ints) -> dict[str, int]:
+        """One input by its names."""
+        return dict(zip(self.names, column.tolist(), strict=True))
+
     def values(self, inputs: Ints, forced: dict[int, Ints] | None = None) -> list[Ints]:
         """Each node's values."""
         parts: dict[str, dict[str, Ints]] = {"event": {}, "params": {}, "context": {}}

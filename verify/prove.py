@@ -130,6 +130,7 @@ def attempt(
     if not failures or failures[0].example or not run.returns.failed:
         return run, failures
     again = Attempt(image, program, layouts, profile, model, limits, careful=True)
+    again.slowest = run.slowest
     if not again.execute():
         return again, []
     return run, [run.solved(failures[0]), *failures[1:]]
@@ -168,6 +169,7 @@ class Attempt:
         self.joiner: Joiner | None = None
         self.ends: list[tuple[int, Lanes]] = []
         self.fault: tuple[Example, Outcome] | None = None
+        self.slowest: Example = {}
         self.stack = self.most = self.instructions = self.returned = 0
 
     def search(self, vectors: Vectors | None) -> list[Failure]:
@@ -175,9 +177,10 @@ class Attempt:
         entry = self.image.symbols[ENTRY]
         try:
             build_graph(decode_image(self.image), entry)  # what loops or is no code is not run
-            wrong = refute(self.runner(), vectors, count=self.limits.inputs)
+            searched = refute(self.runner(), vectors, count=self.limits.inputs)
         except (IllegalInstruction, Refused):
             return []
+        wrong, self.slowest = searched.wrong, searched.slowest
         if wrong is None:
             return []
         if wrong[1].cycles is None:
@@ -216,9 +219,8 @@ class Attempt:
         parts = [(lanes.origin, lanes.trail, lanes.cycles) for _, lanes in self.ends]
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
         ends = Meeting(-1, columns[0], columns[1], columns[2])
-        return worst_case(
-            self.state, self.joiner.meetings, ends, self.model.overhead, self.runner(), self.limits.worst_seconds
-        )
+        overhead, seconds = self.model.overhead, self.limits.worst_seconds
+        return worst_case(self.state, self.joiner.meetings, ends, overhead, self.runner(), seconds, self.slowest)
 
     def runner(self) -> Runner:
         return Runner(self.image, self.program, self.layouts, self.profile, self.model, ENTRY)

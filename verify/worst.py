@@ -84,13 +84,14 @@ class _Path:
 
 
 def worst_case(
-    state: State, meetings: list[Meeting], ends: Meeting, overhead: int, runner: Runner, seconds: float
+    state: State, meetings: list[Meeting], ends: Meeting, overhead: int, runner: Runner, seconds: float, slow: Example
 ) -> Worst:
-    """The bound, and the exact maximum if it is found in time. ``ends`` holds the edges to the returns."""
+    """The bound, and the exact maximum if it is found in time. ``ends`` holds the edges to the returns. Where the
+    solver does not find an input ``slow``, one that was slow among many, is taken first."""
     start = time.monotonic()
     graph = _longest([*meetings, ends])
     bound = int(graph[-1].longest[0]) + overhead
-    search = _Search(state, graph, runner, overhead)
+    search = _Search(state, graph, runner, overhead, slow)
     exact, witness_cycles, witness = search.run(time.thread_time() + seconds)
     return Worst(bound, exact, witness_cycles, witness, search.tried, time.monotonic() - start)
 
@@ -110,8 +111,8 @@ def _longest(meetings: list[Meeting]) -> list[_Edges]:
 class _Search:
     """Best first over the ends of paths: ``priority`` is minus the most cycles that a path with this end can have."""
 
-    def __init__(self, state: State, graph: list[_Edges], runner: Runner, overhead: int) -> None:
-        self.state, self.graph, self.runner, self.overhead = state, graph, runner, overhead
+    def __init__(self, state: State, graph: list[_Edges], runner: Runner, overhead: int, slow: Example) -> None:
+        self.state, self.graph, self.runner, self.overhead, self.slow = state, graph, runner, overhead, slow
         self.turns = turns(runner.program.interface)
         self.excluded: list[list[Condition]] = []
         self.tried = 0
@@ -149,8 +150,16 @@ class _Search:
                 best = (cycles, example)
             if verdict == "unknown" or cycles != after + self.overhead:
                 unsure = max(unsure, after + self.overhead)
-        done = not queue and best[0] is not None and best[0] >= unsure  # its path was the last one
+                best = best if best[1] else self._run_before()
+        best = best if best[1] else self._run_before()
+        most = self.overhead + int(self.graph[last].longest[0])
+        # Its path was the last one, or is the longest there is.
+        done = best[0] is not None and (best[0] == most or (not queue and best[0] >= unsure))
         return (best[0] if done else None), best[0], best[1]
+
+    def _run_before(self) -> tuple[int | None, Example]:
+        """The slow input that is known without a solver, and its cycles."""
+        return (self.runner.run(self.slow).cycles, self.slow) if self.slow else (None, {})
 
     def _with(self, known: dict[int, tuple[int, int]], trail: int) -> dict[int, tuple[int, int]] | None:
         """Conditions and those of a trail; None where they exclude each other."""

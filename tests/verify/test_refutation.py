@@ -62,7 +62,7 @@ def _judged(firmware: Build, mutants: list[tuple[str, Image]], *, vectors: bool)
 
 def test_the_right_code_is_not_refuted_and_every_cell_was_run(joint: Build) -> None:
     runner = Runner(joint.image, joint.program, joint.firmware.layouts, joint.engine, cycle_model(joint.engine), ENTRY)
-    assert refute(runner) is None
+    assert refute(runner).wrong is None
     explorer = Explorer(joint.program)
     features = list(explorer.features)
     *_, combined, _ = explorer.inputs(30_000)
@@ -108,6 +108,23 @@ def test_both_sides_of_every_comparison_are_met() -> None:
     assert {limit, limit + 1} <= set(found[explorer.names.index("context.rate_q30")].tolist())
 
 
+def test_where_the_solver_finds_no_slow_input_the_slowest_that_was_run_is_the_witness(joint: Build) -> None:
+    layouts, vectors = joint.firmware.layouts, joint.firmware.vectors
+    runner = Runner(joint.image, joint.program, layouts, joint.engine, cycle_model(joint.engine), ENTRY)
+    slowest = runner.run(refute(runner, vectors, count=200).slowest).cycles
+    explorer = Explorer(joint.program)
+    some = next(explorer.inputs(200))[:, :30]
+    assert slowest is not None
+    assert slowest >= max(runner.run(explorer.named(column)).cycles or 0 for column in some.T)
+    proof = prove(
+        joint.image, joint.program, layouts, joint.engine, limits=Limits(worst_seconds=0.0, inputs=200), vectors=vectors
+    )
+    assert proof.worst is not None
+    assert proof.worst.paths_tried == 0
+    assert proof.worst.witness_cycles == runner.run(proof.worst.witness).cycles == slowest <= proof.worst.bound
+    assert proof.worst.exact == (slowest if slowest == proof.worst.bound else None)
+
+
 def test_a_tree_that_is_lost_and_one_threshold_off_by_one_are_refuted(tmp_path: Path) -> None:
     for number, (right, wrong) in enumerate(
         [
@@ -118,7 +135,7 @@ def test_a_tree_that_is_lost_and_one_threshold_off_by_one_are_refuted(tmp_path: 
     ):
         image = hand.linked(hand.SOURCE.replace(right, wrong, 1), tmp_path / str(number))
         runner = Runner(image, hand.program(), hand.layouts(), hand.PROFILE, cycle_model(hand.PROFILE), ENTRY)
-        assert refute(runner, count=2000) is not None, wrong
+        assert refute(runner, count=2000).wrong is not None, wrong
 
 
 def test_an_access_out_of_bounds_has_its_name_and_an_input(tmp_path: Path) -> None:
