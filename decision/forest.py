@@ -225,32 +225,37 @@ def mapped(tree: Node, question: Callable[[Branch], Question]) -> Node:
 def value(tree: Node, rows: Integers) -> Integers:
     """What a tree adds to each output [N, outputs] on feature rows [N, features]."""
     symmetric = unrolled(tree)
-    if symmetric is not None:
-        questions, ends = symmetric
-        places = np.zeros(len(rows), dtype=np.int64)
-        for level, (feature, threshold) in enumerate(questions):
-            places |= (rows[:, feature] > threshold).astype(np.int64) << level
-    else:
-        ends = tuple(leaves(tree))
-        places = _places(tree, rows)
-    added: Integers = np.array([leaf.value for leaf in ends], dtype=np.int64)[places]
+    ends = symmetric[1] if symmetric is not None else tuple(leaves(tree))
+    added: Integers = np.array([leaf.value for leaf in ends], dtype=np.int64)[places(tree, rows)]
     return added
 
 
-def _places(tree: Node, rows: Integers) -> Integers:
+def places(tree: Node, rows: Integers) -> Integers:
+    """Which leaf each row [N, features] reaches: of an oblivious tree by ``unrolled``'s index, else counted in the
+    order of ``leaves``."""
+    symmetric = unrolled(tree)
+    if symmetric is None:
+        return _counted(tree, rows)
+    reached = np.zeros(len(rows), dtype=np.int64)
+    for level, (feature, threshold) in enumerate(symmetric[0]):
+        reached |= (rows[:, feature] > threshold).astype(np.int64) << level
+    return reached
+
+
+def _counted(tree: Node, rows: Integers) -> Integers:
     """Which leaf each row reaches, counted in the order of ``leaves``."""
-    places = np.zeros(len(rows), dtype=np.int64)
+    reached = np.zeros(len(rows), dtype=np.int64)
     todo: list[tuple[Node, NDArray[np.intp]]] = [(tree, np.arange(len(rows)))]
     number = 0
     while todo:
         node, here = todo.pop()
         if isinstance(node, Leaf):
-            places[here] = number
+            reached[here] = number
             number += 1
         else:
             above = rows[here, node.feature] > node.threshold
             todo += [(node.below, here[~above]), (node.above, here[above])]
-    return places
+    return reached
 
 
 def _values(data: Any) -> tuple[int, ...]:

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from catboost import CatBoostRegressor
 
 from decision.actions import Choice, scale_of
@@ -23,6 +22,7 @@ from decision.policy import Observation
 from decision.student import Header, Student
 from decision.suggest import choices
 from decision.tree_decision import seen_names
+from decision.visits import intervals
 from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
@@ -174,14 +174,9 @@ def first_fit(teacher: Teacher, runs: list[Rollout], options: DistillOptions, *,
 
 
 def visits(student: Student, data: Dataset) -> dict[str, Any]:
-    """How often each feature lay between its neighbouring thresholds while the student drove: what the compiler needs
-    to make the mean case short (codegen.walk.Histogram)."""
-    counted = {}
-    for feature, borders in student.forest.thresholds().items():
-        places = np.searchsorted(np.asarray(borders), data.x[:, feature], side="left")
-        counts = np.bincount(places, minlength=len(borders) + 1).tolist()
-        counted[student.forest.features[feature]] = {"borders": borders, "counts": counts}
-    return counted
+    """Where each feature was while the student drove: what the compiler needs to make the mean case short
+    (codegen.walk.Histogram)."""
+    return {name: one.to_json() for name, one in intervals(student.forest, data.x).items()}
 
 
 def _outside(outside: Outside, fitted: Fitted) -> Far:

@@ -14,7 +14,7 @@ from decision.manifest import NAME, Manifest, opened
 from decision.program import Op, Program
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
-from emulator.vectors import Layout, Vectors, computed, read_layouts, read_vectors
+from emulator.vectors import Layout, Records, Vectors, columns_of, computed, read_layouts, read_vectors
 
 ENTRY = "rlcc_decide"
 SOURCE = "rlcc_policy.c"
@@ -76,13 +76,15 @@ def read_firmware(folder: Path, manifest: Manifest | None = None) -> Firmware:
     return Firmware(folder, manifest, program, layouts, vectors, sources)
 
 
-def tree_inputs(firmware: Firmware) -> NDArray[np.int64]:
-    """The features [N, features] that the trees see in each vector, as the integer program computes them."""
+def tree_inputs(firmware: Firmware, records: Records | None = None) -> NDArray[np.int64]:
+    """The features [N, features] that the trees see in each vector, or when called with such ``records`` (structures by
+    their names), as the integer program computes them."""
     trees = next((node for node in firmware.program.nodes if node.op is Op.TREES), None)
     if trees is None:
         raise InputError(f"{firmware.folder / PROGRAM} has no trees; emit the firmware again")
-    values = trace(firmware.program, *firmware.vectors.columns())
-    shape = len(trees.args), len(firmware.vectors)  # of constant trees no columns
+    records = firmware.vectors.records if records is None else records
+    values = trace(firmware.program, *columns_of(records))
+    shape = len(trees.args), len(next(iter(records.values())))  # of constant trees no columns
     return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(shape).T
 
 

@@ -1,0 +1,39 @@
+"""Samples that a device took of its own decisions: of every n-th what it was called with, as the compiler lays it out,
+one behind another (rlcc_monitor.h). Where the trees were asked is computed from that here, by the firmware's own
+program: the card counts nothing, and its decision stays the one that was proved."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from decision.documents import read_bytes
+from decision.errors import InputError
+from decision.ranks import RANK
+from decision.visits import Visits, counted
+from emulator.firmware import Firmware, tree_inputs
+
+PLACES = ("context", "event", "params")
+"""Of a sample, in this order; those that the firmware has."""
+
+
+def sample_type(firmware: Firmware) -> np.dtype[np.void]:
+    """A sample's bytes."""
+    return np.dtype([(name, firmware.layouts[name].dtype) for name in PLACES if name in firmware.layouts])
+
+
+def visits_of(student: str, firmware: Firmware, path: Path) -> Visits:
+    """Of the samples in a file; ``student``: the hash of the firmware's. Features that the context keeps as ranks have
+    no intervals of their own. InputError where the file holds no whole number of samples."""
+    forest = firmware.program.forest
+    if forest is None:
+        raise InputError(f"{firmware.folder} holds a network, which has no thresholds; visits are of trees")
+    data, sample = read_bytes(path), sample_type(firmware)
+    if not data or len(data) % sample.itemsize:
+        size = f"{len(data)} bytes, no whole number of samples of {sample.itemsize}"
+        raise InputError(f"{path} has {size}; is it of this firmware?")
+    records = np.frombuffer(data, sample)
+    rows = tree_inputs(firmware, {name: records[name] for name in sample.names or ()})
+    visits = counted(student, forest, rows)
+    plain = {name: one for name, one in visits.features.items() if not name.endswith(RANK)}
+    return replace(visits, features=plain)
