@@ -5,6 +5,7 @@ import csv
 import ctypes
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -72,9 +73,9 @@ class OnHost:
         arguments = (ctypes.c_uint64 * 2)(ctypes.addressof(sock), ctypes.addressof(sample))
         getattr(self.code, name)(arguments)
 
-    def tune(self, words: list[int], line_rate: int) -> None:
-        memory = (ctypes.c_uint32 * (len(words) + 2)).in_dll(self.code, "rlcc_tuned")
-        memory[:] = [*words, line_rate & 0xFFFFFFFF, line_rate >> 32]
+    def tune(self, words: list[int]) -> None:
+        memory = (ctypes.c_uint32 * len(words)).in_dll(self.code, "rlcc_tuned")
+        memory[:] = words
 
 
 class InVm:
@@ -91,10 +92,30 @@ class InVm:
         for place in (*places, context):
             del self.machine.regions[place]
 
-    def tune(self, words: list[int], line_rate: int) -> None:
+    def tune(self, words: list[int]) -> None:
         place = self.machine.symbols["rlcc_tuned"]
-        for index, word in enumerate([*words, line_rate & 0xFFFFFFFF, line_rate >> 32]):
+        for index, word in enumerate(words):
             self.machine.write(place + 4 * index, 4, word)
+
+
+@dataclass
+class Tuning:
+    """rlcc_tuned as the adapter has it by default."""
+
+    params: dict[str, int]
+    line_rate: int = LINE_RATE
+    start: int = 1 << 27
+    shift: int = 0
+    least: int = 0
+
+    def words(self) -> list[int]:
+        line = [self.line_rate & 0xFFFFFFFF, self.line_rate >> 32]
+        return [*self.params.values(), *line, self.start, self.shift, self.least, 0]
+
+    def of_new(self) -> dict[str, int]:
+        """The parameters with the start of a new connection."""
+        policys = self.params["rate_initial_q30"]
+        return self.params | {"rate_initial_q30": min(policys, self.start or policys)}
 
 
 BEYOND = [0, 2**31, 0, 2**32 - 1, 2**24 + 1, 2**25, 0, 2**32 - 1, 2**32 - 1, 0]
@@ -112,29 +133,38 @@ def expected_window(flow: Flow, rate: int, rtt_us: int, mss: int, before: int) -
 def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
     """ACKs of one socket; where it was not what the integer program and the documented map to TCP give."""
     rng, losses = np.random.default_rng(11), np.random.default_rng(12)
-    params, line_rate = STUDENTS[student].params(), LINE_RATE
+    tuned = Tuning(STUDENTS[student].params())
     told = "device_rate_q20" in STUDENTS[student].observation.agents.event_names
     sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10), Flow(STUDENTS[student].program())
     most = 2**64 - 1
-    sock.icsk_ca_priv[:] = [0x0505050505050505] * 13  # another's leavings
-    now, decided, rtt = 2**32 - 3000, 0, 0  # the 32 bits of the time wrap soon
+    sock.icsk_ca_priv[:] = [0x0000000100000001] * 13  # another's leavings
+    now, decided, rtt, least = 2**32 - 3000, 0, 0, 0  # the 32 bits of the time wrap soon
     wrong = []
     sock.lost, sock.bytes_sent = 2**32 - 40, 2**32 - 10**5  # these wrap too
-    if "brake_above_q10" in params:  # nothing but a loss ends a long start
-        params |= {"slow_start_until_q10": 1 << 24, "brake_above_q10": 1 << 24, "rate_initial_q30": 1 << 14}
-        side.tune(list(params.values()), line_rate)
+    if "brake_above_q10" in tuned.params:  # nothing but a loss ends a long start
+        tuned.start = 1 << 24
+        tuned.params |= {"slow_start_until_q10": 1 << 24, "brake_above_q10": 1 << 24, "rate_initial_q30": 1 << 14}
+        side.tune(tuned.words())
+    if student == "losing":
+        tuned.least = 1
+        side.tune(tuned.words())
+    if told:
+        sock.sk_max_pacing_rate = most
     side.call("rlcc_init", sock, AckSample())
-    flow.without_decision(params)
+    flow.without_decision(tuned.of_new())
+    if (sock.sk_pacing_rate, sock.sk_pacing_status) != ((tuned.line_rate * flow.rate) >> 20, 1):
+        wrong.append(f"at the start: {sock.sk_pacing_rate}")
     for number in range(acks):
         if number == acks // 3:
-            params, line_rate = {name: value // 2 for name, value in params.items()}, 3_125_000_000
-            side.tune(list(params.values()), line_rate)
+            halves = {name: value // 2 for name, value in tuned.params.items()}
+            tuned = Tuning(halves, 3_125_000_000, start=0, shift=3, least=1)
+            side.tune(tuned.words())
         if number == 2 * acks // 3:  # out of range, one by one: the defaults
-            side.tune(BEYOND[: len(params)], 2**63)
-            params, line_rate = STUDENTS[student].params(), 1 << 40
+            side.tune([*BEYOND[: len(tuned.params)], 0, 2**31, 2**31, 11, 2, 0])
+            tuned = Tuning(STUDENTS[student].params(), 1 << 40, start=0)
         now += int(rng.integers(1, 40))
         if told and number % 10 == 5:
-            most = (2**64 - 1, line_rate // 3, line_rate // 5000, 0)[losses.integers(4)]
+            most = (2**64 - 1, tuned.line_rate // 3, tuned.line_rate // 5000, 0)[losses.integers(4)]
         if told:
             sock.sk_max_pacing_rate = most
         measured = int(
@@ -151,15 +181,19 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
         measured = measured if number else -1
         sample = AckSample(1, measured)
         side.call("rlcc_pkts_acked", sock, sample)
+        if measured > 0:
+            least = min(least or measured, measured)
         if measured > 0 and (rtt == 0 or ((now & 0xFFFFFFFF) - decided) % 2**32 >= rtt):
-            rtt, decided = min(measured, 4_294_967), now & 0xFFFFFFFF
+            rtt, decided = min(least if tuned.least else measured, 4_294_967), now & 0xFFFFFFFF
+            least = 0
             if rtt > 10**6:
                 now += rtt  # else nothing would be decided for the rest of the test
-            asked = (line_rate * flow.rate) >> 20
-            in_force = flow.rate if most >= asked else (most << 20) // line_rate + 1
-            flow.decide(params, request_sent_ns=0, response_ns=1000 * rtt, device_rate_q20=in_force)
+            asked = (tuned.line_rate * flow.rate) >> 20
+            in_force = flow.rate if most >= asked else (most << 20) // tuned.line_rate + 1
+            response_ns = 1000 * rtt >> tuned.shift
+            flow.decide(tuned.of_new(), request_sent_ns=0, response_ns=response_ns, device_rate_q20=in_force)
         side.call("rlcc_cong_control", sock, sample)
-        rate = min((line_rate * flow.rate) >> 20, most)
+        rate = min((tuned.line_rate * flow.rate) >> 20, most)
         wanted = (rate, 1, expected_window(flow, rate, rtt, sock.mss_cache, before))
         got = (sock.sk_pacing_rate, sock.sk_pacing_status, sock.snd_cwnd)
         if got != wanted:
@@ -186,7 +220,7 @@ MUTANTS = {
             "(now_us - context->decided_us) >= context->rtt_us",
             "now_us >= (context->decided_us + context->rtt_us)",
         ),
-        "invalid samples taken": ("measured_us > 0", "measured_us != 0"),
+        "invalid samples taken": ("measured_us <= 0", "measured_us == 0"),
         "no check of the parameters": (
             "((value < low) || (value > high)) ? otherwise : value",
             "(low > high) ? otherwise : value",
@@ -194,15 +228,22 @@ MUTANTS = {
         "line rate overflows": ("(tuned > RLCC_LINE_RATE_MOST) ? RLCC_LINE_RATE_MOST : tuned", "tuned"),
         "one round trip of window": ("500000U", "1000000U"),
         "another's context": ("context->flow.rate_q30 = 0;", ""),
+        "the policy's own start": ("params->rate_initial_q30 = rlcc_tuned.rate_start_q30;", ""),
+        "an initial window at once": ("    sk->sk_pacing_rate = rlcc_pacing_rate(context);\n}", "}"),
+        "ns for the tuned unit": ("(rtt_us * 1000U) >> shift", "(rtt_us * 1000U)"),
+        "any unit": ("0U, RLCC_TIME_SHIFT_MOST, 0U", "0U, 31U, 0U"),
+        "the last for the least": ("(rlcc_tuned.least_of_trip == 1U)", "(rlcc_tuned.least_of_trip == 3U)"),
+        "the least of all time": ("        context->least_us = 0U;\n    }", "    }"),
         "a stall": ("(packets < RLCC_WINDOW_LEAST) ? RLCC_WINDOW_LEAST : packets", "packets"),
     },
     "losing": {
         "losses counted twice": ("        context->nack_count = tp->lost;", ""),
         "bytes counted twice": ("        context->sent_bytes = (uint32_t)tp->bytes_sent;", ""),
+        "another's least": ("    context->least_us = 0U;\n    context->nack", "    context->nack"),
         "no losses": ("tp->lost - context->nack_count", "0U"),
     },
     "options": {
-        "another's losses": ("    context->nack_count = tp->lost;\n}", "}"),
+        "another's losses": ("    context->nack_count = tp->lost;\n    sk", "    sk"),
         "the window kept": ("        context->in_flight_bytes = action.in_flight_bytes;", ""),
         "no window before the first decision": ("rlcc_first_in_flight(&params)", "0U"),
         "bytes for packets": ("context->in_flight_bytes / mss", "context->in_flight_bytes"),
