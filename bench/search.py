@@ -52,6 +52,7 @@ def section(name: str, folder: Path, seeds: Sequence[int]) -> str:
     recipe = load_recipe(ROOT / "recipes" / f"{name}.toml")
     knobs = [column for column in rows[0] if column.startswith(("distill.", "emit.")) or column == "seed"]
     made = sorted((row for row in rows if row["cycles"] is not None), key=lambda row: row["cycles"])
+    refused = [row for row in rows if row["problem"]]
     driven = sum(row["error_quick"] is not None for row in rows)
     text = f"\n## {name}\n{len(rows)} points, {driven} of them driven in short networks, {len(made)} made whole.\n\n"
     quick = sorted((row for row in rows if row["on_quick_front"]), key=lambda row: row["cycles_predicted"])
@@ -76,6 +77,9 @@ def section(name: str, folder: Path, seeds: Sequence[int]) -> str:
             ],
         )
     )
+    for row in refused:
+        told = f"error {row['error']:.2f}, {row['worst']}" if row["error"] is not None else "its network was not run"
+        text += f"\nPoint {row['point']} was made and is out: {row['problem']}; {told}.\n"
     text += "\nThe front of the quick figures (predicted cycles, short networks):\n\n"
     text += table(
         ["point", "differs from the recipe in", "cycles", "error"],
