@@ -14,6 +14,8 @@ from falcon_lines import ACK, FABRIC, FORWARD, LINES, NACK, RETRANSMISSION, REVE
 from flow_model import Flow
 from target_students import STUDENTS
 
+from decision.manifest import opened
+
 FITTING = [name for name in STUDENTS if name != "counting"]  # events tell of no CNPs
 ADAPTER = "rlcc_falcon_rue.c"
 SOURCES = ("rlcc_policy.c", ADAPTER)
@@ -200,6 +202,22 @@ def test_a_build_may_tell_the_rate_in_force(firmware, library):
     path = library(firmware("told", "falcon-rue"), "-DRLCC_DEVICE_RATE_Q20(connection)=1234U", *SOURCES)
     assert drive(path, "told", 1, told=1234) == []
     assert drive(path, "told", 1) != []
+
+
+@pytest.mark.parametrize("gen", [1, 2])
+def test_memory_that_something_else_has_overwritten_stays_at_line_rate(gen, firmware, library):
+    """A rate of 2048 lines, at which a division by zero would wait; nothing is decided on an unknown type."""
+    answer = getattr(ctypes.CDLL(str(library(firmware("rl_cc", "falcon-rue"), *SOURCES))), f"rlcc_rue_gen{gen}")
+    words = words_of("rl_cc", STUDENTS["rl_cc"].params(), Tuned(line_q16=1 << 21))
+    said = []
+    for rate in (1 << 20, 1 << 31):
+        memory, response = ctypes.create_string_buffer(64), ctypes.create_string_buffer(64)
+        layout = opened(firmware("rl_cc", "falcon-rue"), "firmware").details["layout"]["context"]["size"]
+        ctypes.memmove(ctypes.addressof(memory) + layout, rate.to_bytes(4, "little"), 4)
+        event = pack(f"Event_Gen{gen}", {"event_type": 3})
+        answer(ctypes.create_string_buffer(event, 64), response, memory, (ctypes.c_uint32 * len(words))(*words), 5)
+        said.append(unpack(f"Response_Gen{gen}", response.raw))
+    assert said[0] == said[1]
 
 
 def test_a_policy_that_hears_of_cnps_is_refused(firmware):

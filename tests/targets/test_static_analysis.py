@@ -11,7 +11,8 @@ from decision.interfaces.flow_rate import FLOW_RATE
 
 CHECKS = "-*,bugprone-*,cert-*,clang-analyzer-*,-bugprone-easily-swappable-parameters"
 """Swappable parameters: a tree's arguments are integers in the order of the features; nobody calls it by hand."""
-TIDIED = {"generic": "rlcc_main_loop.c", "doca-pcc": "rlcc_doca_pcc.c", "connectx6dx": "rlcc_rl_algo.c"}
+TIDIED = {"generic": "rlcc_main_loop.c", "doca-pcc": "rlcc_doca_pcc.c", "connectx6dx": "rlcc_rl_algo.c",
+          "falcon-rue": "rlcc_falcon_rue.c"}  # fmt: skip
 DEVICES = Path(__file__).parent / "devices"
 EVA = ("frama-c", "-machdep", "gcc_x86_32", "-eva", "-eva-precision")
 
@@ -64,6 +65,14 @@ class TestEva:
         (folder / "eva.c").write_text({"doca-pcc": DOCA_DRIVER, "connectx6dx": ENGINE_DRIVER}[target])
         sources = ("eva.c", device, TIDIED[target], "rlcc_policy.c")
         assert eva(folder, run, *sources, precision=5) == (0, 100)
+
+    @pytest.mark.slow
+    def test_no_alarm_in_falcons_adapter_for_any_line_memory_and_parameters_in_range(self, firmware, run, tmp_path):
+        folder = copied(firmware("rl_cc", "falcon-rue"), tmp_path)
+        (folder / "eva.c").write_text(FALCON_DRIVER)
+        alarms, reached = eva(folder, run, "eva.c", "rlcc_falcon_rue.c", "rlcc_policy.c", precision=5)
+        assert alarms == 0
+        assert reached >= 95  # but what no field of these lines needs: one that ends with a word
 
     @pytest.mark.parametrize(
         ("old", "new"),
@@ -174,6 +183,36 @@ int main(void) {
     engine_event = event;
     engine_is_response = (any != 0U) ? 1 : 0;
     engine_call(&context, memory, answer);
+    return 0;
+}
+"""
+
+FALCON_DRIVER = """
+#include "falcon_rue.h"
+static volatile uint64_t any;
+static volatile uint32_t any_word;
+static uint32_t within(uint32_t low, uint32_t high) {
+    const uint32_t value = any_word;
+    return (value < low) ? low : ((value > high) ? high : value);
+}
+int main(void) {
+    rue_line event, response;
+    rlcc_rue_memory memory;
+    rlcc_rue_params params;
+    uint32_t i;
+    for (i = 0U; i < 8U; i++) { event.word[i] = any; memory.word[i] = any; }
+    params.policy.base_rtt_recip_q42 = any_word;
+    params.policy.rate_min_q30 = any_word;
+    params.policy.rate_max_q30 = any_word;
+    params.policy.rate_initial_q30 = any_word;
+    params.line_q16 = within(1U, 16777215U);
+    params.window_most_q10 = within(1024U, 2097151U);
+    params.nic_window = within(1U, 2047U);
+    params.gap_most = within(1U, 1048575U);
+    params.retransmit_least = within(1U, 16777215U);
+    if (any_word != 0U) { rlcc_rue_gen1(&event, &response, &memory, &params, any_word); }
+    else { rlcc_rue_gen2(&event, &response, &memory, &params, any_word); }
+    (void)rlcc_rue_params_in_range(&params);
     return 0;
 }
 """
