@@ -130,6 +130,7 @@ class _Sizes:
         self.walk = walk
         self._classes: dict[Cluster, int] = {}
         self._columns = [frozenset(walk.columns(tree)) for tree in walk.trees]
+        self._thresholds = [thresholds_of([tree]) for tree in walk.trees]
 
     def joint(self, a: Cluster, b: Cluster) -> int:
         return self.entries(tuple(sorted(a + b)))
@@ -143,5 +144,9 @@ class _Sizes:
 
     def _of(self, cluster: Cluster) -> int:
         if cluster not in self._classes:
-            self._classes[cluster] = size_of(thresholds_of([self.walk.trees[tree] for tree in cluster]))
+            thresholds: dict[int, set[int]] = {}
+            for tree in cluster:
+                for feature, values in self._thresholds[tree].items():
+                    thresholds[feature] = thresholds.get(feature, set()) | values
+            self._classes[cluster] = size_of(thresholds)
         return self._classes[cluster]

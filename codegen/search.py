@@ -10,7 +10,7 @@ in the middle of an interval has the same word on both sides, and may have a con
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from codegen.engines import CostModel
 
@@ -56,10 +56,23 @@ def plan(
 ) -> tuple[SearchNode, float]:
     """The search over ``len(thresholds) + 1`` intervals, each with the words that it ends in, and its cycles: in the
     worst case, or on average where the ``shares`` of the intervals are given."""
-    leaf = [float(sum(map(engine.constant, words)) + engine.jump) for words in ends]
+    leaf = tuple(float(sum(map(engine.constant, words)) + engine.jump) for words in ends)
     same = list(range(len(ends)))  # the last interval that an interval shares its words with
     for place in reversed(range(len(ends) - 1)):
         same[place] = same[place + 1] if ends[place] == ends[place + 1] else place
+    return _planned(tuple(thresholds), leaf, tuple(same), engine, None if shares is None else tuple(shares))
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    thresholds: tuple[int, ...],
+    leaf: tuple[float, ...],
+    same: tuple[int, ...],
+    engine: CostModel,
+    shares: tuple[float, ...] | None,
+) -> tuple[SearchNode, float]:
+    """The same by all that it depends on: the prices of the intervals' words, and which intervals share theirs. Groups
+    of the same trees differ in the words alone, so that one of many is new."""
 
     def split(first: int, last: int) -> tuple[float, int]:
         """Price of the intervals first..last and the border to ask for."""

@@ -118,11 +118,15 @@ class Forest:
 
     def thresholds(self) -> dict[int, list[int]]:
         """The distinct thresholds of each feature, ascending: the edges that exactness is tested on."""
+        return {feature: list(thresholds) for feature, thresholds in self._thresholds.items()}
+
+    @cached_property
+    def _thresholds(self) -> dict[int, tuple[int, ...]]:
         asked: dict[int, set[int]] = {}
         for tree in self.trees:
             for branch in branches(tree):
                 asked.setdefault(branch.feature, set()).add(branch.threshold)
-        return {feature: sorted(thresholds) for feature, thresholds in sorted(asked.items())}
+        return {feature: tuple(sorted(thresholds)) for feature, thresholds in sorted(asked.items())}
 
     def only_used(self) -> "Forest":
         """The same over the features that some branch asks for."""
