@@ -4,6 +4,7 @@ s --- r ===> d     s sends, paced by fq; r's port to d is the bottleneck (tbf: r
   <---------       marks); d delays what goes back (netem): the path's RTT without transmission and the hosts' time
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -87,6 +88,8 @@ class Seen:
     said: tuple[str, ...] = field(repr=False)
 
 
+MOST = 2**63 - 1
+"""The pacing rate of who is not paced yet is 2^64 - 1."""
 COLUMNS = {"Q": 5, "F": 7, "C": 4}
 
 
@@ -148,7 +151,7 @@ def script(path: Bottleneck, controls: Sequence[Control], flows: int, duration_u
                 value = " ".join(f"{byte:02x}" for byte in control.tuning)
                 lines.append(f"bpftool map update name {MAP} key hex 00 00 00 00 value hex {value}")
     lines += [
-        f"within d bed sink {PORT} &",
+        f"within d bed sink {PORT} {'dctcp' if {c.name for c in controls} == {'dctcp'} else 'cubic'} &",
         "sleep 1",
         f"within s bed send 10.0.1.1 {PORT} /job/flows {duration_us} {SAMPLE_US} {every_us} r r1",
     ]
@@ -162,16 +165,27 @@ def read(lines: Sequence[str]) -> Seen:
     for line in lines:
         kind, _, rest = line.partition(" ")
         if kind in rows:
-            rows[kind].append([int(word) for word in rest.split()])
+            rows[kind].append([min(int(word), MOST) for word in rest.split()])
         elif kind == "X":
             failed += 1
         elif kind != "D":
             said.append(line)
     if any(line.startswith("E ") for line in said) or "D" not in lines:
+        if (refused := refusal(said)) is not None:
+            raise InputError(refused)
         told = "; ".join(line.strip() for line in said[-12:] if line.strip())
         raise InputError(f"the guest's job failed: {told or 'it says nothing'}")
     columns = {kind: np.array(rows[kind], np.int64).reshape(-1, width) for kind, width in COLUMNS.items()}
     return Seen(columns["Q"], columns["F"], columns["C"], failed, tuple(said))
+
+
+def refusal(said: Sequence[str]) -> str | None:
+    """Which program the kernel's verifier refuses and why, from its log; None where it refused none."""
+    program = next((m[1] for line in said if (m := re.search(r"prog '(\w+)': failed to load", line))), None)
+    ends = [i for i, line in enumerate(said) if line.startswith("processed ") and " insns " in line]
+    if program is None or not ends or ends[-1] == 0:
+        return None
+    return f"the kernel refuses {program}: {said[ends[-1] - 1].strip()} (the end of its verifier's log; emit it again)"
 
 
 def _table(controls: Sequence[Control], flows: Sequence[TcpFlow]) -> bytes:

@@ -1,6 +1,6 @@
 /* bed.c - what runs inside the guest beside the kernel under test: a sink, a sender that also samples, and the way out.
  *
- *   bed sink PORT                 takes every connection, throws away what comes, closes when the sender has closed
+ *   bed sink PORT CONGESTION      takes every connection, throws away what comes, closes when the sender has closed
  *   bed send ADDRESS PORT FLOWS RUN_US SAMPLE_US FLOW_SAMPLE_US NETNS DEVICE
  *   bed out FILE                  copies FILE to the debug console (port 0xe9), which the host reads
  *
@@ -61,12 +61,15 @@ static uint64_t now_us(void) {
 
 /* --- the sink ---------------------------------------------------------------------------------------------------- */
 
-static int sink(uint16_t port) {
+static int sink(uint16_t port, const char *congestion) {
   struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port)};
   struct epoll_event event = {.events = EPOLLIN}, ready[EVENTS];
   const int listening = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), all = epoll_create1(0), yes = 1;
 
   setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (setsockopt(listening, IPPROTO_TCP, TCP_CONGESTION, congestion, (socklen_t)strlen(congestion))) {
+    fail(congestion);
+  }
   if (bind(listening, (struct sockaddr *)&here, sizeof here) || listen(listening, 4096)) {
     fail("sink");
   }
@@ -351,8 +354,8 @@ static int out(const char *path) {
 
 int main(int count, char **arguments) {
   signal(SIGPIPE, SIG_IGN);
-  if (count == 3 && !strcmp(arguments[1], "sink")) {
-    return sink((uint16_t)atoi(arguments[2]));
+  if (count == 4 && !strcmp(arguments[1], "sink")) {
+    return sink((uint16_t)atoi(arguments[2]), arguments[3]);
   }
   if (count == 10 && !strcmp(arguments[1], "send")) {
     return send_all(arguments + 2);

@@ -56,9 +56,9 @@ def test_the_job_is_shell_that_says_what_the_path_is(marking: tuple[int, int] | 
 
 
 def test_lines_come_back_as_columns() -> None:
-    seen = read([*LINES, "X 4 110", "C 7 1000 31000 2896"])
+    seen = read([*LINES, "X 4 110", "C 7 1000 31000 2896", f"F 20000 1 0 0 0 {2**64 - 1} 10"])
     assert seen.queue.tolist() == [[0, 0, 0, 0, 0], [1000, 3028, 1, 2, 40]]
-    assert seen.flows.tolist() == [[10000, 1, 1200, 2896, 3, 12500000, 10]]
+    assert seen.flows.tolist() == [[10000, 1, 1200, 2896, 3, 12500000, 10], [20000, 1, 0, 0, 0, 2**63 - 1, 10]]
     assert seen.completed.tolist() == [[7, 1000, 31000, 2896]]
     assert (seen.failed, seen.said, seen.completed.dtype) == (1, ("Registered tcp_congestion_ops",), np.int64)
 
@@ -74,6 +74,20 @@ def test_lines_come_back_as_columns() -> None:
 def test_a_job_that_failed_is_told(lines: list[str], words: str) -> None:
     with pytest.raises(InputError, match=words):
         read(lines)
+
+
+def test_the_kernels_log_is_told_where_it_refuses_a_program() -> None:
+    """As Linux 6.1 said it of an adapter that wrote mss_cache."""
+    log = [
+        "29: (63) *(u32 *)(r1 +1580) = r2",
+        "no write support to tcp_sock at off 1580",
+        "processed 26 insns (limit 1000000) max_states_per_insn 0 total_states 1 peak_states 1 mark_read 1",
+        "-- END PROG LOAD LOG --",
+        "libbpf: prog 'rlcc_cong_control': failed to load: -13",
+        "E register rlcc",
+    ]
+    with pytest.raises(InputError, match="refuses rlcc_cong_control: no write support to tcp_sock at off 1580"):
+        read(log)
 
 
 @pytest.mark.parametrize(
