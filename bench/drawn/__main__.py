@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from bench.drawn.judged import Checked, How, Proved, Row, judged
 from bench.papers.found import table
 from decision.documents import write_atomically
 from decision.errors import InputError
-from rlcc.origin import made_by
+from rlcc.origin import made_by, source
 
 PAGE = Path(__file__).parents[2] / "docs" / "generated" / "drawn.md"
 MOST = 90
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = _read(results) if results and results.exists() else {}
         for seed in seeds:
             if seed not in rows:
-                rows[seed] = judged(seed, how)
+                rows[seed] = replace(judged(seed, how), made_at=source())
                 if results:
                     _append(results, rows[seed])
             print(" | ".join(cells(rows[seed])), flush=True)
@@ -63,7 +64,8 @@ def _read(results: Path) -> dict[int, Row]:
         for line in results.read_text().splitlines():
             row = json.loads(line)
             checked = Checked(**row["checked"]) if row["checked"] else None
-            rows[row["seed"]] = Row(row["seed"], row["student"], Proved(**row["proved"]), checked)
+            proved = Proved(**row["proved"])
+            rows[row["seed"]] = Row(row["seed"], row["student"], proved, checked, row["made_at"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{results} does not hold the results of a run ({error}); give another file") from error
     return rows
@@ -89,12 +91,13 @@ def page(rows: Sequence[Row], how: How) -> str:
     checked = [r.checked for r in rows if r.checked]
     held = sum(1 for c in checked if not c.problem)
     spent = sorted(r.proved.seconds for r in rows)
+    commits = ", ".join(f"{count} of {made_at}" for made_at, count in Counter(r.made_at for r in rows).items())
     return f"""# How many drawn students are proved
 {made_by("python -m bench.drawn")}
 
 Students {rows[0].seed} to {rows[-1].seed} of `bench/drawn/students.py`, {how.profile}, {how.compiler} {how.opt}, form
 {how.form}. A proof (with the calibration of the cost model) may take {how.prover_seconds} s of CPU, a check of its
-certificate {how.checker_seconds} s.
+certificate {how.checker_seconds} s. Rows: {commits}.
 
 - proved, worst case exact: {exact} of {len(rows)}
 - proved, worst case bounded: {bounded}

@@ -70,6 +70,8 @@ class Row:
     student: str
     proved: Proved
     checked: Checked | None = None
+    made_at: str = ""
+    """The commit."""
 
 
 def judged(seed: int, how: How) -> Row:
