@@ -71,8 +71,8 @@ def test_a_start_and_a_cap_are_judged_together_and_nothing_is_multiplied(
     """Both sides of the cap's product speak of the same rate: no solver has to know what a product is."""
 
     def impossible(*question: Any) -> bool:
-        *asked, _ = question
-        return solver.impossible(*asked, multiply=False)
+        conditions, bounds, name, _, proofs = question
+        return solver.impossible(conditions, bounds, name, False, proofs)
 
     monkeypatch.setattr(known, "impossible", impossible)
     image, proof, cuts = certified(firmware)
