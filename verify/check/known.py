@@ -6,13 +6,9 @@ from intervals, or from a solver that finds the other side impossible.
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from verify.check.solver import Undecided, impossible
+from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
-
-if TYPE_CHECKING:
-    from verify.check.proofs import Proofs
 
 HALF, FULL = 1 << 31, (1 << 32) - 1
 Bounds = tuple[int, int, int, int]
@@ -41,11 +37,12 @@ def _meet(b: Bounds) -> Bounds:
 
 @dataclass
 class Oracle:
-    """A solver, asked each question once. ``asked`` counts the questions; ``proofs`` keeps what proves its answers."""
+    """A solver, asked each question once. ``asked`` counts the questions; ``prove`` is asked for a
+    proof of what it finds impossible."""
 
     solver: str = "bitwuzla"
     asked: int = 0
-    proofs: "Proofs | None" = None
+    prove: Prove | None = None
     _answers: dict[object, bool] = field(default_factory=dict)
 
     def impossible(self, conditions: list[Term], known: "Known", multiply: bool = True) -> bool:
@@ -56,7 +53,7 @@ class Oracle:
         key = (multiply, tuple(wanted), frozenset((x, known.span(x)) for x in factors))
         if key not in self._answers:
             self.asked += 1
-            self._answers[key] = impossible(wanted, known.span, self.solver, multiply, self.proofs)
+            self._answers[key] = impossible(wanted, known.span, self.solver, multiply, self.prove)
         return self._answers[key]
 
 

@@ -61,7 +61,7 @@ def recheck(
     cuts = tuple(
         Cut(c.pc, c.holds, {name: (low, high) for name, (low, high) in c.bounds.items()}) for c in certificate.cuts
     )
-    oracle = Oracle(solver, proofs=proofs)
+    oracle = Oracle(solver, prove=proofs.add if proofs else None)
     entry = built.image.symbols[certificate.subject.entry]
     layouts = built.firmware.layouts
     judge = Judge(built.image, entry, built.program, layouts, cuts, model, engine.limits.stack_bytes, oracle)

@@ -6,18 +6,17 @@ and within the product of the factors' bounds. If that is impossible, so is the 
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bitwuzla
 import cvc5
 
 from verify.check.terms import Term, text, unshifted
 
-if TYPE_CHECKING:
-    from verify.check.proofs import Proofs
-
 MILLISECONDS = 20_000
 Bounds = Callable[[Term], tuple[int, int]]
+Prove = Callable[[str], None]
+"""Proves that a script is unsatisfiable, or raises (verify.check.proofs)."""
 
 
 class Undecided(Exception):
@@ -25,25 +24,25 @@ class Undecided(Exception):
 
 
 def impossible(
-    conditions: Sequence[Term], bounds: Bounds, solver: str, multiply: bool, proofs: "Proofs | None" = None
+    conditions: Sequence[Term], bounds: Bounds, solver: str, multiply: bool, prove: Prove | None = None
 ) -> bool:
     """Whether no values satisfy all conditions. ``bounds`` of a factor follow from the conditions.
 
-    Without ``multiply`` products stay abstract: True is as good, False may be wrong. With ``proofs`` True is proved.
+    Without ``multiply`` products stay abstract: True is as good, False may be wrong. With ``prove`` True is proved.
     """
     script = _Script(conditions, bounds, exact=False)
-    if _unsat(script.text(), solver, proofs):
+    if _unsat(script.text(), solver, prove):
         return True
     if not (multiply and script.products):
         return False
-    return _unsat(_Script(conditions, bounds, exact=True).text(), solver, proofs)
+    return _unsat(_Script(conditions, bounds, exact=True).text(), solver, prove)
 
 
-def _unsat(script: str, solver: str, proofs: "Proofs | None") -> bool:
+def _unsat(script: str, solver: str, prove: Prove | None) -> bool:
     if SOLVERS[solver](script) != "unsat":
         return False
-    if proofs is not None:
-        proofs.add(script)
+    if prove is not None:
+        prove(script)
     return True
 
 

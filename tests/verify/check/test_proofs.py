@@ -31,8 +31,8 @@ def files(proofs: Proofs) -> dict[str, str]:
 
 def test_what_is_impossible_is_kept_with_a_proof_of_every_step() -> None:
     proofs = Proofs()
-    assert impossible(SMALL, lambda _: (0, 20), "bitwuzla", multiply=True, proofs=proofs)
-    assert not impossible(SMALL[:1], lambda _: (0, 20), "bitwuzla", multiply=True, proofs=proofs)
+    assert impossible(SMALL, lambda _: (0, 20), "bitwuzla", multiply=True, prove=proofs.add)
+    assert not impossible(SMALL[:1], lambda _: (0, 20), "bitwuzla", multiply=True, prove=proofs.add)
     assert (proofs.count, proofs.open_steps) == (1, 0)
     content = files(proofs)
     assert list(content) == ["00001.smt2", "00001.alethe"]
@@ -49,9 +49,11 @@ def test_the_question_that_is_proved_is_the_one_that_was_answered(monkeypatch: p
     scripts: list[str] = []
     monkeypatch.setattr(Proofs, "add", lambda _, script: scripts.append(script))
     kept, product = Proofs(), make("prod", X, const(5))
-    assert not impossible([make("=", product, const(15, 64))], lambda _: (0, 9), "bitwuzla", multiply=True, proofs=kept)
-    assert impossible([make("=", product, const(13, 64))], lambda _: (0, 9), "bitwuzla", multiply=True, proofs=kept)
-    assert impossible([make("=", product, const(99, 64))], lambda _: (0, 9), "bitwuzla", multiply=True, proofs=kept)
+    assert not impossible(
+        [make("=", product, const(15, 64))], lambda _: (0, 9), "bitwuzla", multiply=True, prove=kept.add
+    )
+    assert impossible([make("=", product, const(13, 64))], lambda _: (0, 9), "bitwuzla", multiply=True, prove=kept.add)
+    assert impossible([make("=", product, const(99, 64))], lambda _: (0, 9), "bitwuzla", multiply=True, prove=kept.add)
     assert ["bvmul" in script for script in scripts] == [True, False]
 
 
@@ -61,17 +63,17 @@ def test_a_solver_that_calls_everything_impossible_is_told_from_one_that_is_righ
     """It would accept any code: what it says is proved by another, which shows the values."""
     monkeypatch.setitem(SOLVERS, "bitwuzla", lambda _: "unsat")
     with pytest.raises(Contradiction, match="cvc5 satisfies a question"):
-        impossible([negate(make("=", X, Y))], lambda _: (0, 9), "bitwuzla", multiply=False, proofs=Proofs())
+        impossible([negate(make("=", X, Y))], lambda _: (0, 9), "bitwuzla", multiply=False, prove=Proofs().add)
     wrong = with_code(plus=encode("addi", A0, A0, imm=2))
     judge(wrong, CUT).bound()  # accepted: nobody else was asked
     with pytest.raises(Contradiction):
-        judge(wrong, CUT, oracle=Oracle("bitwuzla", proofs=Proofs())).bound()
+        judge(wrong, CUT, oracle=Oracle("bitwuzla", prove=Proofs().add)).bound()
 
 
 def test_right_code_is_accepted_and_wrong_code_refused_as_without_proofs() -> None:
-    assert judge(None, CUT, oracle=Oracle("bitwuzla", proofs=Proofs())).bound() == CYCLES
+    assert judge(None, CUT, oracle=Oracle("bitwuzla", prove=Proofs().add)).bound() == CYCLES
     with pytest.raises(Refused, match="returns another value"):
-        judge(with_code(plus=encode("addi", A0, A0, imm=2)), CUT, oracle=Oracle(proofs=Proofs())).bound()
+        judge(with_code(plus=encode("addi", A0, A0, imm=2)), CUT, oracle=Oracle(prove=Proofs().add)).bound()
 
 
 def test_what_cvc5_does_not_prove_in_its_time_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +82,7 @@ def test_what_cvc5_does_not_prove_in_its_time_is_not_known(monkeypatch: pytest.M
     monkeypatch.setitem(SOLVERS, "bitwuzla", lambda script: exact if "bvmul" in script else abstract)
     factors = make("=", make("prod", X, Y), const(4294967291 * 4294967279, 64)), make("bvult", X, Y)
     with pytest.raises(Undecided):
-        impossible(factors, lambda _: (0, (1 << 32) - 1), "bitwuzla", multiply=True, proofs=Proofs())
+        impossible(factors, lambda _: (0, (1 << 32) - 1), "bitwuzla", multiply=True, prove=Proofs().add)
 
 
 def test_steps_without_a_reason_are_told() -> None:
