@@ -12,7 +12,6 @@ from codegen.networks.body import NetworkBody
 from codegen.tree_body import StudentBody
 from decision import temporary
 from decision.deciders import load_decider
-from decision.errors import InputError
 from decision.manifest import Manifest, opened
 from decision.model import Model
 from decision.network_policy import NetworkPolicy
@@ -44,9 +43,7 @@ def body_in(firmware: Path, manifest: Manifest) -> Body:
         return NetworkBody(decider)
     if isinstance(decider, Model):
         return ModelBody(decider)
-    if "student" not in manifest.parents:
-        raise InputError(f"{firmware} does not say which student it is of; emit it again")
-    return StudentBody(decider, manifest.parents["student"])
+    return StudentBody(decider, manifest.parent("student", firmware))
 
 
 def _bytes(path: Path) -> bytes | None:

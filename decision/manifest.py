@@ -42,6 +42,12 @@ class Manifest:
     seed: int | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    def parent(self, kind: str, folder: Path) -> str:
+        """The hash of what the artefact in ``folder`` was made of; InputError where it does not say."""
+        if kind not in self.parents:
+            raise InputError(f"{folder} does not say which {kind} it is of; make it again")
+        return self.parents[kind]
+
 
 @contextmanager
 def writing(

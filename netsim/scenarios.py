@@ -36,7 +36,7 @@ MAX_PACKETS = 2**31 - 1
 CLASSES = 8
 
 HOSTS_OF_FLOWS = {2: 2, 4: 4, 16: 16, 32: 32, 64: 64, 128: 64, 256: 32, 512: 64, 1024: 32, 2048: 64, 4096: 64, 8192: 64}
-"""Hosts of a many-to-one scenario by its number of flows (RL-CC's table, hosts x queue pairs)."""
+"""Hosts of a many-to-one scenario by its number of flows (PCC-RL, appendix A, hosts x flows of each)."""
 
 SHORT_PERIOD_PS = 10 * MS  # RL-CC, published code: every 10 ms
 SHORT_BYTES = 6 * 200 * 1024  # a flow sends 6 x 200 KiB ..
@@ -320,7 +320,7 @@ def instantiate(text: str, seed: int, duration_ps: int, network: Network) -> Sce
 def many_to_one(flows: int, fabric: Topology | None = None, senders: int | None = None) -> Scenario:
     """N flows to one receiver, as even over the senders as it goes.
 
-    One switch: hosts as in RL-CC's table; where it has no entry, the most hosts, 64 at the most, that divide N. In a
+    One switch: hosts as in PCC-RL, appendix A; where it has no entry, the most hosts, 64 at the most, that divide N. In a
     fabric the receiver is machine 0, and all others send. ``senders``: from so many hosts instead.
     """
     _check("many-to-one", flows, 1, MAX_FLOWS)

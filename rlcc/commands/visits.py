@@ -56,7 +56,7 @@ def command(
         raise InputError(f"{source} is a {kind}; a device runs firmware, so give its folder")
     for place in filter(None, (out, monitor)):
         not_within(source, place)
-    hash = manifest.hash if kind == "student" else manifest.parents["student"]
+    hash = manifest.hash if kind == "student" else manifest.parent("student", source)
     asked = {"scenarios": list(scenarios), "seeds": list(seeds)}
     asked |= {"duration": _ps(duration), "decision_latency": _ps(decision_latency)}
     with stage("visits") as (figures, progress):

@@ -234,3 +234,12 @@ def test_the_hash_covers_the_seed(tmp_path: Path) -> None:
     manifest.write_text(manifest.read_text().replace('"seed": 1', '"seed": 2'))
     with pytest.raises(InputError, match="its hash differs"):
         opened(tmp_path / "made", "student")
+
+
+def test_an_artefact_without_a_parent_says_so(tmp_path: Path) -> None:
+    with writing(tmp_path / "made", "firmware", parents={"student": "ab"}) as work:
+        (work / "a.txt").write_text("a")
+    manifest = opened(tmp_path / "made", "firmware")
+    assert manifest.parent("student", tmp_path / "made") == "ab"
+    with pytest.raises(InputError, match="made does not say which teacher it is of; make it again"):
+        manifest.parent("teacher", tmp_path / "made")
