@@ -320,8 +320,8 @@ def instantiate(text: str, seed: int, duration_ps: int, network: Network) -> Sce
 def many_to_one(flows: int, fabric: Topology | None = None, senders: int | None = None) -> Scenario:
     """N flows to one receiver, as even over the senders as it goes.
 
-    One switch: hosts as in PCC-RL, appendix A; where it has no entry, the most hosts, 64 at the most, that divide N. In a
-    fabric the receiver is machine 0, and all others send. ``senders``: from so many hosts instead.
+    One switch: hosts as in PCC-RL, appendix A; where it has no entry, the most hosts, 64 at the most, that divide N.
+    In a fabric the receiver is machine 0, and all others send. ``senders``: from so many hosts instead.
     """
     _check("many-to-one", flows, 1, MAX_FLOWS)
     if senders is not None:
