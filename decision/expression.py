@@ -334,6 +334,38 @@ class TimesRoot(Expression):
 
 
 @dataclass(frozen=True)
+class OverRatio(Expression):
+    """x / a ratio that is known of the agent's place, where the integer is the square of x and firmware has the ratio's
+    inverse square as a parameter with ``gain_bits``; of its integer, ``fraction_bits`` are left.
+
+    One high word, exact but for its floor: where the product's shift is below 32, x is shifted up by what lacks, and
+    what 32 bits do not hold then saturates first. A gain of 1 leaves what is below that as it is.
+    """
+
+    x: Expression
+    known: str
+    gain: str
+    gain_bits: int
+    fraction_bits: int
+    names: tuple[str, str]
+    note: str
+
+    @property
+    def bits(self) -> int:
+        return self.fraction_bits
+
+    def floats(self, t: TapeBuilder) -> int:
+        return t.step(FloatOp.DIV, self.x.floats(t), t.known(self.known))
+
+    def integers(self, n: Nodes) -> int:
+        x, shift = self.x.integers(n), self.gain_bits + self.x.bits - self.fraction_bits
+        if (up := 32 - shift) > 0:
+            held = n.b.add(Op.MIN, (x, n.b.const((1 << shift) - 1)), 0, self.names[0], "beyond all thresholds")
+            x, shift = n.b.add(Op.SHL, (held,), up, f"{self.names[0]}_shifted"), 32
+        return n.b.add(Op.MUL_SHR, (x, n.b.param(self.gain)), shift, self.names[1], self.note)
+
+
+@dataclass(frozen=True)
 class Short(Of):
     """factor * (target - x); in integers x: the order is turned round, or not, for all values alike."""
 

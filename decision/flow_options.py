@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from decision.interfaces.flow_rate import FLOWS, OPTIONS, flow_interface
+from decision.interfaces.flow_rate import FLOWS, OPTIONS, TARGET_RATIO, flow_interface
 
 FLOW_NAMES = tuple(flow.name for flow in FLOWS)
+OBSERVED = ("device_rate", TARGET_RATIO)
+"""Options that keys of the observation ask for."""
 
 
 def implied(data: Any) -> Any:
@@ -28,5 +30,11 @@ def check_options(interface: str, tables: Mapping[str, object], observation: Map
         raise ValueError(f"{tables_say}, and interface says {interface}; leave it out")
 
 
+def observed(observation: Mapping[str, object]) -> list[str]:
+    """The options that an observation asks for."""
+    return [name for name in OBSERVED if observation.get(name)]
+
+
 def _chosen(tables: Mapping[str, object], observation: Mapping[str, object]) -> list[str]:
-    return [name for name in OPTIONS if tables.get(name) is not None or observation.get(name)]
+    asked = observed(observation)
+    return [name for name in OPTIONS if tables.get(name) is not None or name in asked]

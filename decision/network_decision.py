@@ -77,12 +77,12 @@ def build(
 def build_inputs(observation: Observation, action: Scale, inputs: tuple[Input, ...]) -> tuple[Program, tuple[int, ...]]:
     """A program that only computes the newest inputs, and their nodes in the order of the features. Its context holds
     the rate in force and, for a previous action, that of the decision before."""
-    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits))
+    b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), observation.agents)
     history = History(b, *recorded_rate(b))
     rows = _observe(history, observation.with_window(1), action, inputs)
     for field in list(b.state):
         b.state_out(field.name, b.state_in(field.name, field.storage))
-    return b.finish(history.in_force), tuple(row[0] for row in rows)
+    return b.finish(*[history.in_force] * len(b.interface.knobs)), tuple(row[0] for row in rows)
 
 
 def _observe(history: History, observation: Observation, action: Scale, inputs: tuple[Input, ...]) -> list[list[int]]:

@@ -48,21 +48,24 @@ from decision.activation import Hidden, Output
 from decision.documents import Format1, load_toml
 from decision.errors import InputError
 from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
-from decision.flow_options import FLOW_NAMES, check_options, implied
+from decision.flow_options import FLOW_NAMES, OBSERVED, check_options, implied, observed
 from decision.in_flight import InFlight
 from decision.input_layout import InputLayout
 from decision.interface import Interface
 from decision.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
 from decision.interfaces.flow_rate import (
+    CONGESTION_GAIN,
     LEAST_BASE_RTT_NS,
     LINE_RATE_Q30,
     RTT_BITS,
+    TARGET_RATIO,
     base_rtt_recip_q42,
     flow_interface,
 )
 from decision.probes import Probes
 from decision.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.start import Start
+from decision.target import TargetRatio, congestion_gain_q28
 from decision.trigger import Trigger, check_trigger, triggered
 
 MAX_WINDOW = 16
@@ -117,7 +120,8 @@ def _is_none(value: object) -> bool:
 
 class Observation(_Strict):
     """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
-    the values of the operator's parameters. ``device_rate``: flows are told of their NIC's own rate in force."""
+    the values of the operator's parameters. ``device_rate``: flows are told of their NIC's own rate in force;
+    ``target_ratio``: the target is an operator's parameter, and so many times the trained one."""
 
     interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOW_NAMES)
     window: int = Field(ge=1, le=MAX_WINDOW)
@@ -125,6 +129,7 @@ class Observation(_Strict):
     line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
     rtt_max: DurationNs | None = Field(default=None, exclude_if=_is_none)
     device_rate: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda told: not told)
+    target_ratio: TargetRatio | None = Field(default=None, exclude_if=_is_none)
     params: dict[str, Annotated[int, Field(strict=True)]] = Field(
         default_factory=dict, exclude_if=lambda params: not params
     )
@@ -133,9 +138,8 @@ class Observation(_Strict):
     @model_validator(mode="before")
     @classmethod
     def _implied(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("device_rate") is True:
-            return {"interface": flow_interface(("device_rate",)).name} | data
-        return data
+        chosen = observed(data) if isinstance(data, dict) else []
+        return {"interface": flow_interface(chosen).name} | data if chosen else data
 
     @model_validator(mode="after")
     def _ranges(self) -> "Observation":
@@ -147,6 +151,8 @@ class Observation(_Strict):
             raise ValueError(f"base_rtt, line_rate and rtt_max are of flows; {self.interface} has params")
         self._check_params()
         self._check_features()
+        if self.target_ratio is not None and not any(hasattr(feature, "target") for feature in self.features):
+            raise ValueError("target_ratio turns the target of congestion features, and there is none; leave it out")
         return self
 
     def _check_path(self) -> None:
@@ -207,7 +213,9 @@ class Observation(_Strict):
     @property
     def known(self) -> dict[str, float]:
         """What a teacher is told of its agent's place, by name."""
-        return dict(self.params) if self.base_rtt is None else {"base_rtt_ns": self.base_rtt}
+        if self.base_rtt is None:
+            return dict(self.params)
+        return {"base_rtt_ns": self.base_rtt} | ({} if self.target_ratio is None else {TARGET_RATIO: self.target_ratio})
 
     @property
     def size(self) -> int:
@@ -311,7 +319,7 @@ def check_fit(of: Parts) -> None:
     """ValueError where the action map is none for agents that observe so, or limits, options or probes of flows are
     missing or nobody's."""
     agents, interface = of.observation.agents, of.observation.interface
-    told = {"device_rate": of.observation.device_rate}
+    told = {name: getattr(of.observation, name) for name in OBSERVED}
     check_options(interface, {"start": of.start, "in_flight": of.in_flight}, told)
     of.action.check(agents)
     check_trigger(of.trigger, interface, of.action, of.observation.window)
@@ -338,6 +346,9 @@ def default_params(
         "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
         **({} if start is None else start.params()),
         **({} if in_flight is None else in_flight.params(observation.base_rtt, observation.line_rate)),
+        **(
+            {} if observation.target_ratio is None else {CONGESTION_GAIN: congestion_gain_q28(observation.target_ratio)}
+        ),
     }
 
 

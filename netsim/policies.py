@@ -27,12 +27,20 @@ from decision.expression import signals
 from decision.features import Place
 from decision.in_flight import InFlight
 from decision.interface import Interface
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, DEVICE_RATE, FLOW_RATE, LINE_RATE_Q30
+from decision.interfaces.flow_rate import (
+    CONGESTION_GAIN,
+    CONTEXT_RATE_BITS,
+    DEVICE_RATE,
+    FLOW_RATE,
+    LINE_RATE_Q30,
+    TARGET_RATIO,
+)
 from decision.policy import Policy
 from decision.probes import Probes
 from decision.program import Program
 from decision.start import Start, start_program
 from decision.tape import Names, Tape
+from decision.target import congestion_gain_q28, target_ratio
 from decision.weights import TRIGGER
 from decision.weights import shapes as weight_shapes
 from netsim import _core
@@ -274,6 +282,26 @@ def interpreted(pupil: Pupil) -> ProgramPolicy:
     """The program of a student, as its teacher was trained."""
     made = pupil.program()
     return program(made, Installed.of(pupil, made))
+
+
+def turned(policy: PolicySpec, ratio: float) -> PolicySpec:
+    """The same policy at a target ``ratio`` times the trained one. InputError where it has no such parameter, or where
+    the ratio is not within its range."""
+    try:
+        ratio = target_ratio(ratio)
+    except ValueError as error:
+        raise InputError(f"target: {error}") from None
+    if CONGESTION_GAIN in interface_of(policy).param_names:
+        if isinstance(policy, IntegerPolicy):
+            params = {**policy.installed.params, CONGESTION_GAIN: congestion_gain_q28(ratio)}
+            return replace(policy, installed=replace(policy.installed, params=params))
+        if isinstance(policy, NativePolicy):
+            observation = policy.policy.observation.model_copy(update={TARGET_RATIO: ratio})
+            return replace(policy, policy=policy.policy.model_copy(update={"observation": observation}))
+    raise InputError(
+        "its target is not the operator's to turn: write target_ratio = 1 into the observation of the teacher's "
+        "policy.toml, and make of that what is to be turned"
+    )
 
 
 def fixed(interface: Interface, knobs: Mapping[str, int]) -> FixedPolicy:

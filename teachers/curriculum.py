@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from decision.documents import Format1, load_toml
 from decision.features import PccRlCongestion, RlCcCongestion
+from decision.flow_options import OBSERVED
 from decision.interfaces.flow_rate import flow_interface
 from decision.policy import Policy
 from decision.quantity import DurationPs
@@ -105,7 +106,7 @@ class TrainConfig(_Strict):
             return self.policy
         observation = self.policy.observation
         left = [] if self.policy.in_flight is None else ["in_flight"]
-        left += ["device_rate"] if observation.device_rate else []
+        left += [name for name in OBSERVED if getattr(observation, name)]
         observation = observation.model_copy(update={"interface": flow_interface(left).name})
         return self.policy.model_copy(update={"start": None, "observation": observation})
 

@@ -14,6 +14,7 @@ from decision.expression import (
     Elapsed,
     Expression,
     OverKnown,
+    OverRatio,
     PlusOne,
     Proportion,
     Quotient,
@@ -25,10 +26,19 @@ from decision.expression import (
 from decision.features.feature import Feature, Place
 from decision.formats import ACTION_BITS
 from decision.interface import Interface
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, INFLATION_BITS, RATE_FRACTION_BITS
+from decision.interfaces.flow_rate import (
+    CONGESTION_GAIN,
+    CONTEXT_RATE_BITS,
+    GAIN_BITS,
+    INFLATION_BITS,
+    RATE_FRACTION_BITS,
+    TARGET_RATIO,
+)
 from decision.tape import Floats
 
 KIBIBYTE_BITS = 10
+MOST_FRACTION_BITS = 20
+"""Of a congestion feature: its square and the rate's fraction as Q0.32 are one high word."""
 
 
 class PreviousAction(Feature):
@@ -115,7 +125,7 @@ class _Congestion(Feature):
     @property
     def fraction_bits(self) -> int:
         """Fraction bits of ``excess^2 * rate``: as many as leave room for eight times the target, 20 at the most."""
-        return min(20, 24 - ceil(log2((8 * self.target) ** 2)))
+        return min(MOST_FRACTION_BITS, 24 - ceil(log2((8 * self.target) ** 2)))
 
     @property
     def name(self) -> str:
@@ -128,8 +138,13 @@ class _Congestion(Feature):
         above = Above(inflation, self.tolerance, "inflation")
         excess = AtMost(above, most, "excess_q10", "inflation above the tolerance")
         names, note = ("excess_squared_q20", self.name), "excess^2 * rate: orders flows as -delta does"
-        distance = TimesRoot(excess, place.in_force(CONTEXT_RATE_BITS), self.fraction_bits, names, note)
-        return Short(distance, self.target, self.factor)
+        rate = place.in_force(CONTEXT_RATE_BITS)
+        if CONGESTION_GAIN not in place.interface.param_names:
+            return Short(TimesRoot(excess, rate, self.fraction_bits, names, note), self.target, self.factor)
+        full = TimesRoot(excess, rate, MOST_FRACTION_BITS, (names[0], "congestion_raw_q20"), note)
+        gain = CONGESTION_GAIN, GAIN_BITS
+        names, note = ("congestion_held_q20", self.name), "at the operator's target"
+        return Short(OverRatio(full, TARGET_RATIO, *gain, self.fraction_bits, names, note), self.target, self.factor)
 
     def float_of(self, integer: Floats) -> Floats:
         excess = np.sqrt(np.maximum(integer, 0.0) / 2**self.fraction_bits)

@@ -8,6 +8,7 @@ are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of li
                 holds the flow's phase above its rate
     in_flight   a second knob caps what is in flight, by the rate (decision/in_flight.py)
     device_rate the event carries the NIC's own rate in force, where the device changes it (decision/device_rate.py)
+    target_ratio the operator turns the target of the congestion features (decision/target.py)
 """
 
 from collections.abc import Callable, Collection
@@ -37,6 +38,8 @@ LEAST_BASE_RTT_NS = 1025
 
 RATES = (1, LINE_RATE_Q30)
 DEVICE_RATE = "device_rate_q20"
+CONGESTION_GAIN = "congestion_gain_q28"
+TARGET_RATIO = "target_ratio"
 
 DELAYS_NS = (270_336, 73_728, 24_576, 16_384, 491_520)
 QUEUES_BYTES = tuple(12 * delay for delay in DELAYS_NS)
@@ -204,10 +207,31 @@ def _with_device_rate(flow: Interface) -> Interface:
     )
 
 
+GAIN_BITS = 28
+"""Fraction bits of the gain by which an operator turns the target: 1 << 28 is the trained target."""
+
+GAINS = (1 << 20, 2**32 - 2**4)
+"""Of a target 16 times the trained one, to a quarter of it (2^-28 less, so that there is something out of range)."""
+
+
+def _with_target_ratio(flow: Interface) -> Interface:
+    meaning = "(trained target / target)^2; 2^28: as trained"
+    gain = Signal(
+        CONGESTION_GAIN,
+        f"1 / 2^{GAIN_BITS}",
+        meaning,
+        levels=(GAINS[0], 1 << 26, 1 << GAIN_BITS, 1 << 30, GAINS[1]),
+        factors=(1 << GAIN_BITS,),
+        settable=GAINS,
+    )
+    return replace(flow, params=(*flow.params, gain))
+
+
 OPTIONS: dict[str, Callable[[Interface], Interface]] = {
     "start": _with_start,
     "in_flight": _with_in_flight,
     "device_rate": _with_device_rate,
+    "target_ratio": _with_target_ratio,
 }
 """By the table of policy.toml that asks for each, or its observation's key, in the order in which they add to the
 interface."""

@@ -77,7 +77,8 @@ def command(
 ) -> None:
     """Run POLICIES in the same networks with the same seeds; print a table.
 
-    POLICY is [LABEL=]WHAT[@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name or TOML file.
+    POLICY is [LABEL=]WHAT[@target:RATIO][@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name
+    or TOML file; RATIO turns the operator's target to so many times the trained one, where the policy has it.
     FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE let the emulated core decide.
     With --stack linux a real kernel's TCP carries the flows: firmware of the target linux-bpf, cubic, reno, bbr, dctcp.
     """

@@ -1,7 +1,8 @@
-"""Who competes: `[LABEL=]POLICY[@LATENCY]` or `[LABEL=]FIRMWARE@CORE`, with the time that a decision takes.
+"""Who competes: `[LABEL=]POLICY[@target:RATIO][@LATENCY]` or `[LABEL=]FIRMWARE[@target:RATIO]@CORE`.
 
 lstm=fixtures/teachers/rl-cc-lstm-small@450us     a label, a path, what a decision takes
 runs/rl-cc/firmware                               by default the firmware's slowest vector on the emulated engine
+loose=runs/rl-cc/firmware@target:10               the operator's target turned to ten times the trained one
 runs/rl-cc/firmware@ibex-small                    the core itself decides: each decision takes its own cycles
 runs/rl-cc/firmware@rtl:ibex-small                the same on the Verilated core
 hpcc                                              a baseline by its name; it acts at once, as in a NIC
@@ -16,14 +17,17 @@ from pathlib import Path
 from decision.errors import InputError
 from decision.manifest import NAME as MANIFEST
 from decision.quantity import TIME_PS, parse_duration_ps
+from decision.target import target_ratio
 from emulator import emulate, load_profile
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.engines import Engines
-from netsim.policies import PolicySpec
+from netsim.policies import PolicySpec, turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.core_policy import CoreName, core_name
-from rlcc.policies import by_name_or_path, kind_of, on_core
+from rlcc.policies import Named, by_name_or_path, kind_of, on_core
+
+TARGET = "target:"
 
 LABEL = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")
 
@@ -32,12 +36,25 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Argument:
-    """One POLICY as it was written. ``decision_latency_ps`` and ``core`` None: not said."""
+    """One POLICY as it was written. ``decision_latency_ps``, ``core`` and ``target_ratio`` None: not said."""
 
     label: str | None
     policy: str
     decision_latency_ps: int | None
     core: CoreName | None = None
+    target_ratio: float | None = None
+
+    def turned(self, named: Named) -> Named:
+        """At the operator's target, where one was said."""
+        if self.target_ratio is None:
+            return named
+        if isinstance(named.policy, BaselineSpec):
+            raise InputError(f"{self.policy} is a baseline, which has no trained target; leave @{TARGET}.. out")
+        try:
+            policy = turned(named.policy, self.target_ratio)
+        except InputError as error:
+            raise InputError(f"{self.policy}: {error}") from None
+        return replace(named, policy=policy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +87,34 @@ def parse(text: str) -> Argument:
     front, equals, rest = text.partition("=")
     label = front if equals and LABEL.match(front) else None
     policy = rest if label is not None else text
-    latency = core = None
+    latency = core = ratio = None
     if not Path(policy).exists() and "@" in policy:
         policy, _, behind = policy.rpartition("@")
-        core = core_name(behind)
-        if core is None:
-            try:
-                latency = parse_duration_ps(behind)
-            except InputError as error:
-                words = "what follows @ is the time of a decision, an engine profile, or rtl: and one"
-                raise InputError(f"{text}: {words}: {error}") from None
+        if not behind.startswith(TARGET):
+            core = core_name(behind)
+            latency = _latency(text, behind) if core is None else None
+            before, _, behind = policy.rpartition("@")
+            policy = before if behind.startswith(TARGET) else policy
+        if behind.startswith(TARGET):
+            ratio = _ratio(text, behind.removeprefix(TARGET))
     if not policy:
         raise InputError(f"{text!r} names no policy; write [LABEL=]POLICY[@LATENCY], for example tree=firmware@0.9us")
-    return Argument(label, policy, latency, core)
+    return Argument(label, policy, latency, core, ratio)
+
+
+def _latency(text: str, behind: str) -> int:
+    try:
+        return parse_duration_ps(behind)
+    except InputError as error:
+        words = f"what follows @ is the time of a decision, an engine profile, rtl: and one, or {TARGET} and a ratio"
+        raise InputError(f"{text}: {words}: {error}") from None
+
+
+def _ratio(text: str, behind: str) -> float:
+    try:
+        return target_ratio(float(behind))
+    except ValueError as error:
+        raise InputError(f"{text}: what follows @{TARGET} is the target over the trained one: {error}") from None
 
 
 def firmware_folders(texts: Sequence[str]) -> list[Path]:
@@ -113,7 +145,7 @@ def opened(
             if argument.core is not None:
                 contenders.append(_on_core(argument, argument.core, engines))
                 continue
-            named = stack.enter_context(by_name_or_path(argument.policy))
+            named = argument.turned(stack.enter_context(by_name_or_path(argument.policy)))
             said = argument.decision_latency_ps
             if named.kind == "baseline":
                 if said is not None:
@@ -127,7 +159,7 @@ def opened(
                 latency = emulated[named.hash]
             else:
                 latency = DECISION_LATENCY_PS
-            label = argument.label or _label(named.name, named.kind, said)
+            label = argument.label or _label(named.name, named.kind, said, argument.target_ratio)
             contender = Contender(label, named.name, named.kind, named.hash, named.policy, latency)
             contenders.append(contender if named.kind == "baseline" else replace(contender, engines=engines))
         labels = [c.label for c in contenders]
@@ -140,8 +172,8 @@ def opened(
 def _on_core(argument: Argument, core: CoreName, engines: Engines | None) -> Contender:
     if not Path(argument.policy).exists() and argument.policy in baselines.names():
         raise InputError(f"{argument.policy} is a baseline, which acts at once; leave @ and the engine out")
-    named = on_core(Path(argument.policy), core)
-    label = argument.label or f"{named.name} on {core}"
+    named = argument.turned(on_core(Path(argument.policy), core))
+    label = argument.label or _targeted(named.name, argument.target_ratio) + f" on {core}"
     core_hash = load_profile(core.profile).hash()
     return Contender(label, named.name, named.kind, named.hash, named.policy, 0, core, core_hash, engines)
 
@@ -169,6 +201,10 @@ def engines_text(engines: Engines | None) -> str:
     return ", ".join([str(engines.of_nic), engines.overload, *queue])
 
 
-def _label(name: str, kind: str, said_ps: int | None) -> str:
-    label = name if kind == "baseline" else f"{name} {kind}"
+def _label(name: str, kind: str, said_ps: int | None, ratio: float | None) -> str:
+    label = _targeted(name if kind == "baseline" else f"{name} {kind}", ratio)
     return label if said_ps is None else f"{label} {said_ps / 1e6:g} us"
+
+
+def _targeted(label: str, ratio: float | None) -> str:
+    return label if ratio is None else f"{label} target {ratio:g}"

@@ -81,6 +81,10 @@ def contenders(texts: Sequence[str]) -> list[Contender]:
         argument = parse(text)
         if argument.core is not None or argument.decision_latency_ps is not None:
             raise InputError(f"{text}: on a real kernel a decision takes what it takes; leave @ and the time out")
+        if argument.target_ratio is not None:
+            raise InputError(
+                f"{text}: on a real kernel the target is a parameter of the loaded object; leave @target out"
+            )
         if argument.policy in STOCK:
             name, kind, digest = argument.policy, "kernel", argument.policy
         elif Path(argument.policy).exists():

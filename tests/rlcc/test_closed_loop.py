@@ -22,6 +22,7 @@ from rlcc.policies import by_path
 
 OPTIONS = [(), ("start",), ("in_flight",), ("start", "in_flight"), ("start", "in_flight", "probes")]
 OPTIONS += [("device_rate",), ("start", "in_flight", "device_rate")]
+OPTIONS += [("target_ratio",), ("start", "in_flight", "device_rate", "target_ratio")]
 DURATION_PS = 10 * MS
 LIMITER = Network(device_limit=0.01, device_limit_from_ps=4 * MS, device_limit_for_ps=MS)
 """Rates are cut where the policy is told of it, and where it is not."""

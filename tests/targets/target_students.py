@@ -1,5 +1,5 @@
 """Students for the targets' tests: what RL-CC looks like; one that counts everything; one without a past; RL-CC's with
-options of flows: a start and a cap; the NIC's own rate."""
+options of flows: a start and a cap; the NIC's own rate; the operator's target."""
 
 from dataclasses import replace
 
@@ -41,7 +41,8 @@ TABLES = {"start": Start(), "in_flight": InFlight(), "probes": Probes(after="16 
 def with_options(student: Student, *names: str) -> Student:
     """The student with these tables of flows."""
     interface = flow_interface([name for name in names if name in OPTIONS])
-    said = {"interface": interface.name, "device_rate": "device_rate" in names}
+    said: dict[str, object] = {"interface": interface.name, "device_rate": "device_rate" in names}
+    said |= {"target_ratio": 2.0} if "target_ratio" in names else {}
     observation = student.observation.model_copy(update=said)
     tables = {name: table for name, table in TABLES.items() if name in names}
     return replace(student, observation=observation, **tables)
@@ -55,3 +56,4 @@ STUDENTS = {
 }
 STUDENTS["options"] = with_options(STUDENTS["rl_cc"], "start", "in_flight")
 STUDENTS["told"] = with_options(STUDENTS["rl_cc"], "device_rate")
+STUDENTS["tunable"] = with_options(STUDENTS["rl_cc"], "target_ratio")

@@ -1,7 +1,8 @@
 """A small student of flows with options: its firmware, the code of other C in its place, the checker over all of it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from drawing import FEATURES
 
@@ -34,12 +35,17 @@ ENGINE = load_profile("ibex-small")
 ONE = (oblivious(((1, 4295),), (655, -8192)),)
 
 
-def small_firmware(folder: Path, options: Collection[str], trees: tuple[Tree, ...] = ONE) -> Firmware:
+def small_firmware(
+    folder: Path,
+    options: Collection[str],
+    trees: tuple[Tree, ...] = ONE,
+    features: Sequence[Any] = (FEATURES["rl_cc_congestion"],),
+) -> Firmware:
     """Trees (just one) over the congestion now and at the last response, which a phase's step leaves for the next."""
     path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
-    features = {"window": 2, "features": [FEATURES["rl_cc_congestion"]]}
-    told = {"device_rate": "device_rate" in options}
-    observation = Observation.model_validate({"interface": flow_interface(options).name, **path, **features, **told})
+    told = {"window": 2, "features": features, "device_rate": "device_rate" in options}
+    told |= {"target_ratio": 2} if "target_ratio" in options else {}
+    observation = Observation.model_validate({"interface": flow_interface(options).name, **path, **told})
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
     forest = Forest(feature_names(observation), trees, (7,), 16)
     action = TanhMap(kind="tanh_map", step=0.2)

@@ -29,6 +29,7 @@ from netsim.metric_names import KERNEL
 from netsim.network import MS
 from netsim.simulation import WINDOW_PS
 from rlcc import cli
+from rlcc.core_policy import CoreName
 from rlcc.evaluation import contenders, pictures, summary
 from rlcc.evaluation.grid import Cell, Grid, Results, Times, run
 from rlcc.policies import by_name_or_path
@@ -60,6 +61,38 @@ def teacher(tmp_path_factory: pytest.TempPathFactory, save_teacher: Callable[...
 )
 def test_label_policy_and_latency(text: str, label: str | None, policy: str, latency: int | None) -> None:
     assert contenders.parse(text) == contenders.Argument(label, policy, latency)
+
+
+@pytest.mark.parametrize(
+    ("text", "ratio", "latency", "core"),
+    [
+        ("x=some/where@target:0.5", 0.5, None, None),
+        ("x=some/where@target:10@0.9us", 10.0, 900_000, None),
+        ("x=some/where@target:2@rtl:ibex-small", 2.0, None, CoreName("ibex-small", "rtl")),
+    ],
+)
+def test_a_target_stands_before_latency_or_core(
+    text: str, ratio: float, latency: int | None, core: CoreName | None
+) -> None:
+    assert contenders.parse(text) == contenders.Argument("x", "some/where", latency, core, ratio)
+
+
+@pytest.mark.parametrize("ratio", ["0.2", "17", "nan", "twice", ""])
+def test_a_target_out_of_range_is_refused(ratio: str) -> None:
+    with pytest.raises(InputError, match="what follows @target: is the target over the trained one"):
+        contenders.parse(f"some/where@target:{ratio}@0.9us")
+
+
+@pytest.mark.parametrize(
+    ("which", "said"), [("teacher", "target_ratio = 1 into the observation"), ("hpcc", "is a baseline")]
+)
+def test_what_has_no_target_to_turn_is_refused(teacher: Path, which: str, said: str) -> None:
+    text = str(teacher) if which == "teacher" else which
+    with (
+        pytest.raises(InputError, match=said),
+        contenders.opened([f"{text}@target:2"], decision_latency_ps=None, profile="ibex-small"),
+    ):
+        pass
 
 
 def test_a_path_that_is_there_is_taken_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
