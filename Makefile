@@ -191,6 +191,7 @@ bench-codegen: setup-exporters
 papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.calibration
 	$(BIN)/python -m bench.papers.robust
+	$(BIN)/python -m bench.papers.target --train
 	$(BIN)/rlcc run recipes/acc.toml
 	$(BIN)/rlcc run recipes/haecn.toml
 	$(BIN)/python -m bench.papers.haecn

@@ -1,0 +1,216 @@
+"""PCC-RL's promise that its target is the operator's to tune: targets turned beside targets trained for.
+
+    python -m bench.papers.target [--train] [--student FILE] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
+
+Turned: `congestion_gain_q28` of the student of recipes/rl-cc.toml, and the same of its teacher and of PCC-RL's LSTM.
+Trained (with --train; what was trained is kept): RL-CC's MLP by its own recipe with another target, its feature scaled
+by as much less, so that the network sees values of the same size. Moved: the other target written into the feature of
+trained weights, as in tables 3 to 5.
+"""
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from bench.papers import contenders
+from bench.papers.__main__ import SEEDS, wanted
+from bench.papers.contenders import ROOT, TEACHERS, Contender
+from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.pcc_rl import BETA
+from bench.papers.runs import run_all, say
+from bench.papers.sections import DROPS, FAIRNESS, GOODPUT, QUEUE, Section, cell
+from bench.papers.traffic import TIMES, Traffic, named
+from bench.where.options import add_options, place_of
+from decision.documents import dump_json, read_text, write_atomically
+from decision.errors import InputError
+from decision.interfaces.flow_rate import TARGET_RATIO, flow_interface
+from decision.manifest import sha256
+from decision.policy import Policy
+from decision.student import NAME as STUDENT
+from decision.student import Student, load_student
+from decision.target import RATIOS
+from netsim.build import simulator_hash
+from netsim.policies import NativePolicy, PolicySpec, interpreted, native, turned
+from netsim.simulation import DECISION_LATENCY_PS
+from rlcc.origin import made_by
+from teachers.load import load
+from teachers.teacher import Teacher
+
+PAGE = ROOT / "docs" / "generated" / "papers-target.md"
+TRAINING = ROOT / "recipes" / "train-rl-cc-mlp.toml"
+TRAINED_FOR = 0.064
+TURNED = (0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 16.0)
+RETRAINED = (0.5, 2.0, 10.0)
+"""PCC-RL's strict and loose over its standard target, and one between."""
+WORDS = {0.5: "strict", 1.0: "standard", 10.0: "loose"}
+TREE, MLP, LSTM = "tree, turned", "MLP, turned", "PCC-RL LSTM, turned"
+MOVED, ANEW = "MLP, moved", "MLP, trained"
+FLOWS = (64, 1024)
+LESS = 0.01
+Kinds = Sequence[tuple[str, Sequence[float]]]
+CLOSE = 0.1
+"""Of the queue's RTT inflation beside the fixed point's: what is called near."""
+
+
+def label(kind: str, ratio: float) -> str:
+    return f"{kind} x{ratio:g}"
+
+
+def tunable(student: Student) -> Student:
+    """The same trees, with the target as an operator's parameter."""
+    options = {"interface": flow_interface((TARGET_RATIO,)).name, TARGET_RATIO: 1.0}
+    return replace(student, observation=student.observation.model_copy(update=options))
+
+
+def tunable_teacher(teacher: Teacher) -> NativePolicy:
+    document = teacher.policy.model_dump(mode="json", exclude_none=True)
+    document["observation"][TARGET_RATIO] = 1.0
+    return native(Policy.model_validate(document), teacher.weights)
+
+
+def recipe_for(ratio: float) -> dict[str, Any]:
+    """RL-CC's training for a target so many times its own."""
+    document = tomllib.loads(read_text(TRAINING))
+    document["policy"]["name"] = f"rl-cc-mlp-x{ratio:g}"
+    document["policy"]["provenance"] = {}
+    for feature in document["policy"]["observation"]["features"]:
+        if "target" in feature:
+            feature |= {"target": feature["target"] * ratio, "scale": feature["scale"] / ratio}
+    return document
+
+
+def trained(work: Path, now: bool) -> dict[float, Teacher]:
+    """By ratio: those that were kept, and where ``now`` the others too, trained."""
+    from teachers.adpg import train
+    from teachers.curriculum import TrainConfig
+
+    found = {}
+    for ratio in RETRAINED:
+        recipe = recipe_for(ratio)
+        key = sha256(dump_json([recipe, simulator_hash()]).encode())[:16]
+        folder = work / "trained" / f"x{ratio:g}-{key}"
+        if now and not folder.exists():
+            say(f"training for {ratio:g} times the target")
+            train(TrainConfig.model_validate(recipe), folder)
+        if folder.exists():
+            found[ratio] = load(folder)
+    return found
+
+
+def who(student: Student, anew: Mapping[float, Teacher]) -> dict[str, Contender]:
+    mlp, lstm = load(TEACHERS / "rl-cc-mlp"), load(TEACHERS / "pcc-rl-lstm")
+    tree = interpreted(tunable(student))
+    found: dict[str, PolicySpec] = {}
+    for ratio in TURNED:
+        found[label(TREE, ratio)] = turned(tree, ratio)
+        found[label(MLP, ratio)] = turned(tunable_teacher(mlp), ratio)
+        found[label(LSTM, ratio)] = turned(tunable_teacher(lstm), ratio)
+        found[label(MOVED, ratio)] = contenders.retargeted(mlp, TRAINED_FOR * ratio, "rtt")
+    for ratio, teacher in anew.items():
+        found[label(ANEW, ratio)] = native(teacher.policy, teacher.weights)
+    return {name: Contender(name, policy, DECISION_LATENCY_PS) for name, policy in found.items()}
+
+
+def sections(anew: Sequence[float]) -> list[Section]:
+    """``anew``: the ratios that were trained for."""
+    kinds = [(kind, TURNED) for kind in (TREE, MLP)] + ([(ANEW, tuple(anew))] if anew else [])
+    kinds += [(kind, TURNED) for kind in (MOVED, LSTM)]
+    labels = tuple(label(kind, ratio) for kind, ratios in kinds for ratio in ratios)
+    traffic = tuple(named(f"many-to-one:{n}", TIMES) for n in FLOWS)
+    return [Section(f"{t.flows} to 1", labels, (t,), partial(_one, kinds=kinds, t=t)) for t in traffic]
+
+
+def fixed_point(ratio: float, flows: int) -> float:
+    """RTT inflation where max(inflation - BETA, 0) sqrt(1 / flows) is the target."""
+    return TRAINED_FOR * ratio * sqrt(flows) + BETA
+
+
+def _near(f: Found, kind: str, ratios: Sequence[float], t: Traffic) -> list[float]:
+    """At which ratios the mean RTT inflation is near the fixed point, and goodput not LESS below the trained one's."""
+    trained_goodput = f.mean(label(MLP, 1.0), t, "goodput")
+
+    def good(ratio: float) -> bool:
+        who, aim = label(kind, ratio), fixed_point(ratio, t.flows)
+        off = abs(f.mean(who, t, "rtt_inflation_mean") - aim) / aim
+        return off <= CLOSE and f.mean(who, t, "goodput") >= trained_goodput - LESS
+
+    return [ratio for ratio in ratios if good(ratio)]
+
+
+def _one(f: Found, kinds: Kinds, t: Traffic) -> str:
+    columns = (GOODPUT, QUEUE, FAIRNESS, DROPS)
+    rows = []
+    for kind, ratios in kinds:
+        for ratio in ratios:
+            name = label(kind, ratio)
+            inflation = f.figure(name, t, "rtt_inflation_mean").text(2)
+            aim = f"{fixed_point(ratio, t.flows):.2f}"
+            rows.append([name, *(cell(f, name, t, c) for c in columns), inflation, aim])
+    near = [f"{kind}: {_words(_near(f, kind, ratios, t))} of {len(ratios)}" for kind, ratios in kinds]
+    heads = [f"{t.flows} to 1", *(c.heading for c in columns), "RTT inflation", "fixed point"]
+    return f"""{table(heads, rows)}
+Within {CLOSE:.0%} of the fixed point's RTT inflation, with a goodput at most {LESS:g} below the teacher's at its
+trained target: {"; ".join(near)}.
+"""
+
+
+def _words(ratios: Sequence[float]) -> str:
+    return f"{len(ratios)} ({listed([f'x{ratio:g}' for ratio in ratios])})" if ratios else "none"
+
+
+def page(f: Found, made: Sequence[Section], anew: Sequence[float]) -> str:
+    """The whole page."""
+    listed_ratios = (
+        f"{listed([f'{r:g}' for r in anew])} times {TRAINED_FOR:g}, with one seed each" if anew else "none yet"
+    )
+    head = f"""# PCC-RL's target as the operator's knob
+
+{made_by("python -m bench.papers.target")}
+
+[PCCRL] section 8.2: "PCC-RL is controlled by a single parameter, target. By changing the target, the CC behavior in the
+datacenter is adapted." It shows targets 1, 2 and 20 (strict, standard, loose) in its tables 3 to 5, without saying
+whether the network was trained for each. Here `target_ratio = 1` in an observation makes the target a
+[parameter](../policy-toml.md#the-operators-target) of what is deployed; it is turned to {RATIOS[0]:g} to {RATIOS[1]:g}
+times the trained one, of which {listed([f"{r:g} is {w}" for r, w in WORDS.items()])}. Trained for the target, by
+`{TRAINING.relative_to(ROOT)}` with the feature's scale divided by as much (`--train`): {listed_ratios}. Moved: the
+other target in the feature of weights that know {TRAINED_FOR:g}, as in
+[tables 3 to 5](papers.md#pcc-rl-table-3-targets-8192-to-1). The tree runs as its integer program. Traffic of more
+flows, all-to-all and long-short were not run here. Decisions take effect after 0.9 us; {TIMES.duration_ps // 10**9} ms,
+of which {TIMES.window_ps[0] // 10**9} to {TIMES.window_ps[1] // 10**9} are measured.
+Seeds {listed([f"{s}" for s in f.seeds])}, ± is the half-width of the 99 % confidence interval of the mean."""
+    return wrapped("\n\n".join([head, *(f"## {section.title}\n{section.write(f)}" for section in made)]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = argparse.ArgumentParser(prog="python -m bench.papers.target", description="The operator's target.")
+    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
+    add_options(parser)
+    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs and trainings")
+    parser.add_argument("--train", action="store_true", help="train for the targets that are not kept; minutes each")
+    parser.add_argument("--student", type=Path, help="student.json of recipes/rl-cc.toml; left out, it is made")
+    options = parser.parse_args(arguments)
+    seeds = range(1, 1 + options.seeds)
+    try:
+        if options.student is None:
+            options.student = contenders.firmware(options.work, load(TEACHERS / "rl-cc-mlp")) / STUDENT
+        anew = trained(options.work, options.train)
+        made = sections(tuple(anew))
+        compete = who(load_student(options.student), anew)
+        runs = run_all(wanted(made, compete, seeds), options.work / "runs", place_of(options))
+        write_atomically(options.out, page(Found(runs, seeds), made, tuple(anew)))
+    except InputError as error:
+        print(f"papers: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
