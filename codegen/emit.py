@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from codegen.body import Body, Decider
+from codegen.engines import engine_named
 from codegen.initialisers import vectors_inc
 from codegen.layout import context_layout, manifest_layouts
 from codegen.lower import Dump, Options
 from codegen.passes.fix import fixed
 from codegen.passes.program import LoweredProgram, text_of
 from codegen.passes.ranks import chains, with_ranks
+from codegen.passes.ratios import ratios, with_multiples
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, target_named, targets_named, unserved
 from codegen.tree_body import StudentBody
@@ -115,8 +117,10 @@ def program_of(decider: Decider, fix: Sequence[str]) -> Program:
 
 
 def ranked(body: Body, program: Program, options: Options) -> tuple[Program, LoweredProgram]:
-    """The program with those histories as ranks that are cheaper so, by the cost model, and as it is lowered."""
-    best = program, body.lower(program, options)
+    """The program with those ratios as threshold tests and histories as ranks that are cheaper so, by the cost model,
+    and as it is lowered."""
+    best = _without_divisions(body, program, options)
+    program = best[0]
     # The model does not see registers: words that wait for a search to end, which small gains would pay for.
     least = WORTH * _price(best[1], options)
     offered = () if "ranks" in options.without else chains(program)
@@ -129,6 +133,23 @@ def ranked(body: Body, program: Program, options: Options) -> tuple[Program, Low
             if (price := _price(lowered, options)) < least:
                 best, least = (candidate, lowered), price
     return best
+
+
+def _without_divisions(body: Body, program: Program, options: Options) -> tuple[Program, LoweredProgram]:
+    """The program with threshold tests in place of the ratios that can be, where that is cheaper, and as it is
+    lowered."""
+    lowered = body.lower(program, options)
+    offered = {} if "ratios" in options.without else ratios(program)
+    if not offered:
+        return program, lowered
+    engine = engine_named(options.engine)
+    divisions = sum(engine.division(division.fraction_bits) for division in offered.values())
+    candidate = with_multiples(program, offered)
+    with suppress(InputError):  # no form keeps the limits
+        tested = body.lower(candidate, options)
+        if _price(tested, options) < _price(lowered, options) + divisions:
+            return candidate, tested
+    return program, lowered
 
 
 def _price(lowered: LoweredProgram, options: Options) -> float:

@@ -9,6 +9,9 @@ from decision.cores import timing_of
 from decision.errors import InputError
 from decision.suggest import choices
 
+PRODUCT = 3
+"""Cycles of a product, where the core's file leaves them to a multiplier that is not named."""
+
 
 @dataclass(frozen=True)
 class CostModel:
@@ -21,6 +24,7 @@ class CostModel:
     jump: int
     taken: int
     not_taken: int
+    product: int = PRODUCT
 
     def constant(self, value: int) -> int:
         """Cycles to have ``value`` in a register."""
@@ -29,6 +33,17 @@ class CostModel:
             return 0
         short = -2048 <= signed < 2048 or signed % 4096 == 0
         return self.alu if short else 2 * self.alu
+
+    def multiple(self, factor: int) -> int:
+        """Cycles to have ``factor`` times a value in a register: by shifts and a sum where two do."""
+        powers = min(factor.bit_count(), 1 + ((factor + (factor & -factor)).bit_count()))
+        if powers <= 2:
+            return self.alu * (0 if factor == 1 else 2 * powers - 1)
+        return self.constant(factor) + self.product
+
+    def division(self, bits: int) -> int:
+        """Cycles of a division bit by bit: of each a shift, a comparison, a difference and a sum."""
+        return bits * (4 * self.alu + self.taken)
 
     def look_up(self, columns: int = 1) -> int:
         """Field of a word, address, and for each sum a load and an addition."""
@@ -39,7 +54,8 @@ def _engine(name: str, core: str, parameters: Mapping[str, object] | None = None
     """A load's value counts as used at once; constant tables may lie behind ``table_wait`` more cycles."""
     timing = timing_of(core, parameters or {})
     load = timing.access + timing.load_use + table_wait
-    return CostModel(name, timing.alu, load, timing.jump, timing.branch_taken, timing.branch)
+    product = timing.product or PRODUCT
+    return CostModel(name, timing.alu, load, timing.jump, timing.branch_taken, timing.branch, product)
 
 
 MAXPERF = {"writeback_stage": True, "branch_target_alu": True}

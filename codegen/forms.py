@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from codegen.engines import CostModel
 from codegen.joint import Group, Placing, array_of, placings, share
-from codegen.passes.reorder import mean, worst
+from codegen.passes.reorder import asked_for, mean, worst
 from codegen.search import Ask, SearchNode, cheap_pivots, plan
 from codegen.walk import Walk
 from decision.forest import Leaf, Node
@@ -119,13 +119,14 @@ def lowered(
     instructions += sum(4 + 2 * len(g.columns) for g in groups)
     for number in branches:
         tree = walk.trees[number]
-        cycles += mean(tree, walk, engine, known) if optimise == "mean" else worst(tree, engine)
+        cycles += mean(tree, walk, engine, known) if optimise == "mean" else worst(tree, walk, engine)
         nodes = sum(1 for _ in branches_of(tree))
         instructions += BRANCHES_A_NODE * nodes + LEAF_INSTRUCTIONS * len(walk.columns(tree)) * (nodes + 1) + 1
     tables = len(array_of(groups)) * entry_bytes(array_of(groups))
     for number in indexed:
         questions, columns = questions_of(walk.trees[number]), len(walk.columns(walk.trees[number]))
-        cycles += sum(engine.constant(t + 1) + 3 * engine.alu for _, t in questions) + engine.look_up(columns)
+        cycles += sum(asked_for(f, t, walk.features, engine) + 3 * engine.alu for f, t in questions)
+        cycles += engine.look_up(columns)
         instructions += 5 * len(questions) + 4 + 2 * columns
         tables += (1 << len(questions)) * 2 * columns
     code = instructions * INSTRUCTION_BYTES
@@ -155,7 +156,8 @@ def _questions(node: SearchNode) -> int:
 
 
 def _search(walk: Walk, placing: Placing, engine: CostModel, optimise: str) -> Search:
-    if optimise != "size":
+    factors = walk.features[placing.feature].factors
+    if optimise != "size" and not factors:
         placing = placing.asking(cheap_pivots(placing.thresholds))
     shares = None
     if optimise == "mean" and walk.visits:
@@ -166,5 +168,6 @@ def _search(walk: Walk, placing: Placing, engine: CostModel, optimise: str) -> S
         shares = [s / total for s in shares] if total > 0 else None
     if optimise == "mean" and shares is None:
         shares = [1 / len(placing.words)] * len(placing.words)
-    root, cycles = plan(placing.thresholds, placing.ends, engine, shares)
+    asked = [engine.multiple(factors[t]) for t in placing.thresholds] if factors else None
+    root, cycles = plan(placing.thresholds, placing.ends, engine, shares, asked)
     return Search(placing, root, cycles)

@@ -31,7 +31,7 @@ MOST_GROUPS = 8
 def groupings(walk: Walk, limits: Sequence[int], engine: CostModel) -> list[Grouping]:
     """What may share tables of so many entries, for each of the limits."""
     sizes = _Sizes(walk)
-    cycles = [worst(tree, engine) for tree in walk.trees]
+    cycles = [worst(tree, walk, engine) for tree in walk.trees]
     chosen: dict[tuple[Cluster, ...], None] = {}
     for most in limits:
         stages = list(_stages(sizes, most))

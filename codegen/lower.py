@@ -18,7 +18,7 @@ from decision.errors import InputError
 from decision.forest import Leaf, Node, integer
 from decision.suggest import choices
 
-PASSES = ("ranks", "idle", "high-word", "prune", "merge", "limits", "reorder", "entries")
+PASSES = ("ratios", "ranks", "idle", "high-word", "prune", "merge", "limits", "reorder", "entries")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each
 may be left out."""
 

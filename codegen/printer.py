@@ -21,6 +21,7 @@ from codegen.saturation import saturations
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
 from decision.interface import Knob
 from decision.program import Node, Op, Program
+from decision.quotients import multiples
 from decision.ranks import ranked_features
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
@@ -64,6 +65,7 @@ class Printer:
     def _physical(self, physical: Physical) -> Physical:
         """Of a rank the value that it stands for."""
         ranked = ranked_features(self.program)
+        ranked |= {k: tuple(f - 1 for f in counted.factors) for k, counted in multiples(self.program).items()}
         return lambda k, threshold: physical(k, ranked[k][threshold] if k in ranked else threshold)
 
     def statements(self) -> list[Statement]:

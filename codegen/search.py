@@ -53,26 +53,29 @@ def plan(
     ends: Sequence[tuple[int, ...]],
     engine: CostModel,
     shares: Sequence[float] | None = None,
+    asked: Sequence[float] | None = None,
 ) -> tuple[SearchNode, float]:
     """The search over ``len(thresholds) + 1`` intervals, each with the words that it ends in, and its cycles: in the
-    worst case, or on average where the ``shares`` of the intervals are given."""
+    worst case, or on average where the ``shares`` of the intervals are given. ``asked``: cycles until a threshold can
+    be compared with, where it is no constant."""
     leaf = tuple(float(sum(map(engine.constant, words)) + engine.jump) for words in ends)
     same = list(range(len(ends)))  # the last interval that an interval shares its words with
     for place in reversed(range(len(ends) - 1)):
         same[place] = same[place + 1] if ends[place] == ends[place + 1] else place
-    return _planned(tuple(thresholds), leaf, tuple(same), engine, None if shares is None else tuple(shares))
+    prices = tuple(engine.constant(t + 1) for t in thresholds) if asked is None else tuple(asked)
+    return _planned(prices, leaf, tuple(same), engine, None if shares is None else tuple(shares))
 
 
 @lru_cache(maxsize=4096)
 def _planned(
-    thresholds: tuple[int, ...],
+    asked: tuple[float, ...],
     leaf: tuple[float, ...],
     same: tuple[int, ...],
     engine: CostModel,
     shares: tuple[float, ...] | None,
 ) -> tuple[SearchNode, float]:
-    """The same by all that it depends on: the prices of the intervals' words, and which intervals share theirs. Groups
-    of the same trees differ in the words alone, so that one of many is new."""
+    """The same by all that it depends on: the prices of the thresholds and of the intervals' words, and which intervals
+    share theirs. Groups of the same trees differ in the words alone, so that one of many is new."""
 
     def split(first: int, last: int) -> tuple[float, int]:
         """Price of the intervals first..last and the border to ask for."""
@@ -89,7 +92,7 @@ def _planned(
 
     def joined(first: int, border: int, last: int) -> float:
         below, above = price(first, border), price(border + 1, last)
-        compare = engine.constant(thresholds[border] + 1)
+        compare = asked[border]
         if shares is None:
             dear, cheap = max(below, above), min(below, above)
             return compare + max(engine.not_taken + dear, engine.taken + cheap)
@@ -105,4 +108,4 @@ def _planned(
             above, below = sum(shares[border + 1 : last + 1]), sum(shares[first : border + 1])
         return Ask(border, above >= below, build(border + 1, last), build(first, border))
 
-    return build(0, len(thresholds)), price(0, len(thresholds))
+    return build(0, len(asked)), price(0, len(asked))

@@ -187,7 +187,8 @@ class TreePrinter:
         for bit, (feature, asked_for) in enumerate(questions):
             ctype = self.types[feature]
             threshold = self._threshold(feature, asked_for)
-            asked = f"({value(feature, ctype)} > {literal(threshold, ctype)}) ? (uint32_t){1 << bit}U : 0U"
+            border = self._border(feature, threshold, lambda f: value(f, self.types[f]))
+            asked = f"({value(feature, ctype)} > {border}) ? (uint32_t){1 << bit}U : 0U"
             lines.append(
                 Statement(
                     f"{index} += {asked};" if bit else f"uint32_t {index} = {asked};", self._meaning(feature, threshold)
@@ -206,7 +207,7 @@ class TreePrinter:
             arguments = ", ".join(value(f, t) for f, (t, _) in zip(function.features, function.parameters, strict=True))
             return [Statement(f"{names[self._columns(number)[0]]} += {function.name}({arguments});")]
         # Inside a block each feature goes by its own value: a name where it has one.
-        spelled = {f: value(f, self.types[f]) for f in features_of(tree)}
+        spelled = {f: value(f, self.types[f]) for f in self._with_divisors(features_of(tree))}
 
         def row(leaf: Leaf) -> list[str]:
             added = [k for k in self._columns(number) if leaf.value[k] or self._adds_to_one(number)]
@@ -216,7 +217,7 @@ class TreePrinter:
 
     def _tree(self, number: int) -> Function:
         tree, (column,) = self.lowered.walk.trees[number], self._columns(number)
-        used = features_of(tree)
+        used = self._with_divisors(features_of(tree))
         features = self.lowered.walk.features
         spelled = {f: features[f].name for f in used}
         body = ["    int32_t leaf;", ""]
@@ -227,19 +228,33 @@ class TreePrinter:
     def _search(self, search: Search) -> Function:
         feature = search.placing.feature
         name = self.lowered.walk.features[feature].name
-        parameters = ((self.types[feature], name),)
+        used = self._with_divisors((feature,))
+        parameters = tuple((self.types[f], self.lowered.walk.features[f].name) for f in used)
         body = ["    uint32_t word;", "", *self._ask(search, search.root, 1), "", "    return word;"]
         if search in self.lowered.counts:
-            return Function(f"{self.name}rank_{name}", U32, parameters, (feature,), tuple(body))
+            return Function(f"{self.name}rank_{name}", U32, parameters, used, tuple(body))
         if search.placing.ranks:
             body[1:1] = ["    uint32_t rank;"]
             body[-1] = "    return ((uint64_t)rank << 32U) | (uint64_t)word;"
-            return Function(f"{self.name}place_{name}", U64, parameters, (feature,), tuple(body))
-        return Function(f"{self.name}place_{name}", U32, parameters, (feature,), tuple(body))
+            return Function(f"{self.name}place_{name}", U64, parameters, used, tuple(body))
+        return Function(f"{self.name}place_{name}", U32, parameters, used, tuple(body))
 
     def _call(self, search: Search, value: Callable[[int, str], str]) -> str:
-        feature = search.placing.feature
-        return f"{self._search(search).name}({value(feature, self.types[feature])})"
+        function = self._search(search)
+        return f"{function.name}({', '.join(value(f, self.types[f]) for f in function.features)})"
+
+    def _with_divisors(self, used: Sequence[int]) -> tuple[int, ...]:
+        """Features, and behind them those whose multiples some of them are compared with."""
+        overs = (self.lowered.walk.features[f].over for f in used)
+        return (*used, *sorted({over for over in overs if over >= 0}))
+
+    def _border(self, feature: int, threshold: int, spelled: Callable[[int], str]) -> str:
+        """What a feature is above where it is above a threshold."""
+        asked = self.lowered.walk.features[feature]
+        if not asked.factors:
+            return literal(threshold, self.types[feature])
+        factor = asked.factors[threshold]
+        return spelled(asked.over) if factor == 1 else f"({factor}U * {spelled(asked.over)})"
 
     def _ask(self, search: Search, node: SearchNode, level: int) -> list[str]:
         pad = "    " * level
@@ -252,7 +267,7 @@ class TreePrinter:
         ends = search.placing.ends
         return self._either(
             feature,
-            self.lowered.walk.features[feature].name,
+            {f: self.lowered.walk.features[f].name for f in self._with_divisors((feature,))},
             threshold,
             ends[node.border] != ends[node.border + 1],
             node.first,
@@ -269,12 +284,12 @@ class TreePrinter:
         below = self._nest(node.below, leaf, spelled, level + 1)
         first = len(above) >= len(below)
         sides = (above, below) if first else (below, above)
-        return self._either(node.feature, spelled[node.feature], node.threshold, True, first, *sides, pad)
+        return self._either(node.feature, spelled, node.threshold, True, first, *sides, pad)
 
     def _either(
         self,
         feature: int,
-        name: str,
+        spelled: Mapping[int, str],
         threshold: int,
         asked: bool,
         above: bool,
@@ -284,13 +299,12 @@ class TreePrinter:
     ) -> list[str]:
         """An if-else whose first side is what lies above the threshold, or below it. ``asked``: by a tree, so it has a
         meaning."""
-        ctype = self.types[feature]
         threshold = self._threshold(feature, threshold)
         meaning = self._meaning(feature, threshold) if asked else ""
         comment = (f" /* {meaning} */" if above else f" /* not {meaning} */") if meaning else ""
         sign = ">" if above else "<="
         return [
-            f"{pad}if ({name} {sign} {literal(threshold, ctype)}) {{{comment}",
+            f"{pad}if ({spelled[feature]} {sign} {self._border(feature, threshold, spelled.__getitem__)}) {{{comment}",
             *first,
             f"{pad}}} else {{",
             *second,
@@ -326,7 +340,7 @@ def features_read(lowered: Lowered) -> set[int]:
     features |= set() if lowered.direct is None else {lowered.direct}
     for number in (*lowered.branches, *lowered.indexed):
         features |= set(features_of(lowered.walk.trees[number]))
-    return features
+    return features | {over for f in features if (over := lowered.walk.features[f].over) >= 0}
 
 
 def _widened(entry: str, size: int) -> str:

@@ -15,11 +15,16 @@ from decision.forest import Forest, Integers, Leaf, Node, branches, leaves, valu
 
 @dataclass(frozen=True)
 class Feature:
-    """An integer input, ``low <= value <= high`` for all inputs. ``name`` is its identifier in the C."""
+    """An integer input, ``low <= value <= high`` for all inputs. ``name`` is its identifier in the C.
+
+    With ``factors`` it counts how many of these multiples of feature ``over`` the value called ``name`` is above: it is
+    above threshold i where that is above ``factors[i]`` times the other."""
 
     name: str
     low: int
     high: int
+    factors: tuple[int, ...] = ()
+    over: int = -1
 
 
 @dataclass(frozen=True)

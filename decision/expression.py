@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from decision.formats import FEATURE_LIMIT
 from decision.interface import STORAGE_RANGE
 from decision.program import Op, ProgramBuilder
+from decision.quotients import Division, divided
 from decision.tape import FloatOp, TapeBuilder
 
 COUNTED = "decisions_made"
@@ -429,20 +430,7 @@ class Quotient(Expression):
         assert most << self.fraction_bits < 2**32
         count, over = self.x.integers(n), self.y.integers(n)
         over = b.add(Op.MAX, (over, b.const(1)), name=self.names[0])
-        below_one = b.add(Op.GT, (over, count))
-        held = b.add(Op.MIN, (count, b.const(most)), name=self.names[1], note="at least as many: the ratio is 1")
-        remainder = b.add(Op.SHL, (held,), self.fraction_bits, "remainder")
-        quotient = b.const(0)
-        for bit in range(self.fraction_bits - 1, -1, -1):
-            part = b.add(Op.SHL, (over,), bit, "part") if bit else over
-            short = b.add(Op.GT, (part, remainder))
-            # Taken only where it is not short, so that nothing wraps.
-            less = b.add(Op.WRAP_SUB, (remainder, part), 0, "less")
-            remainder = b.add(Op.SELECT, (short, remainder, less), 0, "remainder")
-            more = b.add(Op.ADD, (quotient, b.const(1 << bit)), 0, "more")
-            quotient = b.add(Op.SELECT, (short, quotient, more), 0, f"quotient_q{self.fraction_bits}")
-        one = b.const(1 << self.fraction_bits)
-        return b.add(Op.SELECT, (below_one, quotient, one), name=self.names[2], note=self.note)
+        return divided(b, Division(count, over, most, self.fraction_bits), self.names[1], self.names[2], self.note)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
     values   trees ask x_1 > 811, > 11535                     context.x_1 = x
     ranks    trees ask min(x_1_rank, 2) > 0, > 1              context.x_1_rank = (x > 811) + (x > 11535)
 
-``with_values`` reads a program with ranks back. What it gives decides the same, by induction over a flow's decisions:
+``with_values`` reads a program with ranks back, and what stands in the place of ratios (decision/quotients.py) with
+it. What it gives decides the same, by induction over a flow's decisions:
 let r be the rank of v for each pair of fields (as 0 is of 0, for a new flow). Then v > threshold i exactly if r > i, so
 that the trees say the same and all else is the same; and what is written back is the rank of what is written back. A
 field that is used in another way, or written with something else, is no rank, and stays what it is. Of a corrupted
@@ -18,6 +19,7 @@ from decision.forest import Branch, Forest, mapped
 from decision.formats import U32_MAX
 from decision.interface import STORAGE_RANGE
 from decision.program import Op, Program, ProgramBuilder, StateField
+from decision.quotients import with_quotients
 
 RANK = "_rank"
 """What the name of a field ends in that holds ranks."""
@@ -65,6 +67,7 @@ def field_behind(program: Program, number: int) -> int:
 def with_values(program: Program, storage: Mapping[str, str] | None = None) -> Program:
     """The program with values in the place of ranks in its context. ``storage``: of the fields by their names; where it
     does not say, the first of uint32 and int32 that holds them."""
+    program = with_quotients(program)
     fields = _rank_fields(program)
     if not fields:
         return program

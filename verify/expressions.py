@@ -307,7 +307,7 @@ class Pool:
         step = b & -b
         if op == "and" and b == MODULUS - step:  # low bits dropped: shifted out and back
             return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))
-        if op == "or" and (self._multiple(a, 1 << b.bit_length()) or (low >= 0 and high < step)):
+        if op == "or" and (self.multiple(a, 1 << b.bit_length()) or (low >= 0 and high < step)):
             return self.sum(b, ((a, 1),))  # bits that are 0 in the word
         if op == "and" and self.op(a) == "or":
             x, y = (self.make("and", part, b) for part in self.operands(a))
@@ -325,7 +325,7 @@ class Pool:
             return self._bits("and", self._bits("and", a, b + step - 1), MODULUS - step)
         return self._plain(op, a, b)
 
-    def _multiple(self, a: int, step: int) -> bool:
+    def multiple(self, a: int, step: int) -> bool:
         """Whether the word is surely a multiple of a power of two."""
         constant, terms = self.linear(a)
         return constant % step == 0 and all(factor * self.steps.get(word, 1) % step == 0 for word, factor in terms)

@@ -4,9 +4,11 @@ A question about one word splits its interval exactly (``verify.intervals``); an
 lanes together always stand for all inputs, and each lane for no input that it should not.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from verify.expressions import FIRST, UNKNOWN, WORD, Pool
+from verify.expressions import FIRST, UNKNOWN, WORD, Linear, Pool
 from verify.failures import Refused
 from verify.intervals import Truth, preimage, simple, truth
 from verify.lanes import Bools, Ints, Lanes, constants, pairs
@@ -85,6 +87,8 @@ def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> b
     if op in ("sltu", "slt"):
         if (pool.make(op, y, x), True) in facts or (pool.make("eq", x, y), True) in facts:
             return False
+        if op == "sltu":
+            return _by_multiples(pool, facts, x, y)
     elif op == "eq":
         constant, terms = pool.linear(x)
         if constant == 0 and len(terms) == 2 and {c for _, c in terms} == {1, (1 << 32) - 1}:
@@ -92,6 +96,54 @@ def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> b
             if any((pool.make(less, p, q), True) in facts for less in ("sltu", "slt") for p, q in ((a, b), (b, a))):
                 return False
     return None
+
+
+@dataclass(frozen=True)
+class _AtMost:
+    """factor * word <= rest + more, or where ``holds`` is false the contrary: the rest a word without sign, and nothing
+    wraps that is done to it."""
+
+    word: int
+    factor: int
+    rest: Linear
+    more: int
+    holds: bool
+
+
+def _by_multiples(pool: Pool, facts: frozenset[tuple[int, bool]], x: int, y: int) -> bool | None:
+    """What is known of other multiples of a word says about x < y: of c * w <= d, that b * w <= d for b <= c; of the
+    contrary the contrary for b >= c."""
+    for asked in _multiples(pool, x, y, True):
+        for fact, holds in facts:
+            if pool.op(fact) != "sltu":
+                continue
+            a, b = pool.operands(fact)
+            for known in _multiples(pool, a, b, holds):
+                if (known.word, known.rest) != (asked.word, asked.rest):
+                    continue
+                if known.holds and asked.factor <= known.factor and asked.more >= known.more:
+                    return asked.holds
+                if not known.holds and asked.factor >= known.factor and asked.more <= known.more:
+                    return not asked.holds
+    return None
+
+
+def _multiples(pool: Pool, x: int, y: int, less: bool) -> list[_AtMost]:
+    """x < y, or where ``less`` is false the contrary, as comparisons of a multiple of a word with something else."""
+    found = []
+    for multiple, other, below in ((x, y, True), (y, x, False)):
+        (constant, terms), rest = pool.linear(multiple), pool.linear(other)
+        part = pool.sum(0, rest[1])
+        if constant or len(terms) != 1 or part < FIRST:
+            continue
+        (word, factor), (low, high) = terms[0], pool.range(part)
+        bounds = pool.range(word)
+        fits = (low >= 0 and high + rest[0] <= WORD) or pool.multiple(part, 1 << rest[0].bit_length())
+        if bounds[0] < 0 or factor * bounds[1] > WORD or not fits:
+            continue
+        more = rest[0] - 1 if below else rest[0]  # c * w < d is c * w <= d - 1; d < c * w the contrary of c * w <= d
+        found.append(_AtMost(word, factor, (0, rest[1]), more, less == below))
+    return found
 
 
 def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints, compared: int) -> list[_Part]:

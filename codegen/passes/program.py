@@ -1,6 +1,7 @@
 """The whole decision lowered: arithmetic passes over the program, the forms of its trees, and what of the clamps behind
 the trees the trees themselves take over."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -14,9 +15,10 @@ from codegen.passes.entries import Tail, tail_of, with_tail
 from codegen.passes.highword import high_words
 from codegen.passes.idle import without_idle_clamps
 from codegen.passes.rewrite import needed
-from codegen.walk import Histogram, only_trees_of, walk_of
+from codegen.walk import Feature, Histogram, Walk, only_trees_of, walk_of
 from decision.errors import InputError
 from decision.program import Node, Op, Program
+from decision.quotients import Multiples, multiples
 from decision.ranks import RANK, Ranking, field_behind, ranked_features, rankings
 
 
@@ -127,10 +129,12 @@ def _walked(
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]
     outputs = [program.nodes[number].imm for number in sums]
     forest = program.forest if alone else only_trees_of(program.forest, outputs)
+    counts = multiples(program)
     walk = walk_of(forest, ranges, [(low, high) for _, low, high in chains], known, outputs)
     asked = {r.x: r.thresholds for r in counted_sums(program).values()} if first else {}
     counted = tuple((k, asked[a]) for k, a in enumerate(args) if a in asked)
     walk = replace(walk, ranks=counted, places=frozenset(ranked_features(program)))
+    walk, args = _with_pairs(program, walk, args, counts)
     choice, dumps = lower(walk, options)
     # Only what is its own place has to be cut to its range: every threshold lies inside.
     args = tuple(a if k == choice.lowered.direct else _uncut(program, a) for k, a in enumerate(args))
@@ -142,6 +146,25 @@ def _walked(
     name = "" if alone else "first_" if first else "then_"
     walked = Walked(choice, args, tuple(chain[-1] for chain in nodes), name)
     return walked, {number for chain in nodes for number in chain[:-1]}, dumps
+
+
+def _with_pairs(
+    program: Program, walk: Walk, args: tuple[int, ...], counts: Mapping[int, Multiples]
+) -> tuple[Walk, tuple[int, ...]]:
+    """Features that count multiples as what is compared: their dividends in their place, the divisors behind all."""
+    features, operands = list(walk.features), list(args)
+    names = Counter(program.nodes[counted.x].name for counted in counts.values())
+    for k, counted in counts.items():
+        divisor = program.nodes[counted.over]
+        if counted.over not in operands[len(args) :]:
+            operands.append(counted.over)
+            features.append(Feature(divisor.name or f"v{counted.over}", divisor.low, divisor.high))
+        place = operands.index(counted.over, len(args))
+        name = program.nodes[counted.x].name
+        name = name if name and names[name] == 1 else f"{name or 'scaled'}_{k}"
+        features[k] = replace(features[k], name=name, factors=counted.factors, over=place)
+        operands[k] = counted.x
+    return replace(walk, features=tuple(features)), tuple(operands)
 
 
 def counted_sums(program: Program) -> dict[int, Ranking]:
@@ -166,12 +189,14 @@ def _asked(program: Program) -> list[tuple[int, int]]:
 
 def _measured(program: Program, visits: Mapping[str, Histogram]) -> list[Histogram]:
     """How often each feature was seen where; of a rank as of what it ranks. Nothing where one was not measured."""
-    ranked = ranked_features(program)
+    ranked, counts = ranked_features(program), multiples(program)
     measured = []
     for k, name in enumerate(program.forest.features):
-        seen = visits.get(name.removesuffix(RANK) if k in ranked else name)
+        seen = visits.get(name.removesuffix(RANK) if k in ranked or k in counts else name)
         if seen is None:
             return []
+        if k in counts:
+            ranked = ranked | {k: tuple(factor - 1 for factor in counts[k].factors)}
         if k in ranked:
             edges = [-(2**63), *ranked[k], 2**63]
             shares = tuple(seen.share(low, high) for low, high in pairwise(edges))

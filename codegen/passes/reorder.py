@@ -4,24 +4,31 @@ Every path of an oblivious tree asks the same splits, so they may be asked in an
 differ. Compilers let the first side of an if fall through and jump to the other: the dearer side comes first.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
 from codegen.engines import CostModel
 from codegen.passes.prune import Known, pruned
-from codegen.walk import Walk
+from codegen.walk import Feature, Walk
 from decision.forest import Branch, Leaf, Node, branches
 
 MOST_SPLITS = 5
 """Up to 120 orders are tried."""
 
 
-def worst(node: Node, engine: CostModel) -> int:
+def worst(node: Node, walk: Walk, engine: CostModel) -> int:
     """Cycles of the longest path: at each branch the dearer side falls through."""
     if isinstance(node, Leaf):
         return leaf_cycles(node, engine)
-    a, b = sorted((worst(node.above, engine), worst(node.below, engine)), reverse=True)
-    return engine.constant(node.threshold + 1) + max(engine.not_taken + a, engine.taken + b)
+    a, b = sorted((worst(node.above, walk, engine), worst(node.below, walk, engine)), reverse=True)
+    return asked_for(node.feature, node.threshold, walk.features, engine) + max(engine.not_taken + a, engine.taken + b)
+
+
+def asked_for(feature: int, threshold: int, features: Sequence[Feature], engine: CostModel) -> int:
+    """Cycles until a feature can be compared with a threshold of it."""
+    factors = features[feature].factors
+    return engine.multiple(factors[threshold]) if factors else engine.constant(threshold + 1)
 
 
 def leaf_cycles(leaf: Leaf, engine: CostModel) -> int:
@@ -40,7 +47,7 @@ def mean(node: Node, walk: Walk, engine: CostModel, known: Known) -> float:
     b = mean(node.below, walk, engine, known | {node.feature: (low, node.threshold)})
     through = max(share, 1 - share)
     jumps = engine.not_taken * through + engine.taken * (1 - through)
-    return engine.constant(node.threshold + 1) + jumps + share * a + (1 - share) * b
+    return asked_for(node.feature, node.threshold, walk.features, engine) + jumps + share * a + (1 - share) * b
 
 
 def share_above(node: Branch, walk: Walk, known: Known) -> float:
@@ -58,7 +65,7 @@ def reorder(walk: Walk, engine: CostModel, optimise: str) -> Walk:
     known = {number: (f.low, f.high) for number, f in enumerate(walk.features)}
 
     def price(tree: Node) -> tuple[float, float]:
-        size, longest = float(sum(1 for _ in branches(tree))), float(worst(tree, engine))
+        size, longest = float(sum(1 for _ in branches(tree))), float(worst(tree, walk, engine))
         if optimise == "size":
             return size, longest
         return (mean(tree, walk, engine, known) if optimise == "mean" else longest), size

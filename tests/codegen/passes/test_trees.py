@@ -136,7 +136,7 @@ def test_no_order_is_dearer_than_the_one_before(made: Walk) -> None:
     made = prune(made)
     known = {number: (f.low, f.high) for number, f in enumerate(made.features)}
     for before, after in zip(made.trees, reorder(made, UNIT, "worst").trees, strict=True):
-        assert worst(after, UNIT) <= worst(before, UNIT)
+        assert worst(after, made, UNIT) <= worst(before, made, UNIT)
     for before, after in zip(made.trees, reorder(made, UNIT, "mean").trees, strict=True):
         assert mean(after, made, UNIT, known) <= mean(before, made, UNIT, known)
     for before, after in zip(made.trees, reorder(made, UNIT, "size").trees, strict=True):
@@ -169,6 +169,7 @@ def test_a_tree_of_too_many_questions_is_left_as_it_is() -> None:
 
 
 def test_the_dearer_side_falls_through() -> None:
-    assert worst(ask(0, 0, 5, ask(1, 0, 5, 6)), UNIT) == worst(ask(0, 0, ask(1, 0, 5, 6), 5), UNIT)
-    assert worst(leaf(0), UNIT) == 2  # the jump alone: 0 is no constant to load
-    assert worst(leaf(5, 5000), UNIT) == 1 + 2 + 1 + 2
+    made = walk(leaf(0))
+    assert worst(ask(0, 0, 5, ask(1, 0, 5, 6)), made, UNIT) == worst(ask(0, 0, ask(1, 0, 5, 6), 5), made, UNIT)
+    assert worst(leaf(0), made, UNIT) == 2  # the jump alone: 0 is no constant to load
+    assert worst(leaf(5, 5000), made, UNIT) == 1 + 2 + 1 + 2
