@@ -146,7 +146,7 @@ def _explore(search: Search, study: Study, judge: Judge, turn: float | None) -> 
 
 def chosen(told: Sequence[Told], own: Point, most: int) -> list[Told]:
     """The points to make whole: the recipe's own, then layer by layer of the quick figures, in each the least product
-    of both first."""
+    of both first. Points with all quick figures alike are one student by several names, and made once."""
     by_number = {one.number: one for one in told if one.allowed}
     first = [one for one in by_number.values() if dict(one.point) == dict(own)][:1]
     order = [
@@ -154,7 +154,7 @@ def chosen(told: Sequence[Told], own: Point, most: int) -> list[Told]:
         for layer in layers({number: one.predicted for number, one in by_number.items()})
         for number in sorted(layer, key=lambda n: (by_number[n].predicted[0] * by_number[n].predicted[1], n))
     ]
-    distinct = {dump_json(dict(one.point)): one for one in [*first, *order][::-1]}
+    distinct = {dump_json(one.quick.to_json()): one for one in [*first, *order][::-1] if one.quick}
     return sorted(distinct.values(), key=[*first, *order].index)[:most]
 
 
