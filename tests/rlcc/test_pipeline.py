@@ -48,7 +48,8 @@ def test_a_run_passes_and_leaves_every_artefact_linked_to_its_parents(pipeline: 
 
 def test_a_run_prints_one_line_a_stage_then_the_table_then_the_verdict(pipeline: Any, rlcc: Run) -> None:
     code, out, err = rlcc("run", pipeline.recipe, "--out", pipeline.root / "out")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert all(line.split(":")[0] in STAGES for line in err.splitlines())  # of what takes over ten seconds
     lines = out.splitlines()
     assert tuple(line.split()[0] for line in lines[:6]) == STAGES
     assert all(re.search(r" [0-9]+\.[0-9] s$", line) for line in lines[:6])
