@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from emulator.linux import bpftool
+from emulator.linux.bpftool import OBJECT
 from emulator.linux.machine import boot
 from emulator.linux.parts import Parts
 
@@ -22,8 +24,6 @@ FRAME_BYTES = 1514
 PAYLOAD_BYTES = 1448
 RATES_BPS = (10**6, 400 * 10**6)
 """What the guest, a thousand million instructions a second, can carry."""
-OBJECT, MAP = "rlcc_bpf.o", "rlcc_bpf.data"
-"""libbpf calls the map of an object's variables after its file."""
 PORT = 5001
 MOST_FLOWS = 1024
 SAMPLE_US = 1000
@@ -79,13 +79,15 @@ class TcpFlow:
 class Seen:
     """Arrays by column. ``queue``: t us, backlog B, drops, marks, packets sent so far. ``flows``: t us, flow, smoothed
     RTT us, payload acknowledged B, retransmits of the connection, pacing B/s, window. ``completed``: flow, start us,
-    finish us, bytes. ``failed``: connections that broke. ``boot``: lines of the job, for people."""
+    finish us, bytes. ``failed``: connections that broke. ``said``: lines of the job, for people. ``maps``: what was
+    read back of each map that was written, as bpftool shows it."""
 
     queue: NDArray[np.int64]
     flows: NDArray[np.int64]
     completed: NDArray[np.int64]
     failed: int
     said: tuple[str, ...] = field(repr=False)
+    maps: tuple[str, ...] = ()
 
 
 MOST = 2**63 - 1
@@ -109,7 +111,17 @@ def run(
     for control in controls:
         if control.program is not None:
             files[f"job/{control.name}/{OBJECT}"] = control.program
-    return read(boot(parts, files, seed))
+    seen = read(boot(parts, files, seed))
+    check_maps(controls, seen.maps)
+    return seen
+
+
+def check_maps(controls: Sequence[Control], maps: Sequence[str]) -> None:
+    """InputError where a map does not hold what was written into it."""
+    written = [control.tuning for control in controls if control.program is not None and control.tuning is not None]
+    back = [bpftool.content_of(text.encode(), len(content)) for text, content in zip(maps, written, strict=False)]
+    if back != written:
+        raise InputError("the kernel's map does not hold the parameters that were written; emit the firmware again")
 
 
 def script(path: Bottleneck, controls: Sequence[Control], flows: int, duration_us: int) -> str:
@@ -148,8 +160,7 @@ def script(path: Bottleneck, controls: Sequence[Control], flows: int, duration_u
             place = f"/job/{control.name}/{OBJECT}"
             lines.append(f"bpftool struct_ops register {place} || {{ echo E register {control.name}; exit 1; }}")
             if control.tuning is not None:
-                value = " ".join(f"{byte:02x}" for byte in control.tuning)
-                lines.append(f"bpftool map update name {MAP} key hex 00 00 00 00 value hex {value}")
+                lines += [bpftool.update(control.tuning), f'echo "M $({bpftool.lookup()})"']
     lines += [
         f"within d bed sink {PORT} {'dctcp' if {c.name for c in controls} == {'dctcp'} else 'cubic'} &",
         "sleep 1",
@@ -161,13 +172,15 @@ def script(path: Bottleneck, controls: Sequence[Control], flows: int, duration_u
 def read(lines: Sequence[str]) -> Seen:
     """The agent's lines as columns. InputError where the guest says that something failed, or the agent did not end."""
     rows: dict[str, list[list[int]]] = {kind: [] for kind in COLUMNS}
-    failed, said = 0, []
+    failed, said, maps = 0, [], []
     for line in lines:
         kind, _, rest = line.partition(" ")
         if kind in rows:
             rows[kind].append([min(int(word), MOST) for word in rest.split()])
         elif kind == "X":
             failed += 1
+        elif kind == "M":
+            maps.append(rest)
         elif kind != "D":
             said.append(line)
     if any(line.startswith("E ") for line in said) or "D" not in lines:
@@ -176,7 +189,7 @@ def read(lines: Sequence[str]) -> Seen:
         told = "; ".join(line.strip() for line in said[-12:] if line.strip())
         raise InputError(f"the guest's job failed: {told or 'it says nothing'}")
     columns = {kind: np.array(rows[kind], np.int64).reshape(-1, width) for kind, width in COLUMNS.items()}
-    return Seen(columns["Q"], columns["F"], columns["C"], failed, tuple(said))
+    return Seen(columns["Q"], columns["F"], columns["C"], failed, tuple(said), tuple(maps))
 
 
 def refusal(said: Sequence[str]) -> str | None:
