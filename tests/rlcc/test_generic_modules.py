@@ -65,7 +65,6 @@ EXCEPT = {
     "emulator/fast/machine.py": "the state of caches that is called other-flow",
     "emulator/job.py": "the state of caches that is called other-flow",
     "emulator/linux/cell.py": "TCP's flows in a real kernel",
-    "emulator/linux/congestion.py": "TCP's flows in a real kernel: what an operator sets for them",
     "emulator/linux/guest/bed.c": "TCP's flows in a real kernel",
     "verify/behaviour/decide.py": "of policies that scale a rate",
     "verify/behaviour/loops.py": "what flows come to that a policy scales the rate of",
