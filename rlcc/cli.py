@@ -38,7 +38,7 @@ COMMANDS = {
     "cycles": "Tell every cycle to the part, tree and line that costs it.",
     "verify": "Prove the machine code for all inputs; write a certificate.",
     "evaluate": "Set policies side by side in the network.",
-    "tune": "Set a firmware's parameters, with units, as the bytes that its device keeps.",
+    "tune": "Set a firmware's parameters, with units, and read them back.",
     "visits": "Count where a student is asked, in networks or on a device.",
     "drift": "Say how far traffic has left what a student was made on.",
     "gate": "Judge a firmware folder: PASS (0), FAIL (1), could not run (2).",
