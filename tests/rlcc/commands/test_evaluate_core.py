@@ -95,7 +95,7 @@ def test_a_policy_on_a_core_travels_to_other_processes(firmware: Path) -> None:
     [
         ("FIRMWARE@picorv32", "the cycles of a picorv32 are not modelled; use its RTL: @rtl:picorv32"),
         ("FIRMWARE@rtl:unheard-of", "no engine profile 'unheard-of'"),
-        ("FIRMWARE@fast", "the time of a decision, an engine profile, or rtl:"),
+        ("FIRMWARE@fast", "the time of a decision, an engine profile, rtl: and one, or target: and a ratio"),
         ("TEACHER@ibex-small", "is a teacher, and a core runs firmware"),
         ("hpcc@ibex-small", "hpcc is a baseline, which acts at once"),
     ],
