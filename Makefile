@@ -191,7 +191,11 @@ bench-codegen: setup-exporters
 papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.calibration
 	$(BIN)/python -m bench.papers.robust
+	$(BIN)/python -m bench.papers.ablation --train
 	$(BIN)/python -m bench.papers.target --train
+	$(BIN)/python -m bench.papers.cluster
+	$(BIN)/python -m bench.papers.telemetry
+	$(BIN)/python -m bench.papers.traces
 	$(BIN)/rlcc run recipes/acc.toml
 	$(BIN)/rlcc run recipes/haecn.toml
 	$(BIN)/python -m bench.papers.haecn

@@ -6,6 +6,13 @@ contenders   whose decisions are compared
 traffic      the papers' networks
 runs         one run, and the file that keeps what it gave
 found        means over seeds, and how they are written
+cluster      RL-CC's 64 hosts (figures 9 to 12): a page of its own, ``python -m bench.papers.cluster``
+ablation     RL-CC's figure 3, target and beta: the same, ``python -m bench.papers.ablation``
+target       targets that an operator turns beside those trained for: ``python -m bench.papers.target``
+telemetry    RL-CC's conjecture on queue lengths and RTTs: ``python -m bench.papers.telemetry``
+traces       PCC-RL's figures 3 and 9, flows over time: ``python -m bench.papers.traces``
+trained      trainings for these pages
+courses      runs over time, by host
 robust       table 8 with policies that no paper has: a page of its own, ``python -m bench.papers.robust``
 pcc_rl       a section a table of PCC-RL
 rl_cc        a section a table or figure of RL-CC, and decision latency

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def wanted(made: Sequence[Section], who: dict[str, contenders.Contender], seeds: Sequence[int]) -> list[Run]:
     """All runs of all sections; a run that two of them need is there twice."""
-    return [Run(who[c], t, seed) for s in made for t in s.traffic for c in s.contenders for seed in seeds]
+    return [Run(who[c], t, seed) for s in made for t in s.traffic for c in s.contenders for seed in t.seeds(seeds)]
 
 
 def store(path: Path, content: bytes) -> None:

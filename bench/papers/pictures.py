@@ -1,16 +1,20 @@
-"""The figures of RL-CC from our runs, SVG. Okabe and Ito's colours; markers and lines tell the same without."""
+"""The papers' figures from our runs, SVG, and PNG of many hosts over time. Okabe and Ito's colours; markers and lines
+tell the same without."""
 
 import io
 import re
-from collections.abc import Sequence
-from math import isfinite, sqrt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, log2, sqrt
 from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from numpy.typing import NDArray
 
+from bench.papers.courses import Course
 from bench.papers.found import Found
 from bench.papers.sections import Column
 from bench.papers.traffic import Traffic
@@ -52,9 +56,123 @@ def curves(
             axes.set_xlabel("flows")
         handles, labels = panels[0][0].get_legend_handles_labels()
         canvas.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), frameon=False)
-        buffer = io.BytesIO()
-        canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        return re.sub(rb"\n +", b"\n", buffer.getvalue())  # a tenth is indentation
+        return _svg(canvas)
+
+
+@dataclass(frozen=True)
+class Bubbles:
+    """A panel: goodput over another metric, a line a name through its runs in order of flows."""
+
+    title: str
+    x: Column
+    y: Column
+    lines: Mapping[str, Sequence[tuple[str, Traffic]]]
+    """By name: (contender, network) of each bubble."""
+
+
+def bubbles(found: Found, panels: Sequence[Bubbles], across: int = 2) -> bytes:
+    """The larger a bubble, the more flows; the lines of panels have a legend each."""
+    down = -(-len(panels) // across)
+    with rc_context(STYLE):
+        canvas = Canvas(figsize=(3.9 * across + 0.3, 3.2 * down + 0.3), layout="constrained")
+        for panel, axes in zip(panels, canvas.subplots(down, across, squeeze=False).flat, strict=False):
+            for i, (name, runs) in enumerate(panel.lines.items()):
+                x, y = (
+                    [found.mean(who, t, column.metric) * column.factor for who, t in runs]
+                    for column in (panel.x, panel.y)
+                )
+                colour = COLOURS[i % len(COLOURS)]
+                axes.plot(x, y, color=colour, linewidth=0.8, linestyle=LINES[i % len(LINES)])
+                sizes = [6 * (1 + log2(t.flows)) for _, t in runs]
+                axes.scatter(x, y, sizes, color=colour, alpha=0.65, linewidths=0, label=name)
+            seen = [
+                found.mean(who, t, panel.x.metric) * panel.x.factor for runs in panel.lines.values() for who, t in runs
+            ]
+            if min(seen) > 0:
+                axes.set_xscale("log")
+            elif max(seen) > 0:
+                axes.set_xscale("symlog", linthresh=min(x for x in seen if x > 0))
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.set_title(panel.title, fontsize=8.5)
+            axes.set_xlabel(panel.x.heading)
+            axes.set_ylabel(panel.y.heading)
+            axes.grid(linewidth=0.5, color="#DDDDDD")
+            legend = axes.legend(frameon=False, fontsize=7)
+            for handle in legend.legend_handles:
+                handle.set_sizes([24])
+        return _svg(canvas)
+
+
+def courses(rows: Sequence[tuple[str, Mapping[str, Course]]]) -> bytes:
+    """Rates of hosts over time and, below, what is dropped: a column a contender, a colour a host, PNG."""
+    across = max(len(shown) for _, shown in rows)
+    with rc_context(STYLE):
+        canvas = Canvas(figsize=(2.5 * across + 0.4, 3.4 * len(rows) + 0.2), layout="constrained")
+        panels = canvas.subplots(2 * len(rows), across, squeeze=False, sharex="row")
+        for number, (title, shown) in enumerate(rows):
+            highest = max(float(np.percentile(c.host_gbps, 99.9)) for c in shown.values())
+            most = max(float(c.dropped.max()) for c in shown.values())
+            for i, (name, c) in enumerate(shown.items()):
+                rates, drops = panels[2 * number][i], panels[2 * number + 1][i]
+                rates.plot(c.t_ms, c.host_gbps, linewidth=0.5)
+                rates.set_ylim(0, highest * 1.15)
+                rates.set_title(f"{title}: {name}", fontsize=8.5)
+                drops.step(c.t_ms, c.dropped, color="#D55E00", linewidth=1.0, where="pre")
+                drops.set_yscale("symlog", linthresh=1)
+                drops.set_ylim(0, max(most * 3, 1))
+                drops.set_xlabel("ms")
+            panels[2 * number][0].set_ylabel("a host's goodput, Gb/s")
+            panels[2 * number + 1][0].set_ylabel("packets lost")
+        return _png(canvas)
+
+
+def long_flow(rows: Sequence[tuple[Traffic, Mapping[str, Course]]], buffer_bytes: int) -> bytes:
+    """The first host's goodput and the longest queue's share of the buffer over time: a column a contender, PNG."""
+    across = max(len(shown) for _, shown in rows)
+    with rc_context(STYLE):
+        canvas = Canvas(figsize=(2.5 * across + 0.4, 1.9 * len(rows) + 0.4), layout="constrained")
+        for line, (traffic, shown) in zip(
+            canvas.subplots(len(rows), across, squeeze=False, sharex=True, sharey=True), rows, strict=True
+        ):
+            for axes, (name, c) in zip(line, shown.items(), strict=True):
+                axes.plot(c.t_ms, c.host_gbps[:, 0], color=COLOURS[0], linewidth=0.8, label="long flow, % of 100 Gb/s")
+                queue = 100 * c.queue_bytes / buffer_bytes
+                axes.plot(c.t_ms, queue, color=COLOURS[1], linewidth=0.8, label="buffer used, %")
+                axes.set_title(f"{traffic.flows} flows: {name}", fontsize=8.5)
+                axes.set_ylim(0, 102)
+                axes.grid(linewidth=0.5, color="#DDDDDD")
+                axes.set_xlabel("ms" if traffic is rows[-1][0] else "")
+        handles, labels = axes.get_legend_handles_labels()
+        canvas.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+        return _png(canvas)
+
+
+def join_and_leave(shown: Mapping[str, Course], fair: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> bytes:
+    """Goodput of each host over time and, dashed, its fair share of line rate: a panel a contender, PNG."""
+    with rc_context(STYLE):
+        canvas = Canvas(figsize=(3.6 * 2 + 0.2, 2.3 * -(-len(shown) // 2)), layout="constrained")
+        panels = canvas.subplots(-(-len(shown) // 2), 2, squeeze=False, sharex=True, sharey=True).flat
+        for axes, (name, c) in zip(panels, shown.items(), strict=False):
+            for host, colour in zip(range(c.host_gbps.shape[1]), COLOURS, strict=False):
+                axes.plot(c.t_ms, c.host_gbps[:, host], color=colour, linewidth=0.9)
+                axes.plot(c.t_ms, 100 * fair(c.t_ms)[:, host], color=colour, linewidth=0.6, linestyle="--")
+            axes.set_title(name, fontsize=8.5)
+            axes.set_ylabel("Gb/s")
+            axes.set_xlabel("ms")
+            axes.grid(linewidth=0.5, color="#DDDDDD")
+        return _png(canvas)
+
+
+def _png(canvas: Canvas) -> bytes:
+    buffer = io.BytesIO()
+    canvas.savefig(buffer, format="png", dpi=90, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _svg(canvas: Canvas) -> bytes:
+    buffer = io.BytesIO()
+    canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return re.sub(rb"\n +", b"\n", buffer.getvalue())  # a tenth is indentation
 
 
 def _panel(axes: Axes, found: Found, traffic: Sequence[Traffic], column: Column, contenders: Sequence[str]) -> None:

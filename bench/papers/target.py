@@ -10,32 +10,30 @@ trained weights, as in tables 3 to 5.
 
 import argparse
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 from bench.papers import contenders
 from bench.papers.__main__ import SEEDS, wanted
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pcc_rl import BETA
-from bench.papers.runs import run_all, say
+from bench.papers.runs import run_all
 from bench.papers.sections import DROPS, FAIRNESS, GOODPUT, QUEUE, Section, cell
 from bench.papers.traffic import TIMES, Traffic, named
+from bench.papers.trained import MLP as TRAINING
+from bench.papers.trained import TARGET, Aim, trained
 from bench.where.options import add_options, place_of
-from decision.documents import dump_json, read_text, write_atomically
+from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.interfaces.flow_rate import TARGET_RATIO, flow_interface
-from decision.manifest import sha256
 from decision.policy import Policy
 from decision.student import NAME as STUDENT
 from decision.student import Student, load_student
 from decision.target import RATIOS
-from netsim.build import simulator_hash
 from netsim.policies import NativePolicy, PolicySpec, interpreted, native, turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.origin import made_by
@@ -43,8 +41,7 @@ from teachers.load import load
 from teachers.teacher import Teacher
 
 PAGE = ROOT / "docs" / "generated" / "papers-target.md"
-TRAINING = ROOT / "recipes" / "train-rl-cc-mlp.toml"
-TRAINED_FOR = 0.064
+TRAINED_FOR = TARGET
 TURNED = (0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 16.0)
 RETRAINED = (0.5, 2.0, 10.0)
 """PCC-RL's strict and loose over its standard target, and one between."""
@@ -72,35 +69,6 @@ def tunable_teacher(teacher: Teacher) -> NativePolicy:
     document = teacher.policy.model_dump(mode="json", exclude_none=True)
     document["observation"][TARGET_RATIO] = 1.0
     return native(Policy.model_validate(document), teacher.weights)
-
-
-def recipe_for(ratio: float) -> dict[str, Any]:
-    """RL-CC's training for a target so many times its own."""
-    document = tomllib.loads(read_text(TRAINING))
-    document["policy"]["name"] = f"rl-cc-mlp-x{ratio:g}"
-    document["policy"]["provenance"] = {}
-    for feature in document["policy"]["observation"]["features"]:
-        if "target" in feature:
-            feature |= {"target": feature["target"] * ratio, "scale": feature["scale"] / ratio}
-    return document
-
-
-def trained(work: Path, now: bool) -> dict[float, Teacher]:
-    """By ratio: those that were kept, and where ``now`` the others too, trained."""
-    from teachers.adpg import train
-    from teachers.curriculum import TrainConfig
-
-    found = {}
-    for ratio in RETRAINED:
-        recipe = recipe_for(ratio)
-        key = sha256(dump_json([recipe, simulator_hash()]).encode())[:16]
-        folder = work / "trained" / f"x{ratio:g}-{key}"
-        if now and not folder.exists():
-            say(f"training for {ratio:g} times the target")
-            train(TrainConfig.model_validate(recipe), folder)
-        if folder.exists():
-            found[ratio] = load(folder)
-    return found
 
 
 def who(student: Student, anew: Mapping[float, Teacher]) -> dict[str, Contender]:
@@ -201,7 +169,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.student is None:
             options.student = contenders.firmware(options.work, load(TEACHERS / "rl-cc-mlp")) / STUDENT
-        anew = trained(options.work, options.train)
+        aims = {ratio: Aim(TRAINED_FOR * ratio) for ratio in RETRAINED}
+        given = trained(tuple(aims.values()), options.work, options.train)
+        anew = {ratio: given[aim] for ratio, aim in aims.items() if aim in given}
         made = sections(tuple(anew))
         compete = who(load_student(options.student), anew)
         runs = run_all(wanted(made, compete, seeds), options.work / "runs", place_of(options))

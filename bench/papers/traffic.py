@@ -1,5 +1,6 @@
 """The papers' networks: their scenarios by name, and those of small clusters that netsim has no name for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,26 +24,34 @@ SELDOM = Times(390 * MS, (90 * MS, 390 * MS))
 """Three rounds of `seldom_long_short`."""
 SELDOM_PERIOD_PS = 100 * MS
 
+FAIR_MS = 10
+"""Between two flows of ``joining`` that come."""
+
 CLUSTER = 7
 """Hosts of RL-CC's small cluster."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """A scenario, and when it is measured."""
+    """A scenario, and when it is measured. ``once``: with the first seed alone, because it is large."""
 
     name: str
     scenario: Scenario
     times: Times
+    once: bool = False
 
     @property
     def flows(self) -> int:
         return len(self.scenario.flows)
 
+    def seeds(self, seeds: Sequence[int]) -> Sequence[int]:
+        """With which of these it is run."""
+        return seeds[:1] if self.once else seeds
 
-def named(name: str, times: Times) -> Traffic:
-    """One of netsim's own, on one switch; nothing in these is drawn from the seed."""
-    return Traffic(name, scenarios.instantiate(name, 0, times.duration_ps, Network()), times)
+
+def named(name: str, times: Times, once: bool = False) -> Traffic:
+    """One of netsim's own; nothing in these is drawn from the seed but paths."""
+    return Traffic(name, scenarios.instantiate(name, 0, times.duration_ps, Network()), times, once)
 
 
 def seldom_long_short(flows: int, times: Times) -> Traffic:
@@ -88,3 +97,19 @@ def seven_long_short(short: int, times: Times) -> Traffic:
         period_ps=np.where(came, SHORT_PERIOD_PS, 0),
     )
     return Traffic(f"seven, long-short:{short}", Scenario("long-short", nodes + 1, 1, columns, long_flow=0), times)
+
+
+def joining(flows: int) -> Traffic:
+    """A flow from a host of its own every FAIR_MS. Each has as much to send as, with fair shares of all that the link
+    can carry, lasts ``flows`` times as long: so they leave as they came, one by one."""
+    net = Network()
+    share_bytes = net.link_gbps * 1e9 / 8 * net.payload_bytes / net.data_wire_bytes * FAIR_MS * 1e-3
+    number = [min(k, flows, 2 * flows - k) for k in range(1, 2 * flows)]  # of flows in the k-th interval
+    each = [round(share_bytes * sum(1 / n for n in number[i : i + flows])) for i in range(flows)]
+    columns = Flows(
+        host=np.arange(flows),
+        packets=[-(-size // net.payload_bytes) for size in each],
+        start_ps=np.arange(flows) * FAIR_MS * MS,
+    )
+    duration = (2 * flows + 1) * FAIR_MS * MS
+    return Traffic(f"joining:{flows}", Scenario(f"joining:{flows}", flows, 1, columns), Times(duration, (0, duration)))

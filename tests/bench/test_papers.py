@@ -29,6 +29,7 @@ from bench.papers.traffic import (
     seven_long_short,
     seven_many_to_one,
 )
+from bench.papers.trained import Aim
 from netsim.baselines import by_name
 from netsim.network import MS
 from netsim.places import Here
@@ -315,7 +316,7 @@ def test_a_turned_teacher_has_the_same_weights_and_a_training_sees_the_same_size
     tunable = target.tunable_teacher(teacher)
     assert tunable.weights == teacher.weights
     assert tunable.policy.params() == teacher.policy.params() | {"congestion_gain_q28": 1 << 28}
-    config = TrainConfig.model_validate(target.recipe_for(10.0))
+    config = TrainConfig.model_validate(Aim(0.64).recipe())
     feature = congestion_feature(config.policy)
     assert (feature.target, feature.factor) == (pytest.approx(0.64), pytest.approx(-1.25))
 

@@ -1,0 +1,140 @@
+"""RL-CC, figure 3: what target and beta do to bandwidth and latency, each trained for.
+
+python -m bench.papers.ablation [--train] [--seeds N] [--where PLACE] [--jobs N] [--docs FOLDER] [--work FOLDER]
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+
+from bench.papers.__main__ import SEEDS, store, wanted
+from bench.papers.contenders import ROOT, TEACHERS, Contender
+from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.pictures import Bubbles, bubbles
+from bench.papers.runs import run_all
+from bench.papers.sections import GOODPUT, LATENCY, LOSS, UNFAIRNESS, Section, cell
+from bench.papers.traffic import TIMES, four_to_one
+from bench.papers.trained import BETA, MLP, TARGET, Aim, trained
+from bench.where.options import add_options, place_of
+from decision.errors import InputError
+from netsim.network import MS
+from netsim.policies import native
+from netsim.simulation import DECISION_LATENCY_PS
+from rlcc.origin import made_by
+from teachers.load import load
+from teachers.teacher import Teacher
+
+BETAS = (0.0, 1.0, 1.25, 1.5, 2.0, 3.0)
+TARGETS = (0.016, 0.032, 0.064, 0.128, 0.64)
+AIMS = tuple(dict.fromkeys([*(Aim(beta=b) for b in BETAS), *(Aim(t) for t in TARGETS)]))
+FLOWS = (4, 16, 64, 256, 1024, 4096)
+TRAFFIC = tuple(four_to_one(n, TIMES) for n in FLOWS)
+SHIPPED = Aim()
+
+
+def teachers(work: Path, now: bool) -> dict[Aim, Teacher]:
+    """The shipped one, and those trained for other aims: all where ``now``, else those that are kept."""
+    return {SHIPPED: load(TEACHERS / "rl-cc-mlp")} | trained([a for a in AIMS if a != SHIPPED], work, now)
+
+
+def who(made: Mapping[Aim, Teacher]) -> dict[str, Contender]:
+    return {
+        str(aim): Contender(str(aim), native(teacher.policy, teacher.weights), DECISION_LATENCY_PS)
+        for aim, teacher in made.items()
+    }
+
+
+def sections(made: Sequence[Aim]) -> list[Section]:
+    betas = [a for a in (Aim(beta=b) for b in BETAS) if a in made]
+    targets = [a for a in (Aim(t) for t in TARGETS) if a in made]
+    return [
+        Section(title, tuple(map(str, aims)), TRAFFIC, lambda f, aims=aims: _one(f, aims))  # type: ignore[misc]
+        for title, aims in (("Varying beta", betas), ("Varying target", targets))
+    ]
+
+
+def picture(f: Found, made: Sequence[Section]) -> bytes:
+    """Goodput over latency, a line a training, the larger a bubble the more flows."""
+    panels = [
+        Bubbles(section.title, LATENCY, GOODPUT, {c: [(c, t) for t in TRAFFIC] for c in section.contenders})
+        for section in made
+    ]
+    return bubbles(f, panels)
+
+
+def fixed_point(aim: Aim, flows: int) -> float:
+    """RTT inflation by the paper's equation 2, where flows have their fair share; 1 is an empty network."""
+    return max(aim.target * sqrt(flows) + aim.beta, 1.0)
+
+
+def _one(f: Found, aims: Sequence[Aim]) -> str:
+    parts = []
+    for column in (GOODPUT, LATENCY, UNFAIRNESS, LOSS):
+        rows = [[str(aim), *(cell(f, str(aim), t, column) for t in TRAFFIC)] for aim in aims]
+        parts.append(table([column.heading, *(f"{t.flows:,} flows" for t in TRAFFIC)], rows))
+    off = []
+    for aim in aims:
+        each = [f.mean(str(aim), t, "rtt_inflation_mean") / fixed_point(aim, t.flows) - 1 for t in TRAFFIC]
+        off.append(f"{aim}: {max(each, key=abs):+.1%}")
+    less = [
+        str(a)
+        for a in aims
+        if f.mean(str(a), TRAFFIC[0], "goodput") < f.mean(str(SHIPPED), TRAFFIC[0], "goodput") - 0.01
+    ]
+    few = f"Less goodput than {SHIPPED} with {FLOWS[0]} flows, by more than 0.01: {listed(less) or 'none'}."
+    return f"""{chr(10).join(parts)}
+RTT inflation against target sqrt(N) + beta, furthest off: {"; ".join(off)}. {few}
+"""
+
+
+def page(f: Found, made: Sequence[Section], trainings: Sequence[Aim]) -> str:
+    """The whole page."""
+    missing = [str(a) for a in AIMS if a not in trainings]
+    draft = f" Not trained yet, and so not here: {listed(missing)}." if missing else ""
+    head = f"""# RL-CC's figure 3: target and beta
+
+{made_by("python -m bench.papers.ablation")}
+
+[RLCC] section 4, figure 3: bandwidth against latency for values of beta and of the target; which, the text does not
+say. Each policy here is RL-CC's MLP trained for its own aim by `{MLP.relative_to(ROOT)}` with nothing else changed but
+the feature's scale (by as much less as the target is more), one training seed each; target {TARGET:g}, beta {BETA:g} is
+the shipped teacher.{draft} 4 hosts to 1, as in the paper; {TIMES.duration_ps // MS} ms, measured from
+{TIMES.window_ps[0] // MS} to {TIMES.window_ps[1] // MS} ms, of the paper's 1 s. Decisions take effect after 0.9 us.
+Seeds {listed([f"{s}" for s in f.seeds])}, ± is the half-width of the 99 % confidence interval of the mean.
+
+![goodput against latency, a line a training](papers/rl-cc-figure-3.svg)
+
+Upper left is better; the larger a bubble, the more flows.
+
+The paper: a low beta makes for instability with few flows and so costs bandwidth there, and matters little with many; a
+higher target gives more throughput and more latency; too small a target asks for a near-empty queue and is unstable."""
+    return wrapped("\n\n".join([head, *(f"## {section.title}\n{section.write(f)}" for section in made)]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = argparse.ArgumentParser(prog="python -m bench.papers.ablation", description="RL-CC's figure 3.")
+    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
+    add_options(parser)
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where page and picture go")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs and trainings")
+    parser.add_argument("--train", action="store_true", help="train for the aims that are not kept; minutes each")
+    options = parser.parse_args(arguments)
+    seeds = range(1, 1 + options.seeds)
+    try:
+        given = teachers(options.work, options.train)
+        made = sections(tuple(given))
+        runs = run_all(wanted(made, who(given), seeds), options.work / "runs", place_of(options))
+        found = Found(runs, seeds)
+        store(options.docs / "papers" / "rl-cc-figure-3.svg", picture(found, made))
+        store(options.docs / "papers-ablation.md", page(found, made, tuple(given)).encode())
+    except InputError as error:
+        print(f"papers: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

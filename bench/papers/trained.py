@@ -1,0 +1,87 @@
+"""Teachers trained for this page alone: RL-CC's MLP for other targets and betas, PCC-RL's network with its own reward.
+
+What was trained is kept in a folder by recipe and simulator, so that one training serves several pages.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.papers.contenders import ROOT
+from bench.papers.runs import say
+from decision.documents import dump_json, read_text
+from decision.manifest import sha256
+from netsim.build import simulator_hash
+from teachers.load import load
+from teachers.teacher import Teacher
+
+MLP = ROOT / "recipes" / "train-rl-cc-mlp.toml"
+PCC_RL = ROOT / "recipes" / "train-pcc-rl-lstm.toml"
+TARGET, BETA = 0.064, 1.5
+"""Of RL-CC: what its recipe has."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a training is for: the target and the tolerance of RL-CC's equation 1."""
+
+    target: float = TARGET
+    beta: float = BETA
+
+    def __str__(self) -> str:
+        return f"target {self.target:g}, beta {self.beta:g}"
+
+    def recipe(self) -> dict[str, Any]:
+        """RL-CC's training with another aim. The feature is scaled by as much less as the target is more, so that the
+        network sees values of the same size."""
+        document = tomllib.loads(read_text(MLP))
+        document["policy"]["name"] = f"rl-cc-mlp-{self.target:g}-{self.beta:g}"
+        document["policy"]["provenance"] = {}
+        feature = _congestion(document)
+        feature |= {"target": self.target, "beta": self.beta, "scale": feature["scale"] * TARGET / self.target}
+        return document
+
+
+@dataclass(frozen=True)
+class OwnReward:
+    """PCC-RL's reward as it prints it: RTT inflation x sqrt(rate) at the target, no tolerance."""
+
+    target: float
+
+    def __str__(self) -> str:
+        return f"PCC-RL's reward, target {self.target:g}"
+
+    def recipe(self) -> dict[str, Any]:
+        """PCC-RL's training with its own feature, the network seeing values of the size that RL-CC's have."""
+        document = tomllib.loads(read_text(PCC_RL))
+        document["policy"]["name"] = f"pcc-rl-lstm-{self.target:g}"
+        document["policy"]["provenance"] = {}
+        feature = _congestion(document)
+        scale = feature["scale"] * feature["target"] / self.target
+        feature.clear()
+        feature |= {"kind": "pcc_rl_congestion", "target": self.target, "scale": scale}
+        return document
+
+
+def _congestion(document: dict[str, Any]) -> dict[str, Any]:
+    return next(f for f in document["policy"]["observation"]["features"] if "target" in f)
+
+
+def trained(aims: Sequence[Aim | OwnReward], work: Path, now: bool) -> dict[Any, Teacher]:
+    """Those that are kept, and where ``now`` the others too, trained; minutes each."""
+    from teachers.adpg import train
+    from teachers.curriculum import TrainConfig
+
+    found: dict[Any, Teacher] = {}
+    for aim in aims:
+        recipe = aim.recipe()
+        key = sha256(dump_json([recipe, simulator_hash()]).encode())[:16]
+        folder = work / "trained" / f"{recipe['policy']['name']}-{key}"
+        if now and not folder.exists():
+            say(f"training for {aim}")
+            train(TrainConfig.model_validate(recipe), folder)
+        if folder.exists():
+            found[aim] = load(folder)
+    return found
