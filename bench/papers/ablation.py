@@ -15,12 +15,13 @@ from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import Bubbles, bubbles
 from bench.papers.runs import run_all
 from bench.papers.sections import GOODPUT, LATENCY, LOSS, UNFAIRNESS, Section, cell
+from bench.papers.target import tunable_teacher
 from bench.papers.traffic import TIMES, four_to_one
 from bench.papers.trained import BETA, MLP, TARGET, Aim, trained
 from bench.where.options import add_options, place_of
 from decision.errors import InputError
 from netsim.network import MS
-from netsim.policies import native
+from netsim.policies import PolicySpec, native, turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.origin import made_by
 from teachers.load import load
@@ -32,6 +33,7 @@ AIMS = tuple(dict.fromkeys([*(Aim(beta=b) for b in BETAS), *(Aim(t) for t in TAR
 FLOWS = (4, 16, 64, 256, 1024, 4096)
 TRAFFIC = tuple(four_to_one(n, TIMES) for n in FLOWS)
 SHIPPED = Aim()
+TURNED = "turned to target"
 
 
 def teachers(work: Path, now: bool) -> dict[Aim, Teacher]:
@@ -40,19 +42,29 @@ def teachers(work: Path, now: bool) -> dict[Aim, Teacher]:
 
 
 def who(made: Mapping[Aim, Teacher]) -> dict[str, Contender]:
-    return {
-        str(aim): Contender(str(aim), native(teacher.policy, teacher.weights), DECISION_LATENCY_PS)
-        for aim, teacher in made.items()
-    }
+    """Those that were trained, and the shipped one turned to their targets."""
+    found: dict[str, PolicySpec] = {str(aim): native(t.policy, t.weights) for aim, t in made.items()}
+    tunable = tunable_teacher(made[SHIPPED])
+    found |= {turned_to(target): turned(tunable, target / TARGET) for target in TARGETS}
+    return {label: Contender(label, policy, DECISION_LATENCY_PS) for label, policy in found.items()}
+
+
+def turned_to(target: float) -> str:
+    return f"{TURNED} {target:g}"
 
 
 def sections(made: Sequence[Aim]) -> list[Section]:
     betas = [a for a in (Aim(beta=b) for b in BETAS) if a in made]
     targets = [a for a in (Aim(t) for t in TARGETS) if a in made]
-    return [
+    retrained = [a.target for a in targets if a != SHIPPED]
+    pairs = tuple(label for t in retrained for label in (str(Aim(t)), turned_to(t)))
+    found = [
         Section(title, tuple(map(str, aims)), TRAFFIC, lambda f, aims=aims: _one(f, aims))  # type: ignore[misc]
         for title, aims in (("Varying beta", betas), ("Varying target", targets))
+        if len(aims) > 1
     ]
+    turned_beside = Section("Turned in place of trained", pairs, TRAFFIC, lambda f: _turned(f, retrained))
+    return found + ([turned_beside] if retrained else [])
 
 
 def picture(f: Found, made: Sequence[Section]) -> bytes:
@@ -60,8 +72,9 @@ def picture(f: Found, made: Sequence[Section]) -> bytes:
     panels = [
         Bubbles(section.title, LATENCY, GOODPUT, {c: [(c, t) for t in TRAFFIC] for c in section.contenders})
         for section in made
+        if section.title.startswith("Varying")
     ]
-    return bubbles(f, panels)
+    return bubbles(f, panels, min(len(panels), 2))
 
 
 def fixed_point(aim: Aim, flows: int) -> float:
@@ -86,6 +99,30 @@ def _one(f: Found, aims: Sequence[Aim]) -> str:
     few = f"Less goodput than {SHIPPED} with {FLOWS[0]} flows, by more than 0.01: {listed(less) or 'none'}."
     return f"""{chr(10).join(parts)}
 RTT inflation against target sqrt(N) + beta, furthest off: {"; ".join(off)}. {few}
+"""
+
+
+def _turned(f: Found, targets: Sequence[float]) -> str:
+    parts = []
+    for column in (GOODPUT, LATENCY, UNFAIRNESS):
+        rows = [
+            [label, *(cell(f, label, t, column) for t in TRAFFIC)]
+            for target in targets
+            for label in (str(Aim(target)), turned_to(target))
+        ]
+        parts.append(table([column.heading, *(f"{t.flows:,} flows" for t in TRAFFIC)], rows))
+    apart = []
+    for target in targets:
+        trained, other = str(Aim(target)), turned_to(target)
+        latency = [f.mean(other, t, "latency_mean_us") / f.mean(trained, t, "latency_mean_us") - 1 for t in TRAFFIC]
+        goodput = [f.mean(other, t, "goodput") - f.mean(trained, t, "goodput") for t in TRAFFIC]
+        apart.append(f"{target:g}: latency {max(latency, key=abs):+.1%}, goodput {max(goodput, key=abs):+.3f}")
+    return f"""The shipped teacher, its target turned by an
+[operator's parameter](../policy-toml.md#the-operators-target), beside teachers trained for the target.
+[Turned further, and the tree](papers-target.md#1024-to-1).
+
+{chr(10).join(parts)}
+Turned against trained, furthest apart: {"; ".join(apart)}.
 """
 
 
@@ -125,6 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = range(1, 1 + options.seeds)
     try:
         given = teachers(options.work, options.train)
+        if len(given) == 1:
+            raise InputError("nothing was trained for other targets or betas; give --train, which takes minutes each")
         made = sections(tuple(given))
         runs = run_all(wanted(made, who(given), seeds), options.work / "runs", place_of(options))
         found = Found(runs, seeds)

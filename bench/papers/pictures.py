@@ -56,7 +56,7 @@ def curves(
             axes.set_xlabel("flows")
         handles, labels = panels[0][0].get_legend_handles_labels()
         canvas.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), frameon=False)
-        return _svg(canvas)
+        return svg(canvas)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def bubbles(found: Found, panels: Sequence[Bubbles], across: int = 2) -> bytes:
             legend = axes.legend(frameon=False, fontsize=7)
             for handle in legend.legend_handles:
                 handle.set_sizes([24])
-        return _svg(canvas)
+        return svg(canvas)
 
 
 def courses(rows: Sequence[tuple[str, Mapping[str, Course]]]) -> bytes:
@@ -169,7 +169,7 @@ def _png(canvas: Canvas) -> bytes:
     return buffer.getvalue()
 
 
-def _svg(canvas: Canvas) -> bytes:
+def svg(canvas: Canvas) -> bytes:
     buffer = io.BytesIO()
     canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(rb"\n +", b"\n", buffer.getvalue())  # a tenth is indentation

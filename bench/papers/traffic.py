@@ -1,13 +1,14 @@
 """The papers' networks: their scenarios by name, and those of small clusters that netsim has no name for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netsim import scenarios
+from netsim import scenarios, topology
 from netsim.network import MS, Network
 from netsim.scenarios import HOSTS_OF_FLOWS, SHORT_NODE_BYTES, SHORT_PERIOD_PS, Flows, Scenario, long_short
+from netsim.topology import Topology
 from rlcc.evaluation.grid import Times
 
 TIMES = Times(200 * MS, (50 * MS, 170 * MS))
@@ -52,6 +53,23 @@ class Traffic:
 def named(name: str, times: Times, once: bool = False) -> Traffic:
     """One of netsim's own; nothing in these is drawn from the seed but paths."""
     return Traffic(name, scenarios.instantiate(name, 0, times.duration_ps, Network()), times, once)
+
+
+def unlike(fabric: str, slow_spine: int, gbps: int) -> Topology:
+    """A leaf-spine fabric of which every link to and from one spine is slower; spines are the last switches."""
+    whole = topology.by_name(fabric)
+    leaves = len(set(whole.uplink_switch))
+    slow = leaves + slow_spine
+    ports = tuple(replace(port, gbps=gbps) if slow in (port.switch, port.to) else port for port in whole.ports)
+    return replace(whole, name=f"{fabric}, spine {slow_spine} at {gbps} Gb/s", ports=ports)
+
+
+def on(traffic: str, fabric: Topology, times: Times) -> Traffic:
+    """all-to-all:N or many-to-one:N in a fabric that has no name."""
+    kind, _, number = traffic.partition(":")
+    make = scenarios.all_to_all if kind == "all-to-all" else scenarios.many_to_one
+    name = f"{traffic}, {fabric.name}"
+    return Traffic(name, replace(make(int(number), fabric), name=name), times)
 
 
 def seldom_long_short(flows: int, times: Times) -> Traffic:

@@ -14,9 +14,9 @@ from bench.papers.found import Found
 from bench.papers.pictures import Bubbles, bubbles, courses
 from bench.papers.runs import Metrics, Run
 from bench.papers.sections import GOODPUT, LATENCY, Section
-from bench.papers.traffic import Traffic, named
+from bench.papers.traffic import Traffic, named, on, unlike
 from bench.papers.trained import Aim, OwnReward
-from netsim import simulate
+from netsim import simulate, topology
 from netsim.baselines import by_name
 from netsim.network import MS
 from netsim.places import Here
@@ -65,7 +65,15 @@ def test_a_large_network_is_run_with_the_first_seed_alone() -> None:
 
 def found_of(made: Sequence[Section], value: Callable[[str, str], float]) -> Found:
     """Made-up runs: by contender and metric; another seed differs a little."""
-    names = ("goodput", "latency_mean_us", "latency_p99_us", "unfairness", "loss", "drops_per_flow", "jain")
+    names: tuple[str, ...] = (
+        "goodput",
+        "latency_mean_us",
+        "latency_p99_us",
+        "unfairness",
+        "loss",
+        "drops_per_flow",
+        "jain",
+    )
     names += ("dropped_packets", "fairness_min_max", "rtt_inflation_mean")
     runs: dict[tuple[str, str, int], Metrics] = {
         (c, t.name, seed): {name: value(c, name) + 1e-6 * seed for name in names}
@@ -138,7 +146,7 @@ def test_who_is_told_one_base_rtt_decides_otherwise_where_they_differ() -> None:
     assert Simulation(parse(near), given[telemetry.ONE_QUEUE].policy, seed=1).now_ps == 0
 
 
-@pytest.mark.parametrize("aims", [(Aim(),), (Aim(), Aim(beta=0.0)), ablation.AIMS])
+@pytest.mark.parametrize("aims", [(Aim(), Aim(beta=0.0)), (Aim(), Aim(0.032)), ablation.AIMS])
 def test_the_page_of_targets_and_betas_says_what_is_missing(aims: tuple[Aim, ...]) -> None:
     made = ablation.sections(aims)
 
@@ -149,6 +157,7 @@ def test_the_page_of_targets_and_betas_says_what_is_missing(aims: tuple[Aim, ...
     whole(text, made)
     assert ("Not trained yet, and so not here" in text) == (len(aims) < len(ablation.AIMS))
     assert ("by more than 0.01: target 0.064, beta 0." in text.replace("\n", " ")) == (Aim(beta=0.0) in aims)
+    assert ("Turned against trained, furthest apart: 0." in text) == any(aim.target < 0.06 for aim in aims)
     assert ablation.fixed_point(Aim(beta=0.0), 4) == 1.0
     assert 5_000 < len(ablation.picture(found_of(made, value), made)) < 200_000
 
@@ -164,8 +173,22 @@ def test_trainings_differ_from_the_recipes_in_their_aim_alone() -> None:
         assert abs(feature.factor * feature.target) == pytest.approx(0.8)
 
 
+def test_nothing_trained_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ablation.main(["--work", str(tmp_path), "--docs", str(tmp_path)]) == 2
+    assert "give --train" in capsys.readouterr().err
+
+
 def test_bubbles_that_lose_nothing_have_an_axis_too() -> None:
     runs = {("a", SHORT.name, 1): {"goodput": 0.9, "dropped_packets": 0.0, "latency_mean_us": 9.0}}
     lossless = LATENCY.__class__("lost", "dropped_packets", 1, 0, -1)
     panels = [Bubbles("one", x, GOODPUT, {"a": [("a", SHORT)]}) for x in (LATENCY, lossless)]
     assert bubbles(Found(runs, (1,)), panels).startswith(b"<?xml")
+
+
+def test_a_slow_spine_is_slow_in_both_directions_and_all_else_is_as_it_was() -> None:
+    fabric, whole = unlike("leaf-spine:4x4x2", slow_spine=1, gbps=25), topology.by_name("leaf-spine:4x4x2")
+    changed = [(a.switch, a.to) for a, b in zip(fabric.ports, whole.ports, strict=True) if a != b]
+    assert sorted(changed) == sorted([(leaf, 5) for leaf in range(4)] + [(5, leaf) for leaf in range(4)])
+    assert {port.gbps for port in fabric.ports} == {25, 100}
+    made = on("all-to-all:16", fabric, SHORT.times)
+    assert (made.flows, made.scenario.topology) == (512, fabric)
