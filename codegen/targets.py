@@ -78,7 +78,7 @@ TARGETS = {
         ("linux-bpf/rlcc_bpf.c.j2", "linux-bpf/linux_bpf_shim.h.j2", "linux-bpf/README.md.j2"),
         (),
         counts=("nack_count", "sent_bytes"),
-        adapter_bytes=16,
+        adapter_bytes=20,
         lacks=("cnp_count", "queue_bytes"),
         keeps=("in_flight_bytes",),
         most_arguments=5,

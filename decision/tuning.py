@@ -28,6 +28,7 @@ from decision.target import RATIOS, congestion_gain_q28
 
 TARGETS = ("generic", "bare", "connectx6dx", "doca-pcc", "linux-bpf", "falcon-rue")
 TIME_SHIFT_MOST = 10
+START_WINDOW, START_WINDOW_MOST = 4, 1024
 RTT_SPAN = 40
 """Base RTTs that a policy is to tell apart."""
 FALCON_PACKET_BYTES = 4096
@@ -70,7 +71,8 @@ def words_of(folder: Path, target: str | None = None) -> tuple[Word, ...]:
         words.append(Word(signal.name, signal.unit, *ends, default, STORAGE_BYTES[signal.storage]))
     line_rate_bytes = (decider.observation.line_rate or 0) // 8
     if target == "linux-bpf":
-        words += linux_words(line_rate_bytes, slow_start="slow_start_until_q10" in defaults)
+        starts = "slow_start_until_q10" in defaults
+        words += linux_words(line_rate_bytes, slow_start=starts, opens=not starts and "rate_initial_q30" not in fixed)
     elif target == "falcon-rue":
         events = program.interface.event
         signals = {events[node.imm].name for node in program.nodes if node.op is Op.EVENT}
@@ -79,14 +81,15 @@ def words_of(folder: Path, target: str | None = None) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def linux_words(line_rate_bytes: int, *, slow_start: bool) -> list[Word]:
-    """Of rlcc_tuning behind the parameters (firmware_templates/linux-bpf)."""
+def linux_words(line_rate_bytes: int, *, slow_start: bool, opens: bool) -> list[Word]:
+    """Of rlcc_tuning behind the parameters (firmware_templates/linux-bpf). ``slow_start``: the policy has one of its
+    own; ``opens``: the adapter brings TCP's, and hands the policy the rate that it ends with."""
     return [
         Word("line_rate_bytes", "bytes a second", 1, 1 << 40, line_rate_bytes, 8),
         Word("rate_start_q30", "line rate / 2^30", 0, LINE_RATE_Q30, 1 << (24 if slow_start else 27)),
         Word("time_shift", "2^n ns", 0, TIME_SHIFT_MOST, 0),
         Word("least_of_trip", "0 or 1", 0, 1, 0),
-        Word("spare", "0", 0, 0, 0),
+        Word("start_window", "packets", 0, START_WINDOW_MOST, START_WINDOW) if opens else Word("spare", "0", 0, 0, 0),
     ]
 
 

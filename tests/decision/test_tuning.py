@@ -11,11 +11,12 @@ PARAMS = (
     Word("rate_min_q30", "line rate / 2^30", 1, LINE_RATE_Q30, 1074),
     Word("rate_max_q30", "line rate / 2^30", 1, LINE_RATE_Q30, LINE_RATE_Q30),
 )
-WORDS = (*PARAMS, *linux_words(12_500_000_000, slow_start=False))
+WORDS = (*PARAMS, *linux_words(12_500_000_000, slow_start=False, opens=True))
 
 
 def test_quantities_become_what_the_device_keeps() -> None:
     said = {"base_rtt": "1.12112 ms", "line_rate": "100 Mb/s", "rate_start": "1 %", "least_of_trip": "yes"}
+    assert chosen(WORDS, {}, said | {"start_window": "0 packets"})["start_window"] == 0
     values = chosen(WORDS, {}, said)
     assert values["time_shift"] == 4
     assert values["base_rtt_recip_q42"] == 2**42 // (1_121_120 // 16)
@@ -29,7 +30,7 @@ def test_quantities_become_what_the_device_keeps() -> None:
 
 def test_what_is_told_sets_the_same_again() -> None:
     values = chosen(WORDS, {}, {"base_rtt": "250 us", "line_rate": "40 Gb/s", "rate_max": "50 %"})
-    said = {w.quantity: told(w, values) for w in WORDS if w.name not in ("spare", "rate_min_q30")}
+    said = {w.quantity: told(w, values) for w in WORDS if w.name != "rate_min_q30"}
     again = chosen(WORDS, {}, said)
     assert again.pop("base_rtt_recip_q42") == pytest.approx(values.pop("base_rtt_recip_q42"), rel=1e-5)
     assert again == values
@@ -73,6 +74,8 @@ def test_what_is_not_said_stays_as_it_is_now() -> None:
         ({"rate_start_q30": "1 %"}, "a whole number"),
         ({"rate_start_q30": "-1"}, "a whole number"),
         ({"rate_start_q30": "1", "rate_start": "1 %"}, "the same field"),
+        ({"start_window": "4"}, "not a number with a unit"),
+        ({"start_window": "1025 packets"}, "it takes 0 packets to 1024 packets"),
         ({"spare": "1"}, "nothing called 'spare'"),
     ],
 )

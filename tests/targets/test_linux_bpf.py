@@ -35,6 +35,7 @@ class TcpSock(ctypes.Structure):
         ("tcp_mstamp", ctypes.c_uint64),
         ("mss_cache", ctypes.c_uint32),
         ("snd_cwnd", ctypes.c_uint32),
+        ("lost_out", ctypes.c_uint32),
         ("lost", ctypes.c_uint32),
         ("bytes_sent", ctypes.c_uint64),
     )
@@ -107,10 +108,11 @@ class Tuning:
     start: int = 1 << 27
     shift: int = 0
     least: int = 0
+    window: int = 0
 
     def words(self) -> list[int]:
         line = [self.line_rate & 0xFFFFFFFF, self.line_rate >> 32]
-        return [*self.params.values(), *line, self.start, self.shift, self.least, 0]
+        return [*self.params.values(), *line, self.start, self.shift, self.least, self.window]
 
     def of_new(self) -> dict[str, int]:
         """The parameters with the start of a new connection."""
@@ -141,6 +143,7 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
     now, decided, rtt, least = 2**32 - 3000, 0, 0, 0  # the 32 bits of the time wrap soon
     wrong = []
     sock.lost, sock.bytes_sent = 2**32 - 40, 2**32 - 10**5  # these wrap too
+    side.tune(tuned.words())  # without the adapter's slow start, which has a test of its own
     if "brake_above_q10" in tuned.params:  # nothing but a loss ends a long start
         tuned.start = 1 << 24
         tuned.params |= {"slow_start_until_q10": 1 << 24, "brake_above_q10": 1 << 24, "rate_initial_q30": 1 << 14}
@@ -160,7 +163,7 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             tuned = Tuning(halves, 3_125_000_000, start=0, shift=3, least=1)
             side.tune(tuned.words())
         if number == 2 * acks // 3:  # out of range, one by one: the defaults
-            side.tune([*BEYOND[: len(tuned.params)], 0, 2**31, 2**31, 11, 2, 0])
+            side.tune([*BEYOND[: len(tuned.params)], 0, 2**31, 2**31, 11, 2, 1025])
             tuned = Tuning(STUDENTS[student].params(), 1 << 40, start=0)
         now += int(rng.integers(1, 40))
         if told and number % 10 == 5:
@@ -210,6 +213,85 @@ def test_the_vm_does_what_the_integer_program_and_the_map_to_tcp_say(student, fl
 @pytest.mark.parametrize("student", FITTING)
 def test_so_does_the_host_build(student, firmware, library):
     assert drive(OnHost(library(firmware(student, "linux-bpf"), "rlcc_bpf.c")), student, acks=3000) == []
+
+
+OPENING = ("rl_cc", "losing", "told")
+"""Whose policies have no start of their own, and a first rate that can be set."""
+
+
+def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) -> list[str]:
+    """Connections from their first ACK to the policy's first decisions; where they were not as docs/targets.md says."""
+    rng, wrong = np.random.default_rng(5), []
+    told = "device_rate_q20" in STUDENTS[student].observation.agents.event_names
+    for number in range(connections):
+        tuned = Tuning(STUDENTS[student].params(), int(rng.choice([10**6, 12_500_000, LINE_RATE, 1 << 40])))
+        tuned.window = int(rng.choice([1, 4, 10, 1024]))
+        base_us, tuned.shift = [(8, 0), (100, 0), (100, 4), (1000, 4)][rng.integers(4)]
+        tuned.params |= {"base_rtt_recip_q42": 2**42 // max(1000 * base_us >> tuned.shift, 1)}
+        side.tune(tuned.words())
+        sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10, mss_cache=1448), Flow(STUDENTS[student].program())
+        most = tuned.line_rate // 5 if told and number % 2 else 2**64 - 1
+        if told:
+            sock.sk_max_pacing_rate = most
+        side.call("rlcc_init", sock, AckSample())
+        if sock.snd_cwnd != tuned.window:
+            wrong.append(f"connection {number} begins with {sock.snd_cwnd} packets")
+        pacing = sock.sk_pacing_rate
+        for ack in range(40):
+            rtt = int(rng.integers(base_us, 1 + base_us * 15 // 10 + (base_us if ack > 8 else 0)))
+            sock.tcp_mstamp += rtt
+            acked = int(rng.integers(0, 3 * sock.snd_cwnd))
+            sock.lost_out = int(rng.random() < 0.02)
+            before = sock.snd_cwnd
+            side.call("rlcc_pkts_acked", sock, AckSample(acked, rtt))
+            side.call("rlcc_cong_control", sock, AckSample(acked, rtt))
+            rate = before * 1448 * 10**6 // rtt
+            late = (1000 * rtt >> tuned.shift) * tuned.params["base_rtt_recip_q42"] > 3 << 41
+            if not (late or sock.lost_out or rate >= tuned.line_rate):
+                pacing = min(2 * rate, tuned.line_rate, most)
+                wanted = (before + min(acked, before), pacing)
+                if (sock.snd_cwnd, sock.sk_pacing_rate) != wanted:
+                    wrong.append(f"connection {number}, ack {ack}: {sock.snd_cwnd, sock.sk_pacing_rate}, not {wanted}")
+                continue
+            low, high = (tuned.params[f"rate_{end}_q30"] >> 10 for end in ("min", "max"))
+            first = (min(rate, tuned.line_rate) << 19) // tuned.line_rate
+            policys = tuned.of_new()["rate_initial_q30"]
+            first = first if low + 1 <= first <= high else (policys >> 10) + 1
+            asked = (tuned.line_rate * first) >> 20
+            in_force = first if most >= asked else (most << 20) // tuned.line_rate + 1
+            flow.count(nack_count=0, sent_bytes=0)
+            params = tuned.params | {"rate_initial_q30": first << 10}
+            flow.decide(params, request_sent_ns=0, response_ns=1000 * rtt >> tuned.shift, device_rate_q20=in_force)
+            wanted_rate = min((tuned.line_rate * flow.rate) >> 20, most)
+            if sock.sk_pacing_rate != wanted_rate:
+                wrong.append(f"connection {number} is handed over at {sock.sk_pacing_rate}, not {wanted_rate}")
+            break
+    return wrong
+
+
+@pytest.mark.parametrize("student", OPENING)
+def test_a_connection_opens_with_a_slow_start(student, firmware, library, built):
+    assert opened_wrongly(OnHost(library(firmware(student, "linux-bpf"), "rlcc_bpf.c")), student, connections=400) == []
+    assert opened_wrongly(InVm(built(student, "-mcpu=v3")), student) == []
+
+
+OPENERS = {
+    "no brake on a late RTT": ("<= RLCC_LATE_Q42)", "<= (RLCC_LATE_Q42 << 8U))"),
+    "no brake on a loss": ("(tp->lost_out == 0U)", "(tp->lost_out != 77U)"),
+    "beyond the line": ("(rate < line_rate)) {", "(rate != 0U)) {"),
+    "the whole window": ("(most << 19U)", "(most << 20U)"),
+    "all that is acknowledged": ("((acked < window) ? acked : window)", "acked"),
+    "not paced": ("            sk->sk_pacing_rate = paced;", "            (void)paced;"),
+    "the kernel's first window": ("        tp->snd_cwnd = window;\n    }\n    sk", "    }\n    sk"),
+    "the policy's first rate": ("        params.rate_initial_q30 = context->rate_q20 << 10U;", ""),
+    "an hour of it": ("    context->starting = 0U;", ""),
+}
+
+
+@pytest.mark.parametrize("name", OPENERS)
+def test_a_broken_opening_is_noticed(name, firmware, library):
+    path = library(firmware("rl_cc", "linux-bpf"), "rlcc_bpf.c", edit=("rlcc_bpf.c", *OPENERS[name]))
+    assert opened_wrongly(OnHost(path), "rl_cc", connections=400) != []
 
 
 MUTANTS = {
