@@ -82,6 +82,7 @@ KERNEL = {
     "marked_packets": Column("marked", 0),
     "retransmits": Column("retransmits", 0),
     "start_dropped_packets": Column("dropped at start", 0),
+    "packets_per_ack": Column("packets/ACK", 3),
     "broken_connections": Column("broken", 0),
 }
 """What only TCP on a real kernel has (rlcc evaluate --stack linux; docs/linux.md)."""

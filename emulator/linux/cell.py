@@ -31,8 +31,9 @@ SAMPLE_US = 1000
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """``delay_ps``: of the way there and back, where nothing waits and nothing is sent. ``marking_bytes``: queue where
-    RED begins to mark and where it marks all; None: it drops only, when it is full."""
+    """``delay_ps``: the RTT of an empty path. A packet that finds tokens leaves the shaper at once, so none of it is a
+    packet's transmission. ``marking_bytes``: queue where RED begins to mark and where it marks all; None: it drops
+    only, when it is full."""
 
     rate_bps: int
     delay_ps: int
@@ -42,8 +43,8 @@ class Bottleneck:
     def __post_init__(self) -> None:
         if not RATES_BPS[0] <= self.rate_bps <= RATES_BPS[1]:
             raise InputError(f"a bottleneck of {self.rate_bps / 1e6:g} Mb/s: the guest carries 1 to 400 Mb/s")
-        if not 0 <= self.delay_ps <= 10**12:
-            raise InputError("a bottleneck's RTT is 0 to 1 s")
+        if not 10**8 <= self.delay_ps <= 10**12:
+            raise InputError("a bottleneck's RTT is 0.1 ms to 1 s: the guest's own time for a packet is some 20 us")
         if not 2 * FRAME_BYTES <= self.queue_bytes <= 1 << 30:
             raise InputError(f"a bottleneck's queue holds 2 packets ({2 * FRAME_BYTES} B) to 1 GiB")
         low, high = self.marking_bytes or (0, self.queue_bytes)
@@ -51,9 +52,9 @@ class Bottleneck:
             raise InputError("a bottleneck marks between two queue lengths that ascend, within the queue")
 
     @property
-    def base_rtt_ps(self) -> int:
-        """What a full packet's ACK takes in an empty path: the delay and the packet's transmission."""
-        return self.delay_ps + FRAME_BYTES * 8 * 10**12 // self.rate_bps
+    def packet_ps(self) -> int:
+        """A full packet's time on the wire."""
+        return FRAME_BYTES * 8 * 10**12 // self.rate_bps
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ class TcpFlow:
 @dataclass(frozen=True)
 class Seen:
     """Arrays by column. ``queue``: t us, backlog B, drops, marks, packets sent so far. ``flows``: t us, flow, smoothed
-    RTT us, payload acknowledged B, retransmits of the connection, pacing B/s, window. ``completed``: flow, start us,
-    finish us, bytes. ``failed``: connections that broke. ``said``: lines of the job, for people. ``maps``: what was
-    read back of each map that was written, as bpftool shows it."""
+    RTT us, payload acknowledged B, retransmits of the connection, pacing B/s, window, packets sent, ACKs.
+    ``completed``: flow, start us, finish us, bytes. ``failed``: connections that broke. ``said``: lines of the job, for
+    people. ``maps``: what was read back of each map that was written, as bpftool shows it."""
 
     queue: NDArray[np.int64]
     flows: NDArray[np.int64]
@@ -92,7 +93,7 @@ class Seen:
 
 MOST = 2**63 - 1
 """The pacing rate of who is not paced yet is 2^64 - 1."""
-COLUMNS = {"Q": 5, "F": 7, "C": 4}
+COLUMNS = {"Q": 5, "F": 9, "C": 4}
 
 
 def run(
@@ -107,7 +108,8 @@ def run(
     """Boot, carry ``flows``, one of ``controls`` each in turn, for ``duration_us``; what was seen."""
     if not 1 <= len(flows) <= MOST_FLOWS:
         raise InputError(f"{len(flows)} flows: the guest carries 1 to {MOST_FLOWS}")
-    files = {"job/run": script(path, controls, len(flows), duration_us).encode(), "job/flows": _table(controls, flows)}
+    job = script(path, controls, len(flows), duration_us)
+    files = {"job/run": job.encode(), "job/flows": table(controls, flows)}
     for control in controls:
         if control.program is not None:
             files[f"job/{control.name}/{OBJECT}"] = control.program
@@ -127,6 +129,19 @@ def check_maps(controls: Sequence[Control], maps: Sequence[str]) -> None:
 def script(path: Bottleneck, controls: Sequence[Control], flows: int, duration_us: int) -> str:
     """The guest's job as shell."""
     every_us = max(10_000, 500 * flows)
+    sink = "dctcp" if {c.name for c in controls} == {"dctcp"} else "cubic"
+    lines = [
+        *path_lines(path),
+        *register_lines(controls),
+        f"within d bed sink {PORT} {sink} &",
+        "sleep 1",
+        f"within s bed send 10.0.1.1 {PORT} /job/flows {duration_us} {SAMPLE_US} {every_us} r r1",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def path_lines(path: Bottleneck) -> list[str]:
+    """Shell that lays the path."""
     devices = [("s", "s0"), ("r", "r0"), ("r", "r1"), ("d", "d0")]
     lines = [
         "set -e",
@@ -155,18 +170,19 @@ def script(path: Bottleneck, controls: Sequence[Control], flows: int, duration_u
             f"tc -n r qdisc add dev r1 parent 1:1 handle 10: red limit {path.queue_bytes} min {low} max {high} ecn "
             f"avpkt {FRAME_BYTES} burst {low // FRAME_BYTES + 2} probability 1 bandwidth {path.rate_bps}",
         ]
+    return lines
+
+
+def register_lines(controls: Sequence[Control]) -> list[str]:
+    """Shell that loads the programs and writes their maps, which are shown again as they are then."""
+    lines = []
     for control in controls:
         if control.program is not None:
             place = f"/job/{control.name}/{OBJECT}"
             lines.append(f"bpftool struct_ops register {place} || {{ echo E register {control.name}; exit 1; }}")
             if control.tuning is not None:
                 lines += [bpftool.update(control.tuning), f'echo "M $({bpftool.lookup()})"']
-    lines += [
-        f"within d bed sink {PORT} {'dctcp' if {c.name for c in controls} == {'dctcp'} else 'cubic'} &",
-        "sleep 1",
-        f"within s bed send 10.0.1.1 {PORT} /job/flows {duration_us} {SAMPLE_US} {every_us} r r1",
-    ]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def read(lines: Sequence[str]) -> Seen:
@@ -176,7 +192,7 @@ def read(lines: Sequence[str]) -> Seen:
     for line in lines:
         kind, _, rest = line.partition(" ")
         if kind in rows:
-            rows[kind].append([min(int(word), MOST) for word in rest.split()])
+            rows[kind].append(_row(line, rest, COLUMNS[kind]))
         elif kind == "X":
             failed += 1
         elif kind == "M":
@@ -192,6 +208,13 @@ def read(lines: Sequence[str]) -> Seen:
     return Seen(columns["Q"], columns["F"], columns["C"], failed, tuple(said), tuple(maps))
 
 
+def _row(line: str, rest: str, width: int) -> list[int]:
+    words = rest.split()
+    if len(words) != width or not all(word.isascii() and word.isdigit() for word in words):
+        raise InputError(f"the guest's line {line[:60]!r} is not what its program prints; run it again")
+    return [min(int(word), MOST) for word in words]
+
+
 def refusal(said: Sequence[str]) -> str | None:
     """Which program the kernel's verifier refuses and why, from its log; None where it refused none."""
     program = next((m[1] for line in said if (m := re.search(r"prog '(\w+)': failed to load", line))), None)
@@ -201,7 +224,8 @@ def refusal(said: Sequence[str]) -> str | None:
     return f"the kernel refuses {program}: {said[ends[-1] - 1].strip()} (the end of its verifier's log; emit it again)"
 
 
-def _table(controls: Sequence[Control], flows: Sequence[TcpFlow]) -> bytes:
+def table(controls: Sequence[Control], flows: Sequence[TcpFlow]) -> bytes:
+    """The flows as the guest reads them, one of ``controls`` each in turn."""
     rows = [
         f"{f.start_us} {f.payload_bytes} {f.period_us} {controls[i % len(controls)].name}\n"
         for i, f in enumerate(flows)

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 from decision import temporary
+from decision.deciders import load_pupil
 from decision.errors import InputError
 from decision.manifest import Manifest, opened
 from decision.tuning import chosen, packed, words_of
@@ -62,8 +63,12 @@ def compiled(folder: Path) -> bytes:
 
 
 def control(folder: Path, path: Bottleneck) -> Control:
-    """The firmware as an operator sets it for a path: its base RTT, a unit of time that suits it, its line rate."""
+    """The firmware as an operator sets it for a path: its base RTT, a unit of time that suits it, its line rate, and
+    with a cap of what is in flight the bytes at that rate."""
     program = compiled(folder)
     words = words_of(folder, TARGET)
-    asked = {"base_rtt": f"{path.base_rtt_ps // 1000} ns", "line_rate": f"{path.rate_bps} b/s"}
+    asked = {"base_rtt": f"{path.delay_ps // 1000} ns", "line_rate": f"{path.rate_bps} b/s"}
+    cap = load_pupil(folder).in_flight
+    if cap is not None:
+        asked |= {name: str(value) for name, value in cap.params(path.delay_ps // 1000, path.rate_bps).items()}
     return Control(NAME, program, packed(words, chosen(words, {}, asked)))

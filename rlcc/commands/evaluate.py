@@ -37,6 +37,11 @@ UNFOLDED = 1000
 @click.argument("policies", nargs=-1, required=True)
 @click.option("--stack", type=click.Choice(STACKS), default="netsim", show_default=True, help="What carries the flows.")
 @click.option("--path", "paths", multiple=True, help="Of --stack linux: RATE, RTT, QUEUE[, MARK-MARK]. Repeatable.")
+@click.option(
+    "--predict",
+    type=click.Choice(("show", "hold")),
+    help="Of --stack linux: set firmware's cells beside netsim's; hold: exit 1 where one is too far off.",
+)
 @click.option("--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Repeatable.")
 @click.option("--suite", help="quick, full or a TOML file: its cells, its baselines, and a page on who wins.")
 @seed_option(11)
@@ -59,6 +64,7 @@ def command(
     policies: tuple[str, ...],
     stack: str,
     paths: tuple[str, ...],
+    predict: str | None,
     scenarios: tuple[str, ...],
     suite: str | None,
     seeds: tuple[int, ...],
@@ -89,10 +95,12 @@ def command(
     if json_file is not None and json_file.is_dir():
         raise InputError(f"--json: {json_file} is a folder; name a file")
     if stack == "linux":
-        _on_linux(policies, paths, scenarios, seeds, duration, metrics, out, pictures, json_file, foreign)
+        _on_linux(policies, paths, predict, scenarios, seeds, duration, metrics, out, pictures, json_file, foreign)
         return
     if paths:
         raise InputError("--path is the bottleneck of --stack linux; in netsim it is --network")
+    if predict is not None:
+        raise InputError("--predict sets netsim beside a kernel; give --stack linux with it")
     judging = _suite(suite, seeds)
     if judging is None:
         network = Network() if network_file is None else load_network(network_file)
@@ -150,6 +158,7 @@ NOT_ON_LINUX = {
 def _on_linux(
     policies: tuple[str, ...],
     paths: tuple[str, ...],
+    predict: str | None,
     scenarios: tuple[str, ...],
     seeds: tuple[int, ...],
     duration: int | None,
@@ -161,7 +170,7 @@ def _on_linux(
 ) -> None:
     """The same table and artefact of a real kernel's TCP."""
     from emulator.linux.parts import machine_parts
-    from rlcc.evaluation import linux, report
+    from rlcc.evaluation import linux, prediction, report
 
     asked = click.get_current_context().get_parameter_source
     for option, written in NOT_ON_LINUX.items():
@@ -172,6 +181,8 @@ def _on_linux(
     competing = linux.contenders(policies)
     for cell in cells:
         linux.flows_of(cell, seeds[0])
+    if predict is not None:
+        prediction.check(competing, cells)
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
     check_emitted([Path(str(c.policy)) for c in competing if c.kind == "firmware"], foreign=foreign)
@@ -186,16 +197,21 @@ def _on_linux(
         figures.append(f"{len(results.outcomes)} guests, Linux {parts.kernel_release}")
         if keep is not None and keep.reused:
             figures.append(f"{keep.reused} of them kept from before in {keep.folder}")
+        compared = prediction.compare(results, keep) if predict is not None else []
         if out is not None:
             place = out / report.FOLDER
             machine = {"kernel": parts.kernel_release, "hash": parts.hash, "packages": list(parts.packages)}
             report.write(results, place, metrics=columns, pictures=pictures, profile="", machine=machine)
             figures.append(f"{place}")
     console(UNFOLDED).print(summary.terminal(rows, columns))
+    if compared:
+        console(UNFOLDED).print(summary.plain(prediction.HEADINGS, prediction.lines(compared)))
     for sentence in doubts(results, rows, columns):
         click.echo(f"warning: {sentence}")
     if json_file is not None:
         write_atomically(json_file, dump_json(report.outcomes(results)))
+    if predict == "hold" and any(c.failing for c in compared):
+        click.get_current_context().exit(1)
 
 
 def _suite(name: str | None, seeds: tuple[int, ...]) -> suites.Suite | None:

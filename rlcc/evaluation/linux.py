@@ -35,6 +35,8 @@ DURATION_PS = 3 * 10**12
 METRICS = ("goodput", "rtt_mean_us", "rtt_p99_us", "queue_mean_bytes", "jain", "retransmits", "dropped_packets")
 """Of the table, where none are asked for."""
 SHOWN_FLOWS = 16
+JITTER_US = 10_000
+"""Within which flows that do not end start."""
 MODEL_GBPS = 1
 """The slowest network that netsim has whole picoseconds a byte for."""
 
@@ -58,8 +60,8 @@ def network(path: Bottleneck) -> Network:
         link_gbps=MODEL_GBPS,
         payload_bytes=PAYLOAD_BYTES,
         wire_overhead_bytes=FRAME_BYTES - PAYLOAD_BYTES,
-        base_rtt_ps=path.base_rtt_ps,
-        one_way_ps=path.base_rtt_ps,
+        base_rtt_ps=path.delay_ps,
+        one_way_ps=path.delay_ps,
     )
 
 
@@ -112,7 +114,7 @@ def flows_of(cell: Cell, seed: int) -> tuple[Scenario, list[TcpFlow]]:
         raise InputError(f"{cell.scenario}: the guest has one bottleneck; choose a scenario of one receiver, no fabric")
     sizes = scenario.size_bytes(PAYLOAD_BYTES)
     columns = (scenario.column("start_ps"), scenario.column("packets"), sizes, scenario.column("period_ps"))
-    jitter_us = np.random.default_rng(seed).integers(0, 10_000, len(scenario.flows))
+    jitter_us = np.random.default_rng(seed).integers(0, JITTER_US, len(scenario.flows))
     flows = [
         TcpFlow(
             round(float(start) * slower / 1e6) + (0 if packets else int(jitter)),
@@ -189,7 +191,7 @@ def measured(seen: Seen, scenario: Scenario, cell: Cell, flows: Sequence[TcpFlow
         "rtt_mean_us": float(rtt.mean()) if rtt.size else np.nan,
         "rtt_p50_us": float(np.quantile(rtt, 0.5)) if rtt.size else np.nan,
         "rtt_p99_us": float(np.quantile(rtt, 0.99)) if rtt.size else np.nan,
-        "rtt_inflation_mean": float(rtt.mean()) / (path.base_rtt_ps * 1e-6) if rtt.size else np.nan,
+        "rtt_inflation_mean": float(rtt.mean()) / (path.delay_ps * 1e-6) if rtt.size else np.nan,
         "queue_mean_us": float(waits_us.mean()),
         "queue_mean_bytes": float(queue[:, 1].mean()),
         "queue_max_bytes": float(queue[:, 1].max()),
@@ -199,6 +201,9 @@ def measured(seen: Seen, scenario: Scenario, cell: Cell, flows: Sequence[TcpFlow
         "early_loss": _share(start[-1, 2], start[-1, 4]),
         "start_dropped_packets": float(_within(seen.queue, 0, begin)[-1, 2]),
         "retransmits": float(retransmits.sum()),
+        "packets_per_ack": _ratio(
+            *((_last(seen, c, len(flows), end) - _last(seen, c, len(flows), begin)).sum() for c in (7, 8))
+        ),
         "broken_connections": float(seen.failed),
         "data_packets": float(queue[-1, 4] - queue[0, 4]),
     }
@@ -246,6 +251,10 @@ def _last(seen: Seen, column: int, flows: int, at: int) -> NDArray[np.float64]:
 
 def _acknowledged(seen: Seen, flows: int, at: int) -> NDArray[np.float64]:
     return _last(seen, 3, flows, at)
+
+
+def _ratio(part: float, total: float) -> float:
+    return float(part) / float(total) if total else np.nan
 
 
 def _share(part: float, total: float) -> float:

@@ -97,7 +97,11 @@ def figure(row: Row, name: str) -> str:
 
 def terminal(measured: Sequence[Row], names: Sequence[str]) -> Table:
     """The table for the terminal."""
-    heading, lines = cells(measured, names)
+    return plain(*cells(measured, names))
+
+
+def plain(heading: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    """Headings over lines of text: the first two columns are words."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(heading):
         table.add_column(name, justify="left" if i < 2 else "right", no_wrap=True)

@@ -12,7 +12,13 @@ from emulator.linux.cell import Bottleneck, Control, TcpFlow, read, run, script
 from emulator.linux.cpio import archive
 
 PATH = Bottleneck(100 * 10**6, 10**9, 100_000)
-LINES = ["Registered tcp_congestion_ops", "Q 0 0 0 0 0", "Q 1000 3028 1 2 40", "F 10000 1 1200 2896 3 12500000 10", "D"]
+LINES = [
+    "Registered tcp_congestion_ops",
+    "Q 0 0 0 0 0",
+    "Q 1000 3028 1 2 40",
+    "F 10000 1 1200 2896 3 12500000 10 5 3",
+    "D",
+]
 
 
 def entries(data: bytes) -> dict[str, tuple[int, bytes]]:
@@ -56,9 +62,12 @@ def test_the_job_is_shell_that_says_what_the_path_is(marking: tuple[int, int] | 
 
 
 def test_lines_come_back_as_columns() -> None:
-    seen = read([*LINES, "X 4 110", "C 7 1000 31000 2896", f"F 20000 1 0 0 0 {2**64 - 1} 10"])
+    seen = read([*LINES, "X 4 110", "C 7 1000 31000 2896", f"F 20000 1 0 0 0 {2**64 - 1} 10 0 0"])
     assert seen.queue.tolist() == [[0, 0, 0, 0, 0], [1000, 3028, 1, 2, 40]]
-    assert seen.flows.tolist() == [[10000, 1, 1200, 2896, 3, 12500000, 10], [20000, 1, 0, 0, 0, 2**63 - 1, 10]]
+    assert seen.flows.tolist() == [
+        [10000, 1, 1200, 2896, 3, 12500000, 10, 5, 3],
+        [20000, 1, 0, 0, 0, 2**63 - 1, 10, 0, 0],
+    ]
     assert seen.completed.tolist() == [[7, 1000, 31000, 2896]]
     assert (seen.failed, seen.said, seen.completed.dtype) == (1, ("Registered tcp_congestion_ops",), np.int64)
 
@@ -94,7 +103,7 @@ def test_the_kernels_log_is_told_where_it_refuses_a_program() -> None:
     "make",
     [
         lambda: Bottleneck(10**9, 10**9, 100_000),
-        lambda: Bottleneck(10**8, -1, 100_000),
+        lambda: Bottleneck(10**8, 10**7, 100_000),
         lambda: Bottleneck(10**8, 10**9, 100),
         lambda: Bottleneck(10**8, 10**9, 100_000, (9, 8)),
         lambda: Bottleneck(10**8, 10**9, 100_000, (9, 200_000)),

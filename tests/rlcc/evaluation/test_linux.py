@@ -28,7 +28,10 @@ def seen(flows: int = 2) -> Seen:
     queue = np.stack([t, np.where(t < 500_000, 3028, 15140), t // 100_000, t * 0, t // 130], axis=1)
     at = np.repeat(np.arange(10_000, 1_000_001, 10_000), flows)
     flow = np.tile(np.arange(flows), len(at) // flows)
-    rows = np.stack([at, flow, 1500 + 0 * at, at * 4 * (2 - flow), flow * at // 100_000, 0 * at, 0 * at], axis=1)
+    rows = np.stack(
+        [at, flow, 1500 + 0 * at, at * 4 * (2 - flow), flow * at // 100_000, 0 * at, 0 * at, at // 50, at // 100],
+        axis=1,
+    )
     completed = np.array([[0, 300_000, 310_000, 14_480], [1, 100_000, 120_000, 14_480], [1, 400_000, 440_000, 14_480]])
     return Seen(queue, rows, completed, 3, ())
 
@@ -38,7 +41,7 @@ def test_a_path_is_read() -> None:
     assert (path.rate_bps, path.delay_ps, path.queue_bytes) == (50 * 10**6, 4 * 10**9, 60_000)
     assert path.marking_bytes == (12_000, 24_000)
     assert linux.bottleneck("50 Mb/s, 4 ms, 60 KB, 12 KB").marking_bytes == (12_000, 12_000)
-    assert linux.bottleneck(linux.PATH).base_rtt_ps == 10**9 + 1514 * 8 * 10**4
+    assert linux.bottleneck(linux.PATH).packet_ps == 1514 * 8 * 10**4
 
 
 @pytest.mark.parametrize(
@@ -79,6 +82,7 @@ def test_metrics_are_those_of_the_window() -> None:
     assert got["latency_p99_us"] == pytest.approx((15140 + 1514) / 12.5)
     assert (got["dropped_packets"], got["start_dropped_packets"], got["retransmits"]) == (6, 2, 6)
     assert got["broken_connections"] == 3
+    assert got["packets_per_ack"] == 2
 
 
 def test_flows_that_end_are_told_by_their_completion() -> None:
