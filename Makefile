@@ -196,7 +196,7 @@ papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.cluster
 	$(BIN)/python -m bench.papers.telemetry
 	$(BIN)/python -m bench.papers.traces
-	$(BIN)/python -m bench.papers.acc_thresholds
+	$(BIN)/python -m bench.papers.acc_marking
 	$(BIN)/rlcc run recipes/acc.toml
 	$(BIN)/rlcc run recipes/haecn.toml
 	$(BIN)/python -m bench.papers.haecn

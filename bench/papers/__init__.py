@@ -11,7 +11,7 @@ ablation     RL-CC's figure 3, target and beta: the same, ``python -m bench.pape
 target       targets that an operator turns beside those trained for: ``python -m bench.papers.target``
 telemetry    RL-CC's conjecture on queue lengths and RTTs: ``python -m bench.papers.telemetry``
 traces       PCC-RL's figures 3 and 9, flows over time: ``python -m bench.papers.traces``
-acc_thresholds  ACC's figures 1, 4 and 11: ``python -m bench.papers.acc_thresholds``
+acc_marking  ACC's figures 1, 4 and 11: ``python -m bench.papers.acc_marking``
 trained      trainings for these pages
 courses      runs over time, by host
 robust       table 8 with policies that no paper has: a page of its own, ``python -m bench.papers.robust``

@@ -1,6 +1,6 @@
 """ACC, figures 1, 4 and 11 (and AuTO, figure 8): one threshold for two incasts, the reward's steps, sizes of flows.
 
-python -m bench.papers.acc_thresholds [--seeds N] [--where PLACE] [--jobs N] [--docs FOLDER] [--work FOLDER]
+python -m bench.papers.acc_marking [--seeds N] [--where PLACE] [--jobs N] [--docs FOLDER] [--work FOLDER]
 """
 
 import argparse
@@ -184,7 +184,7 @@ def page(f: Found, made: Sequence[Section]) -> str:
     """The whole page."""
     head = f"""# ACC's threshold, reward and flow sizes
 
-{made_by("python -m bench.papers.acc_thresholds")}
+{made_by("python -m bench.papers.acc_marking")}
 
 [ACC] figures 1, 4 and 11; the last is [AUTO] figure 8 too. Seeds {listed([f"{s}" for s in f.seeds])}, ± is the
 half-width of the 99 % confidence interval of the mean."""
@@ -203,7 +203,7 @@ whose n ends at 9, has nine.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.acc_thresholds", description="ACC, figures 1, 4, 11.")
+    parser = argparse.ArgumentParser(prog="python -m bench.papers.acc_marking", description="ACC, figures 1, 4, 11.")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
     add_options(parser)
     parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where page and pictures go")
@@ -215,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pictures = {"acc-figure-1": picture_1(found), "acc-figure-4": picture_4(), "flow-sizes": picture_11()}
         for name, content in pictures.items():
             store(options.docs / "papers" / f"{name}.svg", content)
-        store(options.docs / "papers-acc-thresholds.md", page(found, made).encode())
+        store(options.docs / "papers-acc-marking.md", page(found, made).encode())
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2
