@@ -153,8 +153,9 @@ def picture_11() -> bytes:
         canvas = Canvas(figsize=(4.8, 2.8), layout="constrained")
         axes = canvas.subplots()
         for i, (name, workload) in enumerate(WORKLOADS.items()):
-            sizes = workloads.sizes(workload)
-            axes.plot(sizes.size_bytes / 1000, sizes.probability, color=COLOURS[i], linestyle=LINES[i], label=name)
+            share = np.linspace(0, 1, 2000)
+            kb = workloads.sizes(workload).quantile(share) / 1000
+            axes.plot(kb, share, color=COLOURS[i], linestyle=LINES[i], label=name)
         axes.set_xscale("log")
         axes.set_ylim(0, 1.02)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
