@@ -10,14 +10,20 @@ OBJECT, MAP = "rlcc_bpf.o", "rlcc_bpf.data"
 KEY = "key hex 00 00 00 00"
 
 
-def update(content: bytes) -> str:
+BY_NAME = f"name {MAP}"
+NEWEST = f"id $(bpftool map list | grep ' name {MAP} ' | tail -n 1 | cut -d: -f1)"
+"""In a shell: of the object that was loaded last. One that was unloaded keeps its map while connections still run under
+it, and then the name is that of several."""
+
+
+def update(content: bytes, which: str = BY_NAME) -> str:
     """The command that writes the map."""
-    return f"bpftool map update name {MAP} {KEY} value hex {content.hex(' ')}"
+    return f"bpftool map update {which} {KEY} value hex {content.hex(' ')}"
 
 
-def lookup() -> str:
+def lookup(which: str = BY_NAME) -> str:
     """The command whose output ``content_of`` reads."""
-    return f"bpftool -j map lookup name {MAP} {KEY}"
+    return f"bpftool -j map lookup {which} {KEY}"
 
 
 def content_of(data: bytes, size: int) -> bytes:

@@ -173,7 +173,7 @@ def path_lines(path: Bottleneck) -> list[str]:
     return lines
 
 
-def register_lines(controls: Sequence[Control]) -> list[str]:
+def register_lines(controls: Sequence[Control], which: str = bpftool.BY_NAME) -> list[str]:
     """Shell that loads the programs and writes their maps, which are shown again as they are then."""
     lines = []
     for control in controls:
@@ -181,7 +181,7 @@ def register_lines(controls: Sequence[Control]) -> list[str]:
             place = f"/job/{control.name}/{OBJECT}"
             lines.append(f"bpftool struct_ops register {place} || {{ echo E register {control.name}; exit 1; }}")
             if control.tuning is not None:
-                lines += [bpftool.update(control.tuning), f'echo "M $({bpftool.lookup()})"']
+                lines += [bpftool.update(control.tuning, which), f'echo "M $({bpftool.lookup(which)})"']
     return lines
 
 

@@ -143,20 +143,28 @@ def run_grid(grid: Grid, parts: Parts, *, keep: Kept | None = None, progress: Pr
         return Results(grid, list(pool.map(one, runs)))
 
 
+def kept(contender: Contender, cell: Cell, seed: int, parts: Parts, keep: Kept) -> Outcome | None:
+    """A run that is there already."""
+    return keep.load(_key(_control(contender, cell), cell, flows_of(cell, seed)[1], seed, parts))
+
+
 def _outcome(contender: Contender, cell: Cell, seed: int, parts: Parts, keep: Kept | None) -> Outcome:
     assert cell.path is not None
-    assert isinstance(contender.policy, str)
+    if keep is not None and (there := kept(contender, cell, seed, parts, keep)) is not None:
+        return there
     scenario, flows = flows_of(cell, seed)
-    who = control(Path(contender.policy), cell.path) if contender.kind == "firmware" else Control(contender.name)
-    key = _key(who, cell, flows, seed, parts)
-    if keep is not None and (kept := keep.load(key)) is not None:
-        return kept
-    duration_us = cell.times.duration_ps // 10**6
+    who, duration_us = _control(contender, cell), cell.times.duration_ps // 10**6
     seen = run(parts, cell.path, [who], flows, seed=seed, duration_us=duration_us)
     outcome = Outcome(len(flows), measured(seen, scenario, cell, flows), samples=_samples(seen, cell, len(flows)))
     if keep is not None:
-        keep.save(key, outcome)
+        keep.save(_key(who, cell, flows, seed, parts), outcome)
     return outcome
+
+
+def _control(contender: Contender, cell: Cell) -> Control:
+    assert cell.path is not None
+    assert isinstance(contender.policy, str)
+    return control(Path(contender.policy), cell.path) if contender.kind == "firmware" else Control(contender.name)
 
 
 def _key(who: Control, cell: Cell, flows: Sequence[TcpFlow], seed: int, parts: Parts) -> str:
@@ -201,15 +209,14 @@ def measured(seen: Seen, scenario: Scenario, cell: Cell, flows: Sequence[TcpFlow
         "early_loss": _share(start[-1, 2], start[-1, 4]),
         "start_dropped_packets": float(_within(seen.queue, 0, begin)[-1, 2]),
         "retransmits": float(retransmits.sum()),
-        "packets_per_ack": _ratio(
-            *((_last(seen, c, len(flows), end) - _last(seen, c, len(flows), begin)).sum() for c in (7, 8))
-        ),
         "broken_connections": float(seen.failed),
         "data_packets": float(queue[-1, 4] - queue[0, 4]),
     }
     if scenario.finite:
         return figures | _completions(finite, path, scenario)
     figures["jain"] = float(acknowledged.sum()) ** 2 / (len(flows) * float((acknowledged**2).sum()) or np.nan)
+    sent, acks = (_last(seen, c, len(flows), end) - _last(seen, c, len(flows), begin) for c in (7, 8))
+    figures["packets_per_ack"] = _ratio(sent.sum(), acks.sum())
     figures["fairness_min_max"] = float(acknowledged.min()) / (float(acknowledged.max()) or np.nan)
     return figures
 

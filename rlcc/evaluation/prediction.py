@@ -10,7 +10,7 @@ TCP does otherwise than a NIC is modelled, or left out and said:
     delayed ACKs            netsim's RTT has none. TCP's smoothed RTT is of the oldest packet that an ACK covers, which
                             waits for those after it: (packets an ACK - 1) x the distance between a flow's packets.
                             How many packets an ACK covers is the kernel's to say (packets_per_ack)
-    the start               is not predicted; flows begin at half their share
+    the start               is not predicted: flows begin at half their share, and SETTLING runs pass before the window
     losses, flows that end  are not: TCP's way of sending again, and its handshake, are its own
 """
 
@@ -34,6 +34,8 @@ from rlcc.evaluation.grid import Cell, Results
 from rlcc.evaluation.linux import JITTER_US, MODEL_GBPS, flows_of
 from rlcc.policies import by_path
 
+SETTLING = 4
+"""With a base RTT of 10 ms, 8 flows that begin at half their share take three seconds to come to it."""
 LINK_PS = 1_000
 """Of each link in netsim; the rest of the RTT is on the way back."""
 GOODPUT, RTT, QUEUE_BYTES = 0.01, 0.05, 2 * FRAME_BYTES
@@ -108,12 +110,13 @@ def trial(cell: Cell, policy: IntegerPolicy, name: str, seed: int) -> Trial:
     scenario, _ = flows_of(cell, seed)
     flows, slower = len(scenario.flows), _slower(cell.path)
     first = {"rate_initial_q30": LINE_RATE_Q30 // (2 * flows)}
-    begin, end = (round(edge / slower) for edge in cell.times.window_ps)
+    before = SETTLING * cell.times.duration_ps
+    begin, end = (round((before + edge) / slower) for edge in cell.times.window_ps)
     return Trial(
         replace(scenario, hosts=flows, flows=Flows(host=range(flows)), topology=topology(cell.path, flows)),
         replace(policy, installed=replace(policy.installed, params={**policy.installed.params, **first}, probes=None)),
         seed=seed,
-        duration_ps=round(cell.times.duration_ps / slower),
+        duration_ps=round((before + cell.times.duration_ps) / slower),
         window_ps=(begin, end),
         decision_latency_ps=0,
         network=network(cell.path),

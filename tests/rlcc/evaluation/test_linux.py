@@ -9,7 +9,10 @@ import pytest
 
 from decision.errors import InputError
 from decision.manifest import writing
+from emulator.linux import safety
 from emulator.linux.cell import Seen
+from emulator.linux.congestion import control
+from emulator.linux.parts import machine_parts
 from netsim.metric_names import METRICS
 from rlcc import cli
 from rlcc.evaluation import linux
@@ -135,6 +138,24 @@ def test_the_kernels_own_and_the_same_bytes_twice(tmp_path: Path) -> None:
     assert [row["policy"] for row in table] == ["cubic", "again"]
     assert all(0.9 < row["goodput"] < 0.957 for row in table)
     assert table[0]["goodput"] == pytest.approx(table[1]["goodput"], rel=1e-3)
+
+
+@pytest.mark.slow
+def test_a_policy_comes_and_goes_in_a_kernel(pipeline, tmp_path: Path) -> None:
+    """Boots a guest for some six of its seconds; needs apt's packages, or what they left in the cache."""
+    folder = tmp_path / "firmware"
+    assert cli.main(["emit", str(pipeline.student), "--target", "linux-bpf", "--out", str(folder)]) == 0
+    made = control(folder, safety.PATH)
+    assert made.program is not None
+    assert made.tuning is not None
+    got = safety.run(machine_parts(), made.program, made.tuning, b"\xff" * len(made.tuning))
+    assert min(got.completed) > 2000
+    assert got.broken == 0
+    assert abs(got.memory_kb["again"] - got.memory_kb["short"]) < 1024
+    assert "rlcc" not in got.gone
+    assert "rlcc" in got.back
+    assert got.acknowledged[1] > 1.5 * got.acknowledged[0]
+    assert got.hostile_bytes > 0
 
 
 def test_a_grid_is_cells_by_contenders_by_seeds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
