@@ -292,7 +292,9 @@ class Pool:
             if a == b:
                 return 0 if op == "xor" else a
             halves = self._halves(a, b) if op == "or" else None
-            return self._plain(op, a, b) if halves is None else halves
+            if halves is not None:
+                return halves
+            return self.sum(0, ((a, 1), (b, 1))) if op == "or" and self._apart(a, b) else self._plain(op, a, b)
         if b == 0:
             return 0 if op == "and" else a
         if b == WORD:
@@ -304,11 +306,15 @@ class Pool:
             return self.sum(1, ((a, -1),))
         if op == "and" and b & (b + 1) == 0 and low >= 0 and high <= b:
             return a
+        if op == "and" and low >= -1 and high <= 0:  # none of the bits or all, as a sign is spread over a word
+            if self.op(a) == "sra" and self.operands(a)[1] == 31:
+                return self.sum(0, ((self.make("srl", self.operands(a)[0], 31), b),))
+            return self.sum(0, ((a, -b),))
         step = b & -b
         if op == "and" and b == MODULUS - step:  # low bits dropped: shifted out and back
             return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))
-        if op == "or" and (self.multiple(a, 1 << b.bit_length()) or (low >= 0 and high < step)):
-            return self.sum(b, ((a, 1),))  # bits that are 0 in the word
+        if op == "or" and self._apart(a, b):
+            return self.sum(b, ((a, 1),))
         if op == "and" and self.op(a) == "or":
             x, y = (self.make("and", part, b) for part in self.operands(a))
             return self.make("or", x, y)
@@ -329,6 +335,13 @@ class Pool:
         """Whether the word is surely a multiple of a power of two."""
         constant, terms = self.linear(a)
         return constant % step == 0 and all(factor * self.steps.get(word, 1) % step == 0 for word, factor in terms)
+
+    def _apart(self, a: int, b: int) -> bool:
+        """Whether two words surely share no bit: one is a multiple of a power of two that is above the other."""
+        return any(
+            self.range(low)[0] >= 0 and self.multiple(high, 1 << self.range(low)[1].bit_length())
+            for low, high in ((a, b), (b, a))
+        )
 
     def _halves(self, a: int, b: int) -> int | None:
         """A product shifted across its halves: high << (32 - k) | low >> k."""

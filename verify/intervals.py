@@ -1,6 +1,6 @@
 """Where a condition on one word holds: intervals of the word it is about.
 
-Many words are a simple function of one other, the *base*: base + c, c - base, base << k, base >> k. A comparison of
+Many words are a simple function of one other, the *base*: base + c, c - base, base * c, base >> k. A comparison of
 such words is then true on some intervals of the base and false on the others, and a program's branches cut the base's
 range into pieces. ``truth`` finds them; a piece is exact, not an estimate.
 """
@@ -43,7 +43,7 @@ def _inside(pool: Pool, e: int) -> int | None:
         low, high = pool.range(word)
         if factor in (1, WORD):
             return word
-        return word if factor & (factor - 1) == 0 and low >= 0 and high * factor <= WORD else None
+        return word if low >= 0 and high * factor <= WORD else None
     if op == "and" and _mask(pool, e):
         return pool.operands(e)[1]
     return pool.operands(e)[0] if op in ("srl", "sra") and pool.operands(e)[1] < FIRST else None

@@ -213,15 +213,23 @@ class View:
         column = self._raw.get(n)
         if column is None:
             column, atom = self._defined(n), self.cuts.node(n)
-            if atom in self.used:
-                column = np.where(self.used[atom], atom, column)
             if n in self._definitions:
                 word = self._definitions[n]
-                column = np.where(word == UNKNOWN, column, word)
+                column = np.where((word == UNKNOWN) | self._named(column), column, word)
+            if atom in self.used:
+                column = np.where(self.used[atom], atom, column)
             if atom in self.cuts.declared:
                 column = np.where(column == UNKNOWN, atom, column)
             self._raw[n] = column
         return column
+
+    def _named(self, column: Ints) -> Bools:
+        """Lanes in which a word is a name in use: what a fact says that it is too is not what the code goes on with."""
+        named = np.zeros(self.count, dtype=bool)
+        for word in np.unique(column):
+            if int(word) in self.used:
+                named |= (column == word) & self.used[int(word)]
+        return named
 
     def _defined(self, n: int) -> Ints:
         """The node by its definition."""
@@ -281,9 +289,21 @@ class View:
         result = products(self.spans, a, b, shift)
         for x, y, rows in pairs(a, b):
             plain = self.pool.product(x, y, shift)
-            if simple(self.pool, plain) in self.state.bases:
-                result[rows] = plain
+            if simple(self.pool, plain) not in self.state.bases:
+                continue
+            for word in np.unique(result[rows]):
+                at = rows[result[rows] == word]
+                result[at[self._in_use(plain, at) | ~self._in_use(int(word), at)]] = plain
         return result
+
+    def _in_use(self, word: int, rows: Ints) -> Bools:
+        """In which lanes a word is the value of a column, or has an interval of its own."""
+        row = self.state.bases.get(simple(self.pool, word), len(self.lanes.low))
+        held: Bools = (self.lanes.values[:, rows] == word).any(axis=0)
+        if row < len(self.lanes.low):
+            low, high = self.state.ranges[row]
+            held |= (self.lanes.low[row, rows] > low) | (self.lanes.high[row, rows] < high)
+        return held
 
     def _chosen(self, first: Ints, yes: Ints, no: Ints) -> Ints:
         """``yes`` where ``first`` is 1, ``no`` where it is 0; where it is not known, what both are if they agree."""

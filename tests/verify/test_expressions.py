@@ -81,6 +81,45 @@ def test_bits_above_a_small_word_are_added() -> None:
     assert pool.op(pool.make("or", large, 24)) == "or"
 
 
+def test_words_without_a_bit_in_common_are_added() -> None:
+    pool = Pool()
+    bit, three, word = pool.atom("bit", 0, 1), pool.atom("three", 0, 7), pool.atom("word")
+    rank = pool.make("sll", pool.make("srl", word, 31), 3)
+    for low in (bit, three):
+        assert pool.make("or", rank, low) == pool.make("or", low, rank) == pool.make("add", rank, low)
+    assert pool.op(pool.make("or", rank, pool.atom("eight", 0, 8))) == "or"
+    assert pool.op(pool.make("or", rank, pool.atom("below", -1, 7))) == "or"
+    assert pool.op(pool.make("or", pool.make("sll", word, 3), word)) == "or"
+    assert (pool.op(pool.make("and", rank, bit)), pool.op(pool.make("xor", rank, bit))) == ("and", "xor")
+
+
+def test_a_sign_spread_over_a_word_masks_as_the_sign_multiplies() -> None:
+    pool = Pool()
+    word, bit, below = pool.atom("word"), pool.atom("bit", 0, 1), pool.atom("below", -2, 0)
+    sign = pool.make("srl", word, 31)
+    for mask in (1, 3, 11, 0x80, WORD - 7, 1 << 31):
+        assert pool.make("and", pool.make("sra", word, 31), mask) == pool.sum(0, ((sign, mask),))
+        assert pool.make("and", pool.sum(0, ((bit, -1),)), mask) == pool.sum(0, ((bit, mask),))
+        assert pool.make("and", pool.sum(WORD, ((bit, 1),)), mask) == pool.sum(mask, ((bit, -mask),))
+    for plain in (below, pool.make("sra", word, 30)):
+        assert pool.make("and", plain, 11) != pool.sum(0, ((plain, -11),))
+
+
+def test_a_multiple_is_a_question_about_what_is_multiplied() -> None:
+    pool = Pool()
+    word, large = pool.atom("word", 0, 9), pool.atom("large", 0, (WORD // 11) + 1)
+    times, over = pool.sum(5, ((word, 11),)), pool.sum(0, ((large, 11),))
+    found = truth(pool, "sltu", times, 50)
+    assert found is not None
+    assert (found.base, found.pieces) == (word, ((0, 4, True), (5, 9, False)))
+    nowhere = truth(pool, "eq", times, 50)
+    assert nowhere is not None
+    assert nowhere.pieces == ((0, 9, False),)
+    beyond = truth(pool, "sltu", over, 50)
+    assert beyond is not None
+    assert beyond.base == over
+
+
 def test_neighbouring_bits_are_those_below_a_bit_without_the_lowest() -> None:
     pool = Pool()
     word, short = pool.atom("word"), pool.atom("short", 0, 255)

@@ -121,12 +121,14 @@ def make(op: str, *args: Term) -> Term:
                 return make(op, inner.args[0], b)
         if op in ("bvlshr", "bvashr") and a.op == "bvshl" and a.args[1] is b and 0 < b.value < width:
             return extend(extract(a.args[0], width - b.value - 1, 0), width, op == "bvashr")
+        if op == "bvand" and a.op == "bvashr" and a.args[1] is const(width - 1, width):  # bits where there is a sign
+            return ite(make("bvslt", a.args[0], const(0, width)), b, const(0, width))
         if op == "bvand" and b.value & (b.value + 1) == 0:
             return extend(extract(a, b.value.bit_length() - 1, 0), width, False)
         if op == "bvand" and (low := ~b.value & (1 << width) - 1) & (low + 1) == 0:  # the low bits cleared: shifted out
             return make("bvshl", make("bvlshr", a, const(k := low.bit_length(), width)), const(k, width))
-        if op == "=" and a.op == "ite" and {x.op for x in a.args[1:]} == {"const"}:
-            return ite(a.args[0], make("=", a.args[1], b), make("=", a.args[2], b))
+        if op in ("=", "bvadd", "bvshl") and a.op == "ite" and {x.op for x in a.args[1:]} == {"const"}:
+            return ite(a.args[0], make(op, a.args[1], b), make(op, a.args[2], b))
     return _term(op, width, (a, b))
 
 

@@ -130,6 +130,26 @@ def same() -> dict[str, tuple[Term, Term]]:
         "(x + 3) - 3": (make("bvsub", make("bvadd", X, const(3)), const(3)), X),
         "x < x + c, no wrap": (make("bvult", X, make("bvadd", X, const(3))), make("bvult", X, const(FULL - 2))),
         "x + c < x, a wrap": (make("bvult", make("bvadd", X, const(3)), X), negate(make("bvult", X, const(FULL - 2)))),
+        "bits by a sign": (
+            make("bvand", make("bvashr", X, const(31)), const(11)),
+            ite(make("bvslt", X, const(0)), const(11), const(0)),
+        ),
+        "the lowest bit by a sign": (
+            make("bvand", const(1), make("bvashr", X, const(31))),
+            ite(make("bvslt", X, const(0)), const(1), const(0)),
+        ),
+        "bits by a sign in 64": (
+            make("bvand", make("bvashr", concat(X, Y), const(63, 64)), const(6, 64)),
+            ite(make("bvslt", concat(X, Y), const(0, 64)), const(6, 64), const(0, 64)),
+        ),
+        "a sum with a choice of constants": (
+            make("bvadd", ite(C, const(3), const(FULL)), const(4)),
+            ite(C, const(7), const(3)),
+        ),
+        "a choice of constants shifted": (
+            make("bvshl", ite(C, const(3), const(4)), const(1)),
+            ite(C, const(6), const(8)),
+        ),
         "of a choice of constants": (make("=", ite(C, const(3), const(4)), const(3)), C),
         "of the other choice": (make("=", ite(C, const(3), const(4)), const(4)), negate(C)),
         "of neither": (make("=", ite(C, const(3), const(4)), const(5)), FALSE),
@@ -211,6 +231,16 @@ def test_operands_stand_in_the_order_they_were_made_constants_last() -> None:
 def test_an_equality_with_a_choice_is_taken_apart_only_where_both_are_constants() -> None:
     for choice in (ite(C, X, const(3)), ite(C, const(3), X)):
         assert make("=", choice, const(3)).op == "="
+
+
+def test_a_mask_is_a_choice_only_of_a_sign_that_is_spread_over_the_word() -> None:
+    for mask in (make("bvashr", X, const(30)), make("bvlshr", X, const(31)), make("bvashr", X, Y)):
+        assert make("bvand", mask, const(11)).op == "bvand"
+
+
+def test_only_sums_and_shifts_to_the_left_go_into_a_choice() -> None:
+    choice = ite(C, const(3), const(4))
+    assert [make(op, choice, const(1)).op for op in ("bvlshr", "bvxor", "bvult")] == ["bvlshr", "bvxor", "bvult"]
 
 
 def different() -> dict[str, tuple[Term, Term]]:
