@@ -44,7 +44,7 @@ FAIR = 0.95
 """Jain's index below which flows have not come to their shares in the window."""
 
 ALONE = (
-    "a lone flow is paced at line rate, so what a late timer has once left in the queue stays; netsim's are not late"
+    "a lone flow is paced at line rate, so what once waits stays in the queue; netsim's start and timers leave nothing"
 )
 
 
