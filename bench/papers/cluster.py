@@ -249,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for section in made:
             for picture in section.pictures:
                 store(options.docs / "papers" / f"{picture.name}.svg", picture.draw(found))
-        rows = [(t.name, {c: shown[figure, c] for c in LABELS}) for figure, (t, _) in LARGEST.items()]
+        rows = [(t.name.partition("@")[0], {c: shown[figure, c] for c in LABELS}) for figure, (t, _) in LARGEST.items()]
         store(options.docs / "papers" / "rl-cc-figures-10-11.png", courses(rows))
         store(options.docs / "papers-cluster.md", page(found, made, shown).encode())
     except InputError as error:

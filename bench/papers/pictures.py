@@ -93,6 +93,7 @@ def bubbles(found: Found, panels: Sequence[Bubbles], across: int = 2) -> bytes:
             elif max(seen) > 0:
                 axes.set_xscale("symlog", linthresh=min(x for x in seen if x > 0))
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.minorticks_off()
             axes.set_title(panel.title, fontsize=8.5)
             axes.set_xlabel(panel.x.heading)
             axes.set_ylabel(panel.y.heading)
@@ -116,12 +117,12 @@ def courses(rows: Sequence[tuple[str, Mapping[str, Course]]]) -> bytes:
                 rates, drops = panels[2 * number][i], panels[2 * number + 1][i]
                 rates.plot(c.t_ms, c.host_gbps, linewidth=0.5)
                 rates.set_ylim(0, highest * 1.15)
-                rates.set_title(f"{title}: {name}", fontsize=8.5)
+                rates.set_title(name, fontsize=8.5)
                 drops.step(c.t_ms, c.dropped, color="#D55E00", linewidth=1.0, where="pre")
                 drops.set_yscale("symlog", linthresh=1)
                 drops.set_ylim(0, max(most * 3, 1))
                 drops.set_xlabel("ms")
-            panels[2 * number][0].set_ylabel("a host's goodput, Gb/s")
+            panels[2 * number][0].set_ylabel(f"{title}\nGb/s of a host", fontsize=7.5)
             panels[2 * number + 1][0].set_ylabel("packets lost")
         return _png(canvas)
 
@@ -165,7 +166,7 @@ def join_and_leave(shown: Mapping[str, Course], fair: Callable[[NDArray[np.float
 
 def _png(canvas: Canvas) -> bytes:
     buffer = io.BytesIO()
-    canvas.savefig(buffer, format="png", dpi=90, metadata={"Software": None})
+    canvas.savefig(buffer, format="png", dpi=80, metadata={"Software": None}, pil_kwargs={"optimize": True})
     return buffer.getvalue()
 
 
