@@ -231,6 +231,19 @@ class Joiner:
                 offset = _offset(all_(k), constants)
                 if offset is not None:
                     return pool.sum(offset, ((name(k), 1), *common))
+        return self._several(view, constants, common)
+
+    def _several(self, view: View, constants: Ints, common: tuple[tuple[int, int], ...]) -> int | None:
+        """Leaves of several trees of one output together, plus what all lanes have in common."""
+        trees = len(self.program.forest.trees)
+        known = [k for k in range(len(self.cuts.leaf_sums)) if _varies(view.tree(k))]
+        for output in range(self.program.forest.outputs):
+            those = [k for k in known if k // trees == output]
+            chosen = _combined([_signed(view.tree(k)) for k in those], _signed(constants))
+            if chosen is not None:
+                offset, taken = chosen
+                names = [(self.cuts.tree(k), 1) for k, one in zip(those, taken, strict=True) if one]
+                return self.state.pool.sum(offset, (*names, *common))
         return None
 
     def _trees_done(self, view: View, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
@@ -440,6 +453,28 @@ def _offset(words: Ints, column: Ints) -> int | None:
         return None
     difference = (column - words) & WORD
     return int(difference[0]) if (difference == difference[0]).all() else None
+
+
+def _varies(words: Ints) -> bool:
+    """Whether a column is of constants, not all the same."""
+    return bool((words >= 0).all() and (words < FIRST).all()) and _mixed(words)
+
+
+def _signed(words: Ints) -> Ints:
+    """Words as integers with sign."""
+    return words - (words >> 31 << 32)
+
+
+def _combined(parts: list[Ints], column: Ints) -> tuple[int, list[bool]] | None:
+    """(c, which parts) so that the column is c and these parts together; found by least squares, then checked."""
+    if not parts:
+        return None
+    different = np.unique(np.stack([*parts, column]), axis=1).astype(float)
+    matrix = np.vstack([different[:-1], np.ones(different.shape[1])]).T
+    weights = np.linalg.lstsq(matrix, different[-1], rcond=None)[0][:-1]
+    taken = [bool(one) for one in np.round(weights) == 1]
+    rest = column - sum(part for part, one in zip(parts, taken, strict=True) if one)
+    return (int(rest[0]), taken) if any(taken) and not _mixed(rest) else None
 
 
 def _classes(keys: Ints) -> tuple[Ints, Ints, Ints]:

@@ -8,6 +8,7 @@ proof.worst.bound       # no input takes more cycles
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -38,14 +39,21 @@ ENTRY = "rlcc_decide"
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up. Above ``cells`` lanes partial sums are joined; above ``lanes`` there is no proof. ``inputs`` are
-    combined and run before anything is proved."""
+    """When to give up. Above ``cells`` lanes partial sums are joined, above ``many_cells`` where the trees' features have
+    more cells than lanes may be; above ``lanes`` there is no proof. ``inputs`` are combined and run before anything is
+    proved."""
 
     cells: int = 20_000
+    many_cells: int = 40
     lanes: int = 400_000
     solver_seconds: float = 20.0
     worst_seconds: float = 60.0
     inputs: int = INPUTS
+
+    def joined_above(self, program: Program) -> int:
+        """So many lanes may lie in cells of their own."""
+        together = prod(len(thresholds) + 1 for thresholds in program.forest.thresholds().values())
+        return self.cells if together <= self.lanes else self.many_cells
 
 
 @dataclass(frozen=True)
@@ -191,8 +199,9 @@ class Attempt:
     def execute(self) -> list[Failure]:
         try:
             graph = self.graph = build_graph(decode_image(self.image), self.image.symbols[ENTRY])
+            give_up = self.limits.joined_above(self.program)
             joiner = self.joiner = Joiner(
-                self.state, graph, self.program, self.cuts, self.model, self.limits.cells, self.careful
+                self.state, graph, self.program, self.cuts, self.model, give_up, self.careful
             )
 
             def done(number: int, lanes: Lanes) -> None:

@@ -20,7 +20,7 @@ TREES = (
     oblivious(((0, 40_000), (1, 90_000)), (3000, -200, 900, 70)),
     oblivious(((0, 200_000), (2, 5)), (-1500, 40, 11, 8000)),
 )
-DEFAULTS = {"queue_marking": {"capacity_bytes": 1_250_000}, "grid": {}}
+DEFAULTS = {"queue_marking": {"capacity_bytes": 1_250_000}, "grid": {}, "mlfq_thresholds": {}}
 
 
 def queue(memory: bool = True) -> Program:

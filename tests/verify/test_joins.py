@@ -16,7 +16,7 @@ from emulator.profile import load_profile
 from verify.costs import cycle_model
 from verify.expressions import UNKNOWN, WORD
 from verify.graph import Graph, build_graph
-from verify.joins import Joiner, _classes, _decided, _in_order, _offset, _shift
+from verify.joins import Joiner, _classes, _combined, _decided, _in_order, _offset, _shift
 from verify.lanes import Ints, Lanes
 from verify.lanes import joined as side_by_side
 from verify.machine import decode
@@ -158,6 +158,16 @@ def test_a_column_is_another_plus_a_constant_or_it_is_not() -> None:
     assert _offset(column(1, 2, 3), column(11, 12, 14)) is None
     assert _offset(column(1, UNKNOWN), column(1, 1)) is None
     assert _offset(column(1, WORD + 5), column(1, 1)) is None  # an expression is no constant
+
+
+def test_a_column_is_a_constant_and_some_of_others_or_it_is_not() -> None:
+    parts = [column(1, 1, 5, 5), column(-7, 20, -7, 20), column(3, 4, 9, 1)]
+    assert _combined(parts, parts[0] + parts[1] + 40) == (40, [True, True, False])
+    assert _combined(parts, parts[2] - 3) == (-3, [False, False, True])
+    assert _combined(parts, 2 * parts[0]) is None
+    assert _combined(parts, column(0, 0, 0, 1)) is None
+    assert _combined(parts, column(6, 6, 6, 6)) is None
+    assert _combined([], parts[0]) is None
 
 
 def test_a_column_is_another_shifted_left_or_it_is_not() -> None:

@@ -16,7 +16,9 @@ from verify.behaviour.circles import Circles, circles, no_cycle
 from verify.behaviour.decided import decided
 from verify.behaviour.finding import Finding
 from verify.behaviour.loops import Loop
+from verify.behaviour.order import ascending
 from verify.behaviour.properties import (
+    Ascending,
     FixedPoint,
     Monotone,
     NoCycle,
@@ -56,7 +58,7 @@ class Behaviour:
                     findings=[
                         FindingClaim(says=f.says, verdict=f.verdict, value=f.value, witness=f.witness) for f in findings
                     ],
-                    decided=BOTH if decided and isinstance(asked, Monotone | Step) else PROVER,
+                    decided=BOTH if decided and isinstance(asked, Monotone | Step | Ascending) else PROVER,
                 )
             )
         return claims
@@ -65,21 +67,34 @@ class Behaviour:
 def decide(
     firmware: Firmware, properties: Iterable[Property], progress: Callable[[str], None] | None = None
 ) -> Behaviour:
-    """Decide each property. InputError where the folder's decision is none by one forest that scales a rate."""
+    """Decide each property. InputError where the folder's decision is none by one forest that scales a rate, of
+    ``ascending`` where its interface asks for no order."""
     if not (firmware.folder / NAME).is_file():
         raise InputError(f"{firmware.folder} holds no {NAME}: properties are of distilled policies")
+    deciding: _Deciding | None = None
+    answers: list[tuple[Property, tuple[Finding, ...]]] = []
+    for asked in properties:
+        if progress:
+            progress(asked.kind)
+        if isinstance(asked, Ascending):
+            findings = ascending(firmware.program, firmware.vectors.columns())
+        else:
+            deciding = deciding or _Deciding(_loop(firmware))
+            findings = deciding(asked)
+        answers.append((asked, tuple(findings)))
+    return Behaviour(sha256(read_bytes(firmware.folder / PROGRAM)), tuple(answers))
+
+
+def _loop(firmware: Firmware) -> Loop:
     student = load_student(firmware.folder / NAME)
     program = with_values(firmware.program)  # what a context keeps of a past value is for properties the value
     scaled = multiplied(program)
     if scaled is None or student.observation.base_rtt is None:
-        raise InputError(f"{firmware.folder} sets no rate by a multiplier; properties are of policies that do")
+        raise InputError(
+            f"{firmware.folder} sets no rate by a multiplier; properties but ascending are of policies that do"
+        )
     decision = decided(program, student.params(), scaled.multiplier, scaled.otherwise)
-    deciding, answers = _Deciding(Loop(decision, student.observation)), []
-    for asked in properties:
-        if progress:
-            progress(asked.kind)
-        answers.append((asked, tuple(deciding(asked))))
-    return Behaviour(sha256(read_bytes(firmware.folder / PROGRAM)), tuple(answers))
+    return Loop(decision, student.observation)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@
     kind = "fixed_point"       # of N flows: inflation within so much (a part of it) of target * sqrt(N) + beta
     flows = [2, 8192]
     within = 0.1
+    [[property]]
+    kind = "ascending"         # a knob that may not lie below another (thresholds of queues) never does
 
 Without its limit (at_least, at_most, inflation of no_rise_above, decisions, within) a property asks for the least that
 holds.
@@ -91,8 +93,12 @@ class FixedPoint(_Strict):
         return flows
 
 
+class Ascending(_Strict):
+    kind: Literal["ascending"] = "ascending"
+
+
 Property = Annotated[
-    Monotone | Step | NoCycle | NoRiseAbove | Recovers | Yields | FixedPoint, Field(discriminator="kind")
+    Monotone | Step | NoCycle | NoRiseAbove | Recovers | Yields | FixedPoint | Ascending, Field(discriminator="kind")
 ]
 
 
@@ -115,7 +121,7 @@ ALL = Properties(
         FixedPoint(),
     ],
 )
-"""One of each kind, without a limit where there can be none."""
+"""One of each kind that is of a rate, without a limit where there can be none."""
 
 
 def load_properties(path: Path) -> Properties:

@@ -2,7 +2,8 @@
 
 A cell is a product of intervals between neighbouring thresholds, as far as the program's ranges go; in each the sum of
 the trees is one number, and so is the multiplier. `monotone` and `step` are about nothing else and are found again here
-one cell after the other, with their words. What follows many decisions is the prover's alone: the certificate says so.
+one cell after the other, with their words; `ascending` is asked of a solver. What follows many decisions is the prover's
+alone: the certificate says so.
 """
 
 from collections.abc import Sequence
@@ -24,10 +25,11 @@ from decision.student import NAME, Student, load_student
 from decision.tree_decision import feature_name
 from emulator.build import Build
 from verify.certificate import BOTH, PROVER, Certificate, FindingClaim, PropertyClaim, Verdict
+from verify.check.order import order_again
 from verify.check.refused import Refused
 
 Integers = NDArray[np.int64]
-AGAIN = ("monotone", "step")
+AGAIN = ("monotone", "step", "ascending")
 """Kinds that are decided again."""
 MOST_CELLS = 1 << 22
 ONE = 1 << ACTION_BITS
@@ -44,7 +46,9 @@ def behaviour_again(certificate: Certificate, built: Build) -> None:
         who = BOTH if kind in AGAIN and not undecided else PROVER
         if claim.decided != who:
             raise Refused(f"the property {kind!r} is decided {who}, the certificate says {claim.decided}")
-        if who == BOTH:
+        if kind == "ascending":
+            order_again(claim, built.program)
+        elif who == BOTH:
             table = table or Table.of(with_values(built.program), _student(built))
             _same(claim, table.step(claim.asked) if kind == "step" else table.monotone(claim.asked), table)
 
