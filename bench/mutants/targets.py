@@ -34,6 +34,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify/check/boundary.py": (f"{CHECK}_boundary_process.py",),
     "verify/check/judge.py": (f"{CHECK}_judge.py", f"{CHECK}_judge_cuts.py", f"{CHECK}_judge_unsure.py"),
     "verify/check/known.py": (f"{CHECK}_known.py",),
+    "verify/check/linear.py": (f"{CHECK}_linear.py",),
     "verify/check/layout.py": (f"{CHECK}_layout.py",),
     "verify/check/meaning.py": (f"{CHECK}_meaning_terms.py", f"{CHECK}_meaning.py"),
     "verify/check/notation.py": (f"{CHECK}_notation.py",),

@@ -26,6 +26,7 @@ from verify.behaviour.properties import (
     Property,
     Recovers,
     Step,
+    Yields,
 )
 from verify.certificate import BOTH, PROVER, FindingClaim, PropertyClaim
 
@@ -126,4 +127,6 @@ class _Deciding:
                 return loops.recovers(self.loop, asked)
             case FixedPoint():
                 return loops.fixed_point(self.loop, self.circles, asked)
-        return loops.yields(self.loop, asked)
+            case Yields():
+                return loops.yields(self.loop, asked)
+        raise InputError(f"{asked.kind} is not about a multiplier")

@@ -2,8 +2,8 @@
 
 A cell is a product of intervals between neighbouring thresholds, as far as the program's ranges go; in each the sum of
 the trees is one number, and so is the multiplier. `monotone` and `step` are about nothing else and are found again here
-one cell after the other, with their words; `ascending` is asked of a solver. What follows many decisions is the prover's
-alone: the certificate says so.
+one cell after the other, with their words; `ascending` is asked of a solver. What follows many decisions is the
+prover's alone: the certificate says so.
 """
 
 from collections.abc import Sequence

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from decision.program import STORAGE_RANGE, Op, Program
+from decision.quotients import multiples
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
@@ -85,6 +86,8 @@ class Judge:
     def __post_init__(self) -> None:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
         self._inputs = {name: n for n in self.program.nodes if (name := input_name(self.program, n))}
+        asked = next((node.args for node in self.program.nodes if node.op is Op.TREES), ())
+        self._counted = {asked[k]: counts for k, counts in multiples(self.program).items()}
         self._fields = fields_of(self.program, self.layouts)
         structures = {name: self._structure(name) for name in self._fields}
         self._code = Code(
@@ -308,11 +311,12 @@ class Judge:
     def _meaning(self, lane: Lane | None, free: frozenset[str], fixed: Mapping[int, Term] | None = None) -> Meaning:
         """The program for a lane, or for all inputs, of those that come to a cut what it has fixed."""
         if lane is None:
-            return Meaning(self.program, free, lambda c: c, Known(self._ranges(free)).product, fixed)
+            multiply = Known(self._ranges(free)).product
+            return Meaning(self.program, free, lambda c: c, multiply, fixed, counted=self._counted)
         key = free, tuple(lane.fixed.items())
         shared = self._shared.setdefault(key, Shared(self.program, free, lane.fixed))
         choose, remember = (lambda c: lane.known.decide(c, self.oracle)), Memory(shared, lane.known)
-        return Meaning(self.program, free, choose, lane.known.product, lane.fixed, remember)
+        return Meaning(self.program, free, choose, lane.known.product, lane.fixed, remember, self._counted)
 
     def _equal(self, lane: Lane, a: Term, b: Term, otherwise: str) -> None:
         if not self._impossible(lane, _differ(a, b)):

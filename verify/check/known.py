@@ -6,7 +6,9 @@ from intervals, or from a solver that finds the other side impossible.
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from verify.check.linear import Question, linear, question
 from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
 
@@ -63,6 +65,11 @@ class Known:
 
     bounds: dict[Term, Bounds]
     facts: frozenset[Term] = frozenset()
+
+    @cached_property
+    def _answers(self) -> dict[Question, bool]:
+        """What the facts say to comparisons of sums."""
+        return dict(asked for fact in self.facts if (asked := question(fact, self.span)) is not None)
 
     def assume(self, condition: Term) -> "Known":
         """With a condition that holds."""
@@ -183,6 +190,15 @@ class Known:
             return negate(self.decide(condition.args[0], oracle))
         if condition in self.facts or negate(condition) in self.facts:
             return TRUE if condition in self.facts else FALSE
+        asked = question(condition, self.span)
+        if asked is not None and asked[0] in self._answers:
+            return TRUE if self._answers[asked[0]] == asked[1] else FALSE
+        if (
+            condition.op == "="
+            and condition.args[0].width == 32
+            and linear(condition.args[0]) == linear(condition.args[1])
+        ):
+            return TRUE
         if condition.op in ("=", "bvult", "bvslt"):
             answer = self._by_spans(condition)
             if answer is not None:

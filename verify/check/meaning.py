@@ -9,6 +9,7 @@ from functools import partial
 
 from decision.forest import Branch, Leaf, leaves
 from decision.program import Node, Op, Program
+from decision.quotients import Multiples
 from verify.check.refused import Refused
 from verify.check.terms import BOOL, NARROW, Term, concat, const, extend, extract, ite, make, negate, var
 
@@ -50,7 +51,8 @@ def fits(low: int, high: int) -> bool:
 
 class Meaning:
     """Terms of the nodes. ``free`` names are variables, nodes without the low bits that are surely 0; ``fixed`` nodes
-    are these words; ``choose`` and ``multiply`` use what the lane knows.
+    are these words; ``choose`` and ``multiply`` use what the lane knows. ``counted``: nodes that count multiples
+    (``decision.quotients``).
 
     A name is node.n, tree.k (what the leaf of tree k adds) or sum.k (what the leaves of trees 0..k add together,
     without the bias), over the operands of the first node of trees. Of the second output of n trees k counts on from
@@ -65,9 +67,10 @@ class Meaning:
         multiply: Multiply,
         fixed: Mapping[int, Term] | None = None,
         remember: Remember = lambda _name, _nodes, make: make(),
+        counted: Mapping[int, Multiples] | None = None,
     ) -> None:
         self.program, self.free, self.choose, self.multiply = program, free, choose, multiply
-        self.fixed, self.remember = fixed or {}, remember
+        self.fixed, self.remember, self.counted = fixed or {}, remember, counted or {}
         self._known: dict[int, Term] = {}
         self._answers: dict[tuple[int, int], Term] = {}
         self._named = next((node.args for node in program.nodes if node.op is Op.TREES), None)
@@ -134,7 +137,7 @@ class Meaning:
 
         def answer(node: int, threshold: int) -> Term:
             if (node, threshold) not in self._answers:
-                ask = partial(self._greater, node, const(threshold, 64))
+                ask = partial(self._above, node, threshold)
                 self._answers[node, threshold] = self.remember(
                     ("above", node, threshold), (node,), lambda: self.choose(ask())
                 )
@@ -178,7 +181,9 @@ class Meaning:
                 a, b = args
                 greater = self._greater(a, self.wide(b), b), self._greater(b, self.wide(a), a)
                 first, second = greater if node.op is Op.MAX else greater[::-1]
-                if self.choose(first).op != "const":  # where both are equal, either question may be the decided one
+                if (
+                    second.op == "const" or self.choose(first).op != "const"
+                ):  # equal ones: either may be the decided one
                     return ite(self.choose(second), operand(b), operand(a))
                 return ite(self.choose(first), operand(a), operand(b))
             case Op.GT:
@@ -203,6 +208,15 @@ class Meaning:
                 last = (imm + 1) * len(forest.trees) - 1
                 return make("bvadd", self._sum(last, width, args), bias) if forest.trees else bias
         raise Refused(f"the program has a node {node.op.name.lower()}, whose meaning this checker does not know")
+
+    def _above(self, node: int, threshold: int) -> Term:
+        """Whether a node is above a threshold; of one that counts the multiples which a value is above, whether the
+        value is above that multiple: they ascend, and none leaves 32 bits."""
+        counts = self.counted.get(node)
+        if counts is None or not 0 <= threshold < len(counts.factors) or f"node.{node}" in self.free:
+            return self._greater(node, const(threshold, 64))
+        multiple = self.multiply(self.word(counts.over), const(counts.factors[threshold]))
+        return make("bvult", extract(multiple, 31, 0), self.word(counts.x))
 
     def _range(self, n: int) -> tuple[int, int]:
         return self.program.nodes[n].low, self.program.nodes[n].high

@@ -13,7 +13,7 @@ from verify.check.terms import make, var
 
 
 def order_again(claim: PropertyClaim, program: Program) -> None:
-    """Refused where a finding is not of a pair that the interface names, or does not hold, or its witness shows none."""
+    """Refused where a finding is not of a pair that the interface names, or is not so, or its witness shows none."""
     pairs = [(knob.name, knob.not_below) for knob in program.interface.knobs if knob.not_below is not None]
     wanted = [f"{knob} is never below {floor}" for knob, floor in pairs]
     if [finding.says for finding in claim.findings] != wanted:

@@ -4,7 +4,6 @@ checker each."""
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,18 +20,18 @@ from verify.behaviour.decide import Behaviour
 from verify.behaviour.finding import Finding
 from verify.behaviour.order import ascending
 from verify.behaviour.properties import Ascending
-from verify.certificate import BOTH, FindingClaim, PropertyClaim
+from verify.certificate import BOTH, PropertyClaim
 from verify.check.order import order_again
 from verify.check.refused import Refused
 
 NAMES = MLFQ_THRESHOLDS.knob_names
 ENDS = ((2_000, 400_000), (50_000, 4_000_000), (500_000, 20_000_000))
 FLOWS = np.array([0, 10, 500, 1_001, 70_000, 2**31])
-INPUTS = ({name: FLOWS * 0 for name in MLFQ_THRESHOLDS.event_names} | {"flows_q16": FLOWS}, {}, {})
+INPUTS = (dict.fromkeys(MLFQ_THRESHOLDS.event_names, FLOWS * 0) | {"flows_q16": FLOWS}, {}, {})
 
 
 def program(*raised: bool) -> Program:
-    """Three thresholds by a tree; ``raised``: whether the second, and the third, is the greater of it and the one before."""
+    """Three thresholds by a tree; ``raised``: whether the second, and the third, is the greater of two."""
     tree = oblivious(((0, 1000),), ((60_000, 1_000, 100), (100, 60_000, 100)))
     b = ProgramBuilder(Forest(("flows",), (tree,), (0, 0, 0), 16), MLFQ_THRESHOLDS)
     flows = b.event("flows_q16")
@@ -120,4 +119,4 @@ def test_an_interface_without_an_order_is_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match="flow_rate has no knob that may not lie below another"):
         ascending(of, ({}, {}, {}))
     with pytest.raises(Refused, match="is asked of no knob"):
-        order_again(PropertyClaim(asked={"kind": "ascending"}, findings=[FindingClaim(says="x", verdict="holds", value="", witness={})], decided=BOTH), of)
+        order_again(claim([Finding("ascending", "x", "holds", "")]), of)

@@ -1,0 +1,69 @@
+"""Comparisons by what is compared, however the code came to it: 3 * x is (x << 1) + x, and L < x is not x < L + 1.
+
+A compiler makes products with constants of shifts, sums and differences, and moves a 1 from one side of a comparison to
+the other. Both sides as sums, mod 2^32, show that two comparisons are one without a solver.
+"""
+
+from collections.abc import Callable
+
+from verify.check.terms import Term
+
+MODULUS = 1 << 32
+Sum = tuple[int, tuple[tuple[Term, int], ...]]
+"""A constant, and words with their factors, by the order in which they were made."""
+Question = tuple[Sum, Sum]
+"""Whether the first is less than the second, without sign."""
+Span = Callable[[Term], tuple[int, int]]
+
+_KNOWN: dict[Term, Sum] = {}
+
+
+def linear(word: Term) -> Sum:
+    """A word of 32 bits as a sum."""
+    found = _KNOWN.get(word)
+    if found is None:
+        found = _KNOWN[word] = _linear(word)
+    return found
+
+
+def _linear(word: Term) -> Sum:
+    match word.op:
+        case "const":
+            return word.value, ()
+        case "bvadd":
+            return _added(linear(word.args[0]), linear(word.args[1]), 1)
+        case "bvsub":
+            return _added(linear(word.args[0]), linear(word.args[1]), -1)
+        case "bvshl" if word.args[1].op == "const" and word.args[1].value < 32:
+            return _added((0, ()), linear(word.args[0]), 1 << word.args[1].value)
+        case "extract" if word.value == (31, 0):
+            whole, factor = word.args[0], 1
+            if whole.op == "bvshl" and whole.args[1].op == "const" and whole.args[1].value < 32:
+                whole, factor = whole.args[0], 1 << whole.args[1].value
+            if whole.op == "prod" and whole.args[1].op == "const":
+                return _added((0, ()), linear(whole.args[0]), factor * whole.args[1].value)
+    return 0, ((word, 1),)
+
+
+def _added(a: Sum, b: Sum, factor: int) -> Sum:
+    """a + factor * b, mod 2^32."""
+    total = dict(a[1])
+    for word, times in b[1]:
+        total[word] = (total.get(word, 0) + factor * times) % MODULUS
+    kept = sorted(((word, times) for word, times in total.items() if times), key=lambda part: part[0].serial)
+    return (a[0] + factor * b[0]) % MODULUS, tuple(kept)
+
+
+def question(condition: Term, span: Span) -> tuple[Question, bool] | None:
+    """A comparison without sign of two words as sums, and the answer to it where the condition holds; None for any
+    other condition. ``span``: bounds of a word without sign."""
+    if condition.op == "not":
+        asked = question(condition.args[0], span)
+        return None if asked is None else (asked[0], not asked[1])
+    if condition.op != "bvult" or condition.args[0].width != 32:
+        return None
+    less, more = condition.args
+    a, b = linear(less), linear(more)
+    if b[0] == 1 and span(more)[0] >= 1:  # a < L + 1 is not L < a: L is what it is without wrapping
+        return ((0, b[1]), a), False
+    return (a, b), True
