@@ -167,9 +167,9 @@ class View:
     def tree(self, k: int) -> Ints:
         """Expressions of the leaf of tree k."""
         low, high = self._reached(k)
-        return np.where((low == high) & ~self._named(self.cuts.tree(k)), low & WORD, self.cuts.tree(k))
+        return np.where((low == high) & ~self._held(self.cuts.tree(k)), low & WORD, self.cuts.tree(k))
 
-    def _named(self, atom: int) -> Bools:
+    def _held(self, atom: int) -> Bools:
         """Lanes whose columns hold an atom: what they learn of its value later is no other word for it."""
         return self.used.get(atom, np.zeros(self.count, dtype=bool))
 
@@ -184,7 +184,7 @@ class View:
             none = np.zeros(self.count, dtype=np.int64)
             total, exact, known = self._sums[-1] if k % trees else (none, none, np.ones(self.count, dtype=bool))
             low, high = self._reached(k)
-            named = self._named(self.cuts.tree(k)) | self._named(self.cuts.sum(k))
+            named = self._held(self.cuts.tree(k)) | self._held(self.cuts.sum(k))
             exact, known = exact + low, known & (low == high) & ~named
             total = words(self.pool, "add", total, self.tree(k))
             if self.cuts.sum(k) in self.used:
