@@ -28,7 +28,7 @@ def outcomes(agents: float) -> Outcomes:
 
 @pytest.mark.parametrize(("agents", "says"), [(0.5, "below"), (1.0, "not told from it"), (2.0, "above")])
 def test_the_words_follow_the_figures(agents: float, says: str) -> None:
-    text = auto.page(outcomes(agents), COST, COST)
+    text = auto.page(outcomes(agents), COST, COST, ["| 11, 10 | 1 |"])
     for place in PLACES:  # of lRLA against two, of sRLA and of both against QLAS
         assert text.count(f"*{place.title}* {says} (") == 4
     row = next(line for line in text.splitlines() if line.startswith("| sRLA, tree |"))
