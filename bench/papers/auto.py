@@ -364,7 +364,7 @@ def page(o: Outcomes, short: list[str], long: list[str], grown: list[str]) -> st
         "|---|---|---|---|---|---|",
         *grown,
     ]
-    return "\n".join([*lines, "", *_words(o)]) + "\n"
+    return "\n".join([*lines, "", "## What it says", *_words(o)]) + "\n"
 
 
 def _words(o: Outcomes) -> list[str]:
