@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 
-from bench.papers.__main__ import SEEDS, store, wanted
+from bench.papers.__main__ import wanted
+from bench.papers.command import add_docs, ended, page_parser, store
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import Bubbles, bubbles
@@ -18,7 +19,7 @@ from bench.papers.sections import GOODPUT, LATENCY, LOSS, UNFAIRNESS, Section, c
 from bench.papers.target import tunable_teacher
 from bench.papers.traffic import TIMES, four_to_one
 from bench.papers.trained import BETA, MLP, TARGET, Aim, trained
-from bench.where.options import add_options, place_of
+from bench.where.options import place_of
 from decision.errors import InputError
 from netsim.network import MS
 from netsim.policies import PolicySpec, native, turned
@@ -152,27 +153,22 @@ higher target gives more throughput and more latency; too small a target asks fo
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.ablation", description="RL-CC's figure 3.")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    add_options(parser)
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where page and picture go")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs and trainings")
+    parser = page_parser("ablation", "RL-CC's figure 3.", "kept runs and trainings")
+    add_docs(parser)
     parser.add_argument("--train", action="store_true", help="train for the aims that are not kept; minutes each")
     options = parser.parse_args(arguments)
+    return ended(lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
-    try:
-        given = teachers(options.work, options.train)
-        if len(given) == 1:
-            raise InputError("nothing was trained for other targets or betas; give --train, which takes minutes each")
-        made = sections(tuple(given))
-        runs = run_all(wanted(made, who(given), seeds), options.work / "runs", place_of(options))
-        found = Found(runs, seeds)
-        store(options.docs / "papers" / "rl-cc-figure-3.svg", picture(found, made))
-        store(options.docs / "papers-ablation.md", page(found, made, tuple(given)).encode())
-    except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
-    return 0
+    given = teachers(options.work, options.train)
+    if len(given) == 1:
+        raise InputError("nothing was trained for other targets or betas; give --train, which takes minutes each")
+    made = sections(tuple(given))
+    found = Found(run_all(wanted(made, who(given), seeds), options.work / "runs", place_of(options)), seeds)
+    store(options.docs / "papers" / "rl-cc-figure-3.svg", picture(found, made))
+    store(options.docs / "papers-ablation.md", page(found, made, tuple(given)).encode())
 
 
 if __name__ == "__main__":

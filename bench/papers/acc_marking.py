@@ -6,7 +6,6 @@ python -m bench.papers.acc_marking [--seeds N] [--where PLACE] [--jobs N] [--doc
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,16 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from pydantic import TypeAdapter
 
-from bench.papers.__main__ import SEEDS, store, wanted
+from bench.papers.__main__ import wanted
+from bench.papers.command import add_docs, ended, page_parser, store
 from bench.papers.contenders import LOSSLESS, ROOT, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import STYLE, svg
 from bench.papers.runs import run_all
 from bench.papers.sections import Column, Section, cell
 from bench.papers.traffic import named
-from bench.where.options import add_options, place_of
+from bench.where.options import place_of
 from decision.documents import load_toml
-from decision.errors import InputError
 from decision.features.generic import Bucket
 from netsim import baselines, workloads
 from netsim.baselines import BaselineSpec, Rate, StepRate
@@ -204,23 +203,20 @@ whose n ends at 9, has nine.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.acc_marking", description="ACC, figures 1, 4, 11.")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    add_options(parser)
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where page and pictures go")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs")
+    parser = page_parser("acc_marking", "ACC, figures 1, 4, 11.")
+    add_docs(parser)
     options = parser.parse_args(arguments)
-    made, seeds = sections(), range(1, 1 + options.seeds)
-    try:
-        found = Found(run_all(wanted(made, who(), seeds), options.work / "runs", place_of(options)), seeds)
-        pictures = {"acc-figure-1": picture_1(found), "acc-figure-4": picture_4(), "flow-sizes": picture_11()}
-        for name, content in pictures.items():
-            store(options.docs / "papers" / f"{name}.svg", content)
-        store(options.docs / "papers-acc-marking.md", page(found, made).encode())
-    except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return ended(lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> None:
+    seeds = range(1, 1 + options.seeds)
+    made = sections()
+    found = Found(run_all(wanted(made, who(), seeds), options.work / "runs", place_of(options)), seeds)
+    pictures = {"acc-figure-1": picture_1(found), "acc-figure-4": picture_4(), "flow-sizes": picture_11()}
+    for name, content in pictures.items():
+        store(options.docs / "papers" / f"{name}.svg", content)
+    store(options.docs / "papers-acc-marking.md", page(found, made).encode())
 
 
 if __name__ == "__main__":

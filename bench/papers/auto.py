@@ -252,36 +252,46 @@ def _late(latency_ps: int) -> str:
     return f"AuTO, trees, {latency_ps / MS:g} ms"
 
 
-def costs(firmware: Path, name: str, paper: int) -> list[str]:
-    """What a decision takes, tree and networks on the same engine; ``paper``: multiply-adds of the paper's network."""
+@dataclass(frozen=True)
+class Taken:
+    """Cycles of a decision, over the firmware's vectors."""
+
+    mean: float
+    slowest: float
+    clock_mhz: float
+
+
+def taken(firmware: Path) -> Taken:
+    """On the engine that the pages' trees are measured on."""
     report = run_vectors(built(firmware, profile=contenders.ENGINE))
     if report.cycles is None:
         raise InputError(f"{firmware} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")
+    return Taken(report.cycles.mean, float(report.cycles.max), report.clock_mhz)
+
+
+def costs(tree: Taken, name: str, paper: int) -> list[str]:
+    """What a decision takes, tree and networks on the same engine; ``paper``: multiply-adds of the paper's network."""
     own = sum(
         shape[0] * shape[1] for shape in shapes(load(contenders.TEACHERS / name).policy).values() if len(shape) == 2
     )
-    slowest = float(report.cycles.max)
-    rows = [("the tree, mean", report.cycles.mean), ("the tree, its slowest vector", slowest)]
+    rows = [("the tree, mean", tree.mean), ("the tree, its slowest vector", tree.slowest)]
     rows += [(f"its teacher in int8, {own:,} multiply-adds", own * INT8_CYCLES)]
     rows += [(f"the paper's in int8, {paper:,}", paper * INT8_CYCLES)]
     return [
-        f"| {words} | {cycles:,.0f} | {cycles / report.clock_mhz:,.2f} | {cycles / slowest:,.1f} |"
+        f"| {words} | {cycles:,.0f} | {cycles / tree.clock_mhz:,.2f} | {cycles / tree.slowest:,.1f} |"
         for words, cycles in rows
     ]
 
 
-def growth(firmware: Path) -> list[str]:
+def growth(tree: Taken) -> list[str]:
     """What deciding all long flows takes: a call a flow, whose features do not grow, beside one pass of the paper's
     network, whose first layer does (6 numbers a running flow and 7 of one that has ended, [AUTO] section 5.2.2)."""
-    report = run_vectors(built(firmware, profile=contenders.ENGINE))
-    if report.cycles is None:
-        raise InputError(f"{firmware} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")
     lines = []
     for running, ended in GROWTH:
         paper = PAPER_LONG + (6 * running + 7 * ended - 136) * 300 + (running - 1) * 300 * 36
         trees, slowest, network = (
-            cycles / report.clock_mhz / 1000
-            for cycles in (running * report.cycles.mean, running * report.cycles.max, paper * INT8_CYCLES)
+            cycles / tree.clock_mhz / 1000
+            for cycles in (running * tree.mean, running * tree.slowest, paper * INT8_CYCLES)
         )
         told = {(11, 10): "10 on average", (1000, 1000): "81.82"}.get((running, ended), "")
         lines.append(
@@ -410,8 +420,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         short, long = options.short / "firmware", options.long / "firmware"
         outcomes = played(short, long, options.seeds, options.work / "runs", place_of(options))
-        told = costs(short, "auto-srla", PAPER_SHORT), costs(long, "auto-lrla", PAPER_LONG)
-        write_atomically(options.out, page(outcomes, *told, growth(long)).encode())
+        one, other = taken(short), taken(long)
+        told = costs(one, "auto-srla", PAPER_SHORT), costs(other, "auto-lrla", PAPER_LONG), growth(other)
+        write_atomically(options.out, page(outcomes, *told).encode())
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2

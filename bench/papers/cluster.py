@@ -7,15 +7,15 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from bench.papers import contenders
-from bench.papers.__main__ import SEEDS, store, wanted
-from bench.papers.contenders import ROOT, TEACHERS, Contender
+from bench.papers.__main__ import wanted
+from bench.papers.command import add_docs, add_student, ended, page_parser, store, student_of
+from bench.papers.contenders import Contender
 from bench.papers.courses import Course, run_courses
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import Bubbles, bubbles, courses, curves
-from bench.papers.runs import Run, run_all
+from bench.papers.runs import Run, run_all, with_drops
 from bench.papers.sections import (
     DROPS_PER_FLOW,
     FAIRNESS,
@@ -29,16 +29,13 @@ from bench.papers.sections import (
     several,
 )
 from bench.papers.traffic import Traffic, named, on, unlike
-from bench.where.options import add_options, place_of
-from decision.errors import InputError
-from decision.student import NAME as STUDENT
-from decision.student import Student, load_student
+from bench.where.options import place_of
+from decision.student import Student
 from netsim.network import MS
 from netsim.policies import interpreted
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
-from teachers.load import load
 
 MLP, TREE, ROBUST, DCQCN, SWIFT = LABELS = ("RL-CC MLP", "RL-CC tree", "robust-in-flight", "DCQCN", "Swift")
 CLUSTER = "rl-cc-cluster"
@@ -225,37 +222,31 @@ after 0.9 us. Each network is measured late in its run. Seeds
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.cluster", description="RL-CC's large cluster.")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    add_options(parser)
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where page and pictures go")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs")
-    parser.add_argument("--student", type=Path, help="student.json of recipes/rl-cc.toml; left out, it is made")
+    parser = page_parser("cluster", "RL-CC's large cluster.")
+    add_docs(parser)
+    add_student(parser)
     options = parser.parse_args(arguments)
-    seeds, keep = range(1, 1 + options.seeds), options.work / "runs"
-    try:
-        if options.student is None:
-            options.student = contenders.firmware(options.work, load(TEACHERS / "rl-cc-mlp")) / STUDENT
-        compete, made = who(load_student(options.student)), sections()
-        shown = run_courses(over_time(compete), keep, place_of(options))
-        seen = {(label, LARGEST[figure][0].name, 1) for figure, label in shown}
-        todo = [r for r in wanted(made, compete, seeds) if (r.contender.label, r.traffic.name, r.seed) not in seen]
-        runs = run_all(todo, keep, place_of(options))
-        for (figure, label), kept in shown.items():
-            t = LARGEST[figure][0]
-            lost = kept.metrics["dropped_packets"] / t.flows
-            runs[label, t.name, 1] = kept.metrics | {"drops_per_flow": lost}
-        found = Found(runs, seeds)
-        for section in made:
-            for picture in section.pictures:
-                store(options.docs / "papers" / f"{picture.name}.svg", picture.draw(found))
-        rows = [(t.name.partition("@")[0], {c: shown[figure, c] for c in LABELS}) for figure, (t, _) in LARGEST.items()]
-        store(options.docs / "papers" / "rl-cc-figures-10-11.png", courses(rows))
-        store(options.docs / "papers-cluster.md", page(found, made, shown).encode())
-    except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return ended(lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> None:
+    seeds = range(1, 1 + options.seeds)
+    keep = options.work / "runs"
+    compete, made = who(student_of(options)), sections()
+    shown = run_courses(over_time(compete), keep, place_of(options))
+    seen = {(label, LARGEST[figure][0].name, 1) for figure, label in shown}
+    todo = [r for r in wanted(made, compete, seeds) if (r.contender.label, r.traffic.name, r.seed) not in seen]
+    runs = run_all(todo, keep, place_of(options))
+    for (figure, label), kept in shown.items():
+        t = LARGEST[figure][0]
+        runs[label, t.name, 1] = with_drops(kept.metrics, t)
+    found = Found(runs, seeds)
+    for section in made:
+        for picture in section.pictures:
+            store(options.docs / "papers" / f"{picture.name}.svg", picture.draw(found))
+    rows = [(t.name.partition("@")[0], {c: shown[figure, c] for c in LABELS}) for figure, (t, _) in LARGEST.items()]
+    store(options.docs / "papers" / "rl-cc-figures-10-11.png", courses(rows))
+    store(options.docs / "papers-cluster.md", page(found, made, shown).encode())
 
 
 if __name__ == "__main__":

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from bench.papers import contenders
 from bench.papers import published as p
-from bench.papers.__main__ import SEEDS, wanted
+from bench.papers.__main__ import wanted
+from bench.papers.command import ended, page_parser
 from bench.papers.found import Found, listed, wrapped
 from bench.papers.pcc_rl import LOOSE, PAIRS, Rows, long_short_tables, rounds
 from bench.papers.runs import run_all
 from bench.papers.sections import DROPS_FINE, Section
 from bench.papers.traffic import MILD, SELDOM, SELDOM_PERIOD_PS, TIMES, Traffic, named, seldom_long_short
-from bench.where.options import add_options, place_of
+from bench.where.options import place_of
 from decision.documents import write_atomically
-from decision.errors import InputError
 from netsim.network import MS
 from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
 from rlcc.origin import made_by
@@ -96,20 +96,17 @@ with one. Seeds {listed([f"{s}" for s in f.seeds])}, ± is the half-width of the
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.robust", description="Table 8 once more.")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    add_options(parser)
+    parser = page_parser("robust", "Table 8 once more.")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
-    made, seeds = sections(), range(1, 1 + options.seeds)
-    try:
-        runs = run_all(wanted(made, contenders.without_tree(), seeds), options.work / "runs", place_of(options))
-        write_atomically(options.out, page(Found(runs, seeds), made))
-    except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return ended(lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> None:
+    seeds = range(1, 1 + options.seeds)
+    made = sections()
+    runs = run_all(wanted(made, contenders.without_tree(), seeds), options.work / "runs", place_of(options))
+    write_atomically(options.out, page(Found(runs, seeds), made))
 
 
 if __name__ == "__main__":

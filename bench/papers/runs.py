@@ -42,10 +42,12 @@ def run_all(runs: Iterable[Run], keep: Path, where: Place) -> dict[tuple[str, st
     order = sorted(todo, key=lambda place: -todo[place].traffic.flows)
     outcomes = run_trials([todo[place].trial() for place in order], where, Kept(keep), say)
     metrics = dict(zip(order, (outcome.metrics for outcome in outcomes), strict=True))
-    return {
-        place: metrics[place] | {"drops_per_flow": metrics[place]["dropped_packets"] / run.traffic.flows}
-        for place, run in todo.items()
-    }
+    return {place: with_drops(metrics[place], run.traffic) for place, run in todo.items()}
+
+
+def with_drops(metrics: Metrics, traffic: Traffic) -> Metrics:
+    """With ``drops_per_flow``."""
+    return metrics | {"drops_per_flow": metrics["dropped_packets"] / traffic.flows}
 
 
 def say(text: str) -> None:

@@ -17,7 +17,8 @@ from math import sqrt
 from pathlib import Path
 
 from bench.papers import contenders
-from bench.papers.__main__ import SEEDS, wanted
+from bench.papers.__main__ import wanted
+from bench.papers.command import add_student, ended, page_parser, student_of
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pcc_rl import BETA
@@ -26,13 +27,11 @@ from bench.papers.sections import DROPS, FAIRNESS, GOODPUT, QUEUE, Section, cell
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.papers.trained import MLP as TRAINING
 from bench.papers.trained import TARGET, Aim, trained
-from bench.where.options import add_options, place_of
+from bench.where.options import place_of
 from decision.documents import write_atomically
-from decision.errors import InputError
 from decision.interfaces.flow_rate import TARGET_RATIO, flow_interface
 from decision.policy import Policy
-from decision.student import NAME as STUDENT
-from decision.student import Student, load_student
+from decision.student import Student
 from decision.target import RATIOS
 from netsim.policies import NativePolicy, PolicySpec, interpreted, native, turned
 from netsim.simulation import DECISION_LATENCY_PS
@@ -157,29 +156,23 @@ Seeds {listed([f"{s}" for s in f.seeds])}, ± is the half-width of the 99 % conf
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.target", description="The operator's target.")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    add_options(parser)
+    parser = page_parser("target", "The operator's target.", "kept runs and trainings")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs and trainings")
     parser.add_argument("--train", action="store_true", help="train for the targets that are not kept; minutes each")
-    parser.add_argument("--student", type=Path, help="student.json of recipes/rl-cc.toml; left out, it is made")
+    add_student(parser)
     options = parser.parse_args(arguments)
+    return ended(lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
-    try:
-        if options.student is None:
-            options.student = contenders.firmware(options.work, load(TEACHERS / "rl-cc-mlp")) / STUDENT
-        aims = {ratio: Aim(TRAINED_FOR * ratio) for ratio in RETRAINED}
-        given = trained(tuple(aims.values()), options.work, options.train)
-        anew = {ratio: given[aim] for ratio, aim in aims.items() if aim in given}
-        made = sections(tuple(anew))
-        compete = who(load_student(options.student), anew)
-        runs = run_all(wanted(made, compete, seeds), options.work / "runs", place_of(options))
-        write_atomically(options.out, page(Found(runs, seeds), made, tuple(anew)))
-    except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
-    return 0
+    student = student_of(options)
+    aims = {ratio: Aim(TRAINED_FOR * ratio) for ratio in RETRAINED}
+    given = trained(tuple(aims.values()), options.work, options.train)
+    anew = {ratio: given[aim] for ratio, aim in aims.items() if aim in given}
+    made = sections(tuple(anew))
+    runs = run_all(wanted(made, who(student, anew), seeds), options.work / "runs", place_of(options))
+    write_atomically(options.out, page(Found(runs, seeds), made, tuple(anew)))
 
 
 if __name__ == "__main__":

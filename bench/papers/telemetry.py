@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from bench.papers import contenders
-from bench.papers.__main__ import SEEDS, wanted
+from bench.papers.__main__ import wanted
+from bench.papers.command import ended, page_parser
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.runs import run_all
 from bench.papers.sections import GOODPUT, LOSS, Column, Section, cell
 from bench.papers.summary import compared
 from bench.papers.traffic import Traffic, named
-from bench.where.options import add_options, place_of
+from bench.where.options import place_of
 from decision.documents import write_atomically
-from decision.errors import InputError
 from netsim.network import MS
 from netsim.policies import NativePolicy
 from netsim.simulation import DECISION_LATENCY_PS
@@ -147,20 +147,17 @@ def _verdict(f: Found) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.telemetry", description="RTT or queue length.")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    add_options(parser)
+    parser = page_parser("telemetry", "RTT or queue length.")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
-    made, seeds = sections(), range(1, 1 + options.seeds)
-    try:
-        runs = run_all(wanted(made, who(), seeds), options.work / "runs", place_of(options))
-        write_atomically(options.out, page(Found(runs, seeds), made).encode())
-    except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return ended(lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> None:
+    seeds = range(1, 1 + options.seeds)
+    made = sections()
+    runs = run_all(wanted(made, who(), seeds), options.work / "runs", place_of(options))
+    write_atomically(options.out, page(Found(runs, seeds), made).encode())
 
 
 if __name__ == "__main__":

@@ -6,22 +6,20 @@ python -m bench.papers.traces [--seeds N] [--where PLACE] [--jobs N] [--docs FOL
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.papers import contenders
-from bench.papers.__main__ import SEEDS, store
-from bench.papers.contenders import ROOT, Contender
+from bench.papers.command import add_docs, ended, page_parser, store
+from bench.papers.contenders import Contender
 from bench.papers.courses import Course, run_courses
 from bench.papers.found import Figure, Found, listed, table, wrapped
 from bench.papers.pictures import join_and_leave, long_flow
 from bench.papers.runs import Run
 from bench.papers.sections import LONG_BANDWIDTH, RECOVERY, Column, cell
 from bench.papers.traffic import FAIR_MS, Traffic, joining, named
-from bench.where.options import add_options, place_of
-from decision.errors import InputError
+from bench.where.options import place_of
 from netsim.network import MS, Network
 from netsim.statistics import confidence
 from rlcc.evaluation.grid import Times
@@ -163,26 +161,21 @@ def figures(seen: Seen, seeds: Sequence[int]) -> Found:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.traces", description="PCC-RL's flows over time.")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
-    add_options(parser)
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where page and pictures go")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs")
+    parser = page_parser("traces", "PCC-RL's flows over time.")
+    add_docs(parser)
     options = parser.parse_args(arguments)
+    return ended(lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
-    try:
-        wanted = asked(contenders.without_tree(), seeds)
-        seen = run_courses(wanted, options.work / "runs", place_of(options))
-        found = figures(seen, seeds)
-        panels = [(t, {c: seen[c, t.name, 1] for c in PAPER}) for t in LONG_SHORT]
-        store(options.docs / "papers" / "pcc-rl-figure-3.png", long_flow(panels, Network().buffer_bytes))
-        shown = {c: seen[c, COME_AND_GO.name, 1] for c in FOUR}
-        store(options.docs / "papers" / "pcc-rl-figure-9.png", join_and_leave(shown, fair_share))
-        store(options.docs / "papers-traces.md", page(found, seen).encode())
-    except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
-    return 0
+    wanted = asked(contenders.without_tree(), seeds)
+    seen = run_courses(wanted, options.work / "runs", place_of(options))
+    panels = [(t, {c: seen[c, t.name, 1] for c in PAPER}) for t in LONG_SHORT]
+    store(options.docs / "papers" / "pcc-rl-figure-3.png", long_flow(panels, Network().buffer_bytes))
+    shown = {c: seen[c, COME_AND_GO.name, 1] for c in FOUR}
+    store(options.docs / "papers" / "pcc-rl-figure-9.png", join_and_leave(shown, fair_share))
+    store(options.docs / "papers-traces.md", page(figures(seen, seeds), seen).encode())
 
 
 if __name__ == "__main__":

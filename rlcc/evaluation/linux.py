@@ -150,14 +150,15 @@ def kept(contender: Contender, cell: Cell, seed: int, parts: Parts, keep: Kept) 
 
 def _outcome(contender: Contender, cell: Cell, seed: int, parts: Parts, keep: Kept | None) -> Outcome:
     assert cell.path is not None
-    if keep is not None and (there := kept(contender, cell, seed, parts, keep)) is not None:
-        return there
     scenario, flows = flows_of(cell, seed)
     who, duration_us = _control(contender, cell), cell.times.duration_ps // 10**6
+    key = _key(who, cell, flows, seed, parts)
+    if keep is not None and (there := keep.load(key)) is not None:
+        return there
     seen = run(parts, cell.path, [who], flows, seed=seed, duration_us=duration_us)
     outcome = Outcome(len(flows), measured(seen, scenario, cell, flows), samples=_samples(seen, cell, len(flows)))
     if keep is not None:
-        keep.save(_key(who, cell, flows, seed, parts), outcome)
+        keep.save(key, outcome)
     return outcome
 
 

@@ -181,9 +181,8 @@ class Meaning:
                 a, b = args
                 greater = self._greater(a, self.wide(b), b), self._greater(b, self.wide(a), a)
                 first, second = greater if node.op is Op.MAX else greater[::-1]
-                if (
-                    second.op == "const" or self.choose(first).op != "const"
-                ):  # equal ones: either may be the decided one
+                # where both are equal, either question may be the decided one
+                if second.op == "const" or self.choose(first).op != "const":
                     return ite(self.choose(second), operand(b), operand(a))
                 return ite(self.choose(first), operand(a), operand(b))
             case Op.GT:

@@ -1,0 +1,56 @@
+"""What the commands of the papers' pages have in common: their options, where files go, and how they end."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.papers import contenders
+from bench.papers.contenders import ROOT, TEACHERS
+from bench.where.options import add_options
+from decision.documents import write_atomically
+from decision.errors import InputError
+from decision.student import NAME, Student, load_student
+from teachers.load import load
+
+SEEDS = 3
+DOCS = ROOT / "docs" / "generated"
+
+
+def page_parser(page: str, description: str, work: str = "kept runs") -> argparse.ArgumentParser:
+    """Of `python -m bench.papers.PAGE`: how many seeds, where runs are done, and where they are kept."""
+    parser = argparse.ArgumentParser(prog=f"python -m bench.papers.{page}", description=description)
+    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
+    add_options(parser)
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help=work)
+    return parser
+
+
+def add_docs(parser: argparse.ArgumentParser) -> None:
+    """For a page with pictures."""
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where page and pictures go")
+
+
+def add_student(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--student", type=Path, help="student.json of recipes/rl-cc.toml; left out, it is made")
+
+
+def student_of(options: argparse.Namespace) -> Student:
+    """The one that was named, or that of RL-CC's table 2."""
+    file = options.student or contenders.firmware(options.work, load(TEACHERS / "rl-cc-mlp")) / NAME
+    return load_student(file)
+
+
+def ended(write: Callable[[], None]) -> int:
+    """The exit code: 0, or 2 with a sentence on why the page could not be written."""
+    try:
+        write()
+    except InputError as error:
+        print(f"papers: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def store(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)
