@@ -5,7 +5,7 @@ queue with cubic.
 
 FIRMWARE: a folder of the target linux-bpf. Each run is a guest in virtual time (emulator.linux) and is kept in
 build/linux, so an interrupted page goes on where it was; with --kept no guest is booted, and what was not run is left
-out. Forty guests: 20 minutes of CPU.
+out. Fifty guests: 40 minutes of CPU.
 """
 
 import argparse
@@ -49,7 +49,11 @@ PATH, MARKED = linux.PATH, f"{linux.PATH}, 12.5 KB-25 KB"
 FLOWS = (1, 8, 32, 128)
 ENDING = ("incast:8x50KB", "incast:32x10KB")
 """On and off, and short flows."""
-OTHERS = ("20 Mb/s, 10 ms, 50 KB", "50 Mb/s, 4 ms, 60 KB", "100 Mb/s, 10 ms, 250 KB", "200 Mb/s, 2 ms, 100 KB")
+CROWDS = (32, 128)
+OTHERS = (
+    "20 Mb/s, 10 ms, 50 KB", "50 Mb/s, 4 ms, 60 KB", "100 Mb/s, 10 ms, 250 KB", "200 Mb/s, 2 ms, 100 KB",
+    "50 Mb/s, 100 ms, 1250 KB",
+)  # fmt: skip
 
 
 def times(duration_ms: int) -> Times:
@@ -58,6 +62,8 @@ def times(duration_ms: int) -> Times:
 
 
 USUAL, SHORT = times(2000), times(1000)
+LONG = Times(12_000 * MS, (6_000 * MS, 12_000 * MS))
+"""Until shares have come."""
 
 
 @dataclass
@@ -137,11 +143,29 @@ def named(who: str) -> str:
     return "dctcp + ECN" if who == "dctcp" else who
 
 
+def later(bed: Bed) -> tuple[str, list[prediction.Compared]]:
+    """Crowds, once shares have come."""
+    rows, compared = [], []
+    for flows in CROWDS:
+        for who in (OURS, "cubic", "dctcp"):
+            for results in bed.results(who, linux.cells([f"many-to-one:{flows}"], [path_of(who)], LONG)):
+                rows.append([str(flows), named(who), *share(seen(results))])
+                predicted = prediction.compare(results, bed.keep) if who == OURS else []
+                compared += [replace(c, cell=f"{c.cell}, {span(LONG)}") for c in predicted]
+    return table(("flows", "", *SHARE), rows), compared
+
+
+def span(times: Times) -> str:
+    """Of the window."""
+    begin, end = (edge / 10**12 for edge in times.window_ps)
+    return f"{begin:g} to {end:g} s"
+
+
 def elsewhere(bed: Bed) -> tuple[str, list[prediction.Compared]]:
     """Other rates, RTTs and queues, 8 flows."""
     rows, compared = [], []
     for path in OTHERS:
-        for results in bed.results(OURS, linux.cells(["many-to-one:8"], [path], USUAL)):
+        for results in bed.results(OURS, linux.cells(["many-to-one:8"], [path], LONG)):
             rows.append([path, *share(seen(results))])
             compared += [replace(c, cell=f"8, {path}") for c in prediction.compare(results, bed.keep)]
     return table(("path", *SHARE), rows), compared
@@ -161,6 +185,25 @@ def ending(bed: Bed) -> str:
                 rows.append([f"`{scenario}`", named(who), *told])
     heading = ("flows", "", "completions", "FCT ms", "p99 ms", "slowdown", "p99", "dropped")
     return table(heading, rows)
+
+
+def least(bed: Bed) -> str:
+    """A decision by the newest RTT, and by the least of its round trip."""
+    rows = bed.rows("least-of-trip", partial(_least, bed))
+    return table(("a decision sees", "flows", *SHARE), rows)
+
+
+def _least(bed: Bed) -> list[list[str]]:
+    rows = []
+    for flows in FLOWS[1:3]:
+        (cell,) = linux.cells([f"many-to-one:{flows}"], [PATH], USUAL)
+        scenario, tcp = linux.flows_of(cell, SEED)
+        for named, word in (("the newest RTT", "no"), ("the least of its round trip", "yes")):
+            assert cell.path is not None
+            who = control(bed.firmware, cell.path, {"least_of_trip": word})
+            ran = guest.run(bed.parts, cell.path, [who], tcp, seed=SEED, duration_us=USUAL.duration_ps // 10**6)
+            rows.append([named, str(flows), *share(linux.measured(ran, scenario, cell, tcp))])
+    return rows
 
 
 def together(bed: Bed) -> str:
@@ -255,23 +298,29 @@ def page(bed: Bed) -> str:
     """The page as Markdown."""
     manifest = opened(bed.firmware, "firmware")
     main, compared = beside(bed)
+    crowds, after = later(bed)
     other, more = elsewhere(bed)
-    predicted = [line[:1] + line[2:] for line in prediction.lines(compared + more)]
-    last = (ending(bed), together(bed), repeated(bed), safe(bed))
+    compared += after + more
+    predicted = [line[:1] + line[2:] for line in prediction.lines(compared)]
+    last = (ending(bed), least(bed), together(bed), repeated(bed), safe(bed))
     left_out = f" {bed.missing} runs were not made and are left out." if bed.missing else ""
-    held = sum(not c.failing for c in compared + more)
+    held = sum(not c.failing for c in compared)
     kernel, qemu = bed.parts.kernel_release, bed.parts.version("qemu-system-x86")
     return f"""# A policy on a real kernel's TCP
 {made_by("python -m bench.linux FIRMWARE")}
 
 `{OURS}` is {manifest.details["policy"]} (firmware {manifest.hash[:12]}), only its parameters set: base RTT, line rate,
-unit of time. Linux {kernel}, QEMU {qemu}, seed {SEED}, one run each of {USUAL.duration_ps / 1e12:g} s,
-measured from 25 % to 85 % of it.{left_out} What the bed and the metrics are: [TCP on a real kernel](../linux.md).
+unit of time. Linux {kernel}, QEMU {qemu}, seed {SEED}, one run each, measured from {span(USUAL)} unless another
+time is said.{left_out} What the bed and the metrics are: [TCP on a real kernel](../linux.md).
 
 ## {PATH}
 {main}
+## The same, later
+{PATH}; measured from {span(LONG)}.
+
+{crowds}
 ## Other paths
-8 flows of {OURS}; the unit of time is what the base RTT asks for.
+8 flows of {OURS}, measured from {span(LONG)}; the unit of time is what the base RTT asks for.
 
 {other}
 ## Beside netsim
@@ -283,17 +332,21 @@ Left netsim's figure, right of it what Linux showed. Goodput may be {prediction.
 {PATH}, {SHORT.duration_ps / 1e12:g} s; from connecting to the sink's close, those that ended in the window.
 
 {last[0]}
+## The RTT that a decision sees
+{PATH}; `least_of_trip` of the adapter's map.
+
+{last[1]}
 ## In one queue with others
 {PATH}, no marking; goodput of each kind as a share of the line.
 
-{last[1]}
-## The same seed twice
 {last[2]}
+## The same seed twice
+{last[3]}
 ## Coming and going
 Short connections of two packets each, four flows while their program is unloaded and loaded anew, a map whose words are
 all ones.
 
-{last[3]}"""
+{last[4]}"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

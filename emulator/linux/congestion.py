@@ -1,7 +1,9 @@
 """A firmware folder of the target linux-bpf as the kernel takes it: a BPF object, and the content of its map."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from decision import temporary
 from decision.deciders import load_pupil
@@ -62,13 +64,13 @@ def compiled(folder: Path) -> bytes:
         return target.read_bytes()
 
 
-def control(folder: Path, path: Bottleneck) -> Control:
+def control(folder: Path, path: Bottleneck, others: Mapping[str, str] = MappingProxyType({})) -> Control:
     """The firmware as an operator sets it for a path: its base RTT, a unit of time that suits it, its line rate, and
-    with a cap of what is in flight the bytes at that rate."""
+    with a cap of what is in flight the bytes at that rate; ``others``: words as `rlcc tune` takes them."""
     program = compiled(folder)
     words = words_of(folder, TARGET)
     asked = {"base_rtt": f"{path.delay_ps // 1000} ns", "line_rate": f"{path.rate_bps} b/s"}
     cap = load_pupil(folder).in_flight
     if cap is not None:
         asked |= {name: str(value) for name, value in cap.params(path.delay_ps // 1000, path.rate_bps).items()}
-    return Control(NAME, program, packed(words, chosen(words, {}, asked)))
+    return Control(NAME, program, packed(words, chosen(words, {}, asked | dict(others))))

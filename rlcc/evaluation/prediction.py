@@ -43,9 +43,7 @@ GOODPUT, RTT, QUEUE_BYTES = 0.01, 0.05, 2 * FRAME_BYTES
 FAIR = 0.95
 """Jain's index below which flows have not come to their shares in the window."""
 
-ALONE = (
-    "a lone flow is paced at line rate, so what once waits stays in the queue; netsim's start and timers leave nothing"
-)
+ALONE = "a lone flow is paced at the line's very rate, so a packet that waits once waits on; netsim's never does"
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,11 @@ class Tuning:
         return self.params | {"rate_initial_q30": min(policys, self.start or policys)}
 
 
+def paced(line_rate: int, mss: int) -> int:
+    """Of a line's bytes a second the payload."""
+    return line_rate * mss // (mss + 66) if mss else line_rate
+
+
 BEYOND = [0, 2**31, 0, 2**32 - 1, 2**24 + 1, 2**25, 0, 2**32 - 1, 2**32 - 1, 0]
 """Of each parameter a value that no operator may set."""
 
@@ -137,7 +142,7 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
     rng, losses = np.random.default_rng(11), np.random.default_rng(12)
     tuned = Tuning(STUDENTS[student].params())
     told = "device_rate_q20" in STUDENTS[student].observation.agents.event_names
-    sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10), Flow(STUDENTS[student].program())
+    sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10, mss_cache=536), Flow(STUDENTS[student].program())
     most = 2**64 - 1
     sock.icsk_ca_priv[:] = [0x0000000100000001] * 13  # another's leavings
     now, decided, rtt, least = 2**32 - 3000, 0, 0, 0  # the 32 bits of the time wrap soon
@@ -155,7 +160,7 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
         sock.sk_max_pacing_rate = most
     side.call("rlcc_init", sock, AckSample())
     flow.without_decision(tuned.of_new())
-    if (sock.sk_pacing_rate, sock.sk_pacing_status) != ((tuned.line_rate * flow.rate) >> 20, 1):
+    if (sock.sk_pacing_rate, sock.sk_pacing_status) != ((paced(tuned.line_rate, sock.mss_cache) * flow.rate) >> 20, 1):
         wrong.append(f"at the start: {sock.sk_pacing_rate}")
     for number in range(acks):
         if number == acks // 3:
@@ -191,12 +196,12 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             least = 0
             if rtt > 10**6:
                 now += rtt  # else nothing would be decided for the rest of the test
-            asked = (tuned.line_rate * flow.rate) >> 20
-            in_force = flow.rate if most >= asked else (most << 20) // tuned.line_rate + 1
+            full = paced(tuned.line_rate, sock.mss_cache)
+            in_force = flow.rate if most >= (full * flow.rate) >> 20 else (most << 20) // full + 1
             response_ns = 1000 * rtt >> tuned.shift
             flow.decide(tuned.of_new(), request_sent_ns=0, response_ns=response_ns, device_rate_q20=in_force)
         side.call("rlcc_cong_control", sock, sample)
-        rate = min((tuned.line_rate * flow.rate) >> 20, most)
+        rate = min((paced(tuned.line_rate, sock.mss_cache) * flow.rate) >> 20, most)
         wanted = (rate, 1, expected_window(flow, rate, rtt, sock.mss_cache, before))
         got = (sock.sk_pacing_rate, sock.sk_pacing_status, sock.snd_cwnd)
         if got != wanted:
@@ -229,7 +234,8 @@ def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) 
         base_us, tuned.shift = [(8, 0), (100, 0), (100, 4), (1000, 4)][rng.integers(4)]
         tuned.params |= {"base_rtt_recip_q42": 2**42 // max(1000 * base_us >> tuned.shift, 1)}
         side.tune(tuned.words())
-        sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10, mss_cache=1448), Flow(STUDENTS[student].program())
+        mss = int(rng.choice([536, 1448, 8948]))
+        sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10, mss_cache=mss), Flow(STUDENTS[student].program())
         most = tuned.line_rate // 5 if told and number % 2 else 2**64 - 1
         if told:
             sock.sk_max_pacing_rate = most
@@ -245,10 +251,10 @@ def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) 
             before = sock.snd_cwnd
             side.call("rlcc_pkts_acked", sock, AckSample(acked, rtt))
             side.call("rlcc_cong_control", sock, AckSample(acked, rtt))
-            rate = before * 1448 * 10**6 // rtt
+            rate = before * (mss + 66) * 10**6 // rtt
             late = (1000 * rtt >> tuned.shift) * tuned.params["base_rtt_recip_q42"] > 3 << 41
             if not (late or sock.lost_out or rate >= tuned.line_rate):
-                pacing = min(2 * rate, tuned.line_rate, most)
+                pacing = min(paced(min(2 * rate, tuned.line_rate), mss), most)
                 wanted = (before + min(acked, before), pacing)
                 if (sock.snd_cwnd, sock.sk_pacing_rate) != wanted:
                     wrong.append(f"connection {number}, ack {ack}: {sock.snd_cwnd, sock.sk_pacing_rate}, not {wanted}")
@@ -257,12 +263,12 @@ def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) 
             first = (min(rate, tuned.line_rate) << 19) // tuned.line_rate
             policys = tuned.of_new()["rate_initial_q30"]
             first = first if low + 1 <= first <= high else (policys >> 10) + 1
-            asked = (tuned.line_rate * first) >> 20
-            in_force = first if most >= asked else (most << 20) // tuned.line_rate + 1
+            full = paced(tuned.line_rate, mss)
+            in_force = first if most >= (full * first) >> 20 else (most << 20) // full + 1
             flow.count(nack_count=0, sent_bytes=0)
             params = tuned.params | {"rate_initial_q30": first << 10}
             flow.decide(params, request_sent_ns=0, response_ns=1000 * rtt >> tuned.shift, device_rate_q20=in_force)
-            wanted_rate = min((tuned.line_rate * flow.rate) >> 20, most)
+            wanted_rate = min((full * flow.rate) >> 20, most)
             if sock.sk_pacing_rate != wanted_rate:
                 wrong.append(f"connection {number} is handed over at {sock.sk_pacing_rate}, not {wanted_rate}")
             break
@@ -311,7 +317,9 @@ MUTANTS = {
         "one round trip of window": ("500000U", "1000000U"),
         "another's context": ("context->flow.rate_q30 = 0;", ""),
         "the policy's own start": ("params->rate_initial_q30 = rlcc_tuned.rate_start_q30;", ""),
-        "an initial window at once": ("    sk->sk_pacing_rate = rlcc_pacing_rate(context);\n}", "}"),
+        "an initial window at once": ("    sk->sk_pacing_rate = rlcc_pacing_rate(tp, context);\n}", "}"),
+        "the wire paced as payload": ("(wire * payload) / (payload + RLCC_WIRE_OVERHEAD)", "wire"),
+        "no payload": ("(payload == 0U) ? wire :", "(payload > 65535U) ? wire :"),
         "ns for the tuned unit": ("(rtt_us * 1000U) >> shift", "(rtt_us * 1000U)"),
         "any unit": ("0U, RLCC_TIME_SHIFT_MOST, 0U", "0U, 31U, 0U"),
         "the last for the least": ("(rlcc_tuned.least_of_trip == 1U)", "(rlcc_tuned.least_of_trip == 3U)"),
@@ -332,9 +340,9 @@ MUTANTS = {
     },
 }
 MUTANTS["told"] = {
-    "the cap not told": ("most < ((line_rate * rate_q20) >> 20U)", "most < 0U"),
+    "the cap not told": ("most < ((full * rate_q20) >> 20U)", "most < 0U"),
     "the cap not kept": ("(asked < most) ? asked : most", "asked"),
-    "nothing told where there is no rate": ("/ line_rate) + 1U", "/ line_rate)"),
+    "nothing told where there is no rate": ("/ full) + 1U", "/ full)"),
 }
 """Of the adapter, by the student around which it is broken."""
 
