@@ -12,7 +12,9 @@ from decision.program import Program
 from decision.student import Header
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
+from emulator.linux.cell import FRAME_BYTES
 from emulator.profile import Limits
+from rlcc.evaluation.prediction import GOODPUT, QUEUE_BYTES, RTT, Compared, lines
 from rlcc.mends import mend
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import Match, Neighbourhood, Sizes
@@ -88,6 +90,24 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
             file=VECTORS,
         )
     ]
+
+
+def on_linux(compared: Iterable[Compared]) -> list[Check]:
+    """What a real kernel's TCP did under the firmware, beside netsim's prediction of it."""
+    checks = []
+    for one in compared:
+        _, _, predicted, goodput, _, rtt, off, _, queue, packets, _ = lines([one])[0]
+        checks.append(
+            Check(
+                group="network",
+                name=f"{one.cell} on Linux, beside netsim",
+                value=f"goodput {goodput} ({predicted}), RTT {rtt} us ({off}), queue {queue} B ({packets})",
+                limit=f"{GOODPUT:.0%}, {RTT:.0%}, {QUEUE_BYTES // FRAME_BYTES} packets",
+                passed=not one.failing,
+                detail=f"{', '.join(one.failing)}: {one.reason}" if one.failing else "",
+            )
+        )
+    return checks
 
 
 def object_code(report: EmulationReport) -> list[Check]:

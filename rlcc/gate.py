@@ -43,6 +43,7 @@ from rlcc.checks import (
     equality,
     neighbourhood,
     object_code,
+    on_linux,
     same_eyes,
     sizes,
 )
@@ -52,6 +53,7 @@ from rlcc.cycles.measure import PathCosts
 from rlcc.emitted import checked_program
 from rlcc.emulated import KIND as EMULATION
 from rlcc.emulated import kept
+from rlcc.evaluation import prediction
 from rlcc.fidelity import LATER, STUDENT, TEACHER, network
 from rlcc.fidelity import compare as compare_networks
 from rlcc.judgement import Judgement, Sights, StatesMet, sampling
@@ -132,6 +134,7 @@ def judge(
         raise InputError(f"{firmware} is not the firmware that was built, {asked.build.firmware.folder}; build it anew")
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
     decider, program = checked_program(firmware, manifest)
+    carried = None if options.linux is None else options.linux.grid(firmware)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
     pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"))
     checks = as_emitted(differences(firmware, manifest))
@@ -164,6 +167,8 @@ def judge(
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
             measured["fidelity"] = [one.to_json() for one in comparisons]
             measured |= states
+        if carried is not None and all(check.passed for check in checks if check.group == "equality"):
+            checks += _of_file(firmware, on_linux(prediction.hold(carried, say)))
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
     verdict = Verdict(

@@ -22,6 +22,8 @@ from netsim.policies import fixed
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.tolerance import DEFAULT, Allowance, tolerance
 from rlcc.agents import AgentOptions
+from rlcc.evaluation import linux, prediction
+from rlcc.evaluation.grid import Grid
 from rlcc.scenario_lists import listed
 from rlcc.search.options import SearchOptions
 from verify.behaviour.properties import Property
@@ -153,6 +155,22 @@ def _texts(allowed: dict[str, Allowance]) -> dict[str, str]:
 Tolerance = Annotated[dict[str, Allowance], BeforeValidator(_tolerance), PlainSerializer(_texts)]
 
 
+class OnLinux(_Strict):
+    """Cells that a real kernel's TCP carries under the firmware, of the target linux-bpf, and that netsim must predict
+    (rlcc/evaluation/prediction.py)."""
+
+    paths: Annotated[tuple[str, ...], Field(min_length=1)] = (linux.PATH,)
+    """Each RATE, RTT, QUEUE."""
+    scenarios: Annotated[tuple[str, ...], Field(min_length=1)] = ("many-to-one:8",)
+    duration: Annotated[DurationPs, Field(ge=10**11, le=10**14)] = parse_duration_ps("3 s")
+    """Of each, in the guest's time; measured from 25 % to 85 % of it."""
+    seed: int = Field(default=11, ge=0, lt=2**31)
+
+    def grid(self, firmware: Path) -> Grid:
+        """The cells. InputError where the firmware is of another target, or there is nothing to predict."""
+        return prediction.grid(firmware, self.paths, self.scenarios, self.duration, self.seed)
+
+
 class GateOptions(_Strict):
     """What a firmware folder must hold to pass."""
 
@@ -180,6 +198,8 @@ class GateOptions(_Strict):
     """What the policy must do, decided for all inputs (verify/behaviour/properties.py)."""
     run_on_host: bool = False
     """Also compile the C for this machine and run its vectors under the undefined-behaviour sanitizer."""
+    linux: OnLinux | None = Field(default=None, exclude_if=lambda linux: linux is None)
+    """None: no kernel is booted."""
 
     @field_validator("budget")
     @classmethod

@@ -14,7 +14,7 @@ from netsim.kept import Kept
 from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
 from netsim.scenarios import instantiate
-from netsim.simulation import DURATION_PS, WINDOW_PS
+from netsim.simulation import DURATION_PS
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.evaluation import contenders, grid, standing_page, summary
@@ -241,5 +241,4 @@ def _engines(number: int | None, queue: int | None, overload: Overload | None) -
 def _times(duration_ps: int) -> Times:
     if not US <= duration_ps <= LATEST_PS:
         raise InputError("--duration: a run may last from 1 us to 100 s")
-    begin, end = (edge * duration_ps // DURATION_PS for edge in WINDOW_PS)
-    return Times(duration_ps, (begin, end))
+    return Times.of(duration_ps)

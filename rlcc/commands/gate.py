@@ -79,6 +79,12 @@ def _limits(command: Command) -> Command:
 )
 @click.option("--attestation", type=FOLDER, help="Of `rlcc attest`: files and claims must be as signed; needs --key.")
 @click.option("--key", type=FOLDER, help="Public Ed25519 key, PEM, of who signs.")
+@click.option(
+    "--linux",
+    multiple=True,
+    metavar="PATH",
+    help="Also on a real kernel: RATE, RTT, QUEUE, where netsim must predict it.",
+)
 @click.option("--run-on-host", is_flag=True, help="Also run the C on this machine, under the sanitizer.")
 @click.option("--no-cache", is_flag=True, help="Check a certificate again that was checked before.")
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
@@ -181,6 +187,8 @@ def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:
         "proof": False if asked["no_certificate"] else None,
         "run_on_host": True if asked["run_on_host"] else None,
     }
+    if asked["linux"]:
+        base["linux"] = (base.get("linux") or {}) | {"paths": list(asked["linux"])}
     sizes = {name: asked[f"max_{name}"] for name in ("code", "table", "context", "stack")}
     around = {"limit": asked["max_outside"], "share": asked["around"], "action": asked["around_action"]}
     base["neighbourhood"] = base.get("neighbourhood", {}) | {k: v for k, v in around.items() if v is not None}

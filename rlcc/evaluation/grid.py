@@ -8,6 +8,7 @@ from netsim import assembly, scenarios
 from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
 from netsim.samples import Samples, Sampling
+from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.trials import Progress, Trial
 from netsim.trials import run as run_trials
 from rlcc.evaluation.contenders import Contender
@@ -22,6 +23,12 @@ class Times:
 
     duration_ps: int
     window_ps: tuple[int, int]
+
+    @classmethod
+    def of(cls, duration_ps: int) -> "Times":
+        """Measured from 25 % to 85 % of it."""
+        begin, end = (edge * duration_ps // DURATION_PS for edge in WINDOW_PS)
+        return cls(duration_ps, (begin, end))
 
 
 @dataclass(frozen=True)

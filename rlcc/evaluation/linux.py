@@ -51,7 +51,7 @@ def bottleneck(text: str) -> Bottleneck:
         marking = (parse_size_bytes(low.strip()), parse_size_bytes((high or low).strip())) if low else None
         return Bottleneck(parse_rate_bps(parts[0]), parse_duration_ps(parts[1]), parse_size_bytes(parts[2]), marking)
     except InputError as error:
-        raise InputError(f"--path {text!r}: {error}, for example '{PATH}, 12 KB-24 KB'") from None
+        raise InputError(f"path {text!r}: {error}, for example '{PATH}, 12 KB-24 KB'") from None
 
 
 def network(path: Bottleneck) -> Network:

@@ -22,16 +22,17 @@ from pathlib import Path
 from decision.errors import InputError
 from decision.interfaces.flow_rate import LINE_RATE_Q30
 from emulator.linux.cell import FRAME_BYTES, PAYLOAD_BYTES, Bottleneck
+from emulator.linux.parts import machine_parts
 from netsim.kept import Kept, Outcome
 from netsim.network import Network
 from netsim.policies import IntegerPolicy
 from netsim.scenarios import Flows
 from netsim.topology import Port, Topology
-from netsim.trials import Trial
+from netsim.trials import Progress, Trial
 from netsim.trials import run as run_trials
 from rlcc.evaluation.contenders import Contender
-from rlcc.evaluation.grid import Cell, Results
-from rlcc.evaluation.linux import JITTER_US, MODEL_GBPS, flows_of
+from rlcc.evaluation.grid import Cell, Grid, Results, Times
+from rlcc.evaluation.linux import JITTER_US, MODEL_GBPS, cells, contenders, flows_of, run_grid
 from rlcc.policies import by_path
 
 SETTLING = 4
@@ -84,6 +85,20 @@ def check(contenders: Sequence[Contender], cells: Sequence[Cell]) -> None:
     for cell in predicted:
         assert cell.path is not None
         topology(cell.path, 1)
+
+
+def grid(firmware: Path, paths: Sequence[str], scenarios: Sequence[str], duration_ps: int, seed: int) -> Grid:
+    """The firmware alone in these cells. InputError where it is not the kernel's, or there is nothing to predict."""
+    asked = Grid(
+        tuple(contenders([f"{firmware.name}={firmware}"])), cells(scenarios, paths, Times.of(duration_ps)), (seed,)
+    )
+    check(asked.contenders, asked.cells)
+    return asked
+
+
+def hold(asked: Grid, progress: Progress) -> list[Compared]:
+    """Boot the guests, and set netsim beside them."""
+    return compare(run_grid(asked, machine_parts(progress), progress=progress))
 
 
 def compare(results: Results, keep: Kept | None = None) -> list[Compared]:

@@ -51,7 +51,7 @@ def test_a_path_is_read() -> None:
     "text", ["", "100 Mb/s", "100, 1 ms, 100 KB", "100 Mb/s, 1 ms, 100 KB, 20 KB-10 KB", "9 Gb/s, 1 ms, 1 MB"]
 )
 def test_a_path_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"--path .*for example"):
+    with pytest.raises(InputError, match=r"path .*for example"):
         linux.bottleneck(text)
 
 
@@ -104,9 +104,10 @@ def test_flows_that_end_are_told_by_their_completion() -> None:
     [
         (["cubix"], "neither a firmware folder nor one of the kernel's bbr, cubic, dctcp, reno"),
         (["cubic@1us"], "leave @ and the time out"),
+        (["cubic@target:2"], "leave @target out"),
         (["cubic", "cubic"], "two policies are called 'cubic'"),
         (["cubic", "--engines", "2"], "--engines is of netsim"),
-        (["cubic", "--path", "fast"], "--path 'fast'"),
+        (["cubic", "--path", "fast"], "path 'fast'"),
         (["cubic", "--scenario", "all-to-all:4"], "one receiver"),
     ],
 )
