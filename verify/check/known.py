@@ -24,17 +24,19 @@ def bounded(low: int, high: int) -> Bounds:
 
 
 def _meet(b: Bounds) -> Bounds:
-    """Each pair as tight as the other allows."""
+    """Each pair as tight as the other allows: words without a sign and those with one are looked at apart. Bounds that
+    no word has stay as they are."""
     ulow, uhigh, slow, shigh = b
-    if slow >= 0:
-        ulow, uhigh = max(ulow, slow), min(uhigh, shigh)
-    elif shigh < 0:
-        ulow, uhigh = max(ulow, slow + FULL + 1), min(uhigh, shigh + FULL + 1)
-    if uhigh < HALF:
-        slow, shigh = max(slow, ulow), min(shigh, uhigh)
-    elif ulow >= HALF:
-        slow, shigh = max(slow, ulow - FULL - 1), min(shigh, uhigh - FULL - 1)
-    return ulow, uhigh, slow, shigh
+    plain = max(ulow, slow), min(uhigh, shigh)
+    minus = max(ulow, slow + FULL + 1), min(uhigh, shigh + FULL + 1)
+    if plain[0] > plain[1] and minus[0] > minus[1]:
+        return b
+    if minus[0] > minus[1]:
+        return *plain, *plain
+    beyond = minus[0] - FULL - 1, minus[1] - FULL - 1
+    if plain[0] > plain[1]:
+        return *minus, *beyond
+    return plain[0], minus[1], beyond[0], plain[1]
 
 
 @dataclass

@@ -7,9 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.check.known import ALL, Bounds, Known, Oracle, bounded
+from verify.check.known import ALL, Bounds, Known, Oracle, _meet, bounded
 from verify.check.solver import Undecided
-from verify.check.terms import BOOL, FALSE, MEANING, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
+from verify.check.terms import (
+    BOOL,
+    FALSE,
+    MEANING,
+    TRUE,
+    Term,
+    concat,
+    const,
+    extend,
+    extract,
+    ite,
+    make,
+    negate,
+    signed,
+    var,
+)
 
 FULL, HALF = 0xFFFF_FFFF, 1 << 31
 X, Y, C = var("known.x"), var("known.y"), var("known.c", BOOL)
@@ -142,6 +157,30 @@ def test_the_comparisons_of_both_signs_meet() -> None:
     assert below.bounds[X] == (FULL - 8, FULL, -9, -1)
     assert Known({}).assume(make("=", X, const(FULL))).bounds[X] == (FULL, FULL, -1, -1)
     assert Known({}).assume(make("bvult", const(HALF), X)).bounds[X] == (HALF + 1, FULL, -HALF + 1, -1)
+
+
+CORNERS = [0, 1, 4067, 4650, 2**31 - 2, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 4650, 2**32 - 4067, 2**32 - 2, 2**32 - 1]
+PLAIN = [(a, b) for a, b in itertools.product(CORNERS, repeat=2) if a <= b]
+SIGNED = sorted(signed(corner, 32) for corner in CORNERS)
+
+
+def test_bounds_of_both_signs_are_as_tight_as_the_words_that_are_left() -> None:
+    def inside(word: int, b: Bounds) -> bool:
+        return b[0] <= word <= b[1] and b[2] <= signed(word, 32) <= b[3]
+
+    for (ulow, uhigh), slow, shigh in itertools.product(PLAIN, SIGNED, SIGNED):
+        bounds = (ulow, uhigh, slow, shigh)
+        left = [word for word in CORNERS if inside(word, bounds)]  # an end of what is left is an end of the bounds
+        ordered = sorted(signed(word, 32) for word in left)
+        assert _meet(bounds) == ((left[0], left[-1], ordered[0], ordered[-1]) if left else bounds)
+
+
+def test_a_word_at_most_by_its_sign_and_at_least_without_one_is_negative() -> None:
+    # A compiler asks x > 4649 without a sign and x <= 4067 with one: of a word of 16 bits that is less than 0.
+    known = Known({X: bounded(-32768, 32767)}).assume(make("bvult", const(4649), X))
+    known = known.assume(negate(make("bvslt", const(4067), X)))
+    assert known.bounds[X] == (2**32 - 32768, 2**32 - 1, -32768, -1)
+    assert known.decide(make("bvslt", const(3246), X), Oracle("none")) is FALSE
 
 
 def test_what_no_interval_says_is_a_fact() -> None:
