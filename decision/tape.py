@@ -26,7 +26,7 @@ class FloatOp(IntEnum):
     DECIDED = 4  # value a of the decision before
     PAST = 5  # value a of those that the tape keeps of earlier decisions
     OUTPUT = 6  # output a of the network
-    BEST = 7  # which output is greatest, the first of equals
+    BEST = 7  # which of b outputs from a on is greatest, the first of equals
     ADD = 8
     SUB = 9
     MUL = 10
@@ -182,7 +182,8 @@ def evaluate(tape: Tape, read: Reading, past: Sequence[Floats] = ()) -> list[Flo
                 v = past[a]
             case FloatOp.OUTPUT | FloatOp.BEST:
                 assert read.outputs is not None
-                v = read.outputs[:, a] if step.op is FloatOp.OUTPUT else np.argmax(read.outputs, axis=1).astype(float)
+                of = read.outputs[:, a : a + (step.op is FloatOp.OUTPUT or b)]
+                v = of[:, 0] if step.op is FloatOp.OUTPUT else np.argmax(of, axis=1).astype(float)
             case FloatOp.ADD:
                 v = r[a] + r[b]
             case FloatOp.SUB:

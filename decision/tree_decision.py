@@ -79,7 +79,7 @@ def build(
     fired, row = chosen(b, action, fire, argmax(b, sums, "row"))
     for name, held in kept.items():
         b.state_out(name, b.add(Op.SELECT, (fired, values[name.removeprefix(SAVED)], held), name=f"{name}_new"))
-    return _set_anew(history, action, action.knobs(b, row), fired)
+    return set_anew(history, action, action.knobs(b, [row]), fired)
 
 
 def history_of(b: ProgramBuilder, observation: Observation, start: Start | None) -> "History":
@@ -104,10 +104,10 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
         history.write({"action": shown})
         capped = "in_flight_bytes" in b.interface.knob_names
         return b.finish(knob(b, rate), *([in_flight(b, rate)] if capped else []))
-    return _set_anew(history, action, decided)
+    return set_anew(history, action, decided)
 
 
-def _set_anew(history: "History", action: Action, decided: Sequence[int], *told: int) -> Program:
+def set_anew(history: "History", action: Action, decided: Sequence[int], *told: int) -> Program:
     """From the knobs to the program; ``told``: what is said of the decision itself."""
     b = history.b
     history.write(dict(zip(b.interface.mapped_names, decided, strict=True)))

@@ -40,6 +40,8 @@ class Trigger(BaseModel):
         agents = INTERFACES[interface]
         if not isinstance(action, Choice):
             raise ValueError(f"trigger: it keeps the row that was chosen last, and the action is a {action.kind}")
+        if action.rows is None:
+            raise ValueError("trigger: it keeps the row that was chosen last, and the action has groups; give rows")
         if TRIGGERED not in agents.knobs:
             raise ValueError(f"trigger: agents of {interface} do not say whether it fired")
         if self.saved > window:
@@ -76,7 +78,7 @@ def chosen(b: ProgramBuilder, action: Choice, fire: int, best: int) -> tuple[int
     new = b.add(Op.EQ, (kept, b.const(0)), name="new_agent")
     asked = b.add(Op.GT, (fire, b.const(1 << (action.leaf_bits - 1))), name="asked", note="the trigger says so")
     fired = b.add(Op.MAX, (new, asked), name="fired", note="choose anew")
-    held = clamp(b, kept, 1, len(action.rows), "row_held", "")
+    held = clamp(b, kept, 1, action.outputs, "row_held", "")
     last = b.add(Op.SUB, (held, b.const(1)), name="row_last")
     row = b.add(Op.SELECT, (fired, best, last), name="row", note="anew, or the one in force")
     b.state_out(ROW, b.add(Op.ADD, (row, b.const(1)), name="row_new"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.actions import Action, Choice
 from decision.errors import InputError
 from decision.policy import Observation
 from distill.rollout import Rollout
@@ -72,10 +73,16 @@ def _label_run(run: Rollout, teacher: Teacher, observation: Observation, rows: i
     if usable.size > rows:
         usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
     action, told = teacher.policy.action, outputs[usable].astype(np.float64)
-    y = worth(told) if values else action.label(action.decided(told))
+    y = worths(action, told) if values else action.label(action.decided(told))
     if fires is not None:
         y = np.concatenate([y, fires[usable, None]], axis=1)
     return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))
+
+
+def worths(action: Action, told: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The worth of the choices of each group [N, K]."""
+    assert isinstance(action, Choice)
+    return np.concatenate([worth(part) for part in action.split(told)], axis=1)
 
 
 def worth(values: NDArray[np.float64]) -> NDArray[np.float64]:

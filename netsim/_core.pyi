@@ -130,6 +130,7 @@ class NativeConfig:
         device: DeviceConfig | None = None,
         start: StartConfig | None = None,
         saved: int = 0,
+        groups: Sequence[int] = [],
     ) -> None: ...
 
 class Decider:

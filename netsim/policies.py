@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.actions import Choice
 from decision.deciders import Pupil
 from decision.device_rate import device_rate_program
 from decision.errors import InputError
@@ -416,6 +417,7 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         device=config,
         start=_start_config(start, place),
         saved=policy.saved_size,
+        groups=action.sizes if isinstance(action, Choice) else [],
     )
 
 

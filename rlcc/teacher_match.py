@@ -180,7 +180,7 @@ def spans(action: Action) -> Floats:
     if isinstance(action, Level):
         return np.array([ends.high - ends.low for ends in action.knobs.values()], dtype=np.float64)
     if isinstance(action, Choice):
-        return np.asarray(np.maximum(np.ptp(action.table(), axis=0), 1.0), dtype=np.float64)
+        return action.spans()
     return np.ones(1)
 
 

@@ -6,16 +6,19 @@ global replay), and descends
 
     (Q(o, a) - (r + gamma * Q'(o', argmax_a' Q(o', a'))))^2 / 2, linear beyond 1
 
-on batches drawn from the memory; Q' is a copy of Q from some updates ago. A queue's life has no end: it is asked for as
-long as the network runs. Where a life has one, nothing but r follows its last decision.
+on batches drawn from the memory; Q' is a copy of Q from some updates ago. Where the outputs stand in groups, a row of
+each is chosen and each has its Q; the goal of all is r + gamma times the mean of theirs (branching Q: Tavakoli 2018).
+A queue's life has no end: it is asked for as long as the network runs. Where a life has one, nothing but r follows its
+last decision.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from decision.actions import Choice
 from decision.policy import Policy
 from decision.records import Trajectories
 from netsim.policies import native
@@ -44,14 +47,36 @@ class DdqnReport:
     curve: tuple[tuple[int, float], ...]
 
 
-def loss(network: PolicyNetwork, target: PolicyNetwork, batch: list["torch.Tensor"], gamma: float) -> "torch.Tensor":
-    """What DDQN descends, the mean over a batch."""
+def loss(
+    network: PolicyNetwork,
+    target: PolicyNetwork,
+    batch: list["torch.Tensor"],
+    gamma: float,
+    groups: Sequence[int] | None = None,
+) -> "torch.Tensor":
+    """What DDQN descends, the mean over a batch and the groups of outputs; None: all are one."""
     before, action, reward, after, goes_on = batch
+    values = network.logits(before)
+    sizes = [values.shape[1]] if groups is None else list(groups)
     with torch.no_grad():
-        best = network.logits(after).argmax(1, keepdim=True)
-        goal = reward + gamma * goes_on * target.logits(after).gather(1, best)[:, 0]
-    value = network.logits(before).gather(1, action[:, None])[:, 0]
-    return torch.nn.functional.smooth_l1_loss(value, goal)
+        best = torch.split(network.logits(after), sizes, 1)
+        worth = [
+            part.gather(1, its.argmax(1, keepdim=True))[:, 0]
+            for part, its in zip(torch.split(target.logits(after), sizes, 1), best, strict=True)
+        ]
+        goal = reward + gamma * goes_on * torch.stack(worth).mean(0)
+    parts = zip(torch.split(values, sizes, 1), rows_of(action, sizes), strict=True)
+    taken = [part.gather(1, row[:, None])[:, 0] for part, row in parts]
+    return torch.nn.functional.smooth_l1_loss(torch.stack(taken), goal.expand(len(sizes), -1))
+
+
+def rows_of(number: "torch.Tensor", sizes: Sequence[int]) -> list["torch.Tensor"]:
+    """The row chosen in each group [B], of the numbers of combinations [B] (decision/actions/choice.py)."""
+    rows = []
+    for size in reversed(sizes):
+        rows.append(number % size)
+        number = number // size
+    return rows[::-1]
 
 
 class Learner:
@@ -60,6 +85,7 @@ class Learner:
 
     def __init__(self, policy: Policy, options: Ddqn, weights: Weights | None = None, trigger: bool = False) -> None:
         self.options = options
+        self.groups = policy.action.sizes if isinstance(policy.action, Choice) and not trigger else None
         self.network, self.target = (seeded(policy, options.seed, trigger) for _ in range(2))
         if weights is not None:
             self.network.take(weights)
@@ -81,7 +107,7 @@ class Learner:
             if update % d.target_every == 0:
                 self.target.load_state_dict(self.network.state_dict())
             self.optimizer.zero_grad()
-            its = loss(self.network, self.target, self.memory.batch(d.batch, random), d.gamma)
+            its = loss(self.network, self.target, self.memory.batch(d.batch, random), d.gamma, self.groups)
             its.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
             lost += float(its.detach())

@@ -36,9 +36,9 @@ class RewardTerm(BaseModel):
 
 @dataclass(frozen=True)
 class Transitions:
-    """Rows of N transitions: observations before and after [N, window x features], the row that was chosen [N] or where
-    between its ends, -1 to 1, each knob was set [N, knobs], the reward [N], and 1 where the agent decides on after it,
-    0 where its life ended with it [N]."""
+    """Rows of N transitions: observations before and after [N, window x features], the row that was chosen (the number
+    of the combination) [N] or where between its ends, -1 to 1, each knob was set [N, knobs], the reward [N], and 1
+    where the agent decides on after it, 0 where its life ended with it [N]."""
 
     before: Floats
     action: NDArray[np.int64] | Floats
@@ -76,7 +76,9 @@ def growing(trajectories: Trajectories, policy: Policy, reward: Sequence[RewardT
 def _taken(trajectories: Trajectories, policy: Policy) -> NDArray[np.int64] | Floats:
     """What was decided in each row, as `Transitions` has it."""
     label = policy.action.label(np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64))
-    return np.argmax(label, axis=1) if isinstance(policy.action, Choice) else (2 * label - 1).astype(np.float32)
+    if isinstance(policy.action, Choice):
+        return policy.action.chosen(label)
+    return (2 * label - 1).astype(np.float32)
 
 
 def trigger_transitions(

@@ -62,10 +62,13 @@ class Action(BaseModel):
         return np.stack([registers[result] for result in tape.results], axis=1)
 
     def tape(self) -> Tape:
-        """What a record keeps as the output (the first; of a choice which is greatest), then ``wholes``."""
+        """What a record keeps as the output (the first; of a choice which are greatest), then ``wholes``."""
         t = TapeBuilder(Names())
-        said = t.step(FloatOp.OUTPUT, 0) if self.squashed else t.step(FloatOp.BEST)
-        return t.finish(said, *self.wholes(t, self.floats(t)))
+        return t.finish(self.said(t), *self.wholes(t, self.floats(t)))
+
+    def said(self, t: TapeBuilder) -> int:
+        """What a record keeps as the output."""
+        return t.step(FloatOp.OUTPUT, 0) if self.squashed else t.step(FloatOp.BEST, 0, self.outputs)
 
     def knob_tape(self, limits: tuple[int, int] | None) -> Tape:
         """From what is decided (``values``) to the knobs as a site takes them; ``limits`` of a knob in force."""

@@ -153,7 +153,7 @@ class Table(Scale):
         return round((self.multipliers[0] - 1) * ONE), round((self.multipliers[-1] - 1) * ONE)
 
     def floats(self, t: TapeBuilder) -> tuple[int, ...]:
-        return (t.step(FloatOp.AT, t.table(self.multipliers), t.step(FloatOp.BEST)),)
+        return (t.step(FloatOp.AT, t.table(self.multipliers), t.step(FloatOp.BEST, 0, len(self.multipliers))),)
 
     def label(self, decided: Floats) -> Floats:
         entries = np.asarray(self.multipliers)

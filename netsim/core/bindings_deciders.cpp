@@ -94,8 +94,7 @@ void bind_deciders(nb::module_ &m) {
             if (!tape.kept().empty())
               throw std::invalid_argument("a tape that looks back is run by its decider");
             std::vector<double> results(tape.results());
-            tape.run({event.data(), known.data(), in_force, decided.data(), nullptr, outputs.data(), count(outputs)},
-                     results.data());
+            tape.run({event.data(), known.data(), in_force, decided.data(), nullptr, outputs.data()}, results.data());
             return results;
           },
           "event"_a, "known"_a, "in_force"_a, "decided"_a, "outputs"_a);
@@ -153,7 +152,8 @@ void bind_deciders(nb::module_ &m) {
           [](NativeConfig *self, std::uint32_t signals, std::uint32_t knobs, std::vector<TapeConfig> features,
              std::vector<double> initial, std::uint32_t window, std::vector<double> known, TapeConfig action,
              std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
-             std::optional<DeviceConfig> device, std::optional<StartConfig> start, std::uint32_t saved) {
+             std::optional<DeviceConfig> device, std::optional<StartConfig> start, std::uint32_t saved,
+             std::vector<std::uint32_t> groups) {
             new (self) NativeConfig{
                 .signals = signals,
                 .knobs = knobs,
@@ -166,13 +166,15 @@ void bind_deciders(nb::module_ &m) {
                 .knob = std::move(knob),
                 .keeps_knob = in_force.has_value(),
                 .initial_knob = in_force.value_or(0),
+                .groups = std::move(groups),
                 .saved = saved,
                 .device = std::move(device),
                 .start = std::move(start),
             };
           },
           "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "action"_a, "decides"_a, "knob"_a,
-          nb::arg("in_force").none(), nb::arg("device") = nb::none(), nb::arg("start") = nb::none(), "saved"_a = 0);
+          nb::arg("in_force").none(), nb::arg("device") = nb::none(), nb::arg("start") = nb::none(), "saved"_a = 0,
+          "groups"_a = std::vector<std::uint32_t>());
 
   nb::class_<Decider>(m, "Decider");
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")

@@ -1,6 +1,8 @@
 #include "decider_native.hpp"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +13,8 @@ namespace {
 Readable readable(const NativeConfig &config, std::uint32_t outputs) {
   return {config.signals, static_cast<std::uint32_t>(config.known.size()), config.decides, outputs};
 }
+
+constexpr std::array<std::uint32_t, 1> kTriggerGroup{2}; // to keep, or to decide anew
 
 } // namespace
 
@@ -42,7 +46,9 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
   require(config_.initial.size() == config_.features.size() && action_.results() == config_.decides + 1 &&
           knob_.results() + (config_.device && config_.device->follows ? config_.knobs - 1 : 0) + (config_.saved > 0) ==
               config_.knobs &&
-          config_.saved <= observation_ && !(config_.saved > 0 && config_.keeps_knob));
+          config_.saved <= observation_ && !(config_.saved > 0 && config_.keeps_knob) &&
+          (config_.groups.empty() ||
+           std::accumulate(config_.groups.begin(), config_.groups.end(), 0u) == weights.output.outputs));
   for (const TapeConfig &feature : config_.features) {
     features_.emplace_back(feature, readable(config_, 0));
     require(features_.back().results() == 1);
@@ -143,6 +149,8 @@ void NativeDecider::explore_trigger(double probability, std::uint64_t seed) {
 void NativeDecider::explore(double probability, std::uint64_t seed) {
   if (!(probability >= 0.0 && probability <= 1.0))
     throw std::invalid_argument("a probability is 0 to 1");
+  if (config_.groups.empty())
+    throw std::invalid_argument("only a choice is explored");
   exploring_ = probability;
   random_ = Pcg32(seed, 0);
 }
@@ -229,7 +237,7 @@ bool NativeDecider::fires(std::uint32_t agent) {
   if (asked_[agent] != 0) {
     std::copy_n(saved, config_.saved, std::copy_n(window, observation_, sight_.begin()));
     evaluate(trigger_, sight_.data(), agent);
-    explored(trigger_random_, exploring_trigger_, 2);
+    explored(trigger_random_, exploring_trigger_, kTriggerGroup);
     if (!(y_[1] > y_[0]))
       return false;
   }
@@ -238,11 +246,15 @@ bool NativeDecider::fires(std::uint32_t agent) {
   return true;
 }
 
-// With this probability the outputs are 1 for one drawn at random and 0 for the others.
-void NativeDecider::explored(Pcg32 &random, double probability, std::uint32_t outputs) {
-  if (probability > 0.0 && random.unit() < probability) {
-    std::fill(y_.begin(), y_.end(), 0.0f);
-    y_[static_cast<std::size_t>(random.below(outputs))] = 1.0f;
+// With this probability the outputs are 1 for one of each group, drawn at random, and 0 for the others.
+void NativeDecider::explored(Pcg32 &random, double probability, std::span<const std::uint32_t> groups) {
+  if (!(probability > 0.0 && random.unit() < probability))
+    return;
+  std::fill(y_.begin(), y_.end(), 0.0f);
+  std::size_t first = 0;
+  for (const std::uint32_t size : groups) {
+    y_[first + static_cast<std::size_t>(random.below(size))] = 1.0f;
+    first += size;
   }
 }
 
@@ -321,11 +333,10 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   const bool asked = config_.saved == 0 || fires(agent);
   if (asked) {
     evaluate(networks_[network_of_[agent]], &window_[agent * observation_], agent);
-    explored(random_, exploring_, outputs);
+    explored(random_, exploring_, config_.groups);
     disturbed(outputs);
     drawn(agent, outputs);
     read.outputs = y_.data();
-    read.output_count = outputs;
     // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.
     action_.run(read, results_.data());
     decision.output = static_cast<float>(results_[0]);

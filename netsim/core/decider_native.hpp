@@ -52,6 +52,7 @@ struct NativeConfig {
   TapeConfig knob;           // from what is in force and what is decided to the knobs that do not follow from it
   bool keeps_knob = false;   // the first knob is in force at the next decision, and what is decided is its action
   std::uint32_t initial_knob = 0;
+  std::vector<std::uint32_t> groups; // of outputs, how many in each: what is explored; empty: none chooses
   std::uint32_t saved = 0; // values of the window that a trigger sees as they were when it fired last; 0: no trigger,
                            // else the last knob says whether it fired
   std::optional<DeviceConfig> device; // where integer programs have a part in it:
@@ -72,7 +73,8 @@ public:
   // Of each agent those whose number in `networks`, which are all of one shape, stands in `of`.
   void set_networks(std::vector<NetworkWeights> networks, std::vector<std::uint32_t> of);
   void set_known(std::uint32_t number, const std::vector<double> &values); // one an agent
-  // From now on a decision puts out, with this probability, 1 for one output drawn at random and 0 for the others.
+  // From now on a decision puts out, with this probability, 1 for one output of each group, drawn at random, and 0 for
+  // the others.
   void explore(double probability, std::uint64_t seed);
   // From now on each output is moved by so much at the most, evenly.
   void disturb(double most, std::uint64_t seed);
@@ -98,7 +100,7 @@ private:
   void evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent);
   void disturbed(std::uint32_t outputs);
   void drawn(std::uint32_t agent, std::uint32_t outputs);
-  void explored(Pcg32 &random, double probability, std::uint32_t outputs);
+  void explored(Pcg32 &random, double probability, std::span<const std::uint32_t> groups);
   bool fires(std::uint32_t agent);
   void widen(const NetworkWeights &weights);
   bool step(std::uint32_t agent, Words event);

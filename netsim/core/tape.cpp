@@ -47,7 +47,7 @@ template <FloatOp op, class Registers> double value_of(const Step &s, const Read
   else if constexpr (op == FloatOp::below)
     return r(s.a) < r(s.b);
   else if constexpr (op == FloatOp::best)
-    return static_cast<double>(std::max_element(read.outputs, read.outputs + read.output_count) - read.outputs);
+    return static_cast<double>(std::max_element(read.outputs + s.a, read.outputs + s.a + s.b) - (read.outputs + s.a));
   else if constexpr (op == FloatOp::at)
     return r(s.a + static_cast<std::uint32_t>(r(s.b)));
   else
@@ -173,11 +173,11 @@ Tape::Tape(TapeConfig config, const Readable &there) : config_(std::move(config)
     case in_force:
       break;
     case best:
-      require(there.outputs > 0);
+      require(s.b > 0 && s.b <= there.outputs && s.a <= there.outputs - s.b);
       break;
-    case at: // `b` comes from `best`, so it is at most the number of outputs
-      require(s.a + there.outputs <= constants && s.b < now && s.b >= constants &&
-              config_.steps[s.b - constants].op == best);
+    case at: // `b` comes from `best`, so it is less than the number of outputs that it looks at
+      require(s.a < constants && s.b < now && s.b >= constants && config_.steps[s.b - constants].op == best &&
+              config_.steps[s.b - constants].b <= constants - s.a);
       break;
     default:
       require(s.op <= at && s.a < now && s.b < now && s.c < now);

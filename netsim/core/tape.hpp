@@ -17,7 +17,7 @@ enum class FloatOp : std::uint8_t { // the numbers of decision.tape.FloatOp
   decided,
   past,
   output,
-  best, // which output is greatest, the first of equals
+  best, // which of b outputs from a on is greatest, the first of equals
   add,
   sub,
   mul,
@@ -59,7 +59,6 @@ struct Reading {
   const double *decided = nullptr;
   const double *past = nullptr;
   const float *outputs = nullptr;
-  std::uint32_t output_count = 0;
 };
 struct Readable {
   std::uint32_t signals = 0, known = 0, decided = 0, outputs = 0;

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from queue_actions import FOUR as CHOICE
-from queue_actions import LEVEL
+from queue_actions import GROUPS, LEVEL
 
 from codegen.emit import emit
 from codegen.lower import Options
@@ -52,7 +52,7 @@ def student_of(action: dict[str, Any], seed: int) -> Student:
 
 
 @pytest.mark.parametrize("form", ["branches", "joint"])
-@pytest.mark.parametrize("action", [CHOICE, LEVEL], ids=["choice", "level"])
+@pytest.mark.parametrize("action", [CHOICE, GROUPS, LEVEL], ids=["choice", "groups", "level"])
 def test_the_c_of_generic_features_and_several_knobs_is_their_program(
     action: dict[str, Any], form: str, tmp_path: Path
 ) -> None:

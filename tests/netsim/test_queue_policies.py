@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from queue_actions import FOUR as CHOICE
-from queue_actions import LEVEL
+from queue_actions import GROUPS, LEVEL
 
 from decision.forest import Branch, Forest, Leaf
 from decision.interfaces import QUEUE_MARKING
@@ -69,7 +69,7 @@ def run(decider: Any, scenario: Scenario | str = "many-to-one:16") -> tuple[Simu
     return simulation, simulation.drain_records(1), simulation
 
 
-@pytest.mark.parametrize("action", [CHOICE, LEVEL], ids=["choice", "level"])
+@pytest.mark.parametrize("action", [CHOICE, GROUPS, LEVEL], ids=["choice", "groups", "level"])
 @pytest.mark.parametrize("window", [1, 3])
 def test_a_teacher_at_queues_sees_and_decides_what_its_records_say(action: dict[str, Any], window: int) -> None:
     """Features from raw records, the network in NumPy, the action map: the knobs that were set, to the bit."""
@@ -89,7 +89,7 @@ def test_a_teacher_at_queues_sees_and_decides_what_its_records_say(action: dict[
     knobs = policy.action.decided(outputs.astype(np.float64))
     recorded = np.stack([records[name] for name in QUEUE_MARKING.knob_names], axis=1)
     assert np.unique(recorded, axis=0).shape[0] > 2
-    if action is CHOICE:
+    if action is not LEVEL:
         clear = np.diff(np.sort(outputs, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4
         assert clear.mean() > 0.9
         np.testing.assert_array_equal(recorded[clear], knobs[clear])
@@ -155,7 +155,7 @@ def forest_of(policy: Policy, seed: int, trees: int = 6) -> Forest:
     return Forest(names, tuple(grown(3) for _ in range(trees)), (0,) * sums, bits)
 
 
-@pytest.mark.parametrize("action", [CHOICE, LEVEL], ids=["choice", "level"])
+@pytest.mark.parametrize("action", [CHOICE, GROUPS, LEVEL], ids=["choice", "groups", "level"])
 def test_a_student_at_queues_decides_by_the_rows_of_its_records(action: dict[str, Any]) -> None:
     """The C++ interpreter with contexts of its own; and the forest on integer rows made of the records alone."""
     policy = policy_of(action, 3)
@@ -169,8 +169,8 @@ def test_a_student_at_queues_decides_by_the_rows_of_its_records(action: dict[str
     rows, known = trajectories.integer_rows(policy.observation, policy.params())
     assert known.all()
     sums = forest.evaluate(rows)
-    if action is CHOICE:
-        knobs = policy.action.table()[np.argmax(sums, axis=1)]
+    if action is not LEVEL:
+        knobs = policy.action.decided(sums.astype(np.float64))
     else:
         knobs = np.stack(
             [
@@ -194,7 +194,7 @@ def test_the_interpreter_in_cxx_is_the_one_in_numpy(
     events: list[tuple[int, int, int]], capacity: int, random: Any
 ) -> None:
     """Any event after any other, whatever the queue: node by node."""
-    policy = policy_of(random.choice([CHOICE, LEVEL]), 3)
+    policy = policy_of(random.choice([CHOICE, GROUPS, LEVEL]), 3)
     program = build(policy.observation, policy.action, forest_of(policy, random.randrange(100)))
     core = policies.program(program, policies.Installed({"capacity_bytes": capacity})).build(1)
     context = {field.name: 0 for field in program.state}

@@ -77,7 +77,7 @@ def test_equal_steps_are_shared_and_constants_come_first() -> None:
 def test_a_table_is_read_where_the_greatest_output_says() -> None:
     t = TapeBuilder(Names())
     t.const(9.0)
-    tape = t.finish(t.step(FloatOp.AT, t.table([5.0, 6.0, 7.0]), t.step(FloatOp.BEST)))
+    tape = t.finish(t.step(FloatOp.AT, t.table([5.0, 6.0, 7.0]), t.step(FloatOp.BEST, 0, 3)))
     outputs = np.array([[0.0, 1.0, 1.0], [3.0, 1.0, 3.0], [0.0, 0.0, 0.5]])
     assert evaluate(tape, Reading(outputs=outputs))[tape.results[0]].tolist() == [6.0, 5.0, 7.0]
 
@@ -91,6 +91,7 @@ def test_a_table_is_read_where_the_greatest_output_says() -> None:
         [(int(FloatOp.DECIDED), 1, 0, 0)],
         [(int(FloatOp.OUTPUT), 0, 0, 0)],
         [(int(FloatOp.BEST), 0, 0, 0)],
+        [(int(FloatOp.BEST), 0, 1, 0)],
         [(int(FloatOp.PAST), 0, 0, 0)],
         [(int(FloatOp.ADD), 0, 1, 0)],
         [(int(FloatOp.SELECT), 0, 0, 1)],

@@ -22,3 +22,11 @@ def choice(rows: Iterable[tuple[int, int]]) -> dict[str, Any]:
 
 
 FOUR = choice(((5_000, 655), (20_000, 13_107), (80_000, 6_554), (320_000, 65_536)))
+
+GROUPS: dict[str, Any] = {
+    "kind": "choice",
+    "groups": [
+        [{"kmin_bytes": kmin} for kmin in (5_000, 20_000, 80_000)],
+        [{"kmax_bytes": kmax, "pmax_q16": pmax} for kmax, pmax in ((80_000, 65_536), (320_000, 6_554), (999_999, 655))],
+    ],
+}

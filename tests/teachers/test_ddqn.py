@@ -93,6 +93,29 @@ def test_the_loss_is_double_q_learnings() -> None:
     assert float(found.detach()) == pytest.approx(float(np.mean(np.where(off < 1, off**2 / 2, off - 0.5))), rel=1e-5)
 
 
+def test_groups_of_outputs_share_a_goal_and_each_learns_its_own() -> None:
+    """A group of two rows and one of two: the goal is the mean of what both are worth, and both descend to it."""
+    policy = Policy.model_validate(POLICY)
+    network, target = seeded(policy, 1), seeded(policy, 2)
+    rng = np.random.default_rng(0)
+    before, after = rng.normal(size=(2, 5, 4)).astype(np.float32)
+    number, reward = np.array([0, 1, 2, 3, 0]), rng.normal(size=5).astype(np.float32)
+    batch = [torch.from_numpy(x) for x in (before, number, reward, after, np.ones(5, np.float32))]
+    found = loss(network, target, batch, 0.5, (2, 2))
+
+    def q(of: Any, rows: Any) -> Any:
+        return of.logits(torch.from_numpy(rows)).detach().numpy().astype(np.float64).reshape(5, 2, 2)
+
+    best = q(network, after).argmax(axis=2)
+    worth = np.take_along_axis(q(target, after), best[:, :, None], axis=2)[:, :, 0]
+    goal = reward + 0.5 * worth.mean(axis=1)
+    rows = np.stack([number // 2, number % 2], axis=1)
+    off = np.abs(np.take_along_axis(q(network, before), rows[:, :, None], axis=2)[:, :, 0] - goal[:, None])
+    assert float(found.detach()) == pytest.approx(float(np.mean(np.where(off < 1, off**2 / 2, off - 0.5))), rel=1e-5)
+    alone = loss(network, target, batch, 0.5)
+    assert float(alone.detach()) == float(loss(network, target, batch, 0.5, (4,)).detach()) != float(found.detach())
+
+
 def test_values_of_a_known_chain_are_learnt() -> None:
     """Two states; row 1 goes to the other one, any other row stays. Staying in the second pays 1, all else 0: its value
     is 1 / (1 - 0.8) = 5, the first's 0.8 x 5 = 4."""
