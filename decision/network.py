@@ -5,6 +5,8 @@
     lstm      z = requantised(W x + b) + requantised(V h)       gates i, f, g, o, Q12; those of i, f and o halved
               c = f c + i g,  h = o tanh(c)                     sigmoid(2 z) = (1 + tanh(z)) / 2: one table
     output    z = requantised(W h + b), Q12; the action (Q16) is looked up: it holds tanh and the action map in one
+    choice    z = requantised(W h + b), all in one unit; of each group of rows the place of the greatest, the first of
+              equals
 
 Requantised is a multiplication and a shift: floor(2^lift * sum * scale / 2^32), a scale a row. The half step that
 makes a floor a rounding is in the bias. Both tables are linear between their entries. Nothing can overflow for any
@@ -138,13 +140,15 @@ class Lstm:
 
 @dataclass(frozen=True)
 class Int8Network:
-    """``inputs``: how many int16 it takes; ``action``: the action in Q16 at every 1/16 from -8 to 8, ascending."""
+    """``inputs``: how many int16 it takes; ``action``: the action in Q16 at every 1/16 from -8 to 8, ascending; or
+    ``groups``, where it chooses: how many rows of ``output`` each has."""
 
     inputs: int
     layers: tuple[Layer, ...]
     lstm: Lstm | None
     output: Matrix
-    action: tuple[int, ...]
+    action: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         width, magnitude = self.inputs, INPUT_MAGNITUDE
@@ -161,12 +165,29 @@ class Int8Network:
             self.lstm.recurrent.check(magnitude, "the LSTM")
         _check_width(self.output, width, "the output")
         self.output.check(magnitude, "the output")
+        if self.groups:
+            self._check_choice()
+            return
         if self.output.shape[0] != 1:
             raise InputError("a network has one output; a table of actions is not emitted as a network")
         if len(self.action) != ACTION_ENTRIES or list(self.action) != sorted(self.action):
             raise InputError(f"the network's actions are not {ACTION_ENTRIES} ascending entries; emit it again")
         if any(abs(a) >= 2**22 for a in self.action):
             raise InputError("an action of the network is beyond 22 bits; emit it again")
+
+    def _check_choice(self) -> None:
+        if self.lstm is not None:
+            raise InputError("an LSTM that chooses rows is not emitted as a network; distil it into trees")
+        if self.action or min(self.groups) < 1 or self.output.shape[0] != sum(self.groups):
+            rows, groups = self.output.shape[0], ", ".join(map(str, self.groups))
+            raise InputError(
+                f"the network's {rows} outputs are not groups of {groups}, or are looked up; emit it again"
+            )
+
+    @property
+    def decided(self) -> int:
+        """The action, or the place of a row in each group."""
+        return len(self.groups) or 1
 
     @property
     def units(self) -> int:
@@ -180,8 +201,8 @@ class Int8Network:
 
     @property
     def results(self) -> int:
-        """The action, then the new hidden values, then the new cells."""
-        return 1 + 2 * self.units
+        """What is decided, then the new hidden values, then the new cells."""
+        return self.decided + 2 * self.units
 
     def operand_range(self, number: int) -> tuple[int, int]:
         """What an operand may be."""
@@ -191,6 +212,8 @@ class Int8Network:
 
     def result_range(self, number: int) -> tuple[int, int]:
         """What a result can be."""
+        if self.groups:
+            return 0, self.groups[number] - 1
         if number == 0:
             return self.action[0], self.action[-1]
         assert self.lstm is not None
@@ -207,8 +230,15 @@ class Int8Network:
             first, second = self.inputs, self.inputs + self.units
             x, cell = self.lstm(x, operands[:, first:second], operands[:, second:])
             state = [x, cell]
+        if self.groups:
+            return self.chosen(self.output(x))
         z = np.clip(self.output(x), -GATE_MAX, GATE_MAX)
         return np.concatenate([self._action(z), *state], axis=1)
+
+    def chosen(self, z: Integers) -> Integers:
+        """Of the outputs [N, rows] the place of the greatest in each group [N, groups]."""
+        parts = np.split(z, np.cumsum(self.groups)[:-1], axis=1)
+        return np.stack([np.argmax(part, axis=1) for part in parts], axis=1).astype(np.int64)
 
     def multiply_accumulates(self) -> int:
         """Products of weights in one decision."""
@@ -218,7 +248,7 @@ class Int8Network:
 
     def lookups(self) -> int:
         """Values looked up in a table in one decision: gates, cells, the action."""
-        return 5 * self.units + 1
+        return 5 * self.units + (not self.groups)
 
     def parameters(self) -> int:
         """Weights and biases."""

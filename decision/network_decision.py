@@ -11,17 +11,20 @@ floored, and every feature is brought to int16.
 
 from dataclasses import dataclass
 
-from decision.actions import Scale, clamp
+from decision.actions import Action, Choice, Scale, clamp
 from decision.errors import InputError
 from decision.expression import Expression
 from decision.features import FEATURE_KINDS, AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
 from decision.forest import Forest
-from decision.network import INPUT_MAGNITUDE, Int8Network
+from decision.interface import Knob, Signal
+from decision.interfaces import grid
+from decision.interpret import evaluate
+from decision.network import INPUT_MAGNITUDE, Int8Network, Integers
 from decision.policy import Observation
 from decision.program import Op, Program, ProgramBuilder
 from decision.rate import recorded_rate
 from decision.start import Start
-from decision.tree_decision import History, feature_name, finish, history_note, history_of
+from decision.tree_decision import History, feature_name, finish, history_note, history_of, set_anew, storage
 
 ROOT_BITS = 15
 MAX_SHIFT = 20
@@ -53,7 +56,11 @@ def input_name(feature: AnyFeature) -> str:
 
 
 def build(
-    observation: Observation, action: Scale, inputs: tuple[Input, ...], network: Int8Network, start: Start | None = None
+    observation: Observation,
+    action: Scale | Choice,
+    inputs: tuple[Input, ...],
+    network: Int8Network,
+    start: Start | None = None,
 ) -> Program:
     """The decision program of a network. ``inputs``: one a feature of the observation."""
     b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), observation.agents, network=network)
@@ -67,6 +74,12 @@ def build(
     hidden = [b.state_in(f"hidden_{k}", hidden_storage, _state_note(network, "hidden")) for k in units]
     cells = [b.state_in(f"cell_{k}", "int16", _state_note(network, "cell")) for k in units]
     args = (*operands, *hidden, *cells)
+    if isinstance(action, Choice):
+        if network.groups != action.sizes:
+            raise InputError("the network's outputs are not the rows of the action's table; emit it again")
+        names = enumerate(action.row_names)
+        places = [b.add(Op.NETWORK, args, k, name, "the row that it chooses") for k, name in names]
+        return set_anew(history, action, action.knobs(b, places))
     result = b.add(Op.NETWORK, args, 0, "network", "the action it puts out, Q16")
     for k in units:
         b.state_out(f"hidden_{k}", b.add(Op.NETWORK, args, 1 + k, f"hidden_{k}_new"))
@@ -85,7 +98,16 @@ def build_inputs(observation: Observation, action: Scale, inputs: tuple[Input, .
     return b.finish(*[history.in_force] * len(b.interface.knobs)), tuple(row[0] for row in rows)
 
 
-def _observe(history: History, observation: Observation, action: Scale, inputs: tuple[Input, ...]) -> list[list[int]]:
+def narrowed(feature: AnyFeature, scaling: Input, values: Integers) -> Integers:
+    """The int16 of a feature's integers [N], as the decision program computes them."""
+    value = Signal("value", "", "", storage=feature.storage)
+    narrow = Knob("input", "", "", -INPUT_MAGNITUDE, INPUT_MAGNITUDE - 1, "int16")
+    b = ProgramBuilder(Forest((), (), (0,), 0), grid.grid([value], [narrow]))
+    program = b.finish(_narrowed(b, b.event("value"), scaling, input_name(feature)))
+    return evaluate(program, {"value": values}, {}, {})[0][0]
+
+
+def _observe(history: History, observation: Observation, action: Action, inputs: tuple[Input, ...]) -> list[list[int]]:
     """Inputs by feature and lag.
 
     The history holds inputs, not features: they are smaller, and their roots are drawn once.
@@ -97,11 +119,11 @@ def _observe(history: History, observation: Observation, action: Scale, inputs: 
     for feature, scaling in zip(observation.features, inputs, strict=True):
         row: list[int] = []
         expression = feature.expression(observation.place)
-        if isinstance(feature, PreviousAction):
+        if feature.decided is not None:
             newest: int | Expression = expression
             for lag in range(observation.window):
                 note = history_note(feature, lag)
-                newest = history.field(feature_name(feature, lag), action.storage, note, newest)
+                newest = history.field(feature_name(feature, lag), storage(feature, action), note, newest)
                 row.append(_narrowed(b, newest, scaling, input_name(feature)))
         else:
             row.append(_narrowed(b, expression.integers(history.nodes()), scaling, input_name(feature)))

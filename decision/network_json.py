@@ -22,7 +22,7 @@ def network_to_json(network: Int8Network) -> dict[str, Any]:
         },
         "output": _matrix(network.output),
         "action": list(network.action),
-    }
+    } | ({"groups": list(network.groups)} if network.groups else {})
 
 
 def network_from_json(data: Any) -> Int8Network:
@@ -42,6 +42,7 @@ def network_from_json(data: Any) -> Int8Network:
             ),
             output=_matrix_of(data["output"]),
             action=_integers(data["action"]),
+            groups=_integers(data.get("groups", [])),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(f"the network is not readable ({error!r}); emit it again") from None

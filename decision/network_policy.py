@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from decision.actions import AnyAction, scale_of
+from decision.actions import AnyAction, Choice, scale_of
 from decision.documents import dump_json, load_json, validate, write_atomically
 from decision.errors import InputError
 from decision.forest import integer
@@ -45,7 +45,8 @@ class NetworkPolicy:
 
     def program(self) -> Program:
         """The decision program."""
-        return build(self.observation, scale_of(self.action, "an int8 network"), self.inputs, self.network, self.start)
+        action = self.action if isinstance(self.action, Choice) else scale_of(self.action, "an int8 network")
+        return build(self.observation, action, self.inputs, self.network, self.start)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the teacher was trained for."""

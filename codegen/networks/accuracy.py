@@ -1,4 +1,5 @@
-"""The integer network beside its teacher on recorded decisions: by how much the action is off.
+"""The integer network beside its teacher on recorded decisions: by how much the action is off, or how often another row
+is chosen.
 
 Both see the recorded past; what each would do instead is not applied. An LSTM's state is each one's own, so an error
 of its state adds up along a flow as it would on the card.
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from codegen.networks.floats import Weights, actions, activations
 from codegen.networks.recorded import Integers, Recorded, integer_rows
+from decision.actions import Action, Choice
 from decision.formats import ACTION_BITS
 from decision.network import Int8Network
 from decision.network_decision import Input
@@ -32,15 +34,23 @@ def integer_actions(network: Int8Network, rows: Integers, starts: Integers) -> I
 def errors(
     policy: Policy, weights: Weights, inputs: tuple[Input, ...], network: Int8Network, data: Recorded
 ) -> NDArray[np.float64]:
-    """The action minus the teacher's, of the decisions whose whole history is on record."""
+    """The action minus the teacher's, of the decisions whose whole history is on record; of a choice 1 where it is
+    another."""
+    if isinstance(policy.action, Choice):
+        theirs = policy.action.chosen(activations(policy, weights, data)["output"])
+        ours = policy.action.number(network.evaluate(integer_rows(policy, inputs, data)))
+        return np.asarray((ours != theirs)[data.valid], dtype=np.float64)
     of_teacher = actions(policy, activations(policy, weights, data)["output"])
     got = integer_actions(network, integer_rows(policy, inputs, data), data.starts) / 2**ACTION_BITS
     return np.asarray((got - of_teacher)[data.valid], dtype=np.float64)
 
 
-def told(error: NDArray[np.float64]) -> dict[str, Any]:
-    """Root mean square, 99th percentile and greatest error of the multiplier, and of how many decisions."""
+def told(error: NDArray[np.float64], action: Action) -> dict[str, Any]:
+    """Of how many decisions; of a choice the share in which it is another, else root mean square, 99th percentile and
+    greatest error of the multiplier."""
     size = np.abs(error) if error.size else np.zeros(1)
+    if isinstance(action, Choice):
+        return {"decisions": int(error.size), "differ": round(float(np.mean(size)), 8)}
     return {
         "decisions": int(error.size),
         "rmse": round(float(np.sqrt(np.mean(size**2))), 8),

@@ -107,7 +107,7 @@ def _layers(policy: NetworkPolicy) -> str:
     network = policy.network
     widths = [f"{network.inputs} inputs", *(str(layer.matrix.shape[0]) for layer in network.layers)]
     widths += [f"LSTM of {network.units}"] if network.lstm else []
-    return ", ".join([*widths, "1 output"])
+    return ", ".join([*widths, f"{network.output.shape[0]} outputs" if network.groups else "1 output"])
 
 
 def _check_report(report: Mapping[str, Any]) -> None:
@@ -117,7 +117,8 @@ def _check_report(report: Mapping[str, Any]) -> None:
         if report["form"] not in FORMS:
             raise ValueError("the form is none")
         integer(report["activation_bits"]), integer(held["decisions"])
-        if not all(type(held[name]) is float and np.isfinite(held[name]) for name in ("rmse", "p99", "max")):
+        names = ("differ",) if "differ" in held else ("rmse", "p99", "max")
+        if not all(type(held[name]) is float and np.isfinite(held[name]) for name in names):
             raise ValueError("an error is no number")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{NETWORK_NAME}: report is not readable ({error!r}); emit the firmware again") from None
@@ -138,6 +139,8 @@ def _formats(policy: NetworkPolicy) -> list[str]:
 
 def _accuracy(policy: NetworkPolicy) -> str:
     held = policy.report["held_out"]
+    if "differ" in held:
+        return f"another row than the teacher's in {held['differ']:.3%} of {held['decisions']} recorded decisions"
     return (
         f"the multiplier is off the teacher's by {held['rmse']:.5f} rms, {held['p99']:.5f} in 99 of 100, "
         f"{held['max']:.5f} at most, on {held['decisions']} recorded decisions"

@@ -2,7 +2,7 @@
 
 fc0, fc1, ..    after their activation [N, units]
 hidden, cell    of the LSTM after each decision [N, units]
-output          before tanh or clip [N]
+output          before tanh or clip [N]; of a choice what each row is worth [N, rows]
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.networks.recorded import Recorded
-from decision.actions import scale_of
+from decision.actions import Choice, scale_of
 from decision.activation import activated
 from decision.policy import Policy
 from decision.records import in_step
@@ -32,7 +32,8 @@ def activations(policy: Policy, weights: Weights, data: Recorded, rows: Floats |
     if policy.architecture.lstm is not None:
         layers["hidden"], layers["cell"] = _lstm(w, x, data.starts)
         x = layers["hidden"]
-    layers["output"] = (x @ w["out.weight"].T + w.get("out.bias", 0.0))[:, 0]
+    outputs = x @ w["out.weight"].T + w.get("out.bias", 0.0)
+    layers["output"] = outputs if isinstance(policy.action, Choice) else outputs[:, 0]
     return layers
 
 

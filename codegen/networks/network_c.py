@@ -6,6 +6,7 @@ static const uint32_t fc0_scale[12] = { .. };       static const int16_t tanh_q1
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from codegen.ctypes99 import I32, literal
@@ -13,7 +14,7 @@ from decision.network import TANH_Q15, Int8Network, Matrix
 
 WIDTH = 116
 """Columns of a table's lines."""
-BYTES = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "uint32_t": 4}
+BYTES = {"int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4}
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def arrays(network: Int8Network) -> list[Array]:
         tables.append(_vector(function, "uint32_t", f"{name}_scale", matrix.scale))
     if network.lstm is not None:
         tables.append(_vector("tanh", "int16_t", "tanh_q15", TANH_Q15))
+    if network.groups:
+        return [*tables, _vector("output", "uint16_t", "first", (0, *accumulate(network.groups)))]
     fits = network.action[0] >= -(2**15) and network.action[-1] < 2**15
     tables.append(_vector("action", "int16_t" if fits else "int32_t", "action_q16", network.action))
     return tables
@@ -94,7 +97,8 @@ def described(network: Int8Network) -> dict[str, Any]:
             "cell_bits": lstm.cell_bits,
         }
         takes = width_type(lstm.hidden_max)
-    return description | {"output": product("output", network.output), "output_takes": takes}
+    groups = len(network.groups)
+    return description | {"output": product("output", network.output), "output_takes": takes, "groups": groups}
 
 
 def product(name: str, matrix: Matrix) -> Product:
@@ -130,6 +134,6 @@ def _lines(words: Sequence[str], pad: str) -> str:
 
 
 def _literal(value: int, ctype: str) -> str:
-    if ctype == "uint32_t":
+    if ctype in ("uint16_t", "uint32_t"):
         return f"{value}U"
     return literal(value, I32) if value == -(2**31) else str(value)

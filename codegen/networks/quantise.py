@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import actions, activations
 from codegen.networks.recorded import Recorded
-from decision.actions import Scale, Table, scale_of
+from decision.actions import Choice, Scale, Table, scale_of
 from decision.activation import activated
 from decision.errors import InputError
 from decision.features import AnyFeature, PccRlCongestion, RlCcCongestion
@@ -59,8 +59,9 @@ def quantise(
     policy: Policy, weights: Mapping[str, NDArray[np.floating]], data: Recorded, bits: Bits
 ) -> tuple[tuple[Input, ...], Int8Network]:
     """The inputs' formats and the integer network. InputError for a table of actions."""
-    action = scale_of(policy.action, "an int8 network")
-    if isinstance(action, Table):
+    if isinstance(policy.action, Choice):
+        _check_choice(policy)
+    elif isinstance(scale_of(policy.action, "an int8 network"), Table):
         raise InputError("a policy with a table of actions is not emitted as a network; distil it into trees")
     other = next((name for name in policy.architecture.activations if name != "relu"), None)
     if other is not None:
@@ -102,9 +103,31 @@ def _network(
         lstm = _lstm(w, values["cell"], step, offset, bits)
         step, offset = np.full(lstm.units, 2.0**-lstm.hidden_bits), np.zeros(lstm.units)
     weight = w["out.weight"]
+    if isinstance(policy.action, Choice):
+        output = _choosing(policy.action, weight, w.get("out.bias", 0.0) + weight @ offset, step)
+        return Int8Network(len(features) * window, tuple(layers), None, output, groups=policy.action.sizes)
     output = _matrix(weight, w.get("out.bias", 0.0) + weight @ offset, step, 2.0**-GATE_BITS)
     action = action_table(scale_of(policy.action, "an int8 network"), policy.output_activation)
     return Int8Network(len(features) * window, tuple(layers), lstm, output, action)
+
+
+def _choosing(action: Choice, weight: Floats, bias: Floats, step: Floats) -> Matrix:
+    """The outputs of a choice, in one unit for all rows, so that they compare: the coarsest that a weight of theirs
+    needs. What is the same for all rows of a group decides nothing and takes no bits: they are worth so much more than
+    their mean."""
+    apart = [part - part.mean(axis=1, keepdims=True) for part in action.split(weight.T)]
+    weight = np.concatenate(apart, axis=1).T
+    bias = np.concatenate([part - part.mean() for part in action.split(np.atleast_2d(bias))], axis=1)[0]
+    top = 2 * max(float(np.abs(weight * step).max()) / 127, float(np.abs(bias).max()) / 2**24, 2.0**-64)
+    return _matrix(weight, bias, step, top)
+
+
+def _check_choice(policy: Policy) -> None:
+    """InputError where its network is not emitted."""
+    if policy.architecture.lstm is not None:
+        raise InputError("an LSTM that chooses rows is not emitted as a network; distil it into trees")
+    if policy.trigger is not None:
+        raise InputError("a policy with a trigger is two networks, and not emitted as one; distil it into trees")
 
 
 def action_table(action: Scale, output: str) -> tuple[int, ...]:
@@ -171,7 +194,8 @@ def _unit(feature: AnyFeature, shift: int) -> float:
     """What one unit of the int16 adds to what the teacher sees."""
     if isinstance(feature, RlCcCongestion | PccRlCongestion):
         return float(-feature.factor * 2.0 ** ((shift - feature.fraction_bits) / 2))
-    return 2.0 ** (shift - FRACTION_BITS[feature.kind])
+    known = FRACTION_BITS.get(feature.kind)
+    return float(feature.format[1] * 2.0**shift if known is None else 2.0 ** (shift - known))
 
 
 def _finest(policy: Policy, w: Mapping[str, Floats], data: Recorded, number: int) -> int:

@@ -47,7 +47,7 @@ def quantised(
         "activation_bits": bits.activations,
         "hidden_bits": bits.hidden if network.lstm else None,
         "calibrated_on": len(data),
-        "held_out": told(errors(policy, weights, inputs, network, test)),
+        "held_out": told(errors(policy, weights, inputs, network, test), policy.action),
         "multiply_accumulates": network.multiply_accumulates(),
         "table_lookups": network.lookups(),
         "parameters": network.parameters(),

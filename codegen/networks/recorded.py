@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import scale_of
+from decision.actions import Choice, scale_of
 from decision.errors import InputError
 from decision.interfaces import FLOW_RATE
 from decision.interpret import trace
-from decision.network_decision import Input, build_inputs
+from decision.network_decision import Input, build_inputs, narrowed
 from decision.policy import Policy
 from decision.records import Trajectories
 
@@ -61,15 +61,17 @@ def split(parts: Iterable[Trajectories], *, every: int, most: int) -> tuple[list
     calibration: list[Trajectories] = []
     held_out: list[Trajectories] = []
     for part in parts:
-        flows = np.unique(part.columns["flow"])
+        of = part.columns[part.interface.agent]
+        flows = np.unique(of)
         stride = max(1, -(-len(part) // most))
         taken = flows[::stride] if len(flows) > stride else flows
         out = taken[every - 1 :: every] if len(taken) >= every else taken[len(taken) // 2 :]
         kept = np.setdiff1d(taken, out)
         for flows_of, group in ((kept, calibration), (out, held_out)):
-            mask = np.isin(part.columns["flow"], flows_of)
+            mask = np.isin(of, flows_of)
             if mask.any():
-                group.append(Trajectories.of({name: column[mask] for name, column in part.columns.items()}))
+                columns = {name: column[mask] for name, column in part.columns.items()}
+                group.append(Trajectories.of(columns, part.interface, part.places))
     return calibration, held_out
 
 
@@ -80,6 +82,10 @@ def integer_rows(policy: Policy, inputs: tuple[Input, ...], data: Recorded) -> I
 
 def _integer_rows(policy: Policy, inputs: tuple[Input, ...], part: Trajectories) -> Integers:
     observation = policy.observation
+    if isinstance(policy.action, Choice):
+        rows, _ = part.integer_rows(observation, policy.params())
+        each = list(zip(observation.features, inputs, strict=True)) * observation.window
+        return np.stack([narrowed(*formed, rows[:, column]) for column, formed in enumerate(each)], axis=1)
     program, nodes = build_inputs(observation, scale_of(policy.action, "an int8 network"), inputs)
     applied = part.columns["action_q16"].astype(np.int64)
     state = {"rate_q30": part.columns["rate_q30"].astype(np.int64)}

@@ -35,7 +35,8 @@ WALKS, STEPS = 8, 24
 
 @dataclass(frozen=True)
 class Entries:
-    """How many entries of the two tables there are, and how many the vectors look up."""
+    """How many entries of the two tables there are, or rows to choose among, and how many the vectors look up, or
+    choose."""
 
     wanted: int
     hit: int
@@ -79,6 +80,8 @@ def cases(network: Int8Network, operands: Integers) -> Integers:
         more, x = _lstm_cases(network.lstm, x, operands[:, network.inputs :])
         columns += more
     z = network.output(x)
+    if network.groups:
+        return np.concatenate([*columns, network.chosen(z)], axis=1)
     table = np.array(network.action, dtype=np.int64)
     return np.concatenate([*columns, _side(z), _action_place(z), _last_bit(table, z + 2**15, ACTION_STEP_BITS)], axis=1)
 
@@ -137,6 +140,9 @@ def _entries(network: Int8Network, operands: Integers) -> Entries:
     x = operands[:, : network.inputs]
     for layer in network.layers:
         x = layer(x)
+    if network.groups:
+        rows = network.chosen(network.output(x))
+        return Entries(sum(network.groups), sum(np.unique(column).size for column in rows.T))
     hit, entries = 0, len(network.action) - 1
     if network.lstm is not None:
         state = operands[:, network.inputs :]
@@ -165,6 +171,8 @@ def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator)
 def _near_rest(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
     """A decision near the fixed point: little congestion, small actions, small states."""
     row = plausible(program, defaults, rng)
+    if "base_rtt_recip_q42" not in defaults:
+        return row
     base = 2**42 // max(1, defaults["base_rtt_recip_q42"])
     row["event.response_ns"] = (row["event.request_sent_ns"] + int(base * rng.uniform(1.0, 4.0))) & (2**32 - 1)
     row["context.rate_q30"] = int(2**30 / rng.uniform(1, 200))

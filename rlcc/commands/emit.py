@@ -16,9 +16,9 @@ from decision.errors import InputError
 from rlcc import stages
 from rlcc.console import Figures, stage
 from rlcc.options import FOLDER, out_option
-from rlcc.recipe import EmitOptions
+from rlcc.recipe import EmitOptions, deployment_of, load_recipe
 
-OF_NETWORKS = ("rollouts", "activation_bits", "hidden_bits", "context_bytes")
+OF_NETWORKS = ("rollouts", "recipe", "activation_bits", "hidden_bits", "context_bytes")
 """Options that only a network's form takes, besides --target."""
 BITS = click.Choice(["8", "16"])
 
@@ -34,6 +34,7 @@ BITS = click.Choice(["8", "16"])
     "--form", type=click.Choice([*FORMS, *NETWORK_FORMS]), help="Of trees, or of a teacher's network.  [default: auto]"
 )
 @click.option("--rollouts", type=FOLDER, help="Of a network: recorded decisions to calibrate on.")
+@click.option("--recipe", type=FOLDER, help="Of a network: what the rollouts were made by, where agents are not flows.")
 @click.option("--activation-bits", type=BITS, help="Of a network: values between layers.  [default: 16]")
 @click.option("--hidden-bits", type=BITS, help="Of an LSTM: hidden values in the context.  [default: 8]")
 @click.option("--context-bytes", type=click.IntRange(4), help="Of a network: bytes a flow, if fewer than the target's.")
@@ -104,7 +105,10 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
     bits = chosen.get("activation_bits", 16), chosen.get("hidden_bits", 8)
     emission = Emission(target, seed, context_bytes=chosen.get("context_bytes"))
     parent = opened(chosen["rollouts"], ROLLOUTS)
-    runs = (run.trajectories for run in read(chosen["rollouts"], teacher))
+    deployment = None
+    if "recipe" in chosen:
+        deployment = deployment_of(load_recipe(chosen["recipe"]), chosen["recipe"])
+    runs = (run.trajectories for run in read(chosen["rollouts"], teacher, deployment))
     policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, chosen["form"], Bits(*map(int, bits)))
     details = emit_network(policy, parent.hash, out, emission)
     off, entries = policy.report["held_out"], details["table_entries"]
@@ -113,10 +117,19 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
         f"{chosen['form']}, {policy.report['multiply_accumulates']} multiply-accumulates, "
         f"{policy.report['table_lookups']} lookups, {details['table_bytes']} B of tables",
         *stages.not_served(details),
-        f"multiplier off the teacher's by {off['rmse']:.5f} rms, {off['p99']:.5f} p99, {off['max']:.5f} at most on "
-        f"{off['decisions']:,} decisions held out",
-        f"{details['vectors']:,} vectors, {entries['hit']} of {entries['wanted']} entries of its tables looked up",
+        f"{_apart(off)} {off['decisions']:,} decisions held out",
+        f"{details['vectors']:,} vectors, {entries['hit']} of {entries['wanted']} {_entries(off)}",
     ]
+
+
+def _apart(off: dict[str, Any]) -> str:
+    if "differ" in off:
+        return f"another row than the teacher's in {off['differ']:.3%} of"
+    return f"multiplier off the teacher's by {off['rmse']:.5f} rms, {off['p99']:.5f} p99, {off['max']:.5f} at most on"
+
+
+def _entries(off: dict[str, Any]) -> str:
+    return "rows chosen" if "differ" in off else "entries of its tables looked up"
 
 
 def _emit_model(

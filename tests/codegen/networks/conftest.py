@@ -7,16 +7,17 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # drawn_teachers.py
 
-from drawn_teachers import LSTM, MLP, drawn, emission
+from drawn_teachers import LSTM, MLP, choosing, drawn, emission
 
 from codegen.networks.body import emit_network
 
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The firmware of a small MLP and of a small LSTM."""
+    """The firmware of a small MLP, of a small LSTM, and of an MLP that chooses rows."""
     place = tmp_path_factory.mktemp("networks")
     for name, architecture in (("mlp", MLP), ("lstm", LSTM)):
         teacher = drawn(architecture)
         emit_network(teacher.quantised(), "cd" * 32, place / name, emission())
-    return {"mlp": place / "mlp", "lstm": place / "lstm"}
+    emit_network(choosing().quantised(), "cd" * 32, place / "choice", emission(target="bare"))
+    return {name: place / name for name in ("mlp", "lstm", "choice")}

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from queue_actions import GROUPS
 
 from codegen.emit import Emission
 from codegen.networks.quantise import Bits
 from codegen.networks.quantised import quantised
+from decision.interfaces import QUEUE_MARKING
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.network_policy import NetworkPolicy
 from decision.policy import Policy
@@ -74,6 +76,46 @@ def records(flows: int = 10, steps: int = 60, seed: int = 1) -> Trajectories:
     columns["rate_q30"] = (2.0 ** rng.uniform(18, 30, n)).astype(np.int64) - 1
     columns["action_q16"] = rng.integers(-10_923, 13_107, n) // rng.choice([1, 8, 256], n)
     return Trajectories.of(columns)
+
+
+QUEUE_FEATURES: list[dict[str, Any]] = [
+    {"kind": "bucket", "signal": "queue_bytes", "first": 5_000, "count": 12},
+    {"kind": "ratio", "of": "sent_bytes", "over": "capacity_bytes"},
+    {"kind": "difference", "signal": "queue_bytes", "unit": 4096},
+    {"kind": "previous_knob", "knob": "kmin_bytes", "unit": 65_536, "fraction_bits": 8},
+]
+
+
+def queues(steps: int = 300, agents: int = 6, seed: int = 1) -> Trajectories:
+    """Queues that grow and drain, under settings of the map's own rows."""
+    rng = np.random.default_rng(seed)
+    n = agents * steps
+    queue, step = np.repeat(np.arange(agents), steps), np.tile(np.arange(steps), agents)
+    length = (5_000 * 2.0 ** rng.uniform(-3, 10, n)).astype(np.int64)
+    rows = rng.integers(0, 3, (2, n))
+    pairs = np.array([list(row.values()) for row in GROUPS["groups"][1]])[rows[1]]
+    columns: dict[str, np.ndarray] = {"t_ps": step * 50_000_000 + queue, "queue": queue, "step": step}
+    columns |= {"queue_bytes": length, "sent_bytes": rng.integers(0, 200_000, n), "marked_bytes": length // 9}
+    columns["kmin_bytes"] = np.array([row["kmin_bytes"] for row in GROUPS["groups"][0]])[rows[0]]
+    return Trajectories.of(columns | {"kmax_bytes": pairs[:, 0], "pmax_q16": pairs[:, 1]}, QUEUE_MARKING)
+
+
+def choosing(seed: int = 4, action: dict[str, Any] = GROUPS) -> Drawn:
+    """A teacher at queues that chooses a row of each group; by this seed each row of both somewhere."""
+    told = {
+        "format": 1,
+        "name": "queues",
+        "architecture": {"kind": "mlp", "hidden": [7, 6], "bias": True},
+        "observation": {
+            "interface": "queue_marking",
+            "window": 2,
+            "params": {"capacity_bytes": 156_250},
+            "features": QUEUE_FEATURES,
+        },
+        "action": action,
+    }
+    policy = Policy.model_validate(told)
+    return Drawn(policy, weights_of(policy, seed), [queues(seed=seed), queues(seed=seed + 1)])
 
 
 def drawn(architecture: dict[str, Any], seed: int = 1, **more: Any) -> Drawn:

@@ -39,14 +39,14 @@ WIDE = [
 ]
 
 
-@pytest.mark.parametrize("name", ["mlp", "lstm"])
+@pytest.mark.parametrize("name", ["mlp", "lstm", "choice"])
 @pytest.mark.parametrize("compiler", list(host_compilers()))
 def test_the_c_is_the_program_on_the_host(folders, name, compiler):
     report = run_on_host(folders[name], compiler=compiler)
     assert report.passed, report
 
 
-@pytest.mark.parametrize("name", ["mlp", "lstm"])
+@pytest.mark.parametrize("name", ["mlp", "lstm", "choice"])
 def test_the_c_is_the_program_on_the_core(folders, name):
     report = emulate(folders[name], profile="ibex-small")
     assert report.passed, report  # its loops are no fault
@@ -93,13 +93,26 @@ LSTM_MUTANTS = {
     "old state forgotten": (r"int32_t known = 0;", "int32_t known = 1;"),
     "one recurrent weight": (r"(recurrent_weights\[\d+\]\[\d+\] = \{\s+\{-?\d+)", r"\1 + 1"),
 }
+CHOICE_MUTANTS = {
+    **{name: MUTANTS[name] for name in ("rounding off by one", "half a step lost", "no ReLU")},
+    "the last of all, not the greatest": (r"worth > most", "worth != most"),
+    "the least": (r"worth > most", "worth < most"),
+    "a row of the group before": (r"row - begin", "row"),
+    "a group too short": (r"end = first\[group \+ 1U\]", "end = first[group + 1U] - 1U"),
+    "one bias of the output": (r"(output_bias\[6\] = \{\s+-?\d+)", r"\1 + 90000"),
+    "a scale": (r"(output_scale\[6\] = \{\s+\d+U)", r"\1 / 2U"),
+    "another group's place": (r"chosen\[1\];", "chosen[0];"),
+}
 
 
 @pytest.mark.parametrize(
-    ("name", "mutant"), [("mlp", m) for m in MUTANTS] + [("lstm", m) for m in {**MUTANTS, **LSTM_MUTANTS}]
+    ("name", "mutant"),
+    [("mlp", m) for m in MUTANTS]
+    + [("lstm", m) for m in {**MUTANTS, **LSTM_MUTANTS}]
+    + [("choice", m) for m in CHOICE_MUTANTS],
 )
 def test_no_error_in_the_c_goes_unseen(folders, name, mutant, tmp_path_factory, host_compiler, run):
-    pattern, replacement = {**MUTANTS, **LSTM_MUTANTS}[mutant]
+    pattern, replacement = (CHOICE_MUTANTS if name == "choice" else {**MUTANTS, **LSTM_MUTANTS})[mutant]
     text = (folders[name] / "rlcc_policy.c").read_text()
     changed, count = re.subn(pattern, replacement, text, count=1)
     assert count == 1, f"nothing to change for {mutant!r}"

@@ -1,17 +1,21 @@
 """Quantisation: near the teacher on decisions held out, from ranges in the data, with formats that make sense."""
 
+import json
+
 import numpy as np
 import pytest
-from drawn_teachers import CONGESTION, LSTM, MLP, drawn, records
+from drawn_teachers import CONGESTION, LSTM, MLP, choosing, drawn, records
+from queue_actions import FOUR
 
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import activations
-from codegen.networks.quantise import Bits, action_table
+from codegen.networks.quantise import Bits, action_table, quantise
 from codegen.networks.quantised import quantised
 from codegen.networks.recorded import integer_rows, recorded, split
 from decision.errors import InputError
 from decision.network import GATE_MAX
 from decision.network_policy import load_network_policy
+from decision.policy import Policy
 from teachers.inference import network_outputs
 from teachers.teacher import make_teacher
 
@@ -118,6 +122,41 @@ def test_what_cannot_be_quantised_is_said_in_a_sentence():
         quantised(teacher.policy, teacher.weights, "ab", [], "mlp-int8")
     with pytest.raises(InputError, match="8 or 16 bits"):
         Bits(4, 8)
+
+
+def test_a_choice_is_quantised_and_chooses_as_its_teacher_does():
+    teacher = choosing()
+    policy = teacher.quantised()
+    assert policy.network.groups == (3, 3)
+    held = policy.report["held_out"]
+    assert held["decisions"] > 100
+    assert held["differ"] < 0.05
+    weights = np.array(policy.network.output.weights) * np.array(policy.network.output.scale)[:, None]
+    assert (
+        np.abs(weights.reshape(2, 3, -1).sum(axis=1)).max() < 0.02 * np.abs(weights).max()
+    )  # all alike decides nothing
+    wide, narrow = (teacher.quantised(bits=Bits(bits)).report["held_out"]["differ"] for bits in (16, 8))
+    assert wide <= narrow < 0.5
+
+
+def test_a_network_that_chooses_survives_json_and_refuses_other_rows(tmp_path):
+    policy = choosing().quantised()
+    policy.save(tmp_path)
+    path = tmp_path / "network.json"
+    assert load_network_policy(path) == policy
+    text = json.loads(path.read_text())
+    for groups, says in (([3, 2], "6 outputs are not groups of 3, 2"), ([2, 4], "not the rows of the action's table")):
+        path.write_text(json.dumps(text | {"network": text["network"] | {"groups": groups}}))
+        with pytest.raises(InputError, match=says):
+            load_network_policy(path)
+
+
+def test_what_chooses_and_is_no_plain_mlp_is_refused():
+    content = choosing(action=FOUR).policy.model_dump(exclude_none=True)
+    content["observation"]["interface"] = "queue_marking_triggered"
+    policy = Policy.model_validate(content | {"trigger": {"hidden": [3], "saved": 1}})
+    with pytest.raises(InputError, match="a policy with a trigger is two networks"):
+        quantise(policy, {}, None, Bits())
 
 
 def test_network_json_survives_and_refuses_what_does_not_fit(tmp_path):
