@@ -118,7 +118,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) ->
     trials = [
         Trial(
             cell.scenario,
-            wishing(c.simulated, SCHEDULES[name]),
+            wishing(c.alone, SCHEDULES[name]),
             seed=seed,
             duration_ps=cell.duration_ms * MS,
             window_ps=(cell.from_ms * MS, cell.duration_ms * MS),

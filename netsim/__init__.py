@@ -9,6 +9,7 @@ from netsim import baselines, policies, scenarios
 from netsim.arrays import ArrayEnv, Batch
 from netsim.cohorts import Cohort, Wire
 from netsim.engines import Engines
+from netsim.mixes import Mix, Part
 from netsim.network import Network
 from netsim.scenarios import Flow, Flows, Scenario
 from netsim.simulation import Result, Simulation, simulate
@@ -20,7 +21,9 @@ __all__ = [
     "Engines",
     "Flow",
     "Flows",
+    "Mix",
     "Network",
+    "Part",
     "Result",
     "Scenario",
     "Simulation",

@@ -17,8 +17,9 @@ from netsim import _core, topology
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps
 from netsim.engines import Engines
+from netsim.mixes import Mix, Steering, parts_of
 from netsim.network import LATEST_PS, MS, NS, Network
-from netsim.policies import DeciderPolicy, NativePolicy, PolicySpec, interface_of, probes_of
+from netsim.policies import DeciderPolicy, NativePolicy, interface_of, probes_of
 from netsim.scenarios import Scenario
 from netsim.sites import Paths, Told
 from netsim.splitmix import keys
@@ -41,7 +42,7 @@ def place(scenario: Scenario, network: Network) -> tuple[Topology, Network]:
 def build(
     scenario: Scenario,
     network: Network,
-    spec: PolicySpec | BaselineSpec | None,
+    spec: Steering | Mix | None,
     *,
     initial_rate: float,
     seed: int,
@@ -54,45 +55,58 @@ def build(
     initial_in_flight: NDArray[np.uint32] | None = None,
 ) -> tuple["_core.Simulator", list[Any]]:
     """A simulator and what decides at its flows: a ``_core.Decider``, a ``_core.Baseline``, or None for decisions from
-    outside and for the ideal allocator; then each cohort's ``_core.Decider``. ``outside``: the interface of decisions
-    from outside; ``initial_in_flight``: where they cap what is in flight too, each new flow's bytes [flows]."""
+    outside and for the ideal allocator, one a part of a mix; then each cohort's ``_core.Decider``. ``outside``: the
+    interface of decisions from outside; ``initial_in_flight``: where they cap what is in flight too, each new flow's
+    bytes [flows]."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
     latency_ps = whole_ps("decision latency", decision_latency_ps)
+    if engines is not None and isinstance(spec, Mix):
+        raise InputError("engines are one policy's; the parts of a mix share none, leave engines out")
     if engines is not None and (spec is None or isinstance(spec, BaselineSpec)):
         raise InputError("engines run policies; baselines and decisions from outside wait for none, leave engines out")
     if len(cohorts) > MOST:
         raise InputError(f"{len(cohorts)} cohorts are too many; {MOST} are possible beside the flows")
-    if network.decision_late > 0 and (engines is not None or isinstance(spec, DeciderPolicy)):
+    if network.decision_late > 0 and (engines is not None or any(isinstance(s, DeciderPolicy) for s in parts_of(spec))):
         raise InputError("decisions that wait for an engine are late by themselves; leave decision_late out")
     check(scenario, network, spec)
     if starts_q30 is not None:
         check_starts(starts_q30, scenario, spec)
     fabric, net = place(scenario, network)
-    net = fitted(net, spec)
-    decider: Any = None
-    baseline: Any = None
+    asked, net = net, fitted(net, spec)
     agents = len(scenario.flows)
-    if isinstance(spec, BaselineSpec):
-        baseline = spec.build(agents, net.link_gbps)
-    elif spec is not None:
-        decider = spec.build(agents, None if scenario.topology is None else paths(scenario, fabric, net))
-        if starts_q30 is not None:
-            decider.set_initial(starts_q30)
     capped = [] if initial_in_flight is None else initial_in_flight.tolist()
-    steered = outside if spec is None else flows_interface(spec)
-    flows = _core.CohortSpec(steered.site_name, len(steered.event), len(steered.knobs), decider, latency_ps)
-    flows.set_steering(baseline, isinstance(spec, BaselineSpec) and baseline is None, initial_rate, capped)
-    if engines is not None:
-        engines.set(flows)
-    core = network_config(net, fabric, spec)
+    latencies = [p.latency_ps for p in spec.parts] if isinstance(spec, Mix) else [None]
+    at_flows: list[Any] = []
+    steering: list[Any] = []
+    flow_ends: list[End] = []
+    for part, own_ps in zip(parts_of(spec), latencies, strict=True):
+        decider: Any = None
+        baseline: Any = None
+        if isinstance(part, BaselineSpec):
+            baseline = part.build(agents, net.link_gbps)
+        elif part is not None:
+            decider = part.build(agents, None if scenario.topology is None else paths(scenario, fabric, net))
+            if starts_q30 is not None:
+                decider.set_initial(starts_q30)
+        steered = outside if part is None else flows_interface(part)
+        takes_ps = latency_ps if own_ps is None else own_ps
+        flows = _core.CohortSpec(steered.site_name, len(steered.event), len(steered.knobs), decider, takes_ps)
+        flows.set_steering(baseline, isinstance(part, BaselineSpec) and baseline is None, initial_rate, capped)
+        if engines is not None:
+            engines.set(flows)
+        at_flows.append(flows)
+        steering.append(decider if baseline is None else baseline)
+        flow_ends.append(End(steered, decider, agents))
+    core = network_config(net, fabric)
+    core.set_ends([ends(asked, part) for part in parts_of(spec)])
     # A FIFO marks a packet that leaves only when it has arrived; thresholds that change meanwhile must not.
     core.scheduled_ports |= net.mark_at_dequeue and len(cohorts) > 0
-    configs = (core, _fabric(fabric), _scenario(scenario, fabric, net, int(seed)))
+    flows_config = _scenario(scenario, fabric, net, int(seed), spec if isinstance(spec, Mix) else None)
+    configs = (core, _fabric(fabric), flows_config)
     built = [cohort.build(configs) for cohort in cohorts]
-    specs = [flows, *(spec for spec, _ in built)]
-    ends = [End(steered, decider, agents), *(end for _, end in built)]
-    joined = [wire.build(ends) for wire in wires]
+    specs = [*at_flows, *(spec for spec, _ in built)]
+    joined = [wire.build([*flow_ends, *(end for _, end in built)]) for wire in wires]
     try:
         simulator = _core.Simulator(*configs, specs, joined, int(seed))
     except ValueError as error:
@@ -102,10 +116,38 @@ def build(
             scale = port.gbps / net.link_gbps
             marking = (round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability)
             simulator.set_red(number, *marking)
-    return simulator, [decider if baseline is None else baseline, *(end.decider for _, end in built)]
+    if isinstance(spec, Mix):
+        mark_classes(simulator, spec, asked, fabric)
+    return simulator, [*steering, *(end.decider for _, end in built)]
 
 
-def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: PolicySpec | BaselineSpec | None) -> None:
+def mark_classes(simulator: "_core.Simulator", mix: Mix, network: Network, fabric: Topology) -> None:
+    """Each class's queues mark as who is in it wants."""
+    for klass in range(1, len(network.class_weights)):
+        net = fitted(network, mix.marking(klass))
+        for number, port in enumerate(fabric.ports):
+            scale = port.gbps / net.link_gbps
+            least, most = round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale)
+            simulator.set_red_of(number, klass, least, most, net.ecn_max_probability)
+
+
+def ends(network: Network, spec: Steering | None) -> "_core.Ends":
+    """What the ends of flows do in a network, as who steers them wants it."""
+    net = fitted(network, spec)
+    core = _core.Ends()
+    core.burst_packets = net.burst_packets
+    core.cnp_interval_ps = net.cnp_interval_ps
+    core.probe_after_bytes = net.probe_after_bytes
+    core.probe_latest_ps = LATEST_PS if net.probe_latest_ps is None else net.probe_latest_ps
+    core.probe_first = net.probe_first
+    if isinstance(spec, BaselineSpec):
+        core.ack_each_packet = spec.acknowledge == "packet"
+        core.telemetry = spec.needs_int
+        core.send_cnps = spec.cnp_interval_ps is not None
+    return core
+
+
+def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: Steering | Mix | None) -> None:
     """InputError where these are not the first rates of the scenario's flows, or nobody goes on from them."""
     if not isinstance(spec, NativePolicy):
         raise InputError("first rates of their own are for native policies; others start as their parameters say")
@@ -114,7 +156,7 @@ def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: Polic
         raise InputError(f"first rates are {len(scenario.flows)} uint32, one a flow, from 1 to 2^{CONTEXT_RATE_BITS}")
 
 
-def flows_interface(spec: PolicySpec | BaselineSpec) -> Interface:
+def flows_interface(spec: Steering) -> Interface:
     """Of what steers the flows; a baseline's decisions would be those of the usual one."""
     return FLOW_RATE if isinstance(spec, BaselineSpec) else interface_of(spec)
 
@@ -125,15 +167,12 @@ def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
     return Paths(np.rint(rtts_ps / 1000).astype(np.uint32), net.link_gbps)
 
 
-def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec | None) -> None:
+def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> None:
     """InputError where these do not go together."""
-    if spec is not None and not isinstance(spec, BaselineSpec) and interface_of(spec).agent != FLOW_RATE.agent:
-        raise InputError(f"agents of {interface_of(spec).name} are no flows; give their decider in a cohort")
-    if spec is not None and spec.needs_int and not network.telemetry:
-        who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
-        raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
-    if network.device_limit_for_ps > 0 and isinstance(spec, BaselineSpec):
-        raise InputError(f"network: device_limit cuts what a policy sets, and {spec.name} is a baseline; leave it out")
+    if isinstance(spec, Mix):
+        _check_mix(network, spec)
+    for part in parts_of(spec):
+        _check_steering(network, part)
     fabric, net = place(scenario, network)
     headroom = headroom_bytes(net, fabric)
     if headroom >= net.buffer_bytes:
@@ -143,8 +182,33 @@ def check(scenario: Scenario, network: Network, spec: PolicySpec | BaselineSpec 
         )
 
 
-def fitted(network: Network, spec: PolicySpec | BaselineSpec | None) -> Network:
-    """The network as who steers its flows wants it: a policy's probes, a baseline's marking, bursts and CNPs."""
+def _check_mix(network: Network, mix: Mix) -> None:
+    if network.device_limit_for_ps > 0:
+        raise InputError("network: device_limit cuts what one policy sets; leave it out where there is a mix")
+    highest = max(part.klass or 0 for part in mix.parts)
+    if highest >= len(network.class_weights):
+        raise InputError(f"a mix with flows of class {highest}: give the network {highest + 1} class_weights")
+    if network.class_by != "flow" and any(part.klass is not None for part in mix.parts):
+        raise InputError(f'a mix that says its classes, and class_by = "{network.class_by}", which says others')
+
+
+def _check_steering(network: Network, spec: Steering | None) -> None:
+    if spec is not None and not isinstance(spec, BaselineSpec) and interface_of(spec).agent != FLOW_RATE.agent:
+        raise InputError(f"agents of {interface_of(spec).name} are no flows; give their decider in a cohort")
+    if spec is not None and spec.needs_int and not network.telemetry:
+        who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
+        raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
+    if network.device_limit_for_ps > 0 and isinstance(spec, BaselineSpec):
+        raise InputError(f"network: device_limit cuts what a policy sets, and {spec.name} is a baseline; leave it out")
+
+
+def fitted(network: Network, spec: Steering | Mix | None) -> Network:
+    """The network as who steers its flows wants it: a policy's probes, a baseline's marking, bursts and CNPs; as a mix
+    wants it with the marking of its first class."""
+    if isinstance(spec, Mix):
+        marked = fitted(network, spec.marking(0))
+        names = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_probability", "mark_at_dequeue")
+        return replace(network, **{name: getattr(marked, name) for name in names})
     if not isinstance(spec, BaselineSpec):
         return probed(network, probes_of(spec))
     changes: dict[str, Any] = {"burst_packets": min(spec.burst_packets, network.message_packets)}
@@ -168,7 +232,7 @@ def probed(network: Network, probes: Probes | None) -> Network:
 def told_in(scenario: Scenario, network: Network, interface: Interface, period_ps: int, seed: int) -> Told:
     """What agents that are no flows are told of the network in which a scenario happens."""
     fabric, net = place(scenario, network)
-    configs = (network_config(net, fabric, None), _fabric(fabric), _scenario(scenario, fabric, net, seed))
+    configs = (network_config(net, fabric), _fabric(fabric), _scenario(scenario, fabric, net, seed))
     return told_of(interface, configs, period_ps)
 
 
@@ -178,8 +242,9 @@ def switches_of_queues(scenario: Scenario, network: Network) -> NDArray[np.uint3
     return np.repeat(np.array([port.switch for port in fabric.ports], np.uint32), len(net.class_weights))
 
 
-def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSpec | None) -> "_core.NetworkConfig":
-    """Switches, NICs and transport for the core. Timeouts are just above the longest RTT there can be."""
+def network_config(net: Network, fabric: Topology) -> "_core.NetworkConfig":
+    """Switches, NICs and transport for the core, but for what `ends` says. Timeouts are just above the longest RTT
+    there can be."""
     slowest = max(8000 // port.gbps for port in fabric.ports)
     weights = net.class_weights
     share = Fraction(sum(weights), min(weights)) if min(weights) > 0 else 1  # of a port, what the least class gets
@@ -208,14 +273,9 @@ def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSp
     core.pfc_headroom_bytes = headroom_bytes(net, fabric)
     core.pfc_reserve_bytes = net.pfc_reserve_bytes
     core.pfc_resume_bytes = net.pfc_resume_bytes
-    core.cnp_interval_ps = net.cnp_interval_ps
-    core.burst_packets = net.burst_packets
     core.message_packets = net.message_packets
     core.inflight_packets = net.inflight_packets(fabric.base_rtt_ps)
     core.probe_gap_ps = net.probe_gap_ps
-    core.probe_after_bytes = net.probe_after_bytes
-    core.probe_latest_ps = LATEST_PS if net.probe_latest_ps is None else net.probe_latest_ps
-    core.probe_first = net.probe_first
     core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
     core.start_jitter_ps = net.start_jitter_ps
@@ -227,10 +287,6 @@ def network_config(net: Network, fabric: Topology, spec: PolicySpec | BaselineSp
     core.device_limit_from_ps = net.device_limit_from_ps
     core.device_limit_for_ps = net.device_limit_for_ps
     core.device_limit_every_ps = net.device_limit_every_ps or LATEST_PS
-    if isinstance(spec, BaselineSpec):
-        core.ack_each_packet = spec.acknowledge == "packet"
-        core.telemetry = spec.needs_int
-        core.send_cnps = spec.cnp_interval_ps is not None
     return core
 
 
@@ -276,13 +332,19 @@ def _routes(
     return offsets[:: fabric.planes], ports
 
 
-def _scenario(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> "_core.ScenarioConfig":
+def _scenario(
+    scenario: Scenario, fabric: Topology, net: Network, seed: int, mix: Mix | None = None
+) -> "_core.ScenarioConfig":
     host, receiver, last = (scenario.column(name) for name in ("host", "receiver", "last_bytes"))
     if last.max(initial=0) > net.payload_bytes:
         raise InputError(
             f"scenario {scenario.name}: a last packet of {last.max()} bytes; a packet carries {net.payload_bytes}"
         )
-    highest = int(scenario.column("klass").max())
+    klass = scenario.column("klass").astype(np.uint32)
+    whose = None if mix is None else mix.of_flows(host.size, seed)
+    if mix is not None and whose is not None:
+        klass = mix.classes(whose, klass)
+    highest = int(klass.max())
     if highest >= len(net.class_weights):
         raise InputError(
             f"scenario {scenario.name}: flows of class {highest}; give the network {highest + 1} class_weights"
@@ -303,8 +365,10 @@ def _scenario(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> 
         last_wire_bytes=wire.astype(np.uint32),
         start_ps=scenario.column("start_ps"),
         period_ps=scenario.column("period_ps"),
-        klass=scenario.column("klass").astype(np.uint32),
+        klass=klass,
         way_back=way_back.astype(np.uint32),
         route_offset=offsets,
     )
+    if whose is not None:
+        core.set_cohorts(whose)
     return core

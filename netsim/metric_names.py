@@ -75,6 +75,17 @@ for _flows in ("", "mice_", "medium_", "elephants_"):
     for _what in ("mean", "p50", "p95", "p99"):
         METRICS[f"{_flows}fct_{_what}_us"] = Column(f"{_words}FCT {_what} us", 1)
         METRICS[f"{_flows}slowdown_{_what}"] = Column(f"{_words}slowdown {_what}", 2)
+PARTS = "abcdefgh"
+"""Of a mix (netsim.mixes), in metrics of the flows of one part."""
+for _part in PARTS:
+    METRICS |= {
+        f"{_part}_{_name}": Column(f"{_part} {METRICS[_name].heading}", METRICS[_name].decimals)
+        for _name in (
+            "goodput", "fairness_min_max", "latency_mean_us", "latency_p99_us", "loss", "completions", "slowdown_mean",
+            "slowdown_p99",
+        )
+    }  # fmt: skip
+    METRICS[f"{_part}_fair"] = Column(f"{_part} of fair", 3)
 KERNEL = {
     "rtt_p50_us": Column("RTT p50 us", 2),
     "rtt_p99_us": Column("RTT p99 us", 2),

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.engines import engine_metrics
+from netsim.metric_names import PARTS
 from netsim.network import Network
 from netsim.scenarios import Scenario
 
 MICE_BYTES = 100_000  # at most: [ACC] section 5.4 and figure 12: (0, 100 KB] ..
 ELEPHANT_BYTES = 10_000_000  # .. and [10 MB, inf)
+COMPLETED = ("completed_flow", "completed_start_ps", "completed_finish_ps", "completed_alone_ps")
 SPREAD = ("mean", "p50", "p95", "p99")
 
 
@@ -72,6 +74,8 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
             "completion_normalised_mean": measured["slowdown_mean"],
             "completion_normalised_p99": measured["slowdown_p99"],
         }
+    if window.get("shares"):
+        measured |= by_part(window, scenario, network, delivered / (receivers.size * line_bytes))
     if window.get("engines") is not None:
         measured |= engine_metrics(window["engines"], seconds)
     return {name: float(value) for name, value in measured.items()}
@@ -97,6 +101,32 @@ def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> 
         measured |= _spread(f"{name}slowdown_", "", slowdown[which])
     speed = 1 / slowdown
     measured["slowdown_jain"] = _ratio(float(speed.sum()) ** 2, speed.size * float((speed**2).sum()))
+    return measured
+
+
+def by_part(
+    window: dict[str, Any], scenario: Scenario, network: Network, goodput: NDArray[np.float64]
+) -> dict[str, float]:
+    """Of the flows of each part of a mix: ``goodput`` of each flow [flows]."""
+    whose = np.asarray(window["flow_cohort"])
+    measured: dict[str, float] = {}
+    for number, share in enumerate(window["shares"]):
+        mine = whose == number
+        of = goodput[mine]
+        p99 = share["latency_quantiles_ps"][1] * 1e-6 if share["arrived"] else np.nan
+        part = {
+            "goodput": of.sum(),
+            "fair": _ratio(float(of.mean()), float(goodput.mean())),
+            "fairness_min_max": _ratio(float(of.min()), float(of.max())),
+            "latency_mean_us": _ratio(share["latency_ps"] * 1e-6, share["arrived"]),
+            "latency_p99_us": p99,
+            "loss": _ratio(share["dropped"], share["sent"]),
+        }
+        if scenario.finite:
+            done = mine[window["completed_flow"]]
+            ended = completion({**window, **{c: window[c][done] for c in COMPLETED}}, scenario, network)
+            part |= {name: ended[name] for name in ("completions", "slowdown_mean", "slowdown_p99")}
+        measured |= {f"{PARTS[number]}_{name}": value for name, value in part.items()}
     return measured
 
 

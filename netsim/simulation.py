@@ -15,13 +15,13 @@ from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
 from netsim import _core, assembly, scenarios
-from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort, Wire, named
 from netsim.cohorts import Records as Records
 from netsim.engines import Engines
 from netsim.metrics import metrics
+from netsim.mixes import Mix, Steering, parts_of
 from netsim.network import LATEST_PS, MOST_BYTES, MS, Network
-from netsim.policies import NativePolicy, PolicySpec, Weights
+from netsim.policies import NativePolicy, Weights
 from netsim.scenarios import Scenario
 
 DURATION_PS = 200 * MS  # RL-CC, published code: 200 ms, measured from 50 to 170 ms
@@ -46,7 +46,7 @@ class Measured:
     scenario: Scenario
     network: Network
     interfaces: tuple[Interface, ...] = (FLOW_RATE,)
-    """Of the cohorts, the flows' first."""
+    """Of the cohorts, the flows' first, of a mix one a part."""
     _core: Any
 
     def drain_records(self, cohort: int = 0) -> Records:
@@ -120,7 +120,7 @@ class Simulation(Measured):
     def __init__(
         self,
         scenario: Scenario | str,
-        policy: PolicySpec | BaselineSpec,
+        policy: Steering | Mix,
         *,
         seed: int,
         duration_ps: int = DURATION_PS,
@@ -141,7 +141,7 @@ class Simulation(Measured):
         asked = network or Network()
         self.scenario = at_random(scenario, seed, duration_ps, asked)
         self.network = assembly.fitted(assembly.place(self.scenario, asked)[1], policy)
-        self.policy = policy
+        self.policy: Steering | Mix = policy
         self._core, self._deciders = assembly.build(
             self.scenario,
             asked,
@@ -155,8 +155,9 @@ class Simulation(Measured):
             starts_q30=starts_q30,
         )
         self._policy = self._deciders[0]
-        self._cohorts = tuple(cohorts)
-        self.interfaces = (assembly.flows_interface(policy), *(cohort.interface for cohort in cohorts))
+        steering = [each for each in parts_of(policy) if each is not None]
+        self._specs = (*steering, *(cohort.decider for cohort in cohorts))
+        self.interfaces = (*map(assembly.flows_interface, steering), *(cohort.interface for cohort in cohorts))
         self.start_recording(record)
         self._failed = ""  # why it cannot go on
 
@@ -193,7 +194,7 @@ class Simulation(Measured):
     ) -> None:
         """Other weights of a cohort's native policy from now on: each agent decides by those whose number stands in
         ``of`` [agents]. ``explore``: from now on, as of a `NativePolicy`. InputError where they do not fit."""
-        policy = self.policy if cohort == 0 else self._cohorts[self._number(cohort) - 1].decider
+        policy = self._specs[self._number(cohort)]
         if not isinstance(policy, NativePolicy):
             raise InputError(f"cohort {cohort} runs no native policy; only such a one has weights")
         try:
@@ -224,7 +225,7 @@ class Simulation(Measured):
 
 def simulate(
     scenario: Scenario | str,
-    policy: PolicySpec | BaselineSpec,
+    policy: Steering | Mix,
     *,
     seed: int,
     duration_ps: int = DURATION_PS,

@@ -15,16 +15,15 @@ from decision.documents import dump_json
 from decision.errors import InputError
 from decision.manifest import sha256
 from netsim.answers import Lost
-from netsim.baselines import BaselineSpec
 from netsim.build import simulator_hash
 from netsim.cohorts import Cohort, Records, Wire
 from netsim.content import content
 from netsim.engines import Engines
 from netsim.kept import FORMAT, Kept, Outcome
 from netsim.metrics import start_metrics
+from netsim.mixes import Mix, Steering
 from netsim.network import Network
 from netsim.places import Place, current_place
-from netsim.policies import PolicySpec
 from netsim.samples import Sampling, samples
 from netsim.scenarios import Scenario
 from netsim.series import Series, record
@@ -48,7 +47,7 @@ class Trial:
     """
 
     scenario: Scenario | str
-    policy: PolicySpec | BaselineSpec
+    policy: Steering | Mix
     seed: int
     duration_ps: int
     window_ps: tuple[int, int] | None = None

@@ -73,13 +73,15 @@ nb::dict counts(const Counters &now, const Counters &begin) {
 Named window(const Simulator &sim) {
   const Network &n = sim.network();
   const Window &w = n.window;
-  const Cohort &flows = *sim.cohorts().front();
   const std::vector<Port> &ports = n.fabric.ports();
   nb::dict d;
   d["begin_ps"] = w.begin;
   d["end_ps"] = sim.now();
   nb::dict counted = counts(n.counters, w.at_begin);
-  counted["decisions"] = flows.decisions - flows.decisions_at_begin;
+  std::uint64_t decisions = 0; // of the flows
+  for (std::size_t c = 0; c < n.net.ends.size(); ++c)
+    decisions += sim.cohorts()[c]->decisions - sim.cohorts()[c]->decisions_at_begin;
+  counted["decisions"] = decisions;
   d["counts"] = counted;
   add_growth<Counters>(d, n.counters, w.at_begin,
                        {{"pfc_pauses", &Counters::pauses}, {"pfc_paused_ps", &Counters::paused_ps}});
@@ -97,6 +99,19 @@ Named window(const Simulator &sim) {
   const std::uint64_t wait = n.counters.wait_ps - w.at_begin.wait_ps;
   d["latency_base_ps"] = arrived == 0 ? 0.0 : static_cast<double>(latency - wait) / static_cast<double>(arrived);
   d["latency_quantiles_ps"] = quantiles(w.latency);
+  nb::list shares;
+  for (const Share &share : n.shares) {
+    nb::dict s;
+    s["sent"] = share.sent;
+    s["arrived"] = share.arrived;
+    s["dropped"] = share.dropped;
+    s["latency_ps"] = share.latency_ps;
+    s["latency_quantiles_ps"] = quantiles(share.latency);
+    shares.append(s);
+  }
+  d["shares"] = shares;
+  if (!n.shares.empty())
+    d["flow_cohort"] = column(n.receivers.size(), [&](std::size_t f) { return std::uint32_t{n.receivers[f].cohort}; });
   d["completed_flow"] = take(std::vector<std::uint32_t>(w.completions.flow));
   d["completed_start_ps"] = take(std::vector<std::int64_t>(w.completions.start));
   d["completed_finish_ps"] = take(std::vector<std::int64_t>(w.completions.finish));
@@ -151,8 +166,16 @@ Column<std::uint32_t> delivered(const Simulator &sim) {
 
 void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
            const std::vector<const CohortSpec *> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed) {
-  if (cohorts.empty() || cohorts.size() > 64 || cohorts.front()->kind->make != nullptr)
-    throw std::invalid_argument("1 to 64 cohorts are possible, the first at the flows");
+  const std::size_t at_flows = net.ends.size();
+  if (cohorts.size() < at_flows || cohorts.size() > 71)
+    throw std::invalid_argument("1 to 8 cohorts at the flows are possible, and 63 beside them");
+  for (std::size_t c = 0; c < cohorts.size(); ++c) {
+    if ((cohorts[c]->kind->make == nullptr) != (c < at_flows))
+      throw std::invalid_argument("the first cohorts are those at the flows");
+    if (c < at_flows && at_flows > 1 && (cohorts[c]->steering.ideal || net.device_limit < 1))
+      throw std::invalid_argument(
+          "the ideal shares its network with nobody, and nobody is limited where there are several");
+  }
   if (scenario.flows.empty() ||
       2 + 2 * cohorts.size() + scenario.control_delays.size() + 2 * fabric.ports.size() + 2 * scenario.hosts > 65536)
     throw std::invalid_argument("too many hosts and ports, or no flows");
@@ -171,6 +194,8 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
   if ((net.class_by == ClassBy::flow) != net.limits.empty())
     throw std::invalid_argument("limits say the classes of flows, where these do not");
   for (const FlowConfig &flow : scenario.flows) {
+    if (flow.cohort >= at_flows)
+      throw std::invalid_argument("a flow is steered by a cohort that does not exist");
     if (flow.klass >= net.classes.size())
       throw std::invalid_argument("a flow belongs to a class that the network does not have");
     const std::size_t first = std::size_t{flow.route} - flow.host % scenario.planes * flow.hops;
@@ -187,8 +212,6 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
   std::vector<CohortSpec> specs;
   for (const CohortSpec *cohort : cohorts)
     specs.push_back(*cohort);
-  if (std::count_if(specs.begin(), specs.end(), [](const CohortSpec &c) { return c.kind->make == nullptr; }) != 1)
-    throw std::invalid_argument("there is one cohort at the flows");
   new (self) Simulator(net, fabric, scenario, specs, wires, seed);
 }
 
@@ -238,6 +261,13 @@ NB_MODULE(_core, m) {
              if (port >= sim.network().fabric.ports().size())
                throw std::invalid_argument("there is no such port");
              sim.set_red(port, RedConfig{min, max, probability});
+           })
+      .def("set_red_of",
+           [](Simulator &sim, std::uint32_t port, std::uint32_t klass, std::int64_t min, std::int64_t max,
+              double probability) {
+             if (port >= sim.network().fabric.ports().size() || klass >= sim.network().net.classes.size())
+               throw std::invalid_argument("there is no such port or class");
+             sim.set_red(port, klass, RedConfig{min, max, probability});
            })
       .def_prop_ro("bytes_per_flow", &Simulator::bytes_per_flow);
   m.attr("CHECKED") = kChecked;

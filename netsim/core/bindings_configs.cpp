@@ -67,22 +67,31 @@ void bind_configs(nb::module_ &m) {
       .value("flow", ClassBy::flow)
       .value("sent", ClassBy::sent)
       .value("size", ClassBy::size);
+  nb::class_<Ends>(m, "Ends")
+      .def(nb::init<>())
+      .def_rw("burst_packets", &Ends::burst_packets)
+      .def_rw("ack_each_packet", &Ends::ack_each_packet)
+      .def_rw("send_cnps", &Ends::send_cnps)
+      .def_rw("telemetry", &Ends::telemetry)
+      .def_rw("cnp_interval_ps", &Ends::cnp_interval)
+      .def_rw("probe_after_bytes", &Ends::probe_after)
+      .def_rw("probe_latest_ps", &Ends::probe_latest)
+      .def_rw("probe_first", &Ends::probe_first);
   nb::class_<NetworkConfig>(m, "NetworkConfig")
       .def(nb::init<>())
+      .def("set_ends",
+           [](NetworkConfig &n, const std::vector<Ends> &ends) {
+             if (ends.empty() || ends.size() > kMostAtFlows)
+               throw std::invalid_argument("1 to 8 cohorts at the flows are possible");
+             n.ends = ends;
+           })
       .def_rw("ps_per_byte", &NetworkConfig::ps_per_byte)
       .def_rw("payload_bytes", &NetworkConfig::payload_bytes)
       .def_rw("data_wire_bytes", &NetworkConfig::data_wire_bytes)
       .def_rw("probe_wire_bytes", &NetworkConfig::probe_wire_bytes)
-      .def_rw("cnp_interval_ps", &NetworkConfig::cnp_interval)
-      .def_rw("burst_packets", &NetworkConfig::burst_packets)
       .def_rw("message_packets", &NetworkConfig::message_packets)
       .def_rw("inflight_packets", &NetworkConfig::inflight_packets)
-      .def_rw("ack_each_packet", &NetworkConfig::ack_each_packet)
-      .def_rw("send_cnps", &NetworkConfig::send_cnps)
       .def_rw("probe_gap_ps", &NetworkConfig::probe_gap)
-      .def_rw("probe_after_bytes", &NetworkConfig::probe_after)
-      .def_rw("probe_latest_ps", &NetworkConfig::probe_latest)
-      .def_rw("probe_first", &NetworkConfig::probe_first)
       .def_rw("probe_timeout_ps", &NetworkConfig::probe_timeout)
       .def_rw("retransmit_timeout_ps", &NetworkConfig::retransmit_timeout)
       .def_rw("start_jitter_ps", &NetworkConfig::start_jitter)
@@ -97,7 +106,6 @@ void bind_configs(nb::module_ &m) {
       .def_rw("buffer_bytes", &NetworkConfig::buffer_bytes)
       .def_rw("dynamic_threshold", &NetworkConfig::dynamic_threshold)
       .def_rw("mark_at_dequeue", &NetworkConfig::mark_at_dequeue)
-      .def_rw("telemetry", &NetworkConfig::telemetry)
       .def_rw("queue_in_probes", &NetworkConfig::queue_in_probes)
       .def_rw("lossless", &NetworkConfig::lossless)
       .def_rw("pfc_headroom_bytes", &NetworkConfig::pfc_headroom_bytes)
@@ -140,6 +148,12 @@ void bind_configs(nb::module_ &m) {
       .def("set_ways_back",
            [](ScenarioConfig &s, const ReadOnly<std::int64_t> &delays) { s.control_delays = copy_of(delays); })
       .def("set_routes", [](ScenarioConfig &s, const ReadOnly<std::uint32_t> &ports) { s.routes = copy_of(ports); })
+      .def("set_cohorts",
+           [](ScenarioConfig &s, const ReadOnly<std::uint32_t> &cohort) {
+             same_length(s.flows.size(), cohort);
+             for (std::size_t f = 0; f < s.flows.size(); ++f)
+               s.flows[f].cohort = static_cast<std::uint8_t>(std::min(cohort(f), kMostAtFlows));
+           })
       .def("set_flows", &set_flows, "host"_a, "packets"_a, "last_wire_bytes"_a, "start_ps"_a, "period_ps"_a, "klass"_a,
            "way_back"_a, "route_offset"_a);
 }

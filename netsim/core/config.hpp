@@ -9,6 +9,7 @@
 namespace netsim {
 
 inline constexpr std::uint32_t kMaxClasses = 8;
+inline constexpr std::uint32_t kMostAtFlows = 8; // cohorts
 
 // RED on the instantaneous queue ([DCQCN] figure 5).
 struct RedConfig {
@@ -35,22 +36,28 @@ struct ClassConfig {
 // What says the class of a flow's packets: the scenario, what the flow has sent, its size (demotion.hpp).
 enum class ClassBy : std::uint8_t { flow, sent, size };
 
-struct NetworkConfig {
-  // Senders and receivers.
-  Ps ps_per_byte = 80; // of every NIC
-  std::uint32_t payload_bytes = 1024;
-  std::uint32_t data_wire_bytes = 1106;
-  std::uint32_t probe_wire_bytes = 84;
-  Ps cnp_interval = 0;
+// What the two ends of a flow do, as who steers it asks.
+struct Ends {
   std::uint32_t burst_packets = 4;
-  std::uint32_t message_packets = 16;
-  std::uint32_t inflight_packets = 640;
   bool ack_each_packet = false;
   bool send_cnps = true;
-  Ps probe_gap = 0;              // after a decision took effect
+  bool telemetry = false; // data packets are stamped, for baselines that read it
+  Ps cnp_interval = 0;
   std::uint32_t probe_after = 0; // payload that has left since the flow's last event ..
   Ps probe_latest = kLatest;     // .. unless its last probe left so long ago ..
   std::uint32_t probe_first = 1; // .. or it is one of a new flow's first
+};
+
+struct NetworkConfig {
+  // Senders and receivers.
+  Ps ps_per_byte = 80;            // of every NIC
+  std::vector<Ends> ends{Ends{}}; // of each cohort at the flows
+  std::uint32_t payload_bytes = 1024;
+  std::uint32_t data_wire_bytes = 1106;
+  std::uint32_t probe_wire_bytes = 84;
+  std::uint32_t message_packets = 16;
+  std::uint32_t inflight_packets = 640;
+  Ps probe_gap = 0; // after a decision took effect
   Ps probe_timeout = 0;
   Ps retransmit_timeout = 0;
   Ps start_jitter = 0;
@@ -69,7 +76,6 @@ struct NetworkConfig {
   double dynamic_threshold = 0; // a queue holds at most this times what is free of the buffer; 0: no such limit
   RedConfig red;                // of every port, until set otherwise
   bool mark_at_dequeue = false;
-  bool telemetry = false;      // data packets are stamped, for baselines that read it
   bool queue_in_probes = true; // probes bring back the longest queue that they met
   std::vector<ClassConfig> classes{ClassConfig{}};
   bool nic_priorities = false; // a NIC serves its lower classes first, too
@@ -108,6 +114,7 @@ struct FlowConfig {
   std::uint16_t last_wire_bytes = 0; // of its last packet
   std::uint8_t hops = 1;
   std::uint8_t klass = 0;
+  std::uint8_t cohort = 0; // that steers it
 };
 
 struct ScenarioConfig {

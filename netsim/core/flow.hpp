@@ -26,6 +26,7 @@ struct Sender {
   std::uint32_t acked_psn = 0;
   std::uint32_t asked_psn = 0; // an ACK has been asked for up to here
   std::uint32_t window = 0;    // packets in flight at the most
+  std::uint8_t cohort = 0;     // that steers it
   Ps timed_at = 0;             // when the oldest ACK asked for was asked for, or the last one came
 
   // RTT probe: one outstanding.
@@ -53,12 +54,14 @@ struct Sender {
   Ps gap() const { return static_cast<Ps>(std::min(last_burst_ps / rate, static_cast<double>(kLatest / 2))); }
   bool ack_awaited() const { return asked_psn > acked_psn; }
 
+  const Ends &ends(const NetworkConfig &net) const { return net.ends[cohort]; }
+
   // Packets that may leave in one burst: within the burst limit, what may be in flight, the message and the flow.
   std::uint32_t burst_room(const NetworkConfig &net) const {
     const std::uint32_t room = acked_psn + window - next_psn;
     const std::uint32_t left = end_psn - next_psn;
     const std::uint32_t message_left = net.message_packets - of_message(net);
-    return std::min(std::min(room, left), std::min(message_left, net.burst_packets));
+    return std::min(std::min(room, left), std::min(message_left, ends(net).burst_packets));
   }
   // Packets of the message under way that have been sent.
   std::uint32_t of_message(const NetworkConfig &net) const {
@@ -67,7 +70,8 @@ struct Sender {
   }
   // Enough has happened since the last event or probe for another one; a new flow's first ones wait for nothing.
   bool probe_due(const NetworkConfig &net, Ps now) const {
-    return sent_bytes >= net.probe_after || step < net.probe_first || now - probe_sent_at >= net.probe_latest;
+    const Ends &e = ends(net);
+    return sent_bytes >= e.probe_after || step < e.probe_first || now - probe_sent_at >= e.probe_latest;
   }
   bool blocked() const { return next_psn == end_psn || next_psn - acked_psn >= window; }
   bool drained() const { return next_psn == acked_psn; }
@@ -87,6 +91,7 @@ struct Receiver {
   Ps last_sent_at = -1; // of the last packet that came (checked builds)
   std::uint32_t expected_psn = 0;
   std::uint32_t gap_psn = 0; // the last packet that came out of order
+  std::uint8_t cohort = 0;   // that steers the flow
   bool nacked = false;       // the gap has been reported
   bool overtakes = false;    // what was sent again on another path may come before what was lost sight of
 };

@@ -26,9 +26,17 @@ void FlowSite::start_clock(Pcg32 &random) {
   clock_offset_ = static_cast<std::uint32_t>(0) - static_cast<std::uint32_t>(10'000'000 + random.below(100'000'000));
 }
 
-std::unique_ptr<Cohort> FlowSite::settle(Decider *decider, const CohortConfig &config) {
-  auto cohort = std::make_unique<CohortAt<FlowSite>>(n_.loop, 0, *this, decider, config);
-  cohort_ = cohort.get();
+std::unique_ptr<Cohort> FlowSite::settle(Decider *decider, const CohortConfig &config, const Steering &steering) {
+  const auto number = static_cast<std::uint32_t>(steered_.size());
+  auto cohort = std::make_unique<CohortAt<FlowSite>>(n_.loop, number, *this, decider, config);
+  Baseline *const baseline = steering.baseline;
+  const bool probes = baseline == nullptr && !steering.ideal;
+  steered_.push_back(Steered{baseline, baseline != nullptr && baseline->timed(), probes, steering.initial_rate,
+                             steering.initial_in_flight, cohort.get()});
+  if (probes && n_.net.device_limit < 1 && n_.net.device_limit_for > 0) {
+    limits_ = true;
+    set_q30_.resize(n_.senders.size());
+  }
   return cohort;
 }
 
@@ -41,7 +49,7 @@ void FlowSite::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
   s.probe_outstanding = s.probe_astray = false; // those before it are gone
   ++n_.counters.rtts;
   n_.counters.rtt_ns += device_ns(now) - device_ns(s.probe_sent_at);
-  cohort_->ask(now, flow);
+  steered_[s.cohort].cohort->ask(now, flow);
 }
 
 void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
@@ -91,7 +99,7 @@ void FlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
 void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
   sending_.turns_of(n_.senders[flow].host, now);
   if (knobs.size() > kInFlight)
-    n_.senders[flow].window = capped_packets(knobs[kInFlight]);
+    n_.senders[flow].window = capped_packets(n_.senders[flow], knobs[kInFlight]);
   const double rate = rate_of_knob(knobs[kRate]);
   if (limits_)
     set_q30_[flow] = q30_of(rate);
@@ -127,30 +135,29 @@ void FlowSite::set_rate(Ps now, std::uint32_t flow, double rate) {
 
 void FlowSite::begin(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
-  s.rate = initial_rate_;
+  const Steered &who = steered_[s.cohort];
+  s.rate = who.initial_rate;
   s.window = n_.net.inflight_packets;
   s.probe_at = now;
   s.probe_outstanding = false;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
   s.step = 0;
-  if (cohort_ != nullptr) {
-    cohort_->begin(flow);
-    std::array<std::uint32_t, kKnobs> first{};
-    if (cohort_->decider() != nullptr) {
-      s.rate = cohort_->decider()->initial(flow) * 0x1p-30;
-      cohort_->decider()->first(flow, first);
-    } else if (!initial_in_flight_.empty()) {
-      first[kInFlight] = initial_in_flight_[flow];
-    }
-    if (cohort_->shape().knobs > kInFlight)
-      s.window = capped_packets(first[kInFlight]);
+  who.cohort->begin(flow);
+  std::array<std::uint32_t, kKnobs> first{};
+  if (who.cohort->decider() != nullptr) {
+    s.rate = who.cohort->decider()->initial(flow) * 0x1p-30;
+    who.cohort->decider()->first(flow, first);
+  } else if (!who.initial_in_flight.empty()) {
+    first[kInFlight] = who.initial_in_flight[flow];
   }
+  if (who.cohort->shape().knobs > kInFlight)
+    s.window = capped_packets(s, first[kInFlight]);
   if (limits_)
     set_q30_[flow] = q30_of(s.rate);
-  if (baseline_ != nullptr) {
+  if (who.baseline != nullptr) {
     const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
     const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};
-    const Pace pace = baseline_->start(flow, now, path);
+    const Pace pace = who.baseline->start(flow, now, path);
     s.rate = pace.rate;
     s.window = window_packets(pace.window);
     if (!given_.empty()) {
@@ -174,19 +181,19 @@ void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, boo
     ack.hops = stamps.hop.data();
     ack.hop_count = stamps.count;
   }
-  steer(now, control.flow, baseline_->on_ack(control.flow, ack), was_blocked);
+  steer(now, control.flow, steered_[s.cohort].baseline->on_ack(control.flow, ack), was_blocked);
 }
 
-void FlowSite::on_cnp(Ps now, std::uint32_t flow) { steer(now, flow, baseline_->on_cnp(flow, now), false); }
+void FlowSite::on_cnp(Ps now, std::uint32_t flow) { steer(now, flow, by(flow).baseline->on_cnp(flow, now), false); }
 
 void FlowSite::on_loss(Ps now, std::uint32_t flow, bool was_blocked) {
   if (!given_.empty())
     given_[flow].lost = true;
-  steer(now, flow, baseline_->on_loss(flow, now), was_blocked);
+  steer(now, flow, by(flow).baseline->on_loss(flow, now), was_blocked);
 }
 
 void FlowSite::tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
-  baseline_->on_sent(flow, now, bytes);
+  by(flow).baseline->on_sent(flow, now, bytes);
   if (recovery_.watches(flow))
     recovery_.rate(now, rate_of(flow));
 }
@@ -248,17 +255,18 @@ std::uint32_t FlowSite::window_packets(double window) const {
 }
 
 // Whole packets, and no fewer than a message where only its last packet asks for an ACK.
-std::uint32_t FlowSite::capped_packets(std::uint32_t bytes) const {
-  return std::max(bytes / n_.net.payload_bytes, n_.net.ack_each_packet ? 1 : n_.net.message_packets);
+std::uint32_t FlowSite::capped_packets(const Sender &s, std::uint32_t bytes) const {
+  return std::max(bytes / n_.net.payload_bytes, s.ends(n_.net).ack_each_packet ? 1 : n_.net.message_packets);
 }
 
 double FlowSite::rate_of(std::uint32_t flow) const {
   const Sender &s = n_.senders[flow];
   if (!s.active)
     return 0.0;
-  if (baseline_ == nullptr)
+  const Steered &who = steered_[s.cohort];
+  if (who.baseline == nullptr)
     return s.rate;
-  const double rate = timed_ ? baseline_->rate_at(flow, n_.loop.now) : s.rate;
+  const double rate = who.timed ? who.baseline->rate_at(flow, n_.loop.now) : s.rate;
   const Ps rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
   return std::min(rate, static_cast<double>(s.window * n_.data_ps) / static_cast<double>(rtt));
 }

@@ -6,6 +6,7 @@
 // listens to nobody.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -48,15 +49,12 @@ public:
   enum Knob : std::uint8_t { kRate, kInFlight, kKnobs };
   static constexpr std::uint64_t kNoiseStream = std::uint64_t{1} << 33;
 
-  FlowSite(Network &network, Sending &sending, Recovery &recovery, const Steering &steering, std::uint64_t seed)
-      : n_(network), sending_(sending), recovery_(recovery), baseline_(steering.baseline),
-        timed_(baseline_ != nullptr && baseline_->timed()), probes_(baseline_ == nullptr && !steering.ideal),
-        limits_(probes_ && network.net.device_limit < 1 && network.net.device_limit_for > 0),
-        set_q30_(limits_ ? network.senders.size() : 0), initial_rate_(steering.initial_rate),
-        initial_in_flight_(steering.initial_in_flight), noise_(seed, kNoiseStream) {}
+  FlowSite(Network &network, Sending &sending, Recovery &recovery, std::uint64_t seed)
+      : n_(network), sending_(sending), recovery_(recovery), noise_(seed, kNoiseStream) {}
 
-  // The flows' cohort, the first of the simulation's.
-  std::unique_ptr<Cohort> settle(Decider *decider, const CohortConfig &config);
+  // Another cohort of flows; they are the first of the simulation's. Where there are several each has some of the flows
+  // (Sender::cohort).
+  std::unique_ptr<Cohort> settle(Decider *decider, const CohortConfig &config, const Steering &steering);
   void start_clock(Pcg32 &random);
 
   std::uint32_t agents() const override { return static_cast<std::uint32_t>(n_.senders.size()); }
@@ -76,13 +74,16 @@ public:
   // What the network tells of a flow.
   void begin(Ps now, std::uint32_t flow); // it is new
   void on_response(Ps now, std::uint32_t flow, std::uint32_t serial);
-  bool probes() const { return probes_; }             // flows send RTT probes
-  bool hears() const { return baseline_ != nullptr; } // of the following
+  bool probes(const Sender &s) const { return steered_[s.cohort].probes; }             // it sends RTT probes
+  bool hears(const Sender &s) const { return steered_[s.cohort].baseline != nullptr; } // of the following
+  bool all_hear() const {
+    return std::all_of(steered_.begin(), steered_.end(), [](const Steered &by) { return by.baseline != nullptr; });
+  }
   void on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked);
   void on_cnp(Ps now, std::uint32_t flow);
   void on_loss(Ps now, std::uint32_t flow, bool was_blocked);
   void on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
-    if (timed_)
+    if (by(flow).timed)
       tell_sent(now, flow, bytes);
   }
 
@@ -94,7 +95,8 @@ public:
 
   // When the burst after the one that began at `begin` may leave.
   Ps next_send(std::uint32_t flow, const Sender &s, Ps begin) {
-    return timed_ ? baseline_->next_send(flow, begin, s.last_burst_ps) : begin + s.gap();
+    const Steered &who = steered_[s.cohort];
+    return who.timed ? who.baseline->next_send(flow, begin, s.last_burst_ps) : begin + s.gap();
   }
   void set_rate(Ps now, std::uint32_t flow, double rate);
 
@@ -116,27 +118,33 @@ public:
   double rate_of(std::uint32_t flow) const; // in force now, 0 for a flow that is not there
 
 private:
+  // Who sets the rates of a cohort's flows.
+  struct Steered {
+    Baseline *baseline;
+    bool timed;  // the baseline's rates change with time alone
+    bool probes; // nobody else sets the rates
+    double initial_rate;
+    std::vector<std::uint32_t> initial_in_flight;
+    CohortAt<FlowSite> *cohort;
+  };
+
+  const Steered &by(std::uint32_t flow) const { return steered_[n_.senders[flow].cohort]; }
   bool limited(Ps now) const;
   void cut(Ps now, std::uint32_t flow);
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
   void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
   void hold(std::uint32_t flow, Sender &s, const Pace &pace);
   std::uint32_t window_packets(double window) const;
-  std::uint32_t capped_packets(std::uint32_t bytes) const;
+  std::uint32_t capped_packets(const Sender &s, std::uint32_t bytes) const;
   std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }
 
   Network &n_;
   Sending &sending_;
   Recovery &recovery_;
-  CohortAt<FlowSite> *cohort_ = nullptr;
-  Baseline *baseline_;
-  bool timed_;                         // the baseline's rates change with time alone
-  bool probes_;                        // nobody else sets the rates
-  bool limits_;                        // the NIC may cut them
+  std::vector<Steered> steered_;       // each cohort
+  bool limits_ = false;                // the NIC may cut rates
   std::vector<std::uint32_t> set_q30_; // where it may: each flow's rate as it was set last
-  double initial_rate_;
-  std::vector<std::uint32_t> initial_in_flight_;
-  std::vector<Given> given_; // of each flow, where there are such agents
+  std::vector<Given> given_;           // of each flow, where there are such agents
   std::uint32_t clock_offset_ = 0;
   Pcg32 noise_;
 };

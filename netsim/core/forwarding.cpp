@@ -74,7 +74,7 @@ void Forwarding::on_uplink() {
       burst.arrival = now + n_.probe_ps;
       n_.uplinks.push(Uplinks::probes, burst);
     }
-    if (n_.net.telemetry)
+    if (n_.stamps(burst.flow))
       packet.telemetry = n_.fabric.telemetry().take();
   } else {
     packet.kind = PacketKind::probe;
@@ -101,6 +101,8 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
     if (packet.kind == PacketKind::data) {
       ++n_.counters.data_dropped;
       ++port.dropped;
+      if (!n_.shares.empty())
+        ++n_.shares[n_.receivers[packet.flow].cohort].dropped;
     } else {
       ++n_.counters.probes_dropped;
     }

@@ -127,7 +127,7 @@ void LongFlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
 namespace {
 
 Settled settle(const Surroundings &around, std::uint32_t number, Decider *decider, const CohortConfig &config) {
-  if (!around.network.demotion.by_sent() || !around.flows.hears())
+  if (!around.network.demotion.by_sent() || !around.flows.all_hear())
     throw std::invalid_argument("long flows are those that have fallen to the last class and whose sender is a "
                                 "baseline; give the network class_by \"sent\", and a baseline at the flows");
   return make<LongFlowSite>(around, number, decider, config);

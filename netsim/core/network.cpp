@@ -11,7 +11,8 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
       loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size())),
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
       turns(scenario.hosts), uplinks(loop.streams.uplinks), fabric(net, fabric_config, scenario.hosts, seed),
-      control(scenario.control_delays.size(), Ring<Control>{256}), demotion(net, scenario) {
+      control(scenario.control_delays.size(), Ring<Control>{256}), demotion(net, scenario),
+      shares(net.ends.size() > 1 ? net.ends.size() : 0) {
   std::vector<std::uint32_t> queue_pairs(scenario.hosts / scenario.planes, 0); // of each machine, at all of its NICs
   for (const FlowConfig &flow : scenario.flows)
     ++queue_pairs[flow.host / scenario.planes];
@@ -28,6 +29,7 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
     const FlowConfig &flow = scenario.flows[f];
     senders[f].host = flow.host;
     senders[f].klass = flow.klass;
+    senders[f].cohort = receivers[f].cohort = flow.cohort;
     senders[f].qp = f - nics[flow.host].first_flow;
     routes[f] = Route{flow.route, static_cast<std::uint16_t>(flow.control), flow.hops};
     receivers[f].base_latency = base_latency(f);

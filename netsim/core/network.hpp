@@ -27,6 +27,9 @@ struct Network {
     return fabric.ports()[scenario.routes[route.first + hop]];
   }
   Ps way_back(std::uint32_t flow) const { return scenario.control_delays[routes[flow].control]; }
+  bool stamps(std::uint32_t flow) const { // its data packets bring telemetry back
+    return net.ends[shares.empty() ? 0 : receivers[flow].cohort].telemetry;
+  }
   std::uint64_t size_bytes(std::uint32_t flow) const { // payload of a flow that ends
     const FlowConfig &f = scenario.flows[flow];
     return std::uint64_t{f.packets} * net.payload_bytes - (net.data_wire_bytes - f.last_wire_bytes);
@@ -50,6 +53,7 @@ struct Network {
   Finished finished;
 
   Counters counters;
+  std::vector<Share> shares; // of each cohort at the flows, where there are several; of the window
   Window window;
 
 private:

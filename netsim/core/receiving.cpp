@@ -21,6 +21,8 @@ void Receiving::deliver(Ps now, const Packet &packet) {
   n_.counters.wait_ps += static_cast<std::uint64_t>(latency - base);
   n_.counters.latency_ps += static_cast<std::uint64_t>(latency);
   n_.window.latency.add(latency);
+  if (!n_.shares.empty())
+    n_.shares[r.cohort].arrive(latency);
   check(latency >= base, "a packet was faster than its path");
   check(packet.sent_at > r.last_sent_at || r.overtakes, "packets of a flow overtook one another");
   if constexpr (kChecked)
@@ -48,8 +50,9 @@ void Receiving::deliver(Ps now, const Packet &packet) {
   }
   if (packet.marked) {
     ++n_.counters.marked;
-    if (n_.net.send_cnps && now >= r.cnp_at) {
-      r.cnp_at = now + n_.net.cnp_interval;
+    const Ends &ends = n_.net.ends[r.cohort];
+    if (ends.send_cnps && now >= r.cnp_at) {
+      r.cnp_at = now + ends.cnp_interval;
       send(now, packet.flow, ControlKind::cnp, 0);
     }
   }

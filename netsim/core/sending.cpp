@@ -60,7 +60,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
     ++n_.counters.timeouts;
     s.go_back(s.acked_psn, now);
     s.pace_at = std::max(s.pace_at, now);
-    if (flows_.hears())
+    if (flows_.hears(s))
       flows_.on_loss(now, flow, true);
   }
   if (s.blocked() || s.pace_at > now)
@@ -76,7 +76,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   burst.flow = flow;
   burst.psn = s.next_psn;
   burst.packets = static_cast<std::uint16_t>(packets);
-  burst.ack_each = n_.net.ack_each_packet;
+  burst.ack_each = s.ends(n_.net).ack_each_packet;
   burst.klass = s.klass;
   s.next_psn += packets;
   const bool last = s.next_psn == s.end_psn;
@@ -95,10 +95,12 @@ void Sending::turn(Ps now, std::uint32_t host) {
   s.sent_bytes += packets * n_.net.payload_bytes - (n_.net.data_wire_bytes - burst.last_bytes);
   s.sent_total += packets;
   n_.counters.data_sent += packets;
+  if (!n_.shares.empty())
+    n_.shares[s.cohort].sent += packets;
 
   nic.free_at = now + duration;
-  if (flows_.probes() && (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
-                                              : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at))) {
+  if (flows_.probes(s) && (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
+                                               : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at))) {
     if (s.probe_outstanding || s.probe_astray) { // what an older one meets up to now is forgotten
       turns(now);
       n_.loop.now = now;
@@ -114,7 +116,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
 
   // A queue pair may make up for time it waited while others were served, but for one gap at the most.
   s.last_burst_ps = static_cast<std::uint32_t>(duration);
-  if (flows_.hears())
+  if (flows_.hears(s))
     flows_.on_sent(now, flow, (packets - 1) * n_.net.data_wire_bytes + burst.last_bytes);
   flows_.limit(now, flow);
   const Ps gap = flows_.next_send(flow, s, now) - now;

@@ -10,7 +10,7 @@ namespace netsim {
 Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
                      const std::vector<CohortSpec> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed)
     : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_),
-      sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, cohorts.front().steering, seed),
+      sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, seed),
       ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
       workload_(network_, sending_, flows_, recovery_, ideal_.get()), receivers_(network_),
       pausing_(network_, sending_, forwarding_, fabric), forwarding_(network_, receivers_, pausing_),
@@ -18,12 +18,15 @@ Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const
   Pcg32 random(seed, 1);
   flows_.start_clock(random);
   workload_.plan(random);
-  CohortConfig steered = cohorts.front().config;
-  steered.disturbance = Disturbance{net.decision_loss, net.decision_late, net.decision_late_by};
-  steered.seed = seed;
-  cohorts_.push_back(flows_.settle(cohorts.front().decider, steered));
-  for (std::uint32_t number = 1; number < cohorts.size(); ++number) {
+  for (std::uint32_t number = 0; number < cohorts.size(); ++number) {
     const CohortSpec &spec = cohorts[number];
+    if (number < net.ends.size()) { // at the flows
+      CohortConfig steered = spec.config;
+      steered.disturbance = Disturbance{net.decision_loss, net.decision_late, net.decision_late_by};
+      steered.seed = seed;
+      cohorts_.push_back(flows_.settle(spec.decider, steered, spec.steering));
+      continue;
+    }
     Settled settled = spec.kind->make({network_, flows_}, number, spec.decider, spec.config);
     sites_.push_back(std::move(settled.site));
     cohorts_.push_back(std::move(settled.cohort));
@@ -90,7 +93,7 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
       workload_.on_start(now);
     } else if (stream >= streams.control) {
       transport_.on_control(now, stream - streams.control);
-    } else if (stream == 0 && ideal_ != nullptr) {
+    } else if (stream == 0 && ideal_ != nullptr) { // the flows' only cohort
       ideal_->share(now);
     } else {
       if (stream > Streams::tick(0))
@@ -117,6 +120,8 @@ void Simulator::reset_window() {
   window.begin = now();
   window.at_begin = network_.counters;
   window.latency.clear();
+  for (Share &share : network_.shares)
+    share = Share{};
   window.expected_psn.resize(network_.receivers.size());
   window.sent.resize(network_.senders.size());
   for (std::size_t i = 0; i < network_.receivers.size(); ++i)

@@ -61,6 +61,9 @@ public:
 
   void reset_window();
   void set_red(std::uint32_t port, const RedConfig &red) { network_.fabric.set_red(port, red); }
+  void set_red(std::uint32_t port, std::uint32_t klass, const RedConfig &red) {
+    network_.fabric.set_red(port, klass, red);
+  }
   Conservation conservation() const;
 
   Ps now() const { return network_.loop.now; }

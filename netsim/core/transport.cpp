@@ -22,7 +22,7 @@ void Transport::on_control(Ps now, std::uint32_t way) {
   case ControlKind::cnp:
     ++n_.counters.cnps;
     ++n_.senders[control.flow].cnp_count;
-    if (flows_.hears() && n_.senders[control.flow].active)
+    if (flows_.hears(n_.senders[control.flow]) && n_.senders[control.flow].active)
       flows_.on_cnp(now, control.flow);
     return;
   case ControlKind::response:
@@ -40,13 +40,13 @@ void Transport::on_ack(Ps now, const Control &control) {
   s.acked_psn = psn;
   s.next_psn = std::max(s.next_psn, psn);
   s.timed_at = now;
-  if (!flows_.probes()) {
+  if (!flows_.probes(s)) {
     ++n_.counters.rtts;
     n_.counters.rtt_ns += static_cast<std::uint64_t>((now - control.sent_at) / kPsPerNs);
   }
   if (psn == s.end_psn)
     workload_.end(now, control.flow);
-  else if (flows_.hears())
+  else if (flows_.hears(s))
     return flows_.on_ack(now, control, packets, was_blocked);
   if (was_blocked) {
     s.pace_at = std::max(s.pace_at, now); // no credit for the time it was blocked
@@ -61,7 +61,7 @@ void Transport::on_nack(Ps now, std::uint32_t flow, std::uint32_t psn) {
   ++s.nack_count;
   const bool was_blocked = s.blocked();
   s.go_back(psn, now);
-  if (flows_.hears())
+  if (flows_.hears(s))
     return flows_.on_loss(now, flow, was_blocked);
   if (was_blocked)
     s.pace_at = std::max(s.pace_at, now);

@@ -31,6 +31,21 @@ struct Counters {
   std::uint64_t paused_ps = 0;  // links' time under them
 };
 
+// Packets of the flows of one cohort, where several share a network.
+struct Share {
+  std::uint64_t sent = 0;
+  std::uint64_t arrived = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t latency_ps = 0;
+  Histogram latency;
+
+  void arrive(Ps took) {
+    ++arrived;
+    latency_ps += static_cast<std::uint64_t>(took);
+    latency.add(took);
+  }
+};
+
 // Finite flows that were done, in the order of their ends.
 struct Completions {
   std::vector<std::uint32_t> flow;

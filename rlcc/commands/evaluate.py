@@ -86,6 +86,7 @@ def command(
     POLICY is [LABEL=]WHAT[@target:RATIO][@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name
     or TOML file; RATIO turns the operator's target to so many times the trained one, where the policy has it.
     FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE let the emulated core decide.
+    POLICY@25%+POLICY@75% share a network, each with so much of its flows; @class:1 behind one names its queue.
     With --stack linux a real kernel's TCP carries the flows: firmware of the target linux-bpf, cubic, reno, bbr, dctcp.
     """
     from rlcc.evaluation import report

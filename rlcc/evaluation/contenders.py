@@ -6,9 +6,9 @@ loose=runs/rl-cc/firmware@target:10               the operator's target turned t
 runs/rl-cc/firmware@ibex-small                    the core itself decides: each decision takes its own cycles
 runs/rl-cc/firmware@rtl:ibex-small                the same on the Verilated core
 hpcc                                              a baseline by its name; it acts at once, as in a NIC
+rl-cc/firmware@25%+dcqcn@75%                      several in one network, each with so much of the flows (mixing.py)
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -16,20 +16,21 @@ from pathlib import Path
 
 from decision.errors import InputError
 from decision.manifest import NAME as MANIFEST
+from decision.manifest import sha256
 from decision.quantity import TIME_PS, parse_duration_ps
 from decision.target import target_ratio
 from emulator import emulate, load_profile
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.engines import Engines
-from netsim.policies import PolicySpec, turned
+from netsim.mixes import Mix, Part, Steering
+from netsim.policies import turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.core_policy import CoreName, core_name
+from rlcc.evaluation.mixing import LABEL, MixArgument, parse_mix
 from rlcc.policies import Named, by_name_or_path, kind_of, on_core
 
 TARGET = "target:"
-
-LABEL = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")
 
 Progress = Callable[[str], None]
 
@@ -67,17 +68,23 @@ class Contender:
     name: str
     kind: str
     hash: str
-    policy: PolicySpec | BaselineSpec | str
+    policy: Steering | Mix | str
     decision_latency_ps: int
     core: CoreName | None = None
     core_hash: str | None = None
     engines: Engines | None = None
 
     @property
-    def simulated(self) -> PolicySpec | BaselineSpec:
-        """The policy, of whoever competes in netsim."""
+    def simulated(self) -> Steering | Mix:
+        """The policy, or the mix, of whoever competes in netsim."""
         assert not isinstance(self.policy, str), f"{self.label} competes on a real kernel"
         return self.policy
+
+    @property
+    def alone(self) -> Steering:
+        """The policy, of whoever has a network for itself."""
+        assert not isinstance(self.simulated, Mix), f"{self.label} is a mix"
+        return self.simulated
 
 
 def parse(text: str) -> Argument:
@@ -120,7 +127,10 @@ def _ratio(text: str, behind: str) -> float:
 def firmware_folders(texts: Sequence[str]) -> list[Path]:
     """The firmware folders among what was written, each once: their C will be compiled, and runs in this process unless
     an emulated core runs it."""
-    paths = dict.fromkeys(Path(parse(text).policy) for text in texts)
+    mixes = [parse_mix(text) for text in texts]
+    alone = [text for text, mix in zip(texts, mixes, strict=True) if mix is None]
+    alone += [share.policy for mix in mixes if mix is not None for share in mix.shares]
+    paths = dict.fromkeys(Path(parse(text).policy) for text in alone)
     return [path for path in paths if (path / MANIFEST).is_file() and kind_of(path) == "firmware"]
 
 
@@ -136,15 +146,15 @@ def opened(
     """The contenders, as long as the context lasts. A decision takes what is written behind its policy, else
     ``decision_latency_ps``, else what the engine ``profile`` takes for a firmware's slowest vector, else 0.9 us. All
     but baselines decide on ``engines``."""
-    arguments = [parse(text) for text in texts]
+    mixes = [parse_mix(text) for text in texts]
+    arguments = [None if mix else parse(text) for text, mix in zip(texts, mixes, strict=True)]
     load_profile(profile)
     with ExitStack() as stack:
-        contenders = []
         emulated: dict[str, int] = {}
-        for argument in arguments:
+
+        def one(argument: Argument) -> Contender:
             if argument.core is not None:
-                contenders.append(_on_core(argument, argument.core, engines))
-                continue
+                return _on_core(argument, argument.core, engines)
             named = argument.turned(stack.enter_context(by_name_or_path(argument.policy)))
             said = argument.decision_latency_ps
             if named.kind == "baseline":
@@ -161,12 +171,32 @@ def opened(
                 latency = DECISION_LATENCY_PS
             label = argument.label or _label(named.name, named.kind, said, argument.target_ratio)
             contender = Contender(label, named.name, named.kind, named.hash, named.policy, latency)
-            contenders.append(contender if named.kind == "baseline" else replace(contender, engines=engines))
+            return contender if named.kind == "baseline" else replace(contender, engines=engines)
+
+        contenders = []
+        for mix, argument in zip(mixes, arguments, strict=True):
+            if argument is not None:
+                contenders.append(one(argument))
+            elif mix is not None:
+                contenders.append(_mixed(mix, [one(parse(share.policy)) for share in mix.shares], engines))
         labels = [c.label for c in contenders]
         for label in labels:
             if labels.count(label) > 1:
                 raise InputError(f"two policies are called {label!r}; tell them apart: one=POLICY other=POLICY")
         yield contenders
+
+
+def _mixed(mix: MixArgument, parts: Sequence[Contender], engines: Engines | None) -> Contender:
+    steering = []
+    for share, part in zip(mix.shares, parts, strict=True):
+        steering.append(Part(part.alone, share.percent, share.klass, part.decision_latency_ps))
+    pairs = list(zip(mix.shares, parts, strict=True))
+    written = " + ".join(f"{part.label} {share.percent}" for share, part in pairs)
+    told = [[part.hash, part.decision_latency_ps, str(part.core), str(share)] for share, part in pairs]
+    name = "+".join(part.name for part in parts)
+    return Contender(
+        mix.label or written, name, "mix", sha256(repr(told).encode()), Mix(tuple(steering)), 0, engines=engines
+    )
 
 
 def _on_core(argument: Argument, core: CoreName, engines: Engines | None) -> Contender:
@@ -190,7 +220,14 @@ def latency_text(contender: Contender) -> str:
     """`0.9 us`, or the core whose cycles count; a baseline decides nothing once an RTT."""
     if contender.kind == "baseline" or isinstance(contender.policy, str):
         return "-"
-    return f"{contender.decision_latency_ps / 1e6:.4g} us" if contender.core is None else str(contender.core)
+    if isinstance(contender.policy, Mix):
+        parts = contender.policy.parts
+        return " + ".join("-" if isinstance(p.policy, BaselineSpec) else _us(p.latency_ps or 0) for p in parts)
+    return _us(contender.decision_latency_ps) if contender.core is None else str(contender.core)
+
+
+def _us(ps: int) -> str:
+    return f"{ps / 1e6:.4g} us"
 
 
 def engines_text(engines: Engines | None) -> str:

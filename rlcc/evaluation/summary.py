@@ -12,7 +12,7 @@ from rich.table import Table
 
 from decision.errors import InputError
 from decision.suggest import choices
-from netsim.metric_names import METRICS
+from netsim.metric_names import METRICS, PARTS
 from netsim.statistics import confidence
 from rlcc.evaluation.contenders import Contender, engines_text, latency_text
 from rlcc.evaluation.grid import Results
@@ -29,6 +29,10 @@ FINITE = ("completions", "slowdown_mean", "slowdown_p99")
 """Shown beside the defaults where flows end; a slowdown of few completions is that of the lucky ones."""
 ENGINES = ("engine_utilisation", "decision_latency_mean_us", "decision_latency_p99_us")
 """Shown beside the defaults where decisions wait for engines."""
+
+
+OF_PART = ("goodput", "fair", "latency_p99_us", "loss")
+"""Shown of each part of a mix."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,11 @@ def rows(results: Results) -> list[Row]:
 
 
 def shown_metrics(measured: Sequence[Row], asked: Sequence[str]) -> list[str]:
-    """The metrics asked for, or else the defaults and what finite flows add."""
+    """The metrics asked for, or else the defaults and what finite flows, engines and mixes add."""
     if asked:
         return list(asked)
-    return [*DEFAULT, *(name for name in (*FINITE, *ENGINES) if any(name in row.mean for row in measured))]
+    further = (*FINITE, *ENGINES, *(f"{part}_{name}" for part in PARTS for name in OF_PART))
+    return [*DEFAULT, *(name for name in further if any(name in row.mean for row in measured))]
 
 
 def cells(measured: Sequence[Row], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:

@@ -41,7 +41,7 @@ def test_a_flow_may_have_some_more_than_the_pipe_in_flight() -> None:
 
 def test_the_longest_rtt_fits_the_timeouts() -> None:
     network = Network()
-    core = assembly.network_config(network, star(2, 1, network), None)
+    core = assembly.network_config(network, star(2, 1, network))
     assert core.probe_timeout_ps == network.base_rtt_ps + network.buffer_bytes * 80
     assert core.retransmit_timeout_ps > core.probe_timeout_ps
 
