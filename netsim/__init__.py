@@ -9,6 +9,7 @@ from netsim import baselines, policies, scenarios
 from netsim.arrays import ArrayEnv, Batch
 from netsim.cohorts import Cohort, Wire
 from netsim.engines import Engines
+from netsim.failures import Failure
 from netsim.mixes import Mix, Part
 from netsim.network import Network
 from netsim.scenarios import Flow, Flows, Scenario
@@ -19,6 +20,7 @@ __all__ = [
     "Batch",
     "Cohort",
     "Engines",
+    "Failure",
     "Flow",
     "Flows",
     "Mix",

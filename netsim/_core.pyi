@@ -709,6 +709,10 @@ class NetworkConfig:
     @retransmit_timeout_ps.setter
     def retransmit_timeout_ps(self, arg: int, /) -> None: ...
     @property
+    def reorder_packets(self) -> int: ...
+    @reorder_packets.setter
+    def reorder_packets(self, arg: int, /) -> None: ...
+    @property
     def start_jitter_ps(self) -> int: ...
     @start_jitter_ps.setter
     def start_jitter_ps(self, arg: int, /) -> None: ...
@@ -805,6 +809,20 @@ class FabricConfig:
     def set_uplinks(
         self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
+    def set_routing(
+        self,
+        arg0: bool,
+        arg1: int,
+        arg2: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None: ...
+    def add_ways(
+        self,
+        arg0: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg1: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None: ...
+    def add_change(self, arg0: int, arg1: Sequence[int], arg2: Sequence[int], arg3: int, /) -> None: ...
     def set_ports(
         self,
         node: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],

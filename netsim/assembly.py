@@ -14,9 +14,10 @@ from decision.interface import Interface
 from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE
 from decision.probes import Probes
 from netsim import _core, topology
-from netsim.baselines import BaselineSpec
+from netsim.baselines import BaselineSpec, MaxMinSpec
 from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps
 from netsim.engines import Engines
+from netsim.failures import changes
 from netsim.mixes import Mix, Steering, parts_of
 from netsim.network import LATEST_PS, MS, NS, Network
 from netsim.policies import DeciderPolicy, NativePolicy, interface_of, probes_of
@@ -103,7 +104,7 @@ def build(
     # A FIFO marks a packet that leaves only when it has arrived; thresholds that change meanwhile must not.
     core.scheduled_ports |= net.mark_at_dequeue and len(cohorts) > 0
     flows_config = _scenario(scenario, fabric, net, int(seed), spec if isinstance(spec, Mix) else None)
-    configs = (core, _fabric(fabric), flows_config)
+    configs = (core, _fabric(fabric, asked), flows_config)
     built = [cohort.build(configs) for cohort in cohorts]
     specs = [*at_flows, *(spec for spec, _ in built)]
     joined = [wire.build([*flow_ends, *(end for _, end in built)]) for wire in wires]
@@ -174,6 +175,8 @@ def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> 
     for part in parts_of(spec):
         _check_steering(network, part)
     fabric, net = place(scenario, network)
+    for failure in network.failures:
+        fabric.link_ports(failure.link)
     headroom = headroom_bytes(net, fabric)
     if headroom >= net.buffer_bytes:
         raise InputError(
@@ -193,6 +196,11 @@ def _check_mix(network: Network, mix: Mix) -> None:
 
 
 def _check_steering(network: Network, spec: Steering | None) -> None:
+    moving = network.spray or len(network.failures) > 0
+    if moving and isinstance(spec, BaselineSpec) and spec.needs_int:
+        raise InputError(f"the baseline {spec.name} reads the hops of one path (INT); leave spray and failures out")
+    if moving and isinstance(spec, MaxMinSpec):
+        raise InputError(f"the shares of {spec.name} are of fixed paths; leave spray and failures out")
     if spec is not None and not isinstance(spec, BaselineSpec) and interface_of(spec).agent != FLOW_RATE.agent:
         raise InputError(f"agents of {interface_of(spec).name} are no flows; give their decider in a cohort")
     if spec is not None and spec.needs_int and not network.telemetry:
@@ -278,6 +286,7 @@ def network_config(net: Network, fabric: Topology) -> "_core.NetworkConfig":
     core.probe_gap_ps = net.probe_gap_ps
     core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
+    core.reorder_packets = net.reorder_packets
     core.start_jitter_ps = net.start_jitter_ps
     core.decision_loss = net.decision_loss
     core.decision_late = net.decision_late
@@ -308,7 +317,7 @@ def headroom_bytes(net: Network, fabric: Topology) -> int:
     return int(of_switch.max())
 
 
-def _fabric(fabric: Topology) -> "_core.FabricConfig":
+def _fabric(fabric: Topology, network: Network | None = None) -> "_core.FabricConfig":
     core = _core.FabricConfig()
     core.switches = fabric.switches
     core.uplink_delay_ps = fabric.uplink_delay_ps
@@ -319,7 +328,21 @@ def _fabric(fabric: Topology) -> "_core.FabricConfig":
         np.array([port.delay_ps for port in fabric.ports], np.int64),
         np.array([max(port.to, 0) for port in fabric.ports], np.uint32),
     )
+    if network is not None and (network.spray or network.failures):
+        _routing(core, fabric, network)
     return core
+
+
+def _routing(core: "_core.FabricConfig", fabric: Topology, network: Network) -> None:
+    """Routes that change, or choices that each packet has."""
+    core.set_routing(network.spray, *fabric.leaves)
+    core.add_ways(*fabric.ways())
+    known: dict[frozenset[int], int] = {frozenset(): 0}
+    for change in changes(network.failures, fabric, network.reroute_ps):
+        if change.avoided is not None and change.avoided not in known:
+            known[change.avoided] = len(known)
+            core.add_ways(*fabric.ways(change.avoided))
+        core.add_change(change.at_ps, change.down, change.up, -1 if change.avoided is None else known[change.avoided])
 
 
 def _routes(

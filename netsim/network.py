@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from decision.errors import InputError
+from netsim.failures import Failure
 
 WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
 """Ethernet header and FCS, preamble and gap, IPv4, UDP, InfiniBand BTH, ICRC: a RoCEv2 data packet's 82 bytes."""
@@ -67,6 +68,11 @@ class Network:
     probe_first: int = 1  # .. or it is new, and has made fewer decisions than this
     probe_timeout_ps: int | None = None  # None: the longest RTT there can be
     retransmit_timeout_ps: int | None = None  # None: the longest RTT there can be and a message at line rate
+    spray: bool = False  # each packet takes any of the equal paths
+    reorder_packets: int = 0  # that a receiver holds beyond one that is missing; 0: none, and a gap is a loss
+    failures: tuple[Failure, ...] = ()  # links of the fabric that fail and come back
+    reroute_ps: int = 0  # so much later the routes follow
+
     start_jitter_ps: int = 10 * US  # flows start at random within it, so that they are not in step
 
     decision_loss: float = 0.0  # of a flow's responses, the share that no decision follows: another probe is sent
@@ -84,7 +90,7 @@ class Network:
             value = getattr(self, f.name)
             if value is None:
                 continue
-            if f.name in ("class_weights", "class_by", "demotion"):
+            if f.name in ("class_weights", "class_by", "demotion", "failures"):
                 continue
             if f.type is bool:
                 if not isinstance(value, bool):
@@ -120,6 +126,12 @@ class Network:
         if not integers or not 1 <= len(weights) <= MAX_CLASSES:
             raise InputError(f"network: class_weights is {weights!r}; give 1 to {MAX_CLASSES} weights from 0 to 1000")
         self._check_demotion()
+        if self.reorder_packets > 4096 or self.reroute_ps > LATEST_PS:
+            raise InputError("network: reorder_packets is at most 4096, reroute_ps at most 100 s")
+        if not isinstance(self.failures, tuple) or not all(isinstance(each, Failure) for each in self.failures):
+            raise InputError(f"network: failures is {self.failures!r}; give a tuple of netsim.Failure")
+        if self.failures and self.lossless:
+            raise InputError("network: a link that fails loses what is on it; set lossless to false, or no failures")
         if max(self.start_jitter_ps, self.probe_gap_ps, self.decision_late_by_ps, self.rtt_noise_ps) > LATEST_PS:
             raise InputError(
                 "network: start_jitter_ps, probe_gap_ps, decision_late_by_ps and rtt_noise_ps are at most 100 s"

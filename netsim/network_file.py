@@ -16,6 +16,7 @@ from decision.documents import read_text
 from decision.errors import InputError
 from decision.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
 from decision.suggest import choices
+from netsim import failures
 from netsim.network import Network
 
 
@@ -26,12 +27,13 @@ def _gbps(text: object) -> int:
     return rate // 10**9
 
 
-READERS: dict[str, Callable[[object], int]] = {"_ps": parse_duration_ps, "_bytes": parse_size_bytes, "_gbps": _gbps}
+READERS: dict[str, Callable[[object], Any]] = {"_ps": parse_duration_ps, "_bytes": parse_size_bytes, "_gbps": _gbps}
 KEYS = {
     field.name.removesuffix(unit): (field.name, READERS.get(unit))
     for field in fields(Network)
     for unit in [next((u for u in READERS if field.name.endswith(u)), "")]
 }
+KEYS["failures"] = ("failures", failures.read)
 """The field that each key stands for, and what reads its unit (None: a plain number, a truth value, a list)."""
 
 

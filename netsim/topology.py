@@ -12,6 +12,7 @@ host r sends from. Paths are shortest; among equal next hops a flow's hash decid
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from decision.suggest import meant_word
 from netsim.network import US, Network
 from netsim.splitmix import splitmix64
 
+LINK = re.compile("([a-z]+[0-9]+)-([a-z]+[0-9]+)(?::([0-9]{1,3}))?")
 MAX_HOSTS = 8192
 MOST_ENDS = 65_000  # the simulator has an event stream for each end of a link
 MOST_HOPS = 5  # ports on a path: three levels of switches
@@ -60,6 +62,7 @@ class Topology:
     answer_ps: int = 0  # what the way back takes beyond its links
     data_bytes: int = 1106  # on the wire
     control_bytes: int = 84  # on the wire: a probe, an ACK, a CNP, a response
+    names: tuple[str, ...] = ()  # of the switches, for people; none: switch0, ..
     planes: int = 1  # NICs of a machine, in networks that are alike: machine m's are hosts m * planes and those after
 
     def __post_init__(self) -> None:
@@ -127,6 +130,42 @@ class Topology:
         ports[place] = receiver
         return offsets, ports
 
+    def link_ports(self, text: str) -> list[int]:
+        """The ports at both ends of a link by its name, leaf0-spine1: of parallel links all, or leaf0-spine1:2 the
+        third."""
+        names = self.names or tuple(f"switch{n}" for n in range(self.switches))
+        match = LINK.fullmatch(text)
+        if match is None or match[1] not in names or match[2] not in names:
+            near = meant_word(text if match is None or match[1] not in names else match[2], names)
+            said = f"write leaf0-spine1; its switches are {names[0]} to {names[-1]}{near}"
+            raise InputError(f"topology {self.name}: there is no link {text!r}; {said}")
+        here, there = names.index(match[1]), names.index(match[2])
+        both = [
+            [number for number, port in enumerate(self.ports) if (port.switch, port.to) == ends]
+            for ends in ((here, there), (there, here))
+        ]
+        if not both[0]:
+            raise InputError(f"topology {self.name}: no link leads from {match[1]} to {match[2]}")
+        if match[3] is None:
+            return sorted(both[0] + both[1])
+        number = int(match[3])
+        if number >= len(both[0]):
+            raise InputError(
+                f"topology {self.name}: {len(both[0])} links lead from {match[1]} to {match[2]}, from :0 on"
+            )
+        return sorted(way[number] for way in both if number < len(way))
+
+    @property
+    def leaves(self) -> tuple[int, NDArray[np.uint32]]:
+        """How many switches have receivers, and which of them each receiver's is [receivers]."""
+        return self._routes.distance.shape[1], self._routes.leaf.astype(np.uint32)
+
+    def ways(self, without: Collection[int] = ()) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Equal next ports from each switch to each leaf on shortest paths that avoid some ports: those of cell
+        switch * leaves + leaf are ``ports[first[cell]:first[cell + 1]]``."""
+        r = self._routes_without(without)
+        return np.append(r.first, r.next_ports.size).astype(np.uint32), r.next_ports.astype(np.uint32)
+
     def control_delay_ps(self, hosts: ArrayLike, receivers: ArrayLike) -> NDArray[np.int64]:
         """From a receiver back to a sender, constant: the links' delays and a control frame's time on each of them."""
         host, receiver = np.asarray(hosts, np.int64), np.asarray(receivers, np.int64)
@@ -187,10 +226,16 @@ class Topology:
 
     @cached_property
     def _routes(self) -> "_Routes":
+        return self._routes_without(())
+
+    def _routes_without(self, without: Collection[int]) -> "_Routes":
         owner = np.array([port.switch for port in self.ports], np.int64)
         to = np.array([port.to for port in self.ports], np.int64)
         leaves, leaf = np.unique(owner[: self.receivers], return_inverse=True)
-        return _routes(self.switches, owner, to, leaves, leaf, self._delay + self.control_bytes * self._ps_per_byte)
+        alive = np.ones(owner.size, bool)
+        alive[list(without)] = False
+        link_ps = self._delay + self.control_bytes * self._ps_per_byte
+        return _routes(self.switches, owner, to, leaves, leaf, link_ps, alive)
 
 
 @dataclass(frozen=True)
@@ -213,11 +258,12 @@ def _routes(
     leaves: NDArray[np.int64],
     leaf: NDArray[np.int64],
     link_ps: NDArray[np.int64],
+    alive: NDArray[np.bool_],
 ) -> _Routes:
     far = switches  # longer than any path
     distance = np.full((switches, leaves.size), far, np.int64)
     distance[leaves, np.arange(leaves.size)] = 0
-    between = np.flatnonzero(to != RECEIVER)
+    between = np.flatnonzero((to != RECEIVER) & alive)
     out, into = owner[between], to[between]
     while True:
         nearer = distance.copy()
@@ -296,7 +342,8 @@ def leaf_spine(
     ports = [Port(leaf, host_gbps, link_delay_ps) for leaf in leaf_of]
     ports += [Port(leaf, spine_gbps, link_delay_ps, spine) for leaf, spine in pairs]
     ports += [Port(spine, spine_gbps, link_delay_ps, leaf) for leaf, spine in pairs]
-    return _fabric(title, leaf_of, leaves + spines, host_gbps, link_delay_ps, ports, net)
+    names = _names(leaf=leaves, spine=spines)
+    return _fabric(title, leaf_of, leaves + spines, host_gbps, link_delay_ps, ports, net, names)
 
 
 def planes(
@@ -311,7 +358,7 @@ def planes(
     delay_ps = PLANE_DELAY_PS if link_delay_ps is None else link_delay_ps
     of_host = [plane for _ in range(machines) for plane in range(number)]
     ports = [Port(plane, gbps, delay_ps) for plane in of_host]
-    return _fabric(title, of_host, number, gbps, delay_ps, ports, net, number)
+    return _fabric(title, of_host, number, gbps, delay_ps, ports, net, _names(plane=number), number)
 
 
 def fat_tree(
@@ -331,7 +378,8 @@ def fat_tree(
     top = [(edges + above, 2 * edges + above % half * half + up) for above in range(edges) for up in range(half)]
     for low, high in pod + top:
         ports += [Port(low, gbps, link_delay_ps, high), Port(high, gbps, link_delay_ps, low)]
-    return _fabric(title, edge_of, 2 * edges + half * half, gbps, link_delay_ps, ports, net)
+    names = _names(edge=edges, aggregation=edges, core=half * half)
+    return _fabric(title, edge_of, 2 * edges + half * half, gbps, link_delay_ps, ports, net, names)
 
 
 def rl_cc_cluster(network: Network | None = None) -> Topology:
@@ -393,6 +441,7 @@ def _fabric(
     delay_ps: int,
     ports: list[Port],
     network: Network,
+    names: tuple[str, ...],
     planes: int = 1,
 ) -> Topology:
     return Topology(
@@ -406,8 +455,13 @@ def _fabric(
         ports=tuple(ports),
         data_bytes=network.data_wire_bytes,
         control_bytes=network.probe_wire_bytes,
+        names=names,
         planes=planes,
     )
+
+
+def _names(**kinds: int) -> tuple[str, ...]:
+    return tuple(f"{kind}{n}" for kind, number in kinds.items() for n in range(number))
 
 
 def _within(name: str, what: str, number: int, most: int) -> None:

@@ -12,8 +12,9 @@ from decision.errors import InputError
 from decision.manifest import sha256
 from netsim.baselines import BaselineSpec, by_name
 from netsim.build import simulator_hash
+from netsim.mixes import Mix, Steering
 from netsim.network import US, Network
-from netsim.policies import NativePolicy, PolicySpec, Weights, native
+from netsim.policies import NativePolicy, Weights, native
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.commands.run import command as rlcc_run
 from rlcc.evaluation.contenders import emulated_latency_ps
@@ -53,7 +54,7 @@ class Contender:
     ``firmware``: the hash of that which decides, where one does."""
 
     label: str
-    policy: PolicySpec | BaselineSpec = field(repr=False, compare=False)
+    policy: Steering | Mix = field(repr=False, compare=False)
     decision_latency_ps: int = 0
     network: Network = field(default_factory=Network)
     firmware: str = ""

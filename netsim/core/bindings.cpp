@@ -177,13 +177,26 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
           "the ideal shares its network with nobody, and nobody is limited where there are several");
   }
   if (scenario.flows.empty() ||
-      2 + 2 * cohorts.size() + scenario.control_delays.size() + 2 * fabric.ports.size() + 2 * scenario.hosts > 65536)
+      3 + 2 * cohorts.size() + scenario.control_delays.size() + 2 * fabric.ports.size() + 2 * scenario.hosts > 65536)
     throw std::invalid_argument("too many hosts and ports, or no flows");
   if (fabric.uplink_node.size() != scenario.hosts || scenario.receivers > fabric.ports.size())
     throw std::invalid_argument("every host needs an uplink and every receiver a port");
   for (const std::uint32_t node : fabric.uplink_node) {
     if (node >= fabric.switches)
       throw std::invalid_argument("an uplink ends at a switch that does not exist");
+  }
+  const RoutingConfig &routing = fabric.routing;
+  const auto none = [&](const std::vector<std::uint32_t> &numbers, std::size_t end) {
+    return std::any_of(numbers.begin(), numbers.end(), [&](std::uint32_t number) { return number >= end; });
+  };
+  for (const Ways &ways : routing.ways) {
+    if (none(ways.ports, fabric.ports.size()) || none(ways.first, ways.ports.size() + 1) ||
+        routing.leaf.size() != scenario.receivers || none(routing.leaf, routing.leaves))
+      throw std::invalid_argument("ways lead by ports that exist to the receivers' leaves");
+  }
+  for (const LinkChange &change : routing.changes) {
+    if (none(change.down, fabric.ports.size()) || none(change.up, fabric.ports.size()) || net.lossless)
+      throw std::invalid_argument("links that fail exist, and lose what is on them");
   }
   for (const std::uint32_t port : scenario.routes) {
     if (port >= fabric.ports.size())

@@ -94,6 +94,7 @@ void bind_configs(nb::module_ &m) {
       .def_rw("probe_gap_ps", &NetworkConfig::probe_gap)
       .def_rw("probe_timeout_ps", &NetworkConfig::probe_timeout)
       .def_rw("retransmit_timeout_ps", &NetworkConfig::retransmit_timeout)
+      .def_rw("reorder_packets", &NetworkConfig::reorder_packets)
       .def_rw("start_jitter_ps", &NetworkConfig::start_jitter)
       .def_rw("decision_loss", &NetworkConfig::decision_loss)
       .def_rw("decision_late", &NetworkConfig::decision_late)
@@ -137,6 +138,25 @@ void bind_configs(nb::module_ &m) {
       .def_rw("switches", &FabricConfig::switches)
       .def_rw("uplink_delay_ps", &FabricConfig::uplink_delay)
       .def("set_uplinks", [](FabricConfig &f, const ReadOnly<std::uint32_t> &node) { f.uplink_node = copy_of(node); })
+      .def("set_routing",
+           [](FabricConfig &f, bool spray, std::uint32_t leaves, const ReadOnly<std::uint32_t> &leaf) {
+             f.routing = RoutingConfig{spray, leaves, copy_of(leaf), {}, {}};
+           })
+      .def("add_ways",
+           [](FabricConfig &f, const ReadOnly<std::uint32_t> &first, const ReadOnly<std::uint32_t> &ports) {
+             if (first.size() != std::size_t{f.switches} * f.routing.leaves + 1 ||
+                 first(first.size() - 1) != ports.size())
+               throw std::invalid_argument("every switch has its ways to every leaf");
+             f.routing.ways.push_back(Ways{copy_of(first), copy_of(ports)});
+           })
+      .def("add_change",
+           [](FabricConfig &f, Ps at, const std::vector<std::uint32_t> &down, const std::vector<std::uint32_t> &up,
+              std::int32_t ways) {
+             if (at < 0 || ways >= static_cast<std::int64_t>(f.routing.ways.size()) ||
+                 (!f.routing.changes.empty() && at < f.routing.changes.back().at))
+               throw std::invalid_argument("changes are in the order of time, to ways that there are");
+             f.routing.changes.push_back(LinkChange{at, down, up, ways});
+           })
       .def("set_ports", &set_ports, "node"_a, "ps_per_byte"_a, "delay_ps"_a, "next"_a);
   nb::class_<ScenarioConfig>(m, "ScenarioConfig")
       .def(nb::init<>())

@@ -60,6 +60,7 @@ struct NetworkConfig {
   Ps probe_gap = 0; // after a decision took effect
   Ps probe_timeout = 0;
   Ps retransmit_timeout = 0;
+  std::uint32_t reorder_packets = 0; // that a receiver holds beyond one that is missing; 0: none, go back N
   Ps start_jitter = 0;
 
   // What goes wrong between a response and the rate that follows from it: see Disturbance.
@@ -96,11 +97,35 @@ struct PortConfig {
   std::uint32_t next = 0; // the switch behind the link (of ports between switches)
 };
 
+// Equal next ports from each switch to each leaf, a switch with receivers: cell switch * leaves + leaf has those from
+// its `first` to that of the next cell.
+struct Ways {
+  std::vector<std::uint32_t> first;
+  std::vector<std::uint32_t> ports;
+};
+
+// Links fail or come back, or the routes follow.
+struct LinkChange {
+  Ps at = 0;
+  std::vector<std::uint32_t> down, up; // ports
+  std::int32_t ways = -1;              // in RoutingConfig::ways, from now on; -1: as before
+};
+
+// Where packets do not follow fixed ports.
+struct RoutingConfig {
+  bool spray = false;              // each packet has any of the equal next ports
+  std::uint32_t leaves = 0;        // number of them
+  std::vector<std::uint32_t> leaf; // of each receiver
+  std::vector<Ways> ways;          // the first at the start; none: packets follow their flow's ports
+  std::vector<LinkChange> changes; // in the order of time
+};
+
 struct FabricConfig {
   std::uint32_t switches = 1;
   Ps uplink_delay = 0;                    // host to switch, forwarding included
   std::vector<std::uint32_t> uplink_node; // of each host
   std::vector<PortConfig> ports;          // those of the receivers first
+  RoutingConfig routing;
 };
 
 // One flow of the scenario. packets == 0: unlimited. period > 0: the flow comes back every period.

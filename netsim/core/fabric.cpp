@@ -26,12 +26,12 @@ Fabric::Fabric(const NetworkConfig &net, const FabricConfig &fabric, std::uint32
   const std::size_t links = hosts + fabric.ports.size();
   link_node_.assign(fabric.uplink_node.begin(), fabric.uplink_node.end());
   link_node_.resize(links, 0);
+  for (std::size_t p = 0; p < fabric.ports.size(); ++p)
+    link_node_[hosts + p] = fabric.ports[p].next;
   if (lossless_) {
     held_.assign(links * classes_.size(), 0);
     told_.assign(links * classes_.size(), 0);
     shared_ = net.buffer_bytes - net.pfc_headroom_bytes;
-    for (std::size_t p = 0; p < fabric.ports.size(); ++p)
-      link_node_[hosts + p] = fabric.ports[p].next;
   }
 }
 

@@ -66,6 +66,30 @@ public:
     port.marked_bytes += packet.marked_here ? packet.wire_bytes : 0;
   }
 
+  // Its link fails: what is on it or waits for it is lost, to `each`; or it comes back.
+  template <class Lost> void fail(Port &port, Ps now, Lost each) {
+    for (; !port.link.empty(); port.link.pop()) {
+      const Packet &packet = port.link.front();
+      if (!scheduled_ && packet.due - port.delay <= now) {
+        port.lost.all += packet.wire_bytes;
+        port.lost.marked += packet.marked_here ? packet.wire_bytes : 0;
+      }
+      each(packet);
+    }
+    for (ClassQueue &queue : port.queues) {
+      for (; !queue.packets.empty(); queue.packets.pop())
+        each(queue.packets.front().packet);
+      queue.waiting = 0;
+      queue.deficit = 0;
+    }
+    port.up = port.busy = false;
+    port.free_at = now;
+    port.waiting = 0;
+    port.came = 0;
+  }
+  // The switch at which a link ends.
+  std::uint32_t end_of(std::uint32_t link) const { return link_node_[link]; }
+
   // A scheduled port that is idle begins to send what it picks. False: there is nothing that it may send.
   bool begin(Port &port, Ps now);
   // .. and has sent it.

@@ -93,7 +93,8 @@ struct Receiver {
   std::uint32_t gap_psn = 0; // the last packet that came out of order
   std::uint8_t cohort = 0;   // that steers the flow
   bool nacked = false;       // the gap has been reported
-  bool overtakes = false;    // what was sent again on another path may come before what was lost sight of
+  bool marked = false;       // a packet that is held, or was since the last ACK
+  bool overtakes = false;    // packets may come on another path than those before them
 };
 
 // Where a flow's packets pass: ports in order, the delay of the way back.

@@ -120,12 +120,12 @@ public:
 private:
   // Who sets the rates of a cohort's flows.
   struct Steered {
-    Baseline *baseline;
-    bool timed;  // the baseline's rates change with time alone
-    bool probes; // nobody else sets the rates
-    double initial_rate;
+    Baseline *baseline = nullptr;
+    bool timed = false;  // the baseline's rates change with time alone
+    bool probes = false; // nobody else sets the rates
+    double initial_rate = 1.0;
     std::vector<std::uint32_t> initial_in_flight;
-    CohortAt<FlowSite> *cohort;
+    CohortAt<FlowSite> *cohort = nullptr;
   };
 
   const Steered &by(std::uint32_t flow) const { return steered_[n_.senders[flow].cohort]; }

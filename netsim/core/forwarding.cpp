@@ -17,9 +17,13 @@ Ps shortest_way_back(const Network &n) {
 
 } // namespace
 
-Forwarding::Forwarding(Network &network, Receiving &receivers, Pausing &pausing)
-    : n_(network), receivers_(receivers), pausing_(pausing), lookahead_(shortest_way_back(network)),
-      events_(1 + 2 * network.fabric.ports().size()), arrivals_(network.scenario.receivers) {}
+Forwarding::Forwarding(Network &network, Receiving &receivers, Pausing &pausing, const RoutingConfig &routing,
+                       std::uint64_t seed)
+    : n_(network), receivers_(receivers), pausing_(pausing), routing_(network, routing, seed),
+      lookahead_(shortest_way_back(network)), events_(2 + 2 * network.fabric.ports().size()),
+      arrivals_(network.scenario.receivers) {
+  set_change();
+}
 
 void Forwarding::catch_up(Ps until) {
   if (until <= done_)
@@ -45,6 +49,8 @@ void Forwarding::catch_up(Ps until) {
       on_link(now, stream - streams.links);
     else if (stream >= streams.transmitters)
       on_transmitted(now, stream - streams.transmitters);
+    else if (stream == streams.changes)
+      on_change(now);
     else
       pausing_.on_port_frame(now);
   }
@@ -82,7 +88,49 @@ void Forwarding::on_uplink() {
     packet.wire_bytes = static_cast<std::uint16_t>(n_.net.probe_wire_bytes);
   }
   packet.sent_at = now - n_.uplink_delay - packet.wire_bytes * n_.net.ps_per_byte;
-  forward(now, n_.scenario.routes[route.first], Ingress{burst.host, burst.klass}, packet);
+  const Ingress from{burst.host, burst.klass};
+  if (routing_.on())
+    return leave(now, n_.fabric.end_of(burst.host), from, packet);
+  forward(now, n_.scenario.routes[route.first], from, packet);
+}
+
+void Forwarding::leave(Ps now, std::uint32_t at, Ingress from, Packet &packet) {
+  const std::uint32_t p = routing_.next(packet.flow, at);
+  if (p != Routing::kNowhere && n_.fabric.port(p).up)
+    return forward(now, p, from, packet);
+  lose(p, packet);
+}
+
+// On no port, where none leads to its receiver.
+void Forwarding::lose(std::uint32_t p, const Packet &packet) {
+  n_.fabric.telemetry().give(packet.telemetry);
+  if (packet.kind != PacketKind::data) {
+    ++n_.counters.probes_dropped;
+    return;
+  }
+  ++n_.counters.data_dropped;
+  if (p != Routing::kNowhere)
+    ++n_.fabric.port(p).dropped;
+  if (!n_.shares.empty())
+    ++n_.shares[n_.receivers[packet.flow].cohort].dropped;
+}
+
+void Forwarding::on_change(Ps now) {
+  const LinkChange &change = routing_.change();
+  for (const std::uint32_t p : change.down) {
+    Port &port = n_.fabric.port(p);
+    n_.fabric.fail(port, now, [&](const Packet &packet) { lose(p, packet); });
+    set_link(p, port.link);
+    events_.set(1 + p, kNever);
+  }
+  for (const std::uint32_t p : change.up)
+    n_.fabric.port(p).up = true;
+  set_change();
+}
+
+void Forwarding::set_change() {
+  const Ps at = routing_.next_change();
+  events_.set(1 + 2 * n_.fabric.ports().size(), at == kLatest ? kNever : event_key(at, n_.loop.streams.changes));
 }
 
 // A packet has come to a switch and is to leave it by `port`.
@@ -97,16 +145,7 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
   const bool first = port.link.empty();
   if (!n_.fabric.enqueue(p, now, from, packet)) {
     check(!n_.fabric.lossless(), "a lossless switch dropped a packet");
-    n_.fabric.telemetry().give(packet.telemetry);
-    if (packet.kind == PacketKind::data) {
-      ++n_.counters.data_dropped;
-      ++port.dropped;
-      if (!n_.shares.empty())
-        ++n_.shares[n_.receivers[packet.flow].cohort].dropped;
-    } else {
-      ++n_.counters.probes_dropped;
-    }
-    return;
+    return lose(p, packet);
   }
   if (!n_.fabric.scheduled()) {
     if (first)
@@ -166,11 +205,15 @@ void Forwarding::on_link(Ps now, std::uint32_t p) {
   Port &port = n_.fabric.port(p);
   Packet packet = first(port);
   pop(port, p);
+  check(port.up, "a packet came over a link that had failed");
   const Route &route = n_.routes[packet.flow];
   ++packet.hop;
-  check(packet.hop < route.hops, "a path ends where no receiver is");
   packet.marked_here = false;
-  forward(now, n_.scenario.routes[route.first + packet.hop], Ingress{n_.scenario.hosts + p, packet.klass}, packet);
+  const std::uint32_t link = n_.scenario.hosts + p;
+  if (routing_.on())
+    return leave(now, n_.fabric.end_of(link), Ingress{link, packet.klass}, packet);
+  check(packet.hop < route.hops, "a path ends where no receiver is");
+  forward(now, n_.scenario.routes[route.first + packet.hop], Ingress{link, packet.klass}, packet);
 }
 
 void Forwarding::on_arrival(Ps now, std::uint32_t p) {

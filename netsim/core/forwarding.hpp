@@ -9,6 +9,7 @@
 
 #include "network.hpp"
 #include "receiving.hpp"
+#include "routing.hpp"
 
 namespace netsim {
 
@@ -16,7 +17,8 @@ class Pausing;
 
 class Forwarding {
 public:
-  Forwarding(Network &network, Receiving &receivers, Pausing &pausing);
+  Forwarding(Network &network, Receiving &receivers, Pausing &pausing, const RoutingConfig &routing,
+             std::uint64_t seed);
 
   // Senders' events before this time are known.
   Ps horizon() const { return done_ + lookahead_; }
@@ -38,6 +40,10 @@ private:
   void on_link(Ps now, std::uint32_t port);        // .. the link from a port to the next one
   void on_arrival(Ps now, std::uint32_t port);     // .. the link to a receiver
   void on_transmitted(Ps now, std::uint32_t port); // a scheduled port has sent its packet
+  void on_change(Ps now);                          // links fail or come back, or the routes follow
+  void set_change();
+  void lose(std::uint32_t port, const Packet &packet);
+  void leave(Ps now, std::uint32_t at, Ingress from, Packet &packet); // by the port that the routing names
   void forward(Ps now, std::uint32_t port, Ingress from, Packet &packet);
   void transmit(Ps now, std::uint32_t port);
   void set_link(std::uint32_t port, const Ring<Packet> &link);
@@ -47,10 +53,11 @@ private:
   Network &n_;
   Receiving &receivers_;
   Pausing &pausing_;
+  Routing routing_;
   Ps lookahead_;
   Ps done_ = 0;               // what comes before it has been dealt with
   Ps last_ = 0, arrived_ = 0; // the last of `events_` and uplinks, and of `arrivals_`
-  EventTree events_;          // pauses for ports, each port's transmission that ends, its link to another port
+  EventTree events_;          // pauses for ports, each port's transmission that ends, its link to another port, changes
   EventTree arrivals_;        // of each link to a receiver: nothing at the switches depends on them
 };
 

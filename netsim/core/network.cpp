@@ -12,7 +12,7 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
       turns(scenario.hosts), uplinks(loop.streams.uplinks), fabric(net, fabric_config, scenario.hosts, seed),
       control(scenario.control_delays.size(), Ring<Control>{256}), demotion(net, scenario),
-      shares(net.ends.size() > 1 ? net.ends.size() : 0) {
+      reorder(scenario.flows.size(), net.reorder_packets), shares(net.ends.size() > 1 ? net.ends.size() : 0) {
   std::vector<std::uint32_t> queue_pairs(scenario.hosts / scenario.planes, 0); // of each machine, at all of its NICs
   for (const FlowConfig &flow : scenario.flows)
     ++queue_pairs[flow.host / scenario.planes];
@@ -33,6 +33,7 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
     senders[f].qp = f - nics[flow.host].first_flow;
     routes[f] = Route{flow.route, static_cast<std::uint16_t>(flow.control), flow.hops};
     receivers[f].base_latency = base_latency(f);
+    receivers[f].overtakes = !fabric_config.routing.ways.empty();
   }
 }
 

@@ -12,6 +12,7 @@
 #include "loop.hpp"
 #include "nic.hpp"
 #include "packet.hpp"
+#include "reorder.hpp"
 #include "ring.hpp"
 #include "turns.hpp"
 #include "uplinks.hpp"
@@ -51,6 +52,7 @@ struct Network {
   std::vector<Ring<Control>> control; // of each way back
   Demotion demotion;
   Finished finished;
+  Reorder reorder;
 
   Counters counters;
   std::vector<Share> shares; // of each cohort at the flows, where there are several; of the window

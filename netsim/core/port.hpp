@@ -84,10 +84,12 @@ struct Port {
   std::uint64_t begun_bytes = 0;    // whose transmission has begun (not kept by a FIFO: there it is received_bytes)
   std::uint64_t marked = 0;
   std::uint64_t dropped = 0; // data packets
+  SentBytes lost;            // that had left when the link failed (FIFO)
 
   // Ports that pick.
   std::vector<ClassQueue> queues;
   std::uint8_t paused = 0; // a bit a class
+  bool up = true;          // its link
   bool busy = false;
   std::uint32_t turn = 0;
   std::uint32_t sending_bytes = 0;
@@ -115,7 +117,7 @@ struct Port {
       }
       return sent;
     }
-    SentBytes sent{received_bytes, marked_bytes};
+    SentBytes sent{received_bytes + lost.all, marked_bytes + lost.marked};
     for (std::size_t i = 0; i < link.size() && link[i].due - delay <= now; ++i) {
       sent.all += link[i].wire_bytes;
       sent.marked += link[i].marked_here ? link[i].wire_bytes : 0;

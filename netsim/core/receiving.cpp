@@ -23,19 +23,26 @@ void Receiving::deliver(Ps now, const Packet &packet) {
   n_.window.latency.add(latency);
   if (!n_.shares.empty())
     n_.shares[r.cohort].arrive(latency);
-  check(latency >= base, "a packet was faster than its path");
+  check(latency >= base || r.overtakes, "a packet was faster than its path");
   check(packet.sent_at > r.last_sent_at || r.overtakes, "packets of a flow overtook one another");
   if constexpr (kChecked)
     r.last_sent_at = packet.sent_at;
 
   if (packet.psn == r.expected_psn) {
-    ++r.expected_psn;
-    ++n_.counters.data_in_order;
+    bool ack = packet.ack;
+    do {
+      ++r.expected_psn;
+      ++n_.counters.data_in_order;
+    } while (n_.reorder.take(packet.flow, r.expected_psn, ack));
     r.nacked = false;
-    if (packet.ack)
+    if (ack)
       send_ack(now, packet, r.expected_psn);
     else
       n_.fabric.telemetry().give(packet.telemetry);
+  } else if (packet.psn > r.expected_psn && n_.reorder.holds(packet.psn - r.expected_psn)) {
+    n_.reorder.hold(packet.flow, packet.psn, packet.ack);
+    r.marked |= packet.marked;
+    n_.fabric.telemetry().give(packet.telemetry);
   } else if (packet.psn > r.expected_psn) {
     // The first packet after a gap is reported; so is the next if the sender has gone back and it is lost again.
     if (!r.nacked || packet.psn <= r.gap_psn)
@@ -73,7 +80,9 @@ void Receiving::send_ack(Ps now, const Packet &packet, std::uint32_t expected) {
   ack.value = expected;
   ack.sent_at = packet.sent_at;
   ack.telemetry = packet.telemetry;
-  ack.marked = packet.marked;
+  Receiver &r = n_.receivers[packet.flow];
+  ack.marked = packet.marked || r.marked;
+  r.marked = false;
 }
 
 void Receiving::send(Ps now, std::uint32_t flow, ControlKind kind, std::uint32_t value) {

@@ -13,7 +13,8 @@ Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const
       sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, seed),
       ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
       workload_(network_, sending_, flows_, recovery_, ideal_.get()), receivers_(network_),
-      pausing_(network_, sending_, forwarding_, fabric), forwarding_(network_, receivers_, pausing_),
+      pausing_(network_, sending_, forwarding_, fabric),
+      forwarding_(network_, receivers_, pausing_, fabric.routing, seed),
       transport_(network_, sending_, flows_, workload_) {
   Pcg32 random(seed, 1);
   flows_.start_clock(random);
