@@ -160,6 +160,28 @@ def test_the_counts_of_the_papers_figures_and_tables_are_those_of_the_rows() -> 
     assert {row[0]: [int(cell) for cell in row[1:]] for row in head} == counts
 
 
+def lost_cells(standing: str, train: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Cells and baselines that the suite's page calls lost, and those that docs/train.md says why of."""
+    found = set(re.findall(r"^- (.+), to (\w+) \(", standing, re.MULTILINE))
+    section = train.partition("### Lost cells\n")[2].partition("\n#")[0]
+    told = re.findall(r"^\| `([^`]+)` \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$", section, re.MULTILINE)
+    return found, {(cell, baseline) for cell, baselines in told for baseline in baselines.split(", ")}
+
+
+def test_each_cell_that_the_flagship_loses_has_a_reason_and_what_was_tried() -> None:
+    standing = (DOCS / "generated/standing.md").read_text()
+    found, told = lost_cells(standing, (DOCS / "train.md").read_text())
+    assert len(found) > 10
+    assert told == found
+
+
+def test_a_lost_cell_that_nobody_told_of_is_seen() -> None:
+    row = "| `incast:8` | hpcc | a reason | a try |"
+    found, told = lost_cells("- incast:8, to swift (p99): 1", f"### Lost cells\n{row}\n\n### Next\n")
+    assert found == {("incast:8", "swift")}
+    assert told == {("incast:8", "hpcc")}
+
+
 def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
     readme = (ROOT / "README.md").read_text()
     assert readme.count("\n") < 150
