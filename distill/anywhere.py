@@ -4,6 +4,9 @@ Signals are drawn anywhere in their range, on a logarithmic scale, each decision
 student's own (decision.cells.act), and an LSTM teacher's memory is that of the flow's whole past. What comes of it is
 no network, but any network could send a part of it; with a small weight it keeps a student near its teacher where the
 rollouts say nothing.
+
+Where signals are held, a flow sees the same from decision to decision, as in a flood that fills the buffer, or where
+flows settle: a student whose action there has another sign than its teacher's stays in the flood.
 """
 
 import numpy as np
@@ -22,22 +25,24 @@ KEEPS = 0.5
 """How often a signal stays about as it was, rather than being drawn anew."""
 
 
-def anywhere(student: Student, teacher: Teacher, weight: float, seed: int) -> Dataset:
-    """``FLOWS`` flows over ``STEPS`` decisions, labelled by the teacher; the sum of all weights is ``weight``."""
+def anywhere(student: Student, teacher: Teacher, weight: float, seed: int, *, held: bool = False) -> Dataset:
+    """``FLOWS`` flows over ``STEPS`` decisions, labelled by the teacher; the sum of all weights is ``weight``.
+    ``held``: a flow's first signals are its signals at every decision."""
     random = np.random.default_rng(seed)
     observation = student.observation
     width, columns = len(observation.features), observation.size
     observer, nodes, _ = build_observer(observation)
     past = [f for f, feature in enumerate(observation.features) if isinstance(feature, PreviousAction)]
     row = np.zeros((FLOWS, columns), dtype=np.int64)
-    rows, seen = [], []
+    rows: list[np.ndarray] = []
+    seen = []
     for _ in range(STEPS):
         for f in (f for f in range(width) if f not in past):
             low, high = observer.nodes[nodes[f]].low, min(observer.nodes[nodes[f]].high, FEATURE_LIMIT - 1)
             drawn = low + np.exp(random.uniform(0.0, np.log(high - low + 1.0), FLOWS)) - 1.0
             near = (row[:, f + width] if columns > width else drawn) * np.exp(random.normal(0.0, 0.5, FLOWS))
-            value = np.where(random.random(FLOWS) < KEEPS, near, drawn)
-            row[:, f] = np.clip(np.rint(value), low, high).astype(np.int64)
+            value = drawn if held else np.where(random.random(FLOWS) < KEEPS, near, drawn)
+            row[:, f] = rows[0][:, f] if held and rows else np.clip(np.rint(value), low, high).astype(np.int64)
         rows.append(row.copy())
         seen.append(
             np.stack([feature.float_of(row[:, f].astype(float)) for f, feature in enumerate(observation.features)], 1)

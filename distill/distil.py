@@ -71,7 +71,7 @@ def distil(
     closest to its teacher, in what ``tolerance`` allows. ``outside``: where a student is far from its teacher, for
     ``options.within``; ``keep``: networks that were run before."""
     observation = student_observation(teacher, options)
-    for option in ("anywhere", "trim", "falling", "within"):
+    for option in ("anywhere", "held", "trim", "falling", "within"):
         if getattr(options, option):
             scale_of(teacher.policy.action, f"distill.{option}")
     if options.labels == "values" and not isinstance(teacher.policy.action, Choice):
@@ -96,8 +96,8 @@ def distil(
             fitted = fit([])
         else:
             assert outside is not None, "whoever limits how far a student is outside says how that is found"
-            if number == 0 and options.anywhere > 0:
-                seen = [*seen, anywhere(fit([]).student, teacher, options.anywhere, seed)]
+            if number == 0 and (options.anywhere > 0 or options.held > 0):
+                seen = [*seen, *_anywhere(fit([]).student, teacher, options, seed)]
             near = covered(fit, partial(_outside, outside), options.within)
             fitted, seen = near.fitted, [*seen, *near.rows]
             furthest.append(near.distance)
@@ -123,8 +123,7 @@ def distil(
             )
         )
         seen = [*seen, *new]
-        if options.anywhere > 0:
-            seen.append(anywhere(fitted.student, teacher, options.anywhere, seed + number))
+        seen += _anywhere(fitted.student, teacher, options, seed + number)
         if progress is not None:
             progress(f"round {number} of at most {options.rounds}: rmse {rounds[-1].rmse:.5f}")
         if not pays(rounds, noise, options.patience):
@@ -217,6 +216,12 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
         return Fitted(made(forest=forest), model, quantise.check(model, forest, data.x, seed=seed))
     both = fit_both(policy.action, data, options, names, seed=seed, without=without)
     return Fitted(made(forest=both.forest), both.choice, both.exactness, both.trigger)
+
+
+def _anywhere(student: Student, teacher: Teacher, options: DistillOptions, seed: int) -> list[Dataset]:
+    """Of each kind that has a weight, the states that no network leads to."""
+    kinds = ((options.anywhere, False), (options.held, True))
+    return [anywhere(student, teacher, weight, seed, held=held) for weight, held in kinds if weight > 0]
 
 
 def _moved(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:

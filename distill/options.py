@@ -80,6 +80,8 @@ class DistillOptions(_Strict):
     """Boosting step sizes tried; the best on held-out decisions is kept."""
     anywhere: float = Field(default=0.0, ge=0, le=100)
     """Weight of states with signals from anywhere in their range, in runs (distill.anywhere), of each round."""
+    held: float = Field(default=0.0, ge=0, le=100, exclude_if=lambda weight: weight == 0)
+    """The same of states in which every signal stays as it is, from decision to decision."""
     within: float | None = Field(default=None, gt=0, le=4, exclude_if=lambda limit: limit is None)
     """How far outside its teacher's actions around a state each round's student may be, of the rate: states that are
     further become rows (distill.cover), as do those of ``anywhere``, from the first round on."""

@@ -40,3 +40,21 @@ def test_past_actions_are_the_students_and_labels_the_teachers(name: str, window
     assert data.y[flows : 2 * flows, 0] == pytest.approx(decide_states(teacher, states, 0)[:, 0] - 1.0)
     assert np.array_equal(data.x, anywhere(student, teacher, 0.3, 5).x)
     assert not np.array_equal(data.x, anywhere(student, teacher, 0.3, 6).x)
+
+
+def test_held_signals_are_those_of_a_flow_that_sees_the_same_again_and_again() -> None:
+    teacher = load(TEACHERS / "rl-cc-mlp")
+    policy, observation = teacher.policy, teacher.policy.observation
+    ensemble = Forest(feature_names(observation), (oblivious(((1, 40_000),), (900, -1200)),), (100,), 16)
+    student = Student("s", observation, policy.action, policy.limits, ensemble, teacher.hash)
+    data = anywhere(student, teacher, 0.3, 5, held=True)
+    flows = 1000
+    first, later = data.x[:flows], data.x[flows:].reshape(-1, flows, 4)
+    assert not first[:, [0, 2, 3]].any()  # a new flow has no past
+    assert len(np.unique(first[:, 1])) > flows / 2
+    assert (later[..., [1, 3]] == first[None, :, [1, 1]]).all()
+    for before, after in zip([first, *later[:-1]], later, strict=True):
+        assert np.array_equal(after[:, 0], act(student, before))
+    # Where a flood holds, its teacher slows a flow.
+    flood = later[-1][:, 1] > 2**17
+    assert (data.y[-flows:, 0][flood] < 0).all()

@@ -10,13 +10,23 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "verify" / "behaviour"))
 
+import numpy as np
+from deciders import loop, policy, split
 from test_gate_judging import Stage, rows, stage  # noqa: F401  # fixtures
 
 from decision.errors import InputError
+from rlcc.neighbourhood import teacher_actions
+from rlcc.recipe import load_recipe
+from teachers.load import load
+from verify.behaviour.circles import circles
 from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.finding import Finding
-from verify.behaviour.properties import ALL, Step
+from verify.behaviour.loops import fixed_point, yields
+from verify.behaviour.properties import ALL, FixedPoint, Step, Yields
+
+ROOT = Path(__file__).resolve().parents[2]
 
 HOLDS = '[[property]]\nkind = "step"\nat_least = 0.5\nat_most = 1.25\n'
 FAILS = '[[property]]\nkind = "step"\nat_least = 0.99\n'
@@ -95,3 +105,25 @@ def test_the_gate_fails_where_one_does_not_hold_or_is_not_decided(
     monkeypatch.setattr("rlcc.gate.decide", lambda *_: Behaviour("", ((Step(at_most=1.1), (finding,)),)))
     judged = stage.judge(property=[{"kind": "step", "at_most": 1.1}])
     assert [check.name for check in judged.checks if not check.passed] == ["the multiplier is at most 1.1"]
+
+
+@pytest.mark.parametrize(("low", "high", "verdict"), [(1, 0, "holds"), (40_000, 60_000, "fails")])
+def test_the_recipe_of_rl_cc_refuses_a_student_that_stays_in_a_flood(low: int, high: int, verdict: str) -> None:
+    """Its action, in a flood that stands still, is its teacher's to a step; in the hole it keeps its rate. A student
+    with such a hole passed every other check, and with ten times the target lost 42 % of what 1024 flows sent."""
+    teacher = load(ROOT / "fixtures/teachers/rl-cc-mlp")
+    observation = teacher.policy.observation
+    edges = np.unique(np.rint(np.geomspace(100, 2**24 - 1, 120)).astype(np.int64))
+    still = np.zeros((len(edges), observation.size), dtype=np.int64)
+    still[:, 1::2] = edges[:, None]
+    sums = np.rint(teacher_actions(teacher, observation, still.astype(np.float64), 0) * 2**16).astype(int)
+    sums[(edges > low) & (edges < high)] = 0
+    trees = [split(1, int(edge), 0, int(step)) for edge, step in zip(edges, np.diff(sums), strict=False)]
+    of = loop(policy(*trees, bias=int(sums[0])))
+    asked = load_recipe(ROOT / "recipes/rl-cc.toml").gate.property
+    assert [type(one) for one in asked] == [FixedPoint, Yields]
+    rest, falls = asked
+    assert isinstance(rest, FixedPoint)
+    assert isinstance(falls, Yields)
+    found = [*fixed_point(of, circles(of.decision), rest), *yields(of, falls)]
+    assert [one.verdict for one in found] == [verdict, verdict], [one.value for one in found]
