@@ -12,6 +12,7 @@ target       targets that an operator turns beside those trained for: ``python -
 telemetry    RL-CC's conjecture on queue lengths and RTTs: ``python -m bench.papers.telemetry``
 traces       PCC-RL's figures 3 and 9, flows over time: ``python -m bench.papers.traces``
 acc_marking  ACC's figures 1, 4 and 11: ``python -m bench.papers.acc_marking``
+haecn_readings  HAECN's networks read otherwise: ``python -m bench.papers.haecn_readings``
 trained      trainings for these pages
 courses      runs over time, by host
 robust       table 8 with policies that no paper has: a page of its own, ``python -m bench.papers.robust``

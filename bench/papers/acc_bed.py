@@ -100,6 +100,11 @@ def queue_kb(outcome: Outcome) -> NDArray[np.float64]:
     return outcome.samples.queue_bytes[outcome.samples.t_us > SETTLED_PS / 1e6].astype(np.float64) / 1e3
 
 
+def port_gbps(outcome: Outcome) -> float:
+    """Payload through the receiver's port."""
+    return 25 * outcome.metrics["goodput"]
+
+
 def slowdown(size: int, quantile: float | None) -> Callable[[Outcome], float]:
     """Of the messages of this size: mean, or a quantile."""
 
@@ -135,9 +140,12 @@ def page(bed: Bed, seeds: int) -> str:
                     "{} ({})".format(*paper) if paper else "-",
                     *(figure(slowdown(size, None)).text(2) for size in SIZES),
                     *(figure(slowdown(size, 0.99)).text(1) for size in SIZES[:3]),
+                    *(figure(slowdown(size, 0.999)).text(1) for size in SIZES[:3]),
+                    figure(port_gbps).text(2),
                 ]
             )
-        head = ["", "queue KB", "deviation", "paper", *(f"{n} mean" for n in NAMES), *(f"{n} p99" for n in NAMES[:3])]
+        head = ["", "queue KB", "deviation", "paper", *(f"{n} mean" for n in NAMES)]
+        head += [f"{n} {tail}" for tail in ("p99", "p99.9") for n in NAMES[:3]] + ["port, Gb/s"]
         lines += [f"## {load} %", "", *table(head, rows).splitlines(), ""]
     head = ["times ACC's", "queue", "paper", "1 KB p99", "10 KB p99", "10 MB mean"]
     rows = [

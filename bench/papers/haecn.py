@@ -53,6 +53,7 @@ the multiply-add, the loop."""
 INT8_CYCLES = 11.6
 """A multiply-add of an int8 network on ibex-small (docs/networks.md: 30,761 cycles for 2640, 13,770 for 1188)."""
 FORMS = ("float32", "int8", "trees")
+BASELINES = ("DCQCN", "TIMELY", "HPCC")
 PAPER = {
     "throughput": {"DCQCN": 47, "TIMELY": 34, "HPCC": 32, "ACC": 24},
     "36": {"DCQCN": -30, "TIMELY": -24, "HPCC": -22, "ACC": -16},
@@ -90,13 +91,12 @@ def fabric(hosts: int) -> topology.Topology:
     return topology.leaf_spine(12, hosts, 6, host_gbps=25, network=NETWORK)
 
 
-def bursty(hosts: int) -> Place:
-    """Every fourth host sends one flow to the first server of leaf 1, all at once."""
+def bursty(hosts: int, size: int = FLOW_BYTES) -> Place:
+    """Every fourth host sends one flow of ``size`` bytes to the first server of leaf 1, all at once."""
     made = fabric(hosts)
     sender = np.arange(3, made.hosts, 4)
-    packets = -(-FLOW_BYTES // NETWORK.payload_bytes)
-    flows = Flows(host=sender, receiver=0, packets=packets, last_bytes=FLOW_BYTES % NETWORK.payload_bytes)
-    alone_ps = sender.size * FLOW_BYTES * 8000 // 25
+    flows = Flows(host=sender, receiver=0, **packets_of(size))
+    alone_ps = sender.size * size * 8000 // 25
     duration = 2 * alone_ps + 10 * MS
     return Place(
         f"bursty, {hosts}",
@@ -106,14 +106,19 @@ def bursty(hosts: int) -> Place:
     )
 
 
-def stabilising(hosts: int) -> Place:
+def packets_of(size: int) -> dict[str, int]:
+    """Of a flow of so many bytes."""
+    return {"packets": -(-size // NETWORK.payload_bytes), "last_bytes": size % NETWORK.payload_bytes}
+
+
+def stabilising(hosts: int, half_ps: int = 10 * MS) -> Place:
     """One endless flow of twelve hosts, and later one of six, to the first server of leaf 1; measured is the later."""
     made = fabric(hosts)
     sender = np.arange(5, made.hosts, 6)
-    start = np.where(sender % 12 == 5, 0, 10 * MS)
+    start = np.where(sender % 12 == 5, 0, half_ps)
     flows = Flows(host=sender, receiver=0, start_ps=start)
     scenario = Scenario(f"stabilising:{hosts}", made.hosts, 12 * hosts, flows, topology=made)
-    return Place(f"gradual stabilisation, {hosts}", scenario, 20 * MS, (10 * MS, 20 * MS))
+    return Place(f"gradual stabilisation, {hosts}", scenario, 2 * half_ps, (half_ps, 2 * half_ps))
 
 
 def multiply_adds(teacher: Teacher, of_trigger: bool) -> int:
@@ -151,20 +156,25 @@ def played(acc_run: Path, run: Path, seeds: int, keep: Path, where: Where) -> "O
                 ports[f"{name}, {form}"] = Ports(policy, *costs)
             ports[f"{name}, trees"] = Ports(tree.policy, *tree_costs(folder / "firmware"))  # type: ignore[arg-type]
         places = [*(bursty(hosts) for hosts in HOSTS), *(stabilising(hosts) for hosts in HOSTS)]
-        keys, trials = [], []
-        for place in places:
-            for who in ("DCQCN", "TIMELY", "HPCC", *ports):
-                for seed in range(1, seeds + 1):
-                    keys.append((place.name, who))
-                    trials.append(_trial(place, who, ports.get(who), seed))
-        outcomes = run_trials(trials, where, Kept(keep), say)
+        return outcomes_of(places, ports, seeds, Kept(keep), where)
+
+
+def outcomes_of(places: Sequence["Place"], ports: dict[str, Ports], seeds: int, kept: Kept, where: Where) -> "Outcomes":
+    """The baselines and these ports in all places."""
+    keys, trials = [], []
+    for place in places:
+        for who in (*BASELINES, *ports):
+            for seed in range(1, seeds + 1):
+                keys.append((place.name, who))
+                trials.append(trial(place, who, ports.get(who), seed))
+    outcomes = run_trials(trials, where, kept, say)
     metrics: dict[tuple[str, str], list[Metrics]] = {}
     for key, outcome in zip(keys, outcomes, strict=True):
         metrics.setdefault(key, []).append(outcome.metrics | _fired(key[1], ports, outcome.records))
     return Outcomes(seeds, [place.name for place in places], ports, metrics)
 
 
-def _trial(place: Place, who: str, ports: Ports | None, seed: int) -> Trial:
+def trial(place: Place, who: str, ports: Ports | None, seed: int) -> Trial:
     triggered = ports is not None and ports.quiet_ps is not None
     return Trial(
         place.scenario,
@@ -199,9 +209,13 @@ class Outcomes:
 
     def against(self, place: str, who: str, other: str, metric: str) -> str:
         """By how many percent, seed by seed: mean, and from the least to the greatest."""
-        pairs = zip(self.metrics[place, who], self.metrics[place, other], strict=True)
-        off = [100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]
+        off = self.changes(place, who, other, metric)
         return f"{np.mean(off):+.1f} ({min(off):+.1f} to {max(off):+.1f})"
+
+    def changes(self, place: str, who: str, other: str, metric: str) -> list[float]:
+        """The same of each seed."""
+        pairs = zip(self.metrics[place, who], self.metrics[place, other], strict=True)
+        return [100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]
 
     def late(self, who: str) -> float:
         """Greatest mean over the places of event to setting, us."""

@@ -16,7 +16,7 @@ def outcome(queue_bytes: float, slower: float) -> Outcome:
     times = np.linspace(0, acc_bed.DURATION_PS * 1e-6, 50, dtype=np.float32)
     return Outcome(
         1,
-        {},
+        {"goodput": 0.5 / slower},
         samples=Samples(
             t_us=times,
             queue_bytes=np.full(50, queue_bytes, np.float32),
@@ -39,6 +39,8 @@ def test_messages_are_set_beside_acc_and_the_paper() -> None:
         if "|" in line
     }
     assert rows["SECN1"][:4] == ["30.0", "0.0", "20.4 (49.6)", "4.00"]
+    assert rows["SECN1"][-2:] == ["6.25", ""]  # of 25 Gb/s
+    assert rows["SECN1"][11:14] == ["6.0", "6.0", "6.0"]  # p99.9 of slowdowns of 2, 4 and 6
     assert rows["SECN1, 60 %"][:3] == ["3.00 (3.00 to 3.00)", "3.64", "2.00 (2.00 to 2.00)"]
     assert rows["SECN2, 20 %"][:2] == ["6.00 (6.00 to 6.00)", "-"]
 

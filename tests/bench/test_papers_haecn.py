@@ -1,0 +1,42 @@
+"""HAECN's second page says what its runs said."""
+
+import numpy as np
+
+from bench.papers.haecn import NETWORK, Outcomes
+from bench.papers.haecn_readings import BASELINES, HOSTS, SIZES, deciders, page, picture, to_all
+
+
+def test_every_fourth_host_sends_to_the_servers_of_leaf_1_in_turn() -> None:
+    scenario = to_all(12, 5_000_000).scenario
+    host, receiver, packets = (scenario.column(name) for name in ("host", "receiver", "packets"))
+    assert len(host) == 11 * 12 // 4
+    assert set((host % 4).tolist()) == {3}
+    assert host.min() >= 12
+    assert np.bincount(receiver).tolist() == [3] * 9 + [2] * 3
+    assert (packets[0] - 1) * NETWORK.payload_bytes < 5_000_000 <= packets[0] * NETWORK.payload_bytes
+
+
+def test_the_page_sets_haecn_beside_each_and_says_where_the_gain_is() -> None:
+    ports = deciders()
+    fct = {"DCQCN": 100.0, "TIMELY": 100.0, "HPCC": 80.0, "ACC, float32": 80.0, "ACC, int8": 80.0}
+    fct |= {"HAECN, float32": 80.0, "HAECN, int8": 84.0}
+    names = [f"to all, {hosts}, {size // 1000} KB" for size in SIZES for hosts in HOSTS]
+    names += [f"bursty, {hosts}" for hosts in HOSTS]
+    metrics = {
+        (place, who): [{"fct_mean_us": fct[who] * seed, "fct_p99_us": fct[who]} for seed in (1, 2)]
+        for place in names
+        for who in (*BASELINES, *ports)
+    }
+    t = np.arange(1.0, 5.0)
+    shown = {12: {who: (t, np.full(4, fct[who] / 200)) for who in (*BASELINES, *ports)}}
+    text = page(Outcomes(2, names, ports, metrics), shown)
+    rows = {line.split("|")[1].strip(): line.split("|")[2:] for line in text.splitlines() if line.startswith("| 36")}
+    assert [cell.strip() for cell in rows["36 hosts, DCQCN"][:3]] == [
+        "-30",
+        "-20.0 (-20.0 to -20.0)",
+        "-16.0 (-16.0 to -16.0)",
+    ]
+    assert "TIMELY -20.0 to -16.0 % (paper -24 and -28: as the paper has it)" in text
+    assert "ACC +0.0 to +5.0 % (paper -16 and -21: not there)" in text
+    assert "12 hosts a leaf, mean of the second half (50 ms, seed 1): DCQCN 0.500" in text
+    assert picture(shown).startswith(b"<?xml")
