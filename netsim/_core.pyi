@@ -859,6 +859,14 @@ class ScenarioConfig:
     def set_routes(
         self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
+    def set_jobs(
+        self,
+        arg0: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg1: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg2: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None: ...
     def set_cohorts(
         self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...

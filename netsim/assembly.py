@@ -394,4 +394,7 @@ def _scenario(
     )
     if whose is not None:
         core.set_cohorts(whose)
+    if scenario.jobs is not None:
+        before, after = np.array(scenario.jobs.edges, np.uint32).reshape(-1, 2).T.copy()
+        core.set_jobs(np.array(scenario.jobs.of, np.int64), before, after, np.array(scenario.jobs.gap_ps, np.int64))
     return core

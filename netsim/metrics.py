@@ -74,6 +74,10 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
             "completion_normalised_mean": measured["slowdown_mean"],
             "completion_normalised_p99": measured["slowdown_p99"],
         }
+    if scenario.jobs is not None:
+        took_us = (window["round_finish_ps"] - window["round_start_ps"]) * 1e-6
+        measured |= {"rounds": float(took_us.size), "rounds_per_s": _ratio(took_us.size, seconds)}
+        measured |= _spread("round_", "_us", took_us)
     if window.get("shares"):
         measured |= by_part(window, scenario, network, delivered / (receivers.size * line_bytes))
     if window.get("engines") is not None:

@@ -12,6 +12,8 @@ websearch>datamining:60% one workload in the first half of the run, another in t
                          websearch:80%>datamining:60%
 websearch:60%+websearch:80%  the first half of the machines sends the one, the second half the other, to all
 
+blocks:20%:1KB-64KBx16   flows that wait for one another: requests, a parameter server, collectives (netsim/jobs.py)
+
 Behind an @ the fabric: many-to-one:8192@rl-cc-cluster, websearch:60%@acc-fabric. Without one, a single switch.
 """
 
@@ -25,7 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
 from decision.suggest import meant_word
+from netsim import jobs as job_kinds
 from netsim import topology, workloads
+from netsim.jobs import Jobs
 from netsim.network import LATEST_PS, MS, Network
 from netsim.splitmix import keys
 from netsim.topology import MAX_HOSTS, Topology
@@ -140,6 +144,7 @@ class Scenario:
     flows: Flows | tuple[Flow, ...]
     long_flow: int | None = None
     topology: Topology | None = None
+    jobs: Jobs | None = None  # flows that wait for one another
 
     def __post_init__(self) -> None:
         if not 1 <= self.hosts <= MAX_HOSTS or not 1 <= self.receivers <= MAX_HOSTS:
@@ -169,6 +174,9 @@ class Scenario:
                 raise InputError(f"scenario {self.name}: flow {int(wrong.argmax())} {why}")
         if np.bincount(host).max() > MAX_QUEUE_PAIRS:
             raise InputError(f"scenario {self.name}: a host has more than {MAX_QUEUE_PAIRS} flows")
+        if self.jobs is not None:
+            free = np.flatnonzero((packets == 0) | (self.column("period_ps") > 0))
+            self.jobs.check(self.name, len(self.flows), free.tolist())
         if self.long_flow is not None and not 0 <= self.long_flow < len(self.flows):
             raise InputError(f"scenario {self.name}: long_flow {self.long_flow} does not exist")
 
@@ -211,16 +219,20 @@ class Recipe:
     fabric: str | None  # None: one switch
     phases: tuple[tuple["Load", ...], ...] = ()  # that follow one another in equal parts of the run: what each of so
     # many equal groups of machines sends in it
+    job: job_kinds.Named | None = None  # of flows that wait for one another
 
     @property
     def seeded(self) -> bool:
         """Another seed makes other flows (paths depend on the seed wherever there is a choice)."""
-        return self.traffic in workloads.NAMES or (self.traffic == "incast" and self.fabric is not None)
+        drawn = self.traffic in workloads.NAMES or self.traffic == "blocks"
+        return drawn or (self.traffic == "incast" and self.fabric is not None)
 
     def scenario(self, seed: int, duration_ps: int | None, network: Network) -> Scenario:
         """The flows of one run; without a duration, some thousand of those that go on arriving."""
         fabric = None if self.fabric is None else topology.by_name(self.fabric, network)
-        if self.traffic in workloads.NAMES:
+        if self.job is not None:
+            made = waiting(self.job, seed, network, fabric)
+        elif self.traffic in workloads.NAMES:
             made = open_loop(self.phases, seed, duration_ps, network, fabric, self.hosts)
         elif self.traffic == "incast":
             made = incast(self.number, self.size_bytes, network=network, fabric=fabric, seed=seed)
@@ -249,7 +261,11 @@ INCAST = re.compile(rf"incast:({NUMBER})(?:x({NUMBER})(B|KB|MB|GB))?")
 WORKLOAD = f"(?:{'|'.join(sorted(workloads.NAMES))})"
 PERCENT = f"(?:{NUMBER})%"
 OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:(?::{PERCENT})?[>+]{WORKLOAD}){{0,63}}:{PERCENT})(?:x({NUMBER}))?")
-TRAFFIC = ("many-to-one", "all-to-all", "long-short", "long-short-mild", "incast", *sorted(workloads.NAMES))
+TRAFFIC = (
+    *("many-to-one", "all-to-all", "long-short", "long-short-mild", "incast"),
+    *job_kinds.NAMES,
+    *sorted(workloads.NAMES),
+)
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -264,6 +280,8 @@ def read(text: str) -> Recipe:
     elif match := INCAST.fullmatch(traffic):
         size = int(match[2]) * UNITS[match[3]] if match[2] else INCAST_BYTES
         recipe = Recipe(text, "incast", int(match[1]), None, size, fabric if at else None)
+    elif (job := job_kinds.read(traffic)) is not None:
+        recipe = Recipe(text, job.kind, job.number, None, job.most_bytes, fabric if at else None, job=job)
     elif match := OPEN_LOOP.fullmatch(traffic):
         phases = _phases(traffic, match[1])
         senders = int(match[2]) if match[2] else None
@@ -478,6 +496,28 @@ def open_loop(
     )
     title = name + (f"x{senders}" if senders is not None else "")
     return Scenario(title, hosts, receivers, flows, topology=fabric)
+
+
+def waiting(job: job_kinds.Named, seed: int, network: Network, fabric: Topology | None = None) -> Scenario:
+    """Flows that wait for one another (netsim/jobs.py). In a fabric the machines are spread over its own; `blocks`
+    takes all of them."""
+    if fabric is not None:
+        _check_fits(job.kind, job.machines, fabric)
+    whole = fabric is not None and job.kind == "blocks"
+    plan = job.plan(seed, fabric.hosts if fabric is not None and whole else job.machines)
+    machine = np.arange(plan.machines) if fabric is None else spread(plan.machines, fabric.hosts)
+    sender, receiver, size, of = (np.array(column, np.int64) for column in zip(*plan.rows, strict=True))
+    order = np.argsort(sender, kind="stable")
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    packets, last_bytes = _packets(size[order], network.payload_bytes)
+    flows = Flows(
+        host=machine[sender][order], receiver=machine[receiver][order], packets=packets, last_bytes=last_bytes
+    )
+    edges = tuple((int(place[one]), int(place[other])) for one, other in plan.edges)
+    jobs = Jobs(tuple(of[order].tolist()), edges, tuple(plan.gaps_ps))
+    hosts = plan.machines if fabric is None else fabric.hosts
+    return Scenario(job.kind, hosts, hosts, flows, topology=fabric, jobs=jobs)
 
 
 def spread(count: int, machines: int) -> NDArray[np.int64]:

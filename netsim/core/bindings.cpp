@@ -116,6 +116,9 @@ Named window(const Simulator &sim) {
   d["completed_start_ps"] = take(std::vector<std::int64_t>(w.completions.start));
   d["completed_finish_ps"] = take(std::vector<std::int64_t>(w.completions.finish));
   d["completed_alone_ps"] = take(std::vector<std::int64_t>(w.completions.alone));
+  d["round_job"] = take(std::vector<std::uint32_t>(w.rounds.job));
+  d["round_start_ps"] = take(std::vector<std::int64_t>(w.rounds.start));
+  d["round_finish_ps"] = take(std::vector<std::int64_t>(w.rounds.finish));
   d["recovery_us"] = take(std::vector<double>(w.recovery_us));
   // Of the first cohort whose decisions wait for engines: the flows', or one beside them.
   const auto waits = std::find_if(sim.cohorts().begin(), sim.cohorts().end(),

@@ -142,6 +142,16 @@ struct FlowConfig {
   std::uint8_t cohort = 0; // that steers it
 };
 
+// Flows that wait for one another: each begins when all that it waits for have ended, those that wait for none when
+// their job's round does. A round is over when all of a job's flows have ended; the next begins `gap` later.
+struct JobsConfig {
+  std::vector<std::int32_t> of;      // the job of each flow, -1: none; empty: there are no jobs
+  std::vector<std::uint32_t> waits;  // of each flow, for how many
+  std::vector<std::uint32_t> first;  // of each flow, and the end: who waits for it, in ..
+  std::vector<std::uint32_t> follow; // .. this
+  std::vector<Ps> gap;               // of each job
+};
+
 struct ScenarioConfig {
   std::uint32_t hosts = 0;
   std::uint32_t receivers = 0;
@@ -151,6 +161,7 @@ struct ScenarioConfig {
   std::vector<FlowConfig> flows; // grouped by host
   std::vector<std::uint32_t> routes;
   std::vector<Ps> control_delays;
+  JobsConfig jobs;
 };
 
 } // namespace netsim

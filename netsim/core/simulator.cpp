@@ -141,6 +141,7 @@ void Simulator::reset_window() {
     port.longest = port.backlog(now());
   }
   window.completions = Completions{};
+  window.rounds = Rounds{};
   window.recovery_us.clear();
   for (const auto &cohort : cohorts_)
     cohort->reset_window(now());

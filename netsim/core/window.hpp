@@ -54,6 +54,13 @@ struct Completions {
   std::vector<std::int64_t> alone; // how long it takes in an empty network
 };
 
+// Rounds of jobs that were done, in the order of their ends.
+struct Rounds {
+  std::vector<std::uint32_t> job;
+  std::vector<std::int64_t> start;
+  std::vector<std::int64_t> finish;
+};
+
 struct Window {
   Ps begin = 0;
   Counters at_begin;
@@ -64,6 +71,7 @@ struct Window {
   std::vector<std::uint64_t> marked;
   std::vector<std::uint64_t> dropped;
   Completions completions;
+  Rounds rounds;
   std::vector<double> recovery_us;
 };
 

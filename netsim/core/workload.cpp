@@ -9,6 +9,16 @@ void Workload::plan(Pcg32 &random) {
   const Ps jitter = n_.net.start_jitter;
   for (std::uint32_t f = 0; f < starts.size(); ++f)
     starts[f] = {n_.scenario.flows[f].start + (jitter > 0 ? random.below(jitter) : 0), f};
+  const JobsConfig &jobs = n_.scenario.jobs;
+  waits_ = jobs.waits;
+  jobs_.resize(jobs.gap.size());
+  for (std::uint32_t f = 0; f < jobs.of.size(); ++f) {
+    if (jobs.of[f] >= 0)
+      jobs_[static_cast<std::size_t>(jobs.of[f])].flows.push_back(f);
+  }
+  for (Job &job : jobs_)
+    job.left = static_cast<std::uint32_t>(job.flows.size());
+  std::erase_if(starts, [this](const Start &start) { return !waits_.empty() && waits_[start.second] > 0; });
   starts_ = decltype(starts_)(std::greater<Start>(), std::move(starts));
   if (!starts_.empty())
     n_.loop.set(n_.loop.streams.starts, starts_.top().first);
@@ -31,6 +41,10 @@ void Workload::on_start(Ps now) {
 
 void Workload::begin(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
+  if (!jobs_.empty() && n_.scenario.jobs.of[flow] >= 0) {
+    Ps &began = jobs_[static_cast<std::size_t>(n_.scenario.jobs.of[flow])].began;
+    began = began < 0 ? now : began;
+  }
   sending_.turns_of(s.host, now);
   turns_of_long_flow(now);
   const std::uint32_t packets = n_.scenario.flows[flow].packets;
@@ -69,6 +83,35 @@ void Workload::end(Ps now, std::uint32_t flow) {
   sending_.schedule(s);
   if (recovery_.ended(now))
     recovery_.rate(now, flows_.rate_of(static_cast<std::uint32_t>(recovery_.long_flow())));
+  if (!jobs_.empty() && n_.scenario.jobs.of[flow] >= 0)
+    ended_in_job(now, flow);
+}
+
+void Workload::launch(Ps at, std::uint32_t flow) {
+  starts_.emplace(at, flow);
+  n_.loop.set(n_.loop.streams.starts, starts_.top().first);
+}
+
+void Workload::ended_in_job(Ps now, std::uint32_t flow) {
+  const JobsConfig &config = n_.scenario.jobs;
+  const auto number = static_cast<std::uint32_t>(config.of[flow]);
+  for (std::uint32_t i = config.first[flow]; i < config.first[flow + 1]; ++i) {
+    if (--waits_[config.follow[i]] == 0)
+      launch(now, config.follow[i]);
+  }
+  Job &job = jobs_[number];
+  if (--job.left > 0)
+    return;
+  n_.window.rounds.job.push_back(number);
+  n_.window.rounds.start.push_back(job.began);
+  n_.window.rounds.finish.push_back(now);
+  job.began = -1;
+  job.left = static_cast<std::uint32_t>(job.flows.size());
+  for (const std::uint32_t f : job.flows) {
+    waits_[f] = config.waits[f];
+    if (waits_[f] == 0)
+      launch(now + config.gap[number], f);
+  }
 }
 
 // Its rate is measured in the order of what happens.

@@ -32,7 +32,15 @@ public:
   Ps started_at(std::size_t flow) const { return started_at_[flow]; }
 
 private:
+  struct Job { // its round
+    Ps began = -1;
+    std::uint32_t left = 0; // flows that have not ended
+    std::vector<std::uint32_t> flows;
+  };
+
   void begin(Ps now, std::uint32_t flow);
+  void launch(Ps at, std::uint32_t flow);
+  void ended_in_job(Ps now, std::uint32_t flow);
   void turns_of_long_flow(Ps now);
   Ps alone(std::uint32_t flow) const;
 
@@ -43,6 +51,8 @@ private:
   FairShares *ideal_;
   std::priority_queue<Start, std::vector<Start>, std::greater<Start>> starts_;
   std::vector<Ps> started_at_;
+  std::vector<Job> jobs_;
+  std::vector<std::uint32_t> waits_; // of each flow, for how many still
 };
 
 } // namespace netsim

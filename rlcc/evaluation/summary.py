@@ -27,6 +27,8 @@ LEVEL = 0.99
 DEFAULT = ("goodput", "latency_mean_us", "latency_p99_us", "fairness_min_max", "loss")
 FINITE = ("completions", "slowdown_mean", "slowdown_p99")
 """Shown beside the defaults where flows end; a slowdown of few completions is that of the lucky ones."""
+ROUNDS = ("rounds_per_s", "round_mean_us", "round_p99_us")
+"""Shown beside the defaults where flows wait for one another."""
 ENGINES = ("engine_utilisation", "decision_latency_mean_us", "decision_latency_p99_us")
 """Shown beside the defaults where decisions wait for engines."""
 
@@ -73,7 +75,7 @@ def shown_metrics(measured: Sequence[Row], asked: Sequence[str]) -> list[str]:
     """The metrics asked for, or else the defaults and what finite flows, engines and mixes add."""
     if asked:
         return list(asked)
-    further = (*FINITE, *ENGINES, *(f"{part}_{name}" for part in PARTS for name in OF_PART))
+    further = (*FINITE, *ROUNDS, *ENGINES, *(f"{part}_{name}" for part in PARTS for name in OF_PART))
     return [*DEFAULT, *(name for name in further if any(name in row.mean for row in measured))]
 
 

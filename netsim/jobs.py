@@ -1,0 +1,197 @@
+"""Flows that wait for one another: requests and responses, a parameter server, collectives.
+
+A job is a set of flows. Each begins when all that it waits for have ended (their last ACK has come), the others when
+the round begins; the round is over when all have ended, and the next one begins a gap later: a closed loop.
+
+blocks:20%:1KB-64KBx16      reads and writes of blocks, 20 % of them reads, 16 outstanding a node ([ACC] table 1)
+parameter-server:8x4MB      8 workers send 4 MB each to a server, which sends 4 MB to each when it has them all
+ring-all-reduce:8x4MB       8 machines add up 4 MB: 14 steps of an eighth of it, each to the next machine
+tree-all-reduce:8x4MB       the same up a binary tree and down again
+exchange:8x4MB              each of 8 machines sends an eighth of 4 MB to each other one
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from decision.errors import InputError
+from netsim.network import MS
+from netsim.splitmix import uniform
+
+REQUEST_BYTES = 64  # a request to read, and the response to a write
+COMPUTING, STORAGE = 18, 6  # machines on one switch: [ACC] section 5.3.1, three to one
+PAUSE_PS = 1 * MS  # of a parameter server's workers, between two rounds
+DRAWN = 1 << 18
+"""Of the seed's random numbers."""
+MOST_MACHINES = 512
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6}
+SIZE = r"([1-9][0-9]{0,8})(B|KB|MB)"
+BLOCKS = re.compile(rf"blocks:(0|[1-9][0-9]{{0,2}})%:{SIZE}(?:-{SIZE})?x([1-9][0-9]{{0,5}})")
+COLLECTIVE = re.compile(rf"(parameter-server|ring-all-reduce|tree-all-reduce|exchange):(0|[1-9][0-9]{{0,5}})x{SIZE}")
+NAMES = ("blocks", "parameter-server", "ring-all-reduce", "tree-all-reduce", "exchange")
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """``of``: the job of each flow, -1: none. ``edges``: (flow, one that waits for it). ``gap_ps``: of each job."""
+
+    of: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...]
+    gap_ps: tuple[int, ...]
+
+    def check(self, name: str, flows: int, free: Sequence[int]) -> None:
+        """InputError where this is no set of jobs of so many flows; ``free``: flows that never end, or come back."""
+        if len(self.of) != flows or not all(-1 <= job < len(self.gap_ps) for job in self.of):
+            raise InputError(f"scenario {name}: jobs name {len(self.of)} flows of {flows}, or a job that there is not")
+        endless = [flow for flow in free if self.of[flow] >= 0]
+        if endless:
+            raise InputError(f"scenario {name}: flow {endless[0]} of a job never ends, or comes back by itself")
+        waits = [0] * flows
+        follow: list[list[int]] = [[] for _ in range(flows)]
+        for one, other in self.edges:
+            if not (0 <= one < flows and 0 <= other < flows) or self.of[one] != self.of[other] or self.of[one] < 0:
+                raise InputError(f"scenario {name}: flow {other} waits for flow {one}, which is not of its job")
+            waits[other] += 1
+            follow[one].append(other)
+        ready = [flow for flow in range(flows) if waits[flow] == 0]
+        for flow in ready:
+            for other in follow[flow]:
+                waits[other] -= 1
+                if waits[other] == 0:
+                    ready.append(other)
+        if len(ready) < flows:
+            raise InputError(f"scenario {name}: flows of a job wait for one another in a circle")
+
+
+@dataclass
+class Plan:
+    """Flows as they are planned: machines, sizes, jobs and what they wait for."""
+
+    machines: int
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list)  # from, to, bytes, job
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    gaps_ps: list[int] = field(default_factory=list)
+
+    def job(self, gap_ps: int = 0) -> int:
+        self.gaps_ps.append(gap_ps)
+        return len(self.gaps_ps) - 1
+
+    def flow(self, job: int, sender: int, receiver: int, size_bytes: int, after: Sequence[int] = ()) -> int:
+        self.rows.append((sender, receiver, size_bytes, job))
+        number = len(self.rows) - 1
+        self.edges += [(before, number) for before in after]
+        return number
+
+
+@dataclass(frozen=True)
+class Named:
+    """A job's name, read: the kind, how many machines (or requests), sizes, and the share of reads."""
+
+    kind: str
+    number: int
+    least_bytes: int
+    most_bytes: int
+    reads: int = 0
+
+    @property
+    def machines(self) -> int:
+        if self.kind == "blocks":
+            return COMPUTING + STORAGE
+        return self.number + (self.kind == "parameter-server")
+
+    def plan(self, seed: int, machines: int) -> Plan:
+        """Of so many machines, at least those that it needs."""
+        if self.kind == "blocks":
+            return blocks(machines, self, seed)
+        make = {
+            "parameter-server": parameter_server,
+            "ring-all-reduce": ring_all_reduce,
+            "tree-all-reduce": tree_all_reduce,
+            "exchange": exchange,
+        }
+        return make[self.kind](self.number, self.most_bytes)
+
+
+def read(traffic: str) -> Named | None:
+    """None: it is no job's name. InputError where its numbers are not possible."""
+    if match := BLOCKS.fullmatch(traffic):
+        least = int(match[2]) * UNITS[match[3]]
+        most = least if match[4] is None else int(match[4]) * UNITS[match[5]]
+        named = Named("blocks", int(match[6]), least, most, int(match[1]))
+        if named.reads > 100 or least > most or named.number > 1024:
+            raise InputError(f"{traffic}: 0 to 100 % of reads, of blocks from the least to the most, up to 1024 a node")
+        return named
+    match = COLLECTIVE.fullmatch(traffic)
+    if match is None:
+        return None
+    size = int(match[3]) * UNITS[match[4]]
+    named = Named(match[1], int(match[2]), size, size)
+    if not 2 <= named.number <= MOST_MACHINES:
+        raise InputError(f"{traffic}: {named.number} machines; 2 to {MOST_MACHINES} are possible")
+    return named
+
+
+def blocks(machines: int, asked: Named, seed: int) -> Plan:
+    """Three computing nodes to one storage node; each request is a job of its own: a read is a request and the block
+    that answers it, a write the block and a response. Whose block, how long (even over the logarithms) and whether it
+    is read is drawn once."""
+    plan = Plan(machines)
+    storage = [m for m in range(machines) if m % 4 == 3]
+    computing = [m for m in range(machines) if m % 4 != 3]
+    count = len(computing) * asked.number
+    to, length, kind = (uniform(count, seed, DRAWN + stream) for stream in range(3))
+    sizes = np.exp(np.log(asked.least_bytes) + length * (np.log(asked.most_bytes) - np.log(asked.least_bytes)))
+    for number in range(count):
+        node, store = computing[number // asked.number], storage[int(to[number] * len(storage))]
+        block, job = round(float(sizes[number])), plan.job()
+        reads = kind[number] * 100 < asked.reads
+        there = plan.flow(job, node, store, REQUEST_BYTES if reads else block)
+        plan.flow(job, store, node, block if reads else REQUEST_BYTES, [there])
+    return plan
+
+
+def parameter_server(workers: int, size_bytes: int) -> Plan:
+    plan = Plan(workers + 1)
+    job = plan.job(PAUSE_PS)
+    pushed = [plan.flow(job, worker, workers, size_bytes) for worker in range(workers)]
+    for worker in range(workers):
+        plan.flow(job, workers, worker, size_bytes, pushed)
+    return plan
+
+
+def ring_all_reduce(machines: int, size_bytes: int) -> Plan:
+    """2 (N - 1) steps; a machine's part of a step waits for what it was sent, and for what it sent itself, in the one
+    before."""
+    plan = Plan(machines)
+    job, chunk = plan.job(), max(size_bytes // machines, 1)
+    before: list[int] = []
+    for _ in range(2 * (machines - 1)):
+        after = [[before[m], before[m - 1]] if before else [] for m in range(machines)]
+        before = [plan.flow(job, m, (m + 1) % machines, chunk, after[m]) for m in range(machines)]
+    return plan
+
+
+def tree_all_reduce(machines: int, size_bytes: int) -> Plan:
+    """Machine m's parent is (m - 1) / 2. Up when both children's sums have come, down from the root."""
+    plan = Plan(machines)
+    job = plan.job()
+    up: dict[int, int] = {}
+    for m in range(machines - 1, 0, -1):
+        up[m] = plan.flow(job, m, (m - 1) // 2, size_bytes, [up[c] for c in (2 * m + 1, 2 * m + 2) if c in up])
+    down: dict[int, int] = {}
+    for m in range(1, machines):
+        parent = (m - 1) // 2
+        come = [down[parent]] if parent else [up[c] for c in (1, 2) if c in up]
+        down[m] = plan.flow(job, parent, m, size_bytes, come)
+    return plan
+
+
+def exchange(machines: int, size_bytes: int) -> Plan:
+    plan = Plan(machines)
+    job = plan.job()
+    for m in range(machines):
+        for further in range(1, machines):
+            plan.flow(job, m, (m + further) % machines, max(size_bytes // machines, 1))
+    return plan

@@ -1,0 +1,171 @@
+"""Flows that wait for one another: none begins too early, rounds follow, a closed loop obeys Little's law."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decision.errors import InputError
+from netsim import Flow, Mix, Network, Part, Scenario, Simulation, baselines, scenarios, simulate
+from netsim.jobs import Jobs
+from netsim.network import MS, US
+
+NAMES = (
+    "blocks:20%:1KB-64KBx4",
+    "parameter-server:5x200KB",
+    "ring-all-reduce:5x200KB",
+    "tree-all-reduce:6x50KB",
+    "exchange:6x100KB",
+)
+
+
+def run(scenario, until_ps=5 * MS, name="swift", **given):
+    simulation = Simulation(scenario, baselines.by_name(name), seed=1, **given)
+    simulation.run(until_ps)
+    return simulation
+
+
+def rounds_of(simulation):
+    """Of each flow its (start, finish), round by round."""
+    window = simulation.window()
+    of = [[] for _ in simulation.scenario.flows]
+    for flow, *times in zip(
+        *(window[f"completed_{c}"].tolist() for c in ("flow", "start_ps", "finish_ps")), strict=True
+    ):
+        of[flow].append(tuple(times))
+    return of
+
+
+def in_order(simulation):
+    jobs, done = simulation.scenario.jobs, rounds_of(simulation)
+    for one, other in jobs.edges:
+        assert len(done[other]) <= len(done[one])
+        for (_, ended), (began, _) in zip(done[one], done[other], strict=False):
+            assert began >= ended
+    return done
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fabric", ["", "@leaf-spine:4x8x2"])
+def test_no_flow_begins_before_those_that_it_waits_for_have_ended(name, fabric):
+    simulation = run(name + fabric)
+    done = in_order(simulation)
+    assert min(map(len, done)) >= 1
+    assert simulation.conservation()["holds"]
+    assert simulation.metrics()["rounds"] >= 1
+
+
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30),
+    gaps=st.lists(st.sampled_from([0, 20 * US]), min_size=1, max_size=3),
+    seed=st.integers(0, 2**31),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_jobs_go_on_in_order(edges, gaps, seed):
+    """Edges lead from lower to higher flows of the same job, so that there is no circle."""
+    of = tuple(flow % len(gaps) for flow in range(12))
+    ahead = tuple(sorted({(a, b) for a, b in edges if a < b and of[a] == of[b]}))
+    flows = tuple(Flow(flow // 3, flow % 4, packets=1 + flow % 5) for flow in range(12))
+    scenario = Scenario("any", 4, 4, flows, jobs=Jobs(of, ahead, tuple(gaps)))
+    simulation = Simulation(scenario, baselines.by_name("dctcp"), seed=seed, network=Network(buffer_bytes=20_000))
+    simulation.run(3 * MS)
+    done = in_order(simulation)
+    assert simulation.conservation()["holds"]
+    for job, gap in enumerate(gaps):
+        mine = [done[flow] for flow in range(12) if of[flow] == job]
+        assert max(map(len, mine)) - min(map(len, mine)) <= 1
+        for number in range(1, max(map(len, mine))):
+            ended = max(times[number - 1][1] for times in mine)
+            assert min(times[number][0] for times in mine if len(times) > number) >= ended + gap
+
+
+def test_rounds_are_counted_as_they_are():
+    simulation = run("ring-all-reduce:4x40KB", 2 * MS)
+    window, done = simulation.window(), rounds_of(simulation)
+    count = window["round_job"].size
+    assert count == min(map(len, done)) > 3
+    for number in range(count):
+        assert window["round_start_ps"][number] == min(times[number][0] for times in done)
+        assert window["round_finish_ps"][number] == max(times[number][1] for times in done)
+
+
+def test_a_closed_loop_obeys_littles_law():
+    metrics = simulate(
+        "blocks:50%:16KBx8", baselines.by_name("swift"), seed=1, duration_ps=20 * MS, window_ps=(5 * MS, 20 * MS)
+    ).metrics
+    assert metrics["rounds_per_s"] * metrics["round_mean_us"] * 1e-6 == pytest.approx(18 * 8, rel=0.02)
+
+
+def test_more_outstanding_requests_make_more_of_them_until_the_links_are_full():
+    rates = [
+        run(f"blocks:100%:4KBx{depth}", 4 * MS).metrics()["rounds_per_s"] for depth in (1, 4)
+    ]  # fmt: skip
+    assert rates[1] > 3 * rates[0]
+
+
+def test_a_ring_takes_as_long_as_its_steps_in_an_empty_network():
+    """2 (N - 1) steps one after the other, each a chunk on an empty path."""
+    metrics = run("ring-all-reduce:4x400KB", 4 * MS, "max-min").metrics()
+    assert metrics["round_mean_us"] == pytest.approx(6 * metrics["fct_mean_us"], rel=0.1)
+    assert metrics["slowdown_mean"] < 1.15
+
+
+def test_a_parameter_server_pauses_between_rounds():
+    window = run("parameter-server:4x100KB", 8 * MS).window()
+    assert window["round_job"].size >= 3
+    assert (window["round_start_ps"][1:] - window["round_finish_ps"][:-1] == MS).all()
+
+
+def test_the_share_of_reads_and_the_sizes_are_as_asked():
+    scenario = scenarios.instantiate("blocks:30%:1KB-64KBx64", 3, MS, Network())
+    sizes = scenario.size_bytes(1024)
+    blocks = sizes[sizes > 64]
+    assert blocks.size * 2 == sizes.size
+    assert 1000 <= blocks.min() <= blocks.max() <= 64_000
+    storage = scenario.column("host") % 4 == 3
+    reads = (sizes[storage] > 64).sum() / (sizes > 64).sum()
+    assert reads == pytest.approx(0.3, abs=0.05)
+    other = scenarios.instantiate("blocks:30%:1KB-64KBx64", 4, MS, Network())
+    assert (other.size_bytes(1024) != sizes).any()
+
+
+def test_jobs_and_mixes_go_together():
+    mix = Mix((Part(baselines.by_name("swift"), 50), Part(baselines.by_name("dctcp"), 50)))
+    simulation = Simulation("exchange:6x100KB", mix, seed=1)
+    simulation.run(3 * MS)
+    assert in_order(simulation)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ring-all-reduce:1x1MB", "1 machines; 2 to 512"),
+        ("blocks:101%:1KBx1", "0 to 100 % of reads"),
+        ("blocks:10%:2KB-1KBx1", "from the least to the most"),
+        ("parameter-server:40x1MB@star:16", "parameter-server needs 41 machines"),
+        ("ring-all-reduce:4", "unknown scenario"),
+    ],
+)
+def test_names_that_make_no_job_are_refused(name, said):
+    with pytest.raises(InputError, match=said):
+        scenarios.instantiate(name, 1, MS, Network())
+
+
+TWO = (Flow(0, 0, packets=2), Flow(0, 0, packets=2))
+
+
+@pytest.mark.parametrize(
+    ("flows", "jobs", "said"),
+    [
+        (TWO, Jobs((0, 0), ((0, 1), (1, 0)), (0,)), "in a circle"),
+        (TWO, Jobs((0, 1), ((0, 1),), (0, 0)), "which is not of its job"),
+        (TWO, Jobs((0,), (), (0,)), "jobs name 1 flows of 2"),
+        (TWO, Jobs((0, 3), (), (0,)), "a job that there is not"),
+        ((TWO[0], Flow(0, 0)), Jobs((0, 0), (), (0,)), "never ends"),
+        ((TWO[0], replace(TWO[1], period_ps=MS)), Jobs((0, 0), (), (0,)), "comes back by itself"),
+    ],
+)
+def test_jobs_that_could_not_end_are_refused(flows, jobs, said):
+    with pytest.raises(InputError, match=said):
+        Scenario("two", 1, 1, flows, jobs=jobs)
