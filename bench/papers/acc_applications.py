@@ -231,11 +231,11 @@ SECN2 mice gain a third of it in the mean, and their tail is longer."""
 
 def page(found: Mapping[int, Sequence[Case]], o: Outcomes, seeds: int) -> str:
     """The whole page."""
-    head = f"""# ACC under applications: RDMA beside TCP, storage, training
-
+    top = f"""# ACC under applications: RDMA beside TCP, storage, training
 {made_by("rlcc run recipes/acc.toml && python -m bench.papers.acc_applications")}
 
-[ACC] sections 5.2 to 5.4. *{ACC}* is the teacher of [ACC on its 288 hosts](papers-acc.md), *{TREE}* the C of its
+"""
+    head = f"""[ACC] sections 5.2 to 5.4. *{ACC}* is the teacher of [ACC on its 288 hosts](papers-acc.md), *{TREE}* the C of its
 student; both decide every 50 us. DCQCN sends, unless said otherwise. SECN1 and SECN2 are the paper's static settings.
 The networks of figures 8 to 10 are lossless (PFC, 32 MiB of buffer), as the paper's are. {seeds} seeds; ± is half of
 the 99 % interval of the mean."""
@@ -245,7 +245,7 @@ the 99 % interval of the mean."""
         ("Figure 10: training", _training(o, found[10])),
         ("Figure 13: loads that differ in time and place", _changing(o, found[13])),
     ]
-    return wrapped("\n\n".join([head, *(f"## {title}\n{text}" for title, text in parts)]))
+    return top + wrapped("\n\n".join([head, *(f"## {title}\n{text}" for title, text in parts)]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
