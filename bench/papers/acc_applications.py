@@ -235,7 +235,8 @@ def page(found: Mapping[int, Sequence[Case]], o: Outcomes, seeds: int) -> str:
 {made_by("rlcc run recipes/acc.toml && python -m bench.papers.acc_applications")}
 
 """
-    head = f"""[ACC] sections 5.2 to 5.4. *{ACC}* is the teacher of [ACC on its 288 hosts](papers-acc.md), *{TREE}* the C of its
+    head = f"""[ACC] sections 5.2 to 5.4. *{ACC}* is the teacher of [ACC on its 288 hosts](papers-acc.md),
+*{TREE}* the C of its
 student; both decide every 50 us. DCQCN sends, unless said otherwise. SECN1 and SECN2 are the paper's static settings.
 The networks of figures 8 to 10 are lossless (PFC, 32 MiB of buffer), as the paper's are. {seeds} seeds; ± is half of
 the 99 % interval of the mean."""
