@@ -50,7 +50,8 @@ class Meeting:
 class Joiner:
     """Joins lanes; ``meetings[n]`` is origin n. Origin 0 is the call.
 
-    ``careful``: where lanes are few, join only those that say the same of every value of the program.
+    ``careful``: where lanes are few, join only those that say the same of every value of the program that is still
+    needed.
     """
 
     def __init__(
@@ -90,8 +91,9 @@ class Joiner:
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
         if self.careful and len(lanes) <= MOST_CAREFUL:
-            named = set(names.values())
-            known += [view.words(n) for n in self.computed if self.cuts.node(n) not in named]
+            held = self._held(lanes, columns, live, names)
+            wanted = _wanted(self.program, {n for n in self.computed if self.cuts.node(n) in held})
+            known += [view.words(n) for n in self.computed if n in wanted]
         keys = np.stack([*kept, *known, costs])
         first, classes, counts = _classes(keys)
         if len(first) == len(lanes):
@@ -249,11 +251,15 @@ class Joiner:
     def _trees_done(self, view: View, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
         """Whether columns hold what is decided by the trees and all that the function still leaves follows from that,
         and none holds a sum that others are still compared with."""
-        words = set(names.values()) | {int(lanes.values[n, 0]) for n in columns if n not in live}
-        held = set[int]().union(*(self.state.pool.atoms(word) for word in words))
+        held = self._held(lanes, columns, live, names)
         if not held & self._atoms(self.after_trees) or held & self._atoms(self.undecided):
             return False
         return not self._asked(view, held)
+
+    def _held(self, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> set[int]:
+        """Atoms that the columns go on with."""
+        words = set(names.values()) | {int(lanes.values[n, 0]) for n in columns if n not in live}
+        return set[int]().union(*(self.state.pool.atoms(word) for word in words))
 
     def _asked(self, view: View, held: set[int]) -> bool:
         """Whether what the function leaves follows from the trees otherwise than by values that are held, or that are
@@ -390,6 +396,18 @@ def _in_order(program: Program) -> list[int]:
     same in some lanes each takes the one that the others take too, so that all can be joined."""
     together = _decided(program) if len(_sums(program)) > 1 else []
     return list(dict.fromkeys([*program.outputs, *together, *range(len(program.nodes))]))
+
+
+def _wanted(program: Program, held: set[int]) -> set[int]:
+    """Nodes that what the function leaves still follows from where columns hold some: none of those that only held
+    ones are made of, as the bits of a quotient that were computed."""
+    todo, wanted = list(program.outputs), set[int]()
+    while todo:
+        n = todo.pop()
+        if n not in wanted and n not in held:
+            wanted.add(n)
+            todo += program.nodes[n].args
+    return wanted
 
 
 def _sums(program: Program) -> list[int]:

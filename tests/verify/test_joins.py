@@ -12,11 +12,12 @@ import decision_by_hand as hand
 
 from decision.forest import Forest, oblivious
 from decision.program import Op, Program, ProgramBuilder
+from decision.quotients import Division, divided
 from emulator.profile import load_profile
 from verify.costs import cycle_model
 from verify.expressions import UNKNOWN, WORD
 from verify.graph import Graph, build_graph
-from verify.joins import Joiner, _classes, _combined, _decided, _in_order, _offset, _shift
+from verify.joins import Joiner, _classes, _combined, _decided, _in_order, _offset, _shift, _wanted
 from verify.lanes import Ints, Lanes
 from verify.lanes import joined as side_by_side
 from verify.machine import decode
@@ -221,3 +222,20 @@ def test_what_is_known_of_a_partial_sum_outlives_the_register_that_held_it() -> 
     assert [used[part].tolist(), used[cuts.tree(1)].tolist()] == [[False, True], [False, True]]
     lanes.low[row, 1], lanes.high[row, 1] = state.ranges[row][0], state.ranges[row][1] - 1
     assert meeting.join.used(lanes, columns)[part].tolist() == [False, True]
+
+
+def test_of_a_division_nothing_is_wanted_that_is_behind_the_bits_which_registers_hold() -> None:
+    b = ProgramBuilder(Forest(("ratio",), (oblivious(((0, 3),), (0, 1)),), (0,), 16))
+    over = b.add(Op.MAX, (b.add(Op.SHR, (b.event("sent_bytes"),), 8), b.const(1)))
+    ratio = divided(b, Division(b.add(Op.SHR, (b.event("queue_bytes"),), 8), over, 2**24 - 1, 4))
+    program = b.finish(b.add(Op.TREES, (ratio,), name="sum"))
+    narrower = [n for n, node in enumerate(program.nodes) if node.name in ("remainder", "quotient_q4")]
+    del narrower[-2]  # what remains at the end nobody asks for
+    remainder, quotient = narrower[3:5]  # after the second bit of four; the first is the dividend
+    assert [program.nodes[n].name for n in (remainder, quotient)] == ["remainder", "quotient_q4"]
+    everything, behind = _wanted(program, set()), _wanted(program, {remainder, quotient})
+    assert set(narrower) <= everything
+    assert behind.isdisjoint(narrower[:5])
+    assert set(narrower[5:]) <= behind
+    assert ratio in behind
+    assert remainder in _wanted(program, {quotient})  # one alone does not stand for both
