@@ -49,11 +49,7 @@ public:
     held.telemetry = packet.telemetry;
     held.wire_bytes = packet.wire_bytes;
     held.hop = packet.hop;
-    held.kind = packet.kind;
-    held.ack = packet.ack;
-    held.marked = packet.marked;
-    held.marked_here = packet.marked_here;
-    held.klass = packet.klass;
+    copy_bits(held, packet);
     return true;
   }
 

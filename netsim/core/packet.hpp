@@ -1,6 +1,7 @@
 // What travels: plain records, copied into ring buffers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "time.hpp"
@@ -42,6 +43,13 @@ struct Packet {
   std::uint8_t klass : 3;
 };
 static_assert(sizeof(Packet) <= 40);
+
+// All bit-fields at once: one by one each would wait for the byte that it is to change, which no cache holds.
+inline void copy_bits(Packet &to, const Packet &from) {
+  constexpr std::size_t kBits = offsetof(Packet, hop) + sizeof(Packet::hop);
+  static_assert(kBits + 1 == sizeof(Packet));
+  reinterpret_cast<unsigned char *>(&to)[kBits] = reinterpret_cast<const unsigned char *>(&from)[kBits];
+}
 
 enum class ControlKind : std::uint8_t { ack, nack, cnp, response };
 
