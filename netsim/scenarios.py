@@ -10,6 +10,7 @@ websearch:60%            flows arrive at random, with the sizes of a published w
 messages:60%x2           the same from 2 hosts to one receiver, whose link has 60 % load
 websearch>datamining:60% one workload in the first half of the run, another in the second; each may have its own load:
                          websearch:80%>datamining:60%
+websearch:60%>idle*2     in the first third of the run; then nothing more arrives, and what is there can end
 websearch:60%+websearch:80%  the first half of the machines sends the one, the second half the other, to all
 
 blocks:20%:1KB-64KBx16   flows that wait for one another: requests, a parameter server, collectives (netsim/jobs.py)
@@ -56,7 +57,7 @@ INCAST_PERIOD_PS = 10 * MS  # or twice what a round takes, whichever is more
 MOST_SIZE_BYTES = 10**12
 
 OPEN_LOOP_HOSTS = 16
-MOST_PHASES, MOST_GROUPS = 16, 16
+MOST_PHASES, MOST_GROUPS, MOST_IDLE = 16, 16, 100
 PARSED_FLOWS = 1000
 
 
@@ -218,7 +219,7 @@ class Recipe:
     size_bytes: int  # of an incast's flow
     fabric: str | None  # None: one switch
     phases: tuple[tuple["Load", ...], ...] = ()  # that follow one another in equal parts of the run: what each of so
-    # many equal groups of machines sends in it
+    # many equal groups of machines sends in it; of an idle one nothing
     job: job_kinds.Named | None = None  # of flows that wait for one another
 
     @property
@@ -260,7 +261,8 @@ BY_HOST = re.compile(rf"many-to-one:({NUMBER})x({NUMBER})")
 INCAST = re.compile(rf"incast:({NUMBER})(?:x({NUMBER})(B|KB|MB|GB))?")
 WORKLOAD = f"(?:{'|'.join(sorted(workloads.NAMES))})"
 PERCENT = f"(?:{NUMBER})%"
-OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:(?::{PERCENT})?[>+]{WORKLOAD}){{0,63}}:{PERCENT})(?:x({NUMBER}))?")
+IDLE = rf">idle(?:\*({NUMBER}))?"
+OPEN_LOOP = re.compile(rf"({WORKLOAD}(?:(?::{PERCENT})?[>+]{WORKLOAD}){{0,63}}:{PERCENT})({IDLE})?(?:x({NUMBER}))?")
 TRAFFIC = (
     *("many-to-one", "all-to-all", "long-short", "long-short-mild", "incast"),
     *job_kinds.NAMES,
@@ -283,8 +285,8 @@ def read(text: str) -> Recipe:
     elif (job := job_kinds.read(traffic)) is not None:
         recipe = Recipe(text, job.kind, job.number, None, job.most_bytes, fabric if at else None, job=job)
     elif match := OPEN_LOOP.fullmatch(traffic):
-        phases = _phases(traffic, match[1])
-        senders = int(match[2]) if match[2] else None
+        phases = _phases(traffic, match[1]) + _idle(traffic, match[2], match[3])
+        senders = int(match[4]) if match[4] else None
         if senders is not None and any(len(groups) > 1 for groups in phases):
             raise InputError(f"{traffic}: groups of machines have no single receiver; leave x{senders} out")
         first = phases[0][0]
@@ -314,6 +316,14 @@ def _phases(traffic: str, text: str) -> tuple[tuple[Load, ...], ...]:
     if len(phases) > MOST_PHASES or max(map(len, phases)) > MOST_GROUPS:
         raise InputError(f"{traffic}: up to {MOST_PHASES} phases of {MOST_GROUPS} groups of machines are possible")
     return tuple(phases)
+
+
+def _idle(traffic: str, text: str | None, number: str | None) -> tuple[tuple[Load, ...], ...]:
+    """The phases at the end in which nothing arrives."""
+    count = 0 if text is None else 1 if number is None else int(number)
+    if text is not None and not 1 <= count <= MOST_IDLE:
+        raise InputError(f"{traffic}: {count} idle phases are not possible; choose 1 to {MOST_IDLE}")
+    return ((),) * count
 
 
 def parse(text: str) -> Scenario:
@@ -441,7 +451,9 @@ def open_loop(
 
     Each phase has an equal part of the time, each of its loads an equal part of the machines. ``senders``: so many
     hosts send to one receiver, whose link is loaded; in a fabric these are machines drawn by the seed."""
-    name = ">".join("+".join(map(str, groups)) for groups in phases)
+    busy = [groups for groups in phases if groups]
+    idle = len(phases) - len(busy)
+    name = ">".join("+".join(map(str, groups)) for groups in busy) + (f">idle*{idle}" if idle else "")
     planes = 1 if fabric is None else fabric.planes
     hosts = OPEN_LOOP_HOSTS if fabric is None else fabric.hosts // planes
     most = max(map(len, phases))

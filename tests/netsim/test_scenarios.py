@@ -424,6 +424,31 @@ def test_one_workload_follows_another_within_a_run() -> None:
     assert np.sort(again)[np.sort(again) >= 20 * MS][0] - 20 * MS != start[0]  # a draw of its own
 
 
+def test_in_idle_phases_nothing_more_arrives() -> None:
+    busy = scenarios.instantiate("websearch:60%>datamining:80%", 3, 40 * MS, Network())
+    then_idle = scenarios.instantiate("websearch:60%>datamining:80%>idle*2", 3, 80 * MS, Network())
+    assert then_idle.flows == busy.flows
+    assert then_idle.name == "websearch:60%>datamining:80%>idle*2"
+    one = scenarios.instantiate("messages:60%>idlex2", 3, 80 * MS, Network())
+    assert one.flows == scenarios.instantiate("messages:60%x2", 3, 40 * MS, Network()).flows
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("websearch:60%>idle*0", "0 idle phases are not possible; choose 1 to 100"),
+        ("websearch:60%>idle*101", "101 idle phases are not possible"),
+        ("idle", "unknown scenario 'idle'"),
+        ("idle>websearch:60%", "unknown scenario"),
+        ("websearch:60%>idle>websearch:60%", "unknown scenario"),
+        ("websearch:60%+idle", "unknown scenario"),
+    ],
+)
+def test_idle_phases_that_are_not_possible_are_told(name: str, says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        scenarios.parse(name)
+
+
 @pytest.mark.parametrize("name", ["messages:60%x0", "websearch>cubic:60%", "websearch:60%x24@leaf-spine:2x12x2:25/100"])
 def test_open_loops_that_are_not_possible(name: str) -> None:
     with pytest.raises(InputError):
