@@ -1,7 +1,9 @@
 """How close a student's network is to its teacher's, by what the gate judges, and which round's student to keep.
 
 Teacher and student run in the same networks with the same seeds (distill.driving). Even the teacher, deciding 10 ns
-later, is off its own network: queues are chaotic. That is the noise; no round is added for less.
+later, is off its own network: queues are chaotic. That is the noise; no round is added for less. Agents that decide
+seldom decide the same 10 ns later, and that noise is 0, while one other decision of a student makes another network. So
+there is a floor: where the noise is 0, students that differ by less than FLOOR of the tolerance are as close.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +13,9 @@ from typing import Any
 
 from decision.errors import InputError
 from netsim.tolerance import DEFAULT, Tolerance
+
+FLOOR = 0.5
+"""Of what the gate allows; where the teacher's noise is 0."""
 
 Metrics = Mapping[str, float]
 Place = tuple[str, int]
@@ -78,8 +83,13 @@ def check_measurable(reference: Mapping[Place, Metrics]) -> None:
         )
 
 
-def choose(rounds: Sequence[Round]) -> int:
-    """The round to keep: the one that is closest; of equals the one with the least action error, then the earliest."""
+def choose(rounds: Sequence[Round], noise: Distance) -> int:
+    """The round to keep: the one that is closest; of equals the one with the least action error, then the earliest.
+    Without noise those within the floor of the closest are its equals."""
+    if noise.of_tolerance == 0:
+        least = min(each.distance.of_tolerance for each in rounds)
+        near = [n for n, each in enumerate(rounds) if each.distance.of_tolerance <= least + FLOOR]
+        return min(near, key=lambda n: rounds[n].rmse)
     return min(range(len(rounds)), key=lambda n: (rounds[n].distance.of_tolerance, rounds[n].rmse))
 
 
@@ -93,4 +103,6 @@ def pays(rounds: Sequence[Round], noise: Distance, patience: int) -> bool:
 
 def _floor(noise: Distance) -> float:
     """What is not told apart; where the teacher beside itself cannot be measured, that says nothing of students."""
+    if noise.of_tolerance == 0:
+        return FLOOR
     return noise.of_tolerance if isfinite(noise.of_tolerance) else 0.0

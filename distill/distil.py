@@ -129,7 +129,7 @@ def distil(
         if not pays(rounds, noise, options.patience):
             break
     assert noise is not None
-    best = choose(rounds)
+    best = choose(rounds, noise)
     fitted = students[best]
     if options.trim:
         seeds = [seed for number in range(best, best + 2) for seed in _seeds(network, number)]

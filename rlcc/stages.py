@@ -150,15 +150,20 @@ WORDS = {
 """For the metrics that are judged unless others are."""
 
 
+NOISELESS = {0: "whose own noise is 0", None: "whose own noise could not be measured"}
+"""Of a teacher."""
+
+
 def _off(distance: dict[str, Any], noise: dict[str, Any], tolerance: Tolerance) -> str:
     """Where the student's network is furthest from its teacher's, and how that compares with the teacher's noise."""
     if distance["of_tolerance"] is None:
         return f"{distance['metric']} in {distance['scenario']} could not be measured"
-    times = distance["of_tolerance"] / noise["of_tolerance"] if noise["of_tolerance"] else float("inf")
     name, value = distance["metric"], distance["value"]
     most = f"{abs(value):.2%}" if tolerance[name].relative else f"{abs(value):.4g}"
     off = WORDS.get(name, f"{name} {'over' if value > 0 else 'below'} the teacher's by {most}").format(abs(value))
-    return f"{off} at most, in {distance['scenario']}, {times:.1f} times the teacher's own noise"
+    own = noise["of_tolerance"]
+    beside = f"{distance['of_tolerance'] / own:.1f} times the teacher's own noise" if own else NOISELESS[own]
+    return f"{off} at most, in {distance['scenario']}, {beside}"
 
 
 def not_served(details: dict[str, Any]) -> list[str]:

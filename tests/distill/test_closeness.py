@@ -105,7 +105,19 @@ def apart(times: float) -> Distance:
     ],
 )
 def test_the_closest_student_is_kept(given: list[tuple[float, float]], chosen: int) -> None:
-    assert choose(rounds(*given)) == chosen
+    assert choose(rounds(*given), apart(0.01)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        ([(1.0, 0.009), (1.4, 0.001), (1.6, 0.0001)], 1),  # within the floor: the least error
+        ([(1.0, 0.001), (0.0, 0.009)], 1),
+        ([(1.0, 0.009), (1.0, 0.009)], 0),
+    ],
+)
+def test_without_noise_students_within_the_floor_are_as_close(given: list[tuple[float, float]], chosen: int) -> None:
+    assert choose(rounds(*given), apart(0.0)) == chosen
 
 
 @pytest.mark.parametrize(
@@ -119,6 +131,8 @@ def test_the_closest_student_is_kept(given: list[tuple[float, float]], chosen: i
         (0.1, 3, [5.0, 1.0, 2.0, 3.0], True),
         (0.1, 1, [inf, inf], False),
         (0.1, 1, [inf, 5.0], True),
+        (0.0, 1, [5.0, 4.6], False),  # no noise: not beyond the floor
+        (0.0, 1, [5.0, 4.4], True),
     ],
 )
 def test_rounds_end_when_the_last_ones_brought_none_that_is_closer(
