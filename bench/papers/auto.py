@@ -8,21 +8,21 @@ Whoever decides stands in the paper's network of 32 machines in three planes; wh
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench.papers import contenders
+from bench.papers import auto_cost, contenders
+from bench.papers.auto_cost import INT8_CYCLES
 from bench.papers.runs import say
 from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
-from decision.interfaces import MLFQ_THRESHOLDS
-from decision.weights import shapes
-from emulator.build import built
-from emulator.run import run_vectors
+from decision.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
+from netsim import scenarios
 from netsim.baselines import BaselineSpec, by_name
 from netsim.cohorts import Cohort
 from netsim.demotion import By, thresholds
@@ -47,14 +47,8 @@ LONG_PERIOD_PS = 12 * MS
 LATENCIES_PS = (10 * US, MS, 10 * MS)
 LONG_THRESHOLDS = (100_000, 300_000, 1_000_000)
 """In the network that lRLA learnt in."""
-INT8_CYCLES = 11.6
-"""A multiply-add of an int8 network on ibex-small (docs/networks.md)."""
-PAPER_SHORT = 14 * 600 + 600**2 + 3 * 600
-"""Multiply-adds of sRLA's network: two hidden layers of 600 ([AUTO] section 5.2.1), on our 14 features."""
-PAPER_LONG = 136 * 300 + 9 * 300**2 + 300 * 36
-"""Of lRLA's: ten of 300 (section 5.2.2), for the 36 rows of one flow."""
-GROWTH = ((11, 10), (100, 100), (1000, 1000))
-"""Long flows that run, and that have ended lately ([AUTO] section 6.2.3 goes from the first to the last)."""
+LIMITS = (1 << 16, 1 << 15, 1 << 14)
+"""lRLA's limits, of line rate 2^16."""
 FIXED = "websearch", 80
 """What the fixed thresholds are for ([AUTO] section 6: the DCTCP distribution at 80 %)."""
 
@@ -71,28 +65,35 @@ Metrics = dict[str, float]
 
 @dataclass(frozen=True)
 class Place:
-    """A scenario: its phases, of each the loads of equal groups of machines, and what the paper says of it."""
+    """A scenario: its phases, of each the loads of equal groups of machines; for how long flows come, and how many more
+    such phases they have to end; what the paper says of it."""
 
     title: str
     phases: tuple[Loads, ...]
-    duration_ps: int
+    arrivals_ps: int
+    idle: int
     paper: str
 
     @property
     def scenario(self) -> str:
         phases = ["+".join(f"{workload}:{percent}%" for workload, percent in groups) for groups in self.phases]
-        return f"{'>'.join(phases)}@{FABRIC}"
+        return f"{'>'.join(phases)}>idle*{self.idle}@{FABRIC}"
+
+    @property
+    def duration_ps(self) -> int:
+        return self.arrivals_ps // len(self.phases) * (len(self.phases) + self.idle)
 
 
 SPATIAL = (("websearch", 60), ("websearch", 80), ("datamining", 60), ("datamining", 80))
 PLACES = (
-    Place("Web search, 80 %", ((("websearch", 80),),), 600 * MS, "up to -48.14 % against the heuristics"),
-    Place("Data mining, 80 %", ((("datamining", 80),),), 1500 * MS, "as QLAS"),
-    Place("Spatially heterogeneous", (SPATIAL,), 1000 * MS, "-37.20 % against QLAS, -27.95 % against QSJF"),
+    Place("Web search, 80 %", ((("websearch", 80),),), 600 * MS, 5, "up to -48.14 % against the heuristics"),
+    Place("Data mining, 80 %", ((("datamining", 80),),), 1500 * MS, 8, "as QLAS"),
+    Place("Spatially heterogeneous", (SPATIAL,), 1000 * MS, 14, "-37.20 % against QLAS, -27.95 % against QSJF"),
     Place(
         "Changing in time",
         ((("websearch", 80),), (("datamining", 60),), (("websearch", 70),), (("datamining", 80),)),
         1200 * MS,
+        45,
         "-8.71 % against QSJF in the last hour",
     ),
 )
@@ -121,8 +122,8 @@ class Contender:
             by_name("dctcp-1g"),
             seed=seed,
             duration_ps=place.duration_ps,
-            window_ps=(place.duration_ps // 5, place.duration_ps),
-            record_ps=place.duration_ps if self.agents else 0,
+            window_ps=(0, place.duration_ps),
+            record_ps=place.arrivals_ps if self.agents else 0,
             network=self.network,
             cohorts=self.agents,
             name=self.name,
@@ -177,14 +178,62 @@ def both(name: str, deciders: Deciders, latency_ps: int) -> Contender:
 
 
 @dataclass(frozen=True)
+class LongSet:
+    """Of lRLA's decisions in one scenario: how many there were, and the shares that set each class, each limit and each
+    path, and that left the flow on its path."""
+
+    decisions: int
+    classes: tuple[float, ...]
+    limits: tuple[float, ...]
+    paths: tuple[float, ...]
+    stays: float
+
+    @staticmethod
+    def of(records: Sequence[Mapping[str, NDArray[np.generic]]]) -> "LongSet":
+        def column(name: str) -> NDArray[np.int64]:
+            return np.concatenate([np.asarray(each[name], dtype=np.int64) for each in records])
+
+        def shares(name: str, values: Sequence[int]) -> tuple[float, ...]:
+            return tuple(float((column(name) == value).mean()) for value in values)
+
+        priority, limit, path = LONG_FLOW.mapped_names
+        return LongSet(
+            len(column(path)),
+            shares(priority, range(4)),
+            shares(limit, LIMITS),
+            shares(path, range(3)),
+            float((column(path) == column("active_0_path")).mean()),
+        )
+
+    def row(self) -> str:
+        def joined(values: tuple[float, ...]) -> str:
+            return ", ".join(f"{value:.0%}" for value in values)
+
+        parts = (joined(self.classes), joined(self.limits), joined(self.paths), f"{self.stays:.0%}")
+        return f"| {self.decisions:,} | {' | '.join(parts)} |"
+
+
+@dataclass(frozen=True)
 class Outcomes:
-    """Metrics of each seed by scenario and by who decided; the thresholds that agents set, their means in KB, and those
-    that the search chose, in bytes, by scenario."""
+    """Metrics of each seed by scenario and by who decided; the thresholds that agents set, their means in KB. By
+    scenario: those that the search chose, in bytes; what lRLA's network set; how many flows came with each seed."""
 
     seeds: int
     metrics: dict[tuple[str, str], list[Metrics]]
     set_kb: dict[tuple[str, str], list[float]]
     searched: dict[str, tuple[int, ...]]
+    long_set: dict[str, "LongSet"]
+    came: dict[str, list[int]]
+
+    def ended(self, place: Place) -> float:
+        """Of the flows that came the share that ended, where it is least."""
+        shares = [
+            metrics["completions"] / came
+            for (title, _), each in self.metrics.items()
+            if title == place.title
+            for metrics, came in zip(each, self.came[title], strict=True)
+        ]
+        return min(shares)
 
     def mean(self, place: Place, who: str, metric: str) -> float:
         return float(np.mean([m[metric] for m in self.metrics[place.title, who]]))
@@ -224,12 +273,24 @@ def played(short: Path, long: Path, seeds: int, keep: Path, where: Where) -> Out
         outcomes = run_trials(trials, where, Kept(keep), say)
     metrics: dict[tuple[str, str], list[Metrics]] = {}
     set_kb: dict[tuple[str, str], list[float]] = {}
+    decided: dict[str, list[Mapping[str, NDArray[np.generic]]]] = {}
     for key, outcome in zip(keys, outcomes, strict=True):
         metrics.setdefault(key, []).append(outcome.metrics)
         knobs = next((r for r in outcome.records if MLFQ_THRESHOLDS.knob_names[0] in r), None)
         if knobs is not None:
             set_kb[key] = [float(np.mean(knobs[knob])) / 1000 for knob in MLFQ_THRESHOLDS.knob_names]
-    return Outcomes(seeds, metrics, set_kb, searched)
+        if key[1] == "lRLA, network":
+            decided.setdefault(key[0], []).append(outcome.records[1])
+    long_set = {title: LongSet.of(each) for title, each in decided.items()}
+    return Outcomes(seeds, metrics, set_kb, searched, long_set, {place.title: came(place, seeds) for place in PLACES})
+
+
+def came(place: Place, seeds: int) -> list[int]:
+    """How many flows a run has with each seed."""
+    drawn = (
+        scenarios.instantiate(place.scenario, seed, place.duration_ps, network(None)) for seed in range(1, seeds + 1)
+    )
+    return [len(each.flows) for each in drawn]
 
 
 def search(keep: Path, where: Where) -> dict[str, tuple[int, ...]]:
@@ -253,55 +314,27 @@ def _late(latency_ps: int) -> str:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """Cycles of a decision, over the firmware's vectors."""
+class Costs:
+    """Rows of the page's tables: a decision of each half beside networks, of long flows by their number, and the C."""
 
-    mean: float
-    slowest: float
-    clock_mhz: float
+    short: list[str]
+    long: list[str]
+    grown: list[str]
+    written: list[str]
 
-
-def taken(firmware: Path) -> Taken:
-    """On the engine that the pages' trees are measured on."""
-    report = run_vectors(built(firmware, profile=contenders.ENGINE))
-    if report.cycles is None:
-        raise InputError(f"{firmware} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")
-    return Taken(report.cycles.mean, float(report.cycles.max), report.clock_mhz)
-
-
-def costs(tree: Taken, name: str, paper: int) -> list[str]:
-    """What a decision takes, tree and networks on the same engine; ``paper``: multiply-adds of the paper's network."""
-    own = sum(
-        shape[0] * shape[1] for shape in shapes(load(contenders.TEACHERS / name).policy).values() if len(shape) == 2
-    )
-    rows = [("the tree, mean", tree.mean), ("the tree, its slowest vector", tree.slowest)]
-    rows += [(f"its teacher in int8, {own:,} multiply-adds", own * INT8_CYCLES)]
-    rows += [(f"the paper's in int8, {paper:,}", paper * INT8_CYCLES)]
-    return [
-        f"| {words} | {cycles:,.0f} | {cycles / tree.clock_mhz:,.2f} | {cycles / tree.slowest:,.1f} |"
-        for words, cycles in rows
-    ]
-
-
-def growth(tree: Taken) -> list[str]:
-    """What deciding all long flows takes: a call a flow, whose features do not grow, beside one pass of the paper's
-    network, whose first layer does (6 numbers a running flow and 7 of one that has ended, [AUTO] section 5.2.2)."""
-    lines = []
-    for running, ended in GROWTH:
-        paper = PAPER_LONG + (6 * running + 7 * ended - 136) * 300 + (running - 1) * 300 * 36
-        trees, slowest, network = (
-            cycles / tree.clock_mhz / 1000
-            for cycles in (running * tree.mean, running * tree.slowest, paper * INT8_CYCLES)
+    @staticmethod
+    def of(short: Path, long: Path) -> "Costs":
+        """Of what `rlcc run` wrote of each half."""
+        one, other = auto_cost.taken(short), auto_cost.taken(long)
+        return Costs(
+            auto_cost.costs(one[0], "auto-srla", auto_cost.PAPER_SHORT),
+            auto_cost.costs(other[0], "auto-lrla", auto_cost.PAPER_LONG),
+            auto_cost.growth(other[0]),
+            auto_cost.written({"sRLA": one, "lRLA": other}),
         )
-        told = {(11, 10): "10 on average", (1000, 1000): "81.82"}.get((running, ended), "")
-        lines.append(
-            f"| {running:,}, {ended:,} | {trees:,.3f} | {slowest:,.3f} | {network:,.1f} | {network / slowest:,.0f} "
-            f"| {told} |"
-        )
-    return lines
 
 
-def page(o: Outcomes, short: list[str], long: list[str], grown: list[str]) -> str:
+def page(o: Outcomes, cost: Costs) -> str:
     lines = [
         "# AuTO beside its paper",
         made_by("rlcc run recipes/auto-srla.toml && rlcc run recipes/auto-lrla.toml && python -m bench.papers.auto"),
@@ -316,9 +349,10 @@ def page(o: Outcomes, short: list[str], long: list[str], grown: list[str]) -> st
         f"what *lRLA* learnt in and stands on: flows are long from 1 MB on, and looked at every "
         f"{LONG_PERIOD_PS // MS} ms; one call decides one flow. *{ANY_ROW}*: its 36 rows drawn evenly, each decision "
         "anew. *AuTO, trees*: both, on lRLA's thresholds to begin with. What is decided holds "
-        f"{PATH_PS // MS} ms later. Runs of "
-        f"{', '.join(str(place.duration_ps // MS) for place in PLACES)} ms in turn from an empty network, without the "
-        f"first fifth; {o.seeds} seeds; ± is half of the 99 % interval of the mean of paired differences. The paper's "
+        f"{PATH_PS // MS} ms later. Flows come for "
+        f"{', '.join(str(place.arrivals_ps // MS) for place in PLACES)} ms in turn, to an empty network, and are then "
+        "followed until they have ended: a mean over those that end while others come gains by every long flow that is "
+        f"held back. {o.seeds} seeds; ± is half of the 99 % interval of the mean of paired differences. The paper's "
         "runs last hours.",
     ]
     for place in PLACES:
@@ -326,18 +360,19 @@ def page(o: Outcomes, short: list[str], long: list[str], grown: list[str]) -> st
         lines += [
             "",
             f"## {place.title}",
-            f"`{place.scenario}`. The paper, of AuTO's mean FCT: {place.paper}.",
+            f"`{place.scenario}`. The paper, of AuTO's mean FCT: {place.paper}. Of {sum(o.came[place.title]):,} flows "
+            f"{o.ended(place):.2%} ended at the least.",
             "",
-            "| | mean FCT, us | % of QLAS' | % of QSJF's | p99, us | % of QLAS' |",
-            "|---|---|---|---|---|---|",
+            "| | mean FCT, us | % of QLAS' | % of QSJF's | p99, us | % of QLAS' | % of QSJF's |",
+            "|---|---|---|---|---|---|---|",
         ]
         for name in who:
             mean, p99 = (o.mean(place, name, metric) for metric in ("fct_mean_us", "fct_p99_us"))
-            pairs = [o.against(place, name, other, "fct_mean_us") for other in ("QLAS", "QSJF")]
-            lines.append(
-                f"| {name} | {mean:,.0f} | {pairs[0]} | {pairs[1]} | {p99:,.0f} "
-                f"| {o.against(place, name, 'QLAS', 'fct_p99_us')} |"
+            means, tails = (
+                " | ".join(o.against(place, name, other, metric) for other in HEURISTICS)
+                for metric in ("fct_mean_us", "fct_p99_us")
             )
+            lines.append(f"| {name} | {mean:,.0f} | {means} | {p99:,.0f} | {tails} |")
     changing = PLACES[-1]
     lines += ["", "## When a decision takes effect", f"Both trees in `{changing.scenario}`.", ""]
     lines += ["| after | mean FCT, us | % of the same after 10 ms |", "|---|---|---|"]
@@ -353,15 +388,26 @@ def page(o: Outcomes, short: list[str], long: list[str], grown: list[str]) -> st
         columns.append([b / 1000 for b in o.searched[place.title]])
         shown = " | ".join(", ".join(f"{kb:,.0f}" for kb in column) for column in columns)
         lines.append(f"| {place.title} | {shown} |")
+    lines += ["", "## What lRLA sets", "Shares of its network's decisions, all seeds."]
+    lines += ["", "| | decisions | class 0, 1, 2, 3 | limit 1, 1/2, 1/4 | path 0, 1, 2 | stays on its path |"]
+    lines += ["|---|---|---|---|---|---|", *(f"| {title} {each.row()}" for title, each in o.long_set.items())]
     lines += [
         "",
         f"## What a decision takes on `{contenders.ENGINE}`",
         f"Of networks {INT8_CYCLES} cycles a multiply-add ([measured of others](../networks.md)): int8 networks with "
         "several outputs are not emitted. Metis reports a 27 times shorter decision for AuTO's trees.",
     ]
-    for title, rows in (("sRLA", short), ("lRLA, one flow", long)):
+    for title, rows in (("sRLA", cost.short), ("lRLA, one flow", cost.long)):
         lines += ["", f"| {title} | cycles | us | times the tree's slowest |", "|---|---|---|---|", *rows]
     lines += [
+        "",
+        "## Its C",
+        f"Compiled with `-O2` for `{contenders.ENGINE}`: CPU time of compiling and linking in s, bytes, cycles over "
+        "the firmware's vectors. *Proved*: at most, of all inputs, where there is a certificate of that code.",
+        "",
+        "| | compiler | compile, s | code | tables | stack | mean | slowest | proved |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *cost.written,
         "",
         "## As flows grow",
         "All running long flows decided once, ms. The tree is called once a flow, with the flow and a summary of the "
@@ -372,7 +418,7 @@ def page(o: Outcomes, short: list[str], long: list[str], grown: list[str]) -> st
         "",
         "| running, ended | tree, mean | slowest | the paper's network | times the slowest | the paper's server |",
         "|---|---|---|---|---|---|",
-        *grown,
+        *cost.grown,
     ]
     return "\n".join([*lines, "", "## What it says", *_words(o)]) + "\n"
 
@@ -418,11 +464,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=contenders.ROOT / "build" / "papers", help="kept runs")
     options = parser.parse_args(arguments)
     try:
-        short, long = options.short / "firmware", options.long / "firmware"
-        outcomes = played(short, long, options.seeds, options.work / "runs", place_of(options))
-        one, other = taken(short), taken(long)
-        told = costs(one, "auto-srla", PAPER_SHORT), costs(other, "auto-lrla", PAPER_LONG), growth(other)
-        write_atomically(options.out, page(outcomes, *told).encode())
+        cost = Costs.of(options.short, options.long)
+        firmware = options.short / "firmware", options.long / "firmware"
+        outcomes = played(*firmware, options.seeds, options.work / "runs", place_of(options))
+        write_atomically(options.out, page(outcomes, cost).encode())
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2

@@ -1,13 +1,16 @@
 """AuTO's page says what the runs said."""
 
+import numpy as np
 import pytest
 
 from bench.papers import auto
-from bench.papers.auto import ANY_ROW, LATENCIES_PS, PLACES, Outcomes, candidates, of_place
+from bench.papers.auto import ANY_ROW, LATENCIES_PS, PLACES, Costs, LongSet, Outcomes, came, candidates, of_place
 from netsim import scenarios
 
 FORMS = ["sRLA, network", "sRLA, tree", "lRLA, network", "lRLA, tree", "AuTO, trees"]
-COST = ["| the tree, mean | 1 | 1.00 | 1.0 |"]
+TREE = ["| the tree, mean | 1 | 1.00 | 1.0 |"]
+COST = Costs(TREE, TREE, ["| 11, 10 | 1 |"], ["| sRLA | clang | 0.10 | 1,000 | 0 | 60 | 1 | 2 | 3 |"])
+SET = LongSet(10, (0.0, 0.0, 0.2, 0.8), (0.9, 0.1, 0.0), (0.3, 0.3, 0.4), 0.95)
 
 
 def outcomes(agents: float) -> Outcomes:
@@ -19,16 +22,20 @@ def outcomes(agents: float) -> Outcomes:
         for name in [*who, ANY_ROW, *forms]:
             factor = agents if name in forms else 1.0
             metrics[place.title, name] = [
-                {"fct_mean_us": factor * fct, "fct_p99_us": 2 * factor * fct} for fct in (100.0, 200.0)
+                {"fct_mean_us": factor * fct, "fct_p99_us": 2 * factor * fct, "completions": 99.0}
+                for fct in (100.0, 200.0)
             ]
             if name.startswith("sRLA"):
                 set_kb[place.title, name] = [20.0, 200.0, 2000.0]
-    return Outcomes(2, metrics, set_kb, {place.title: (1000, 2000, 3000) for place in PLACES})
+    searched, arrived = (
+        dict.fromkeys((place.title for place in PLACES), each) for each in ((1000, 2000, 3000), [99, 100])
+    )
+    return Outcomes(2, metrics, set_kb, searched, {place.title: SET for place in PLACES}, arrived)
 
 
 @pytest.mark.parametrize(("agents", "says"), [(0.5, "below"), (1.0, "not told from it"), (2.0, "above")])
 def test_the_words_follow_the_figures(agents: float, says: str) -> None:
-    text = auto.page(outcomes(agents), COST, COST, ["| 11, 10 | 1 |"])
+    text = auto.page(outcomes(agents), COST)
     for place in PLACES:  # of lRLA against two, of sRLA and of both against QLAS
         assert text.count(f"*{place.title}* {says} (") == 4
     row = next(line for line in text.splitlines() if line.startswith("| sRLA, tree |"))
@@ -39,7 +46,10 @@ def test_the_words_follow_the_figures(agents: float, says: str) -> None:
         off,
         f"{300 * agents:,.0f}",
         off,
+        off,
     ]
+    assert "Of 199 flows 99.00% ended at the least." in text
+    assert f"| {PLACES[0].title} | 10 | 0%, 0%, 20%, 80% | 90%, 10%, 0% | 30%, 30%, 40% | 95% |" in text
     assert "20, 200, 2,000 | 20, 200, 2,000 |" in text
     assert "| 1, 2, 3 |" in text
 
@@ -51,3 +61,20 @@ def test_its_scenarios_and_thresholds_are_ones_that_there_are() -> None:
         for row in candidates(place):
             assert list(row) == sorted(set(row))
             auto.network("sent", (row,))
+
+
+def test_flows_have_time_to_end() -> None:
+    """Nothing arrives in what follows the phases, and all that is compared with is of the same flows."""
+    for place in PLACES:
+        assert place.duration_ps > 3 * place.arrivals_ps
+        drawn = scenarios.instantiate(place.scenario, 1, place.duration_ps, auto.network(None))
+        assert place.arrivals_ps * 0.9 < drawn.column("start_ps").max() <= place.arrivals_ps
+        assert len(drawn.flows) == came(place, 1)[0]
+
+
+def test_what_lrla_set_is_counted() -> None:
+    columns = {"priority_class": [3, 3, 0], "limit_q16": [1 << 16, 1 << 14, 1 << 16], "path_number": [1, 2, 0]}
+    records = [{name: np.array(values) for name, values in columns.items()} | {"active_0_path": np.array([1, 1, 0])}]
+    assert LongSet.of(records) == LongSet(
+        3, (1 / 3, 0.0, 0.0, 2 / 3), (2 / 3, 0.0, 1 / 3), (1 / 3, 1 / 3, 1 / 3), pytest.approx(2 / 3)
+    )
