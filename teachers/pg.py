@@ -11,12 +11,17 @@ over them all,
 pi_drawn is the policy that drew; p is 1 at first, where the gradient is that of A log pi, and is held within `clip` of
 1, so that later passes go no further than the draws can tell (Schulman et al. 2017).
 
+The first round's policy mostly leaves a flow as it is: in the states that untrained weights lead to it learns to draw
+what stands of each knob with the probability `stays`, and the other values evenly. From rows drawn evenly it has first
+to learn that limits leave links idle; and as the greatest of equals is the same row for all, flows that were drawn onto
+three paths go by one when there are no more draws.
+
 R: what a decision answers for. The mean completion time of flows is the mean number of flows that are there, over their
 rate of arrival (Little's law); so R is less the mean number of flows, in the `horizon` after the decision, that share a
 machine with the decided one, itself among them. b is the mean R of the same flow's decision of the same number in all
 plays of these arrivals: which flows come next is by far the most of R's variance, and the same in all of them (Mao et
 al. 2019, input-dependent baselines). [AUTO]'s own reward is the ratio of mean throughputs of consecutive steps, one for
-all flows of a step. Which round was best is judged by the flows' mean completion time without draws.
+all flows of a step. Which round was best is judged by how long flows are there on average, without draws.
 """
 
 from collections.abc import Callable
@@ -26,13 +31,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.actions import Choice
 from decision.errors import InputError
 from decision.records import Trajectories
 from netsim.answers import Lost
+from netsim.network import US
 from netsim.places import current_place
 from netsim.policies import native
 from netsim.simulation import Simulation
-from netsim.trials import Trial, run
+from netsim.trials import Trial
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.memory import check_place, seed_of
 from teachers.networks import PolicyNetwork, one_thread, seeded, torch
@@ -41,15 +48,18 @@ from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 
+STANDING = ("active_0_priority", "active_0_rate_q16", "active_0_path")
+"""The signals that say what stands of the flow in question, in the order of a row's knobs."""
+BEGIN_STEPS, BEGIN_RATE = 2000, 3e-3
+
 Progress = Callable[[str], None]
 Floats = NDArray[np.float32]
-METRIC = "fct_mean_us"
 
 
 @dataclass(frozen=True)
 class PgReport:
     """The trained teacher (the best by validation), and how it came about: of each validated round, the flows' mean
-    completion time in us."""
+    completion time in us, of those that did not end as long as they were there."""
 
     teacher: Teacher
     rounds: int
@@ -60,11 +70,13 @@ class PgReport:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Of N decisions the observations [N, features], the rows that were drawn [N], and the advantages R - b [N]."""
+    """Of N decisions the observations [N, features], the rows that were drawn [N], the advantages R - b [N], and the
+    knobs that stood before [N, knobs]."""
 
     observed: Floats
     chosen: NDArray[np.int64]
     advantage: Floats
+    standing: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -96,6 +108,34 @@ def advantages(value: NDArray[np.float64], plays: NDArray[np.int64], same: NDArr
     group = group.reshape(-1)
     mean = np.bincount(group, value) / np.maximum(np.bincount(group), 1)
     return np.asarray(value - mean[group])
+
+
+def staying(standing: NDArray[np.int64], table: NDArray[np.float64], stays: float) -> Floats:
+    """Probabilities of the table's rows [N, rows] for flows whose knobs stand so [N, knobs]: each stays with one
+    probability, and becomes any other evenly."""
+    probability = np.ones((len(standing), len(table)))
+    for now, column in zip(standing.T, table.T, strict=True):
+        values = np.unique(column)
+        share = (1 - stays) / max(len(values) - 1, 1)
+        each = np.where(values == now[:, None], stays, share)
+        each /= each.sum(axis=1, keepdims=True)
+        probability *= each[:, np.searchsorted(values, column)]
+    normed: Floats = (probability / probability.sum(axis=1, keepdims=True)).astype(np.float32)
+    return normed
+
+
+def begin(network: PolicyNetwork, rows: Decisions, table: NDArray[np.float64], d: Pg) -> None:
+    """Towards a policy under which flows mostly stay as they are."""
+    optimizer = torch.optim.Adam(network.parameters(), lr=BEGIN_RATE)
+    random = np.random.default_rng([d.seed, BEGIN_STEPS])
+    wanted = staying(rows.standing, table, d.stays)
+    for _ in range(BEGIN_STEPS):
+        part = random.integers(len(rows), size=d.batch)
+        log_pi = torch.log_softmax(network.logits(torch.from_numpy(rows.observed[part])), dim=1)
+        loss = -(torch.from_numpy(wanted[part]) * log_pi).sum(dim=1).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
 
 
 def ascend(
@@ -138,6 +178,11 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> PgR
     optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
     kept, curve = Checkpoint.first(network.weights()), list[tuple[int, float]]()
     path = checkpoint_path(out)
+    if d.stays > 0 and not resume:
+        action = config.policy.action
+        assert isinstance(action, Choice)
+        begin(network, played(config, network.weights(), d.rounds)[0], action.columns()[0], d)
+        kept = Checkpoint.first(network.weights())
     if resume:
         kept, more = read_checkpoint(path, config, network, optimizer)
         curve = [(int(n), float(cost)) for n, cost in more["curve"]]
@@ -201,7 +246,7 @@ def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, 
                 )
             )
     answers = dict(current_place().answers(_followed, trials))
-    observed, chosen, value, plays, same = [], [], [], [], []
+    observed, chosen, value, plays, same, standing = [], [], [], [], [], []
     for at, index in enumerate(arrivals):
         answer = answers[at]
         if isinstance(answer, Lost):
@@ -215,11 +260,13 @@ def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, 
         value.append(returns(flow, when, lives, d.horizon))
         plays.append(np.full(len(rows), index))
         same.append(flow << 32 | rows.columns["step"].astype(np.int64))
+        standing.append(np.stack([rows.columns[name].astype(np.int64) for name in STANDING], axis=1))
     every = np.concatenate(value)
     if not every.size:
         raise InputError("no flow was long in this round; take longer episodes, or a lower last threshold of demotion")
     against = advantages(every, np.concatenate(plays), np.concatenate(same)).astype(np.float32)
-    return Decisions(np.concatenate(observed), np.concatenate(chosen), against), float(every.mean())
+    parts = (np.concatenate(observed), np.concatenate(chosen), against, np.concatenate(standing))
+    return Decisions(*parts), float(every.mean())
 
 
 def _followed(trial: Trial) -> tuple[dict[str, NDArray[np.generic]], Lives]:
@@ -246,19 +293,25 @@ def _followed(trial: Trial) -> tuple[dict[str, NDArray[np.generic]], Lives]:
 
 
 def validate(config: PgConfig, weights: Weights) -> float:
-    """The flows' mean completion time in us where the best is always chosen: the geometric mean of all runs."""
+    """For how long in us a flow is there on average, where the best is always chosen: the geometric mean of all runs.
+    One that has not ended counts to the run's end: who holds long flows back for good must not gain by it."""
     d, deployment = config.pg, config.deployment()
-    duration = d.episode + d.horizon
     trials = [
         deployment.trial(
             native(config.policy, weights),
             name,
             seed=seed,
-            duration_ps=duration,
+            duration_ps=d.validate_for,
             decision_latency_ps=d.decision_latency,
-            window_ps=(duration // 5, duration),
         )
         for name in d.validate_in
         for seed in d.validate_seeds
     ]
-    return float(np.exp(np.mean([np.log(outcome.metrics[METRIC]) for outcome in run(trials)])))
+    answers, there = dict(current_place().answers(_followed, trials)), []
+    for at, trial in enumerate(trials):
+        answer = answers[at]
+        if isinstance(answer, Lost):
+            raise InputError(f"the process of {trial} was lost ({answer.reason}); go on with --resume")
+        lives = answer[1]
+        there.append(float(np.mean(np.minimum(lives.went_ps, d.validate_for) - lives.came_ps)) / US)
+    return float(np.exp(np.mean(np.log(there))))

@@ -28,7 +28,9 @@ class Pg(Strict):
     """``senders``: the baseline at the flows; ``period``: how often the network looks which long flows are to be asked.
     A round plays every scenario ``plays`` times with the same arrivals, and learns from all decisions of the first
     ``episode`` in ``passes``; ``clip``: teachers/pg.py. ``horizon``: for how long a decision answers for the flows
-    around it. ``entropy``: what a nat of the policy's entropy is worth, in standard deviations of the return."""
+    around it. ``stays``: with what probability the first round leaves what a flow has of a knob; 0: its rows are drawn
+    evenly. ``validate_for``: how long a run is by which rounds are judged. ``entropy``: what a nat of the policy's
+    entropy is worth, in standard deviations of the return."""
 
     seed: int = Field(ge=0, lt=2**31)
     senders: str
@@ -44,9 +46,11 @@ class Pg(Strict):
     batch: int = Field(default=256, ge=1, le=65_536)
     learning_rate: float = Field(default=1e-3, gt=0, le=1)  # Adam
     final_learning_rate: float = Field(default=1e-4, gt=0, le=1)  # reached linearly in the last round
+    stays: float = Field(default=0.0, ge=0, lt=1)
     entropy: float = Field(default=0.01, ge=0, le=1)
     validate_every: int = Field(default=5, ge=1)  # rounds
     validate_in: ScenarioNames = Field(min_length=1, max_length=32)
+    validate_for: DurationPs = Field(default=400 * MS, gt=0)
     validate_seeds: list[int] = Field(default=[7001, 7002], min_length=1, max_length=16)
 
 

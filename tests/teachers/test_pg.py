@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from decision.actions import Choice
 from decision.documents import load_toml
 from netsim.network import MS
 from netsim.policies import native
@@ -18,13 +19,14 @@ from netsim.simulation import Simulation
 from rlcc import cli
 from teachers.checkpoint import checkpoint_path
 from teachers.networks import seeded
-from teachers.pg import Decisions, Lives, advantages, ascend, played, returns, train
+from teachers.pg import Decisions, Lives, advantages, ascend, begin, played, returns, staying, train, validate
 from teachers.pg_options import PgConfig
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "train-auto-lrla.toml"
 SMALL = {
     "scenarios": ["websearch:90%@planes:3x4:1"],
     "validate_in": ["websearch:90%@planes:3x4:1"],
+    "validate_for": "100 ms",
     "validate_seeds": [7001],
     "episode": "50 ms",
     "horizon": "10 ms",
@@ -82,11 +84,50 @@ def test_it_learns_which_row_is_worth_most() -> None:
     random = np.random.default_rng(1)
     observed = random.uniform(0, 1, (2000, small.policy.observation.size)).astype(np.float32)
     chosen = random.integers(0, small.policy.action.outputs, 2000)
-    rows = Decisions(observed, chosen, np.where(chosen == 5, 1.0, -0.05).astype(np.float32))
+    standing = np.zeros((2000, 3), dtype=np.int64)
+    rows = Decisions(observed, chosen, np.where(chosen == 5, 1.0, -0.05).astype(np.float32), standing)
     first, *_, last = (ascend(network, optimizer, rows, small.pg, random) for _ in range(8))
     with torch.no_grad():
         assert (network.logits(torch.from_numpy(observed)).argmax(1) == 5).float().mean() > 0.95
     assert last < first
+
+
+def test_what_stands_is_drawn_with_the_given_probability_and_the_rest_evenly() -> None:
+    table = np.array([[c, r, p] for c in (0, 1) for r in (4, 2, 1) for p in (0, 1)], dtype=float)
+    drawn = staying(np.array([[1, 4, 0], [0, 2, 1], [7, 4, 0]]), table, 0.8)
+    assert drawn.sum(axis=1) == pytest.approx(1)
+    assert drawn[0, 6:8] == pytest.approx([0.8**3, 0.8 * 0.8 * 0.2])  # rows (1, 4, 0) and (1, 4, 1)
+    assert drawn[0, 4] == pytest.approx(0.2 * 0.1 * 0.8)  # (0, 1, 0)
+    assert drawn[1, 3] == pytest.approx(0.8**3)
+    assert drawn[2, 0] == pytest.approx(0.5 * 0.8 * 0.8)  # no row has its class: all classes evenly
+
+
+def test_the_first_round_leaves_flows_as_they_are() -> None:
+    small = config(stays=0.8)
+    network = seeded(small.policy, 1)
+    rows = played(small, network.weights(), 0)[0]
+    action = small.policy.action
+    assert isinstance(action, Choice)
+    begin(network, rows, action.columns()[0], small.pg)
+    with torch.no_grad():
+        chosen = network.logits(torch.from_numpy(rows.observed)).argmax(1).numpy()
+    assert (action.columns()[0][chosen] == rows.standing).all(axis=1).mean() > 0.9
+
+
+def test_who_holds_long_flows_back_is_judged_by_them() -> None:
+    """Limits of a thousandth of line rate: the few flows that end do so as fast as ever, and the others stay."""
+    content = tomllib.loads(RECIPE.read_text())
+    content["pg"] |= SMALL | {"validate_in": ["websearch:80%@planes:3x8:1"], "validate_for": "300 ms"}
+    content["pg"]["validate_seeds"] = [1]
+    stays = {}
+    for limit in (1 << 16, 1 << 6):
+        for row in content["policy"]["action"]["rows"]:
+            row["limit_q16"] = limit
+        content["policy"]["action"]["rows"] = content["policy"]["action"]["rows"][-3:]
+        given = PgConfig.model_validate(content)
+        weights = {name: np.zeros_like(array) for name, array in seeded(given.policy, 1).weights().items()}
+        stays[limit] = validate(given, weights)
+    assert stays[1 << 6] > 1.2 * stays[1 << 16]
 
 
 def test_rows_are_drawn_with_the_probability_of_their_softmax() -> None:
@@ -122,8 +163,8 @@ def test_rows_are_drawn_with_the_probability_of_their_softmax() -> None:
 
 def test_a_round_without_a_long_flow_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.toml"
-    few = RECIPE.read_text().replace("1_000_000]]", "2_000_000_000]]").replace("plays = 6", "plays = 2")
-    bad.write_text(few.replace('"200 ms"', '"20 ms"').replace('"60 ms"', '"5 ms"'))
+    few = RECIPE.read_text().replace("1_000_000]]", "2_000_000_000]]").replace("plays = 4", "plays = 2")
+    bad.write_text(few.replace('"1.2 s"', '"20 ms"').replace('"300 ms"', '"5 ms"'))
     assert cli.main(["train", str(bad), "--out", str(tmp_path / "out")]) == 2
     assert "no flow was long in this round" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

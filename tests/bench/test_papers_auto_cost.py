@@ -1,0 +1,37 @@
+"""What AuTO's decisions cost, from cycles and from certificates."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.papers.auto_cost import PAPER_LONG, Taken, costs, growth, taken, written
+from decision.errors import InputError
+
+TREE = Taken("clang", 0.25, 9712, 0, 320, mean=330.0, slowest=660.0, proved=None, clock_mhz=330.0)
+
+
+def test_the_c_of_both_halves_by_compiler() -> None:
+    proved = Taken("gcc", 0.5, 4000, 16, 60, mean=400.4, slowest=473.0, proved=490, clock_mhz=330.0)
+    assert written({"sRLA": [proved], "lRLA": [TREE]}) == [
+        "| sRLA | gcc | 0.50 | 4,000 | 16 | 60 | 400 | 473 | 490 |",
+        "| lRLA | clang | 0.25 | 9,712 | 0 | 320 | 330 | 660 |  |",
+    ]
+
+
+def test_a_tree_is_set_beside_its_own_network_and_the_papers() -> None:
+    rows = costs(TREE, "auto-lrla", PAPER_LONG)
+    assert rows[1] == "| the tree, its slowest vector | 660 | 2.00 | 1.0 |"
+    assert rows[2] == "| its teacher in int8, 15,104 multiply-adds | 175,206 | 530.93 | 265.5 |"
+    assert rows[3].startswith("| the paper's in int8, 861,600 |")
+
+
+def test_a_call_a_flow_beside_one_pass_of_a_network_that_grows() -> None:
+    first, *_, last = growth(TREE)
+    assert first.startswith("| 11, 10 | 0.011 | 0.022 |")
+    assert last.startswith("| 1,000, 1,000 | 1.000 | 2.000 |")
+    assert last.endswith("| 81.82 |")
+
+
+def test_a_folder_without_firmware_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="firmware"):
+        taken(tmp_path)
