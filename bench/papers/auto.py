@@ -209,20 +209,21 @@ class LongSet:
         def joined(values: tuple[float, ...]) -> str:
             return ", ".join(f"{value:.0%}" for value in values)
 
-        parts = (joined(self.classes), joined(self.limits), joined(self.paths), f"{self.stays:.0%}")
+        parts = (joined(self.classes), joined(self.limits), joined(self.paths), f"{self.stays:.1%}")
         return f"| {self.decisions:,} | {' | '.join(parts)} |"
 
 
 @dataclass(frozen=True)
 class Outcomes:
     """Metrics of each seed by scenario and by who decided; the thresholds that agents set, their means in KB. By
-    scenario: those that the search chose, in bytes; what lRLA's network set; how many flows came with each seed."""
+    scenario: those that the search chose, in bytes; what lRLA set, its network and its tree; how many flows came with
+    each seed."""
 
     seeds: int
     metrics: dict[tuple[str, str], list[Metrics]]
     set_kb: dict[tuple[str, str], list[float]]
     searched: dict[str, tuple[int, ...]]
-    long_set: dict[str, "LongSet"]
+    long_set: dict[tuple[str, str], "LongSet"]
     came: dict[str, list[int]]
 
     def ended(self, place: Place) -> float:
@@ -273,15 +274,15 @@ def played(short: Path, long: Path, seeds: int, keep: Path, where: Where) -> Out
         outcomes = run_trials(trials, where, Kept(keep), say)
     metrics: dict[tuple[str, str], list[Metrics]] = {}
     set_kb: dict[tuple[str, str], list[float]] = {}
-    decided: dict[str, list[Mapping[str, NDArray[np.generic]]]] = {}
+    decided: dict[tuple[str, str], list[Mapping[str, NDArray[np.generic]]]] = {}
     for key, outcome in zip(keys, outcomes, strict=True):
         metrics.setdefault(key, []).append(outcome.metrics)
         knobs = next((r for r in outcome.records if MLFQ_THRESHOLDS.knob_names[0] in r), None)
         if knobs is not None:
             set_kb[key] = [float(np.mean(knobs[knob])) / 1000 for knob in MLFQ_THRESHOLDS.knob_names]
-        if key[1] == "lRLA, network":
-            decided.setdefault(key[0], []).append(outcome.records[1])
-    long_set = {title: LongSet.of(each) for title, each in decided.items()}
+        if key[1] in [f"lRLA, {form}" for form in FORMS]:
+            decided.setdefault(key, []).append(outcome.records[1])
+    long_set = {key: LongSet.of(each) for key, each in decided.items()}
     return Outcomes(seeds, metrics, set_kb, searched, long_set, {place.title: came(place, seeds) for place in PLACES})
 
 
@@ -388,9 +389,16 @@ def page(o: Outcomes, cost: Costs) -> str:
         columns.append([b / 1000 for b in o.searched[place.title]])
         shown = " | ".join(", ".join(f"{kb:,.0f}" for kb in column) for column in columns)
         lines.append(f"| {place.title} | {shown} |")
-    lines += ["", "## What lRLA sets", "Shares of its network's decisions, all seeds."]
+    lines += [
+        "",
+        "## What lRLA sets",
+        "Shares of decisions, all seeds; where it moves no flow, it does what its thresholds alone do.",
+    ]
     lines += ["", "| | decisions | class 0, 1, 2, 3 | limit 1, 1/2, 1/4 | path 0, 1, 2 | stays on its path |"]
-    lines += ["|---|---|---|---|---|---|", *(f"| {title} {each.row()}" for title, each in o.long_set.items())]
+    lines += [
+        "|---|---|---|---|---|---|",
+        *(f"| {title}: {who} {each.row()}" for (title, who), each in o.long_set.items()),
+    ]
     lines += [
         "",
         f"## What a decision takes on `{contenders.ENGINE}`",

@@ -30,7 +30,7 @@ def outcomes(agents: float) -> Outcomes:
     searched, arrived = (
         dict.fromkeys((place.title for place in PLACES), each) for each in ((1000, 2000, 3000), [99, 100])
     )
-    return Outcomes(2, metrics, set_kb, searched, {place.title: SET for place in PLACES}, arrived)
+    return Outcomes(2, metrics, set_kb, searched, {(place.title, "lRLA, tree"): SET for place in PLACES}, arrived)
 
 
 @pytest.mark.parametrize(("agents", "says"), [(0.5, "below"), (1.0, "not told from it"), (2.0, "above")])
@@ -49,7 +49,7 @@ def test_the_words_follow_the_figures(agents: float, says: str) -> None:
         off,
     ]
     assert "Of 199 flows 99.00% ended at the least." in text
-    assert f"| {PLACES[0].title} | 10 | 0%, 0%, 20%, 80% | 90%, 10%, 0% | 30%, 30%, 40% | 95% |" in text
+    assert f"| {PLACES[0].title}: lRLA, tree | 10 | 0%, 0%, 20%, 80% | 90%, 10%, 0% | 30%, 30%, 40% | 95.0% |" in text
     assert "20, 200, 2,000 | 20, 200, 2,000 |" in text
     assert "| 1, 2, 3 |" in text
 
