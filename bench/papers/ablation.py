@@ -10,7 +10,7 @@ from math import sqrt
 from pathlib import Path
 
 from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, ended, page_parser, store
+from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import Bubbles, bubbles
@@ -156,8 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser("ablation", "RL-CC's figure 3.", "kept runs and trainings")
     add_docs(parser)
     parser.add_argument("--train", action="store_true", help="train for the aims that are not kept; minutes each")
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.papers.acc import RECIPE, STATIC, at_queues, setting
 from bench.papers.acc_bed import Deciders
-from bench.papers.command import add_docs, ended, page_parser, store
+from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.found import Figure, listed, table, wrapped
 from bench.papers.runs import Metrics, say
 from bench.where.options import place_of
@@ -254,8 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser("acc_applications", "ACC under applications.")
     add_docs(parser)
     parser.add_argument("--run", type=Path, default=Path("runs/acc"), help="what rlcc run recipes/acc.toml wrote")
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Canvas
 from pydantic import TypeAdapter
 
 from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, ended, page_parser, store
+from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.contenders import LOSSLESS, ROOT, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import STYLE, svg
@@ -205,8 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = page_parser("acc_marking", "ACC, figures 1, 4, 11.")
     add_docs(parser)
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 from bench.papers import contenders
 from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, add_student, ended, page_parser, store, student_of
+from bench.papers.command import add_docs, add_student, page_parser, store, student_of, written
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course, run_courses
 from bench.papers.found import Found, listed, table, wrapped
@@ -225,8 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser("cluster", "RL-CC's large cluster.")
     add_docs(parser)
     add_student(parser)
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

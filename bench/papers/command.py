@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.papers import contenders
@@ -41,10 +41,13 @@ def student_of(options: argparse.Namespace) -> Student:
     return load_student(file)
 
 
-def ended(write: Callable[[], None]) -> int:
-    """The exit code: 0, or 2 with a sentence on why the page could not be written."""
+def written(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, write: Callable[[argparse.Namespace], None]
+) -> int:
+    """The page that the arguments ask for: 0, or 2 with a sentence on why it could not be."""
+    options = parser.parse_args(arguments)
     try:
-        write()
+        write(options)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bench.papers import contenders
-from bench.papers.command import add_docs, ended, page_parser, store
+from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.haecn import (
     BASELINES,
     NETWORK,
@@ -212,7 +212,7 @@ def _beside(other: str, form: str) -> str:
     return f"ACC, {form}" if other == "ACC" else other
 
 
-def write(options: argparse.Namespace) -> None:
+def _write(options: argparse.Namespace) -> None:
     places = [
         *(to_all(hosts, size) for size in SIZES for hosts in HOSTS),
         *(bursty(hosts, SIZES[-1]) for hosts in HOSTS),
@@ -228,8 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = page_parser("haecn_readings", "HAECN's networks read otherwise.")
     add_docs(parser)
-    options = parser.parse_args(arguments)
-    return ended(lambda: write(options))
+    return written(parser, arguments, _write)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.papers import contenders
 from bench.papers import published as p
 from bench.papers.__main__ import wanted
-from bench.papers.command import ended, page_parser
+from bench.papers.command import page_parser, written
 from bench.papers.found import Found, listed, wrapped
 from bench.papers.pcc_rl import LOOSE, PAIRS, Rows, long_short_tables, rounds
 from bench.papers.runs import run_all
@@ -98,8 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = page_parser("robust", "Table 8 once more.")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

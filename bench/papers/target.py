@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.papers import contenders
 from bench.papers.__main__ import wanted
-from bench.papers.command import add_student, ended, page_parser, student_of
+from bench.papers.command import add_student, page_parser, student_of, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pcc_rl import BETA
@@ -160,8 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     parser.add_argument("--train", action="store_true", help="train for the targets that are not kept; minutes each")
     add_student(parser)
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.papers import contenders
 from bench.papers.__main__ import wanted
-from bench.papers.command import ended, page_parser
+from bench.papers.command import page_parser, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.runs import run_all
@@ -149,8 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = page_parser("telemetry", "RTT or queue length.")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from bench.papers import contenders
 from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, add_student, ended, page_parser, store, student_of
+from bench.papers.command import add_docs, add_student, page_parser, store, student_of, written
 from bench.papers.contenders import Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.runs import run_all
@@ -238,8 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser("together", "Policies together, links that fail, packet spraying.")
     add_docs(parser)
     add_student(parser)
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:

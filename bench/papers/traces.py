@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.papers import contenders
-from bench.papers.command import add_docs, ended, page_parser, store
+from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course, run_courses
 from bench.papers.found import Figure, Found, listed, table, wrapped
@@ -163,8 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = page_parser("traces", "PCC-RL's flows over time.")
     add_docs(parser)
-    options = parser.parse_args(arguments)
-    return ended(lambda: _write(options))
+    return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:
