@@ -24,7 +24,7 @@ al. 2019, input-dependent baselines). [AUTO]'s own reward is the ratio of mean t
 all flows of a step. Which round was best is judged by how long flows are there on average, without draws.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -245,13 +245,8 @@ def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, 
                     decision_latency_ps=d.decision_latency,
                 )
             )
-    answers = dict(current_place().answers(_followed, trials))
     observed, chosen, value, plays, same, standing = [], [], [], [], [], []
-    for at, index in enumerate(arrivals):
-        answer = answers[at]
-        if isinstance(answer, Lost):
-            raise InputError(f"the process of {trials[at]} was lost ({answer.reason}); go on with --resume")
-        records, lives = answer
+    for index, (records, lives) in zip(arrivals, _all_followed(trials), strict=True):
         rows = Trajectories.of(records, config.policy.observation.agents)
         flow, when = (rows.columns[name].astype(np.int64) for name in (rows.interface.agent, "t_ps"))
         observed.append(rows.float_rows(config.policy.observation)[0].astype(np.float32))
@@ -269,7 +264,20 @@ def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, 
     return Decisions(*parts), float(every.mean())
 
 
-def _followed(trial: Trial) -> tuple[dict[str, NDArray[np.generic]], Lives]:
+Followed = tuple[dict[str, NDArray[np.generic]], Lives]
+
+
+def _all_followed(trials: Sequence[Trial]) -> Iterator[Followed]:
+    """One after the other; InputError where a process was lost."""
+    answers = dict(current_place().answers(_followed, trials))
+    for at, trial in enumerate(trials):
+        answer = answers[at]
+        if isinstance(answer, Lost):
+            raise InputError(f"the process of {trial} was lost ({answer.reason}); go on with --resume")
+        yield answer
+
+
+def _followed(trial: Trial) -> Followed:
     """A trial's decisions, and all its flows to the end."""
     simulation = Simulation(
         trial.scenario,
@@ -307,11 +315,8 @@ def validate(config: PgConfig, weights: Weights) -> float:
         for name in d.validate_in
         for seed in d.validate_seeds
     ]
-    answers, there = dict(current_place().answers(_followed, trials)), []
-    for at, trial in enumerate(trials):
-        answer = answers[at]
-        if isinstance(answer, Lost):
-            raise InputError(f"the process of {trial} was lost ({answer.reason}); go on with --resume")
-        lives = answer[1]
-        there.append(float(np.mean(np.minimum(lives.went_ps, d.validate_for) - lives.came_ps)) / US)
-    return float(np.exp(np.mean(np.log(there))))
+    there_us = [
+        float(np.mean(np.minimum(lives.went_ps, d.validate_for) - lives.came_ps)) / US
+        for _, lives in _all_followed(trials)
+    ]
+    return float(np.exp(np.mean(np.log(there_us))))
