@@ -56,12 +56,7 @@ OTHERS = (
 )  # fmt: skip
 
 
-def times(duration_ms: int) -> Times:
-    """Measured from 25 % to 85 %."""
-    return Times(duration_ms * MS, (duration_ms * MS // 4, duration_ms * MS * 17 // 20))
-
-
-USUAL, SHORT = times(2000), times(1000)
+USUAL, SHORT = Times.of(2000 * MS), Times.of(1000 * MS)
 LONG = Times(12_000 * MS, (6_000 * MS, 12_000 * MS))
 """Until shares have come."""
 
@@ -198,11 +193,11 @@ def _least(bed: Bed) -> list[list[str]]:
     for flows in FLOWS[1:3]:
         (cell,) = linux.cells([f"many-to-one:{flows}"], [PATH], USUAL)
         scenario, tcp = linux.flows_of(cell, SEED)
-        for named, word in (("the newest RTT", "no"), ("the least of its round trip", "yes")):
+        for seen_rtt, word in (("the newest RTT", "no"), ("the least of its round trip", "yes")):
             assert cell.path is not None
             who = control(bed.firmware, cell.path, {"least_of_trip": word})
             ran = guest.run(bed.parts, cell.path, [who], tcp, seed=SEED, duration_us=USUAL.duration_ps // 10**6)
-            rows.append([named, str(flows), *share(linux.measured(ran, scenario, cell, tcp))])
+            rows.append([seen_rtt, str(flows), *share(linux.measured(ran, scenario, cell, tcp))])
     return rows
 
 

@@ -114,9 +114,7 @@ def build(
         raise InputError(f"scenario {scenario.name}: {error}") from None
     for number, port in enumerate(fabric.ports):
         if port.gbps != net.link_gbps:
-            scale = port.gbps / net.link_gbps
-            marking = (round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability)
-            simulator.set_red(number, *marking)
+            simulator.set_red(number, *marking_at(port.gbps, net))
     if isinstance(spec, Mix):
         mark_classes(simulator, spec, asked, fabric)
     return simulator, [*steering, *(end.decider for _, end in built)]
@@ -127,9 +125,13 @@ def mark_classes(simulator: "_core.Simulator", mix: Mix, network: Network, fabri
     for klass in range(1, len(network.class_weights)):
         net = fitted(network, mix.marking(klass))
         for number, port in enumerate(fabric.ports):
-            scale = port.gbps / net.link_gbps
-            least, most = round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale)
-            simulator.set_red_of(number, klass, least, most, net.ecn_max_probability)
+            simulator.set_red_of(number, klass, *marking_at(port.gbps, net))
+
+
+def marking_at(gbps: float, net: Network) -> tuple[int, int, float]:
+    """From where on, up to where and how likely a port of such a rate marks: as deep as the network's in time."""
+    scale = gbps / net.link_gbps
+    return round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability
 
 
 def ends(network: Network, spec: Steering | None) -> "_core.Ends":

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from decision.errors import InputError
+from decision.quantity import SIZE_BYTES
 from netsim.network import MS
 from netsim.splitmix import uniform
 
@@ -26,7 +27,6 @@ PAUSE_PS = 1 * MS  # of a parameter server's workers, between two rounds
 DRAWN = 1 << 18
 """Of the seed's random numbers."""
 MOST_MACHINES = 512
-UNITS = {"B": 1, "KB": 10**3, "MB": 10**6}
 SIZE = r"([1-9][0-9]{0,8})(B|KB|MB)"
 BLOCKS = re.compile(rf"blocks:(0|[1-9][0-9]{{0,2}})%:{SIZE}(?:-{SIZE})?x([1-9][0-9]{{0,5}})")
 COLLECTIVE = re.compile(rf"(parameter-server|ring-all-reduce|tree-all-reduce|exchange):(0|[1-9][0-9]{{0,5}})x{SIZE}")
@@ -117,8 +117,8 @@ class Named:
 def read(traffic: str) -> Named | None:
     """None: it is no job's name. InputError where its numbers are not possible."""
     if match := BLOCKS.fullmatch(traffic):
-        least = int(match[2]) * UNITS[match[3]]
-        most = least if match[4] is None else int(match[4]) * UNITS[match[5]]
+        least = int(match[2]) * SIZE_BYTES[match[3]]
+        most = least if match[4] is None else int(match[4]) * SIZE_BYTES[match[5]]
         named = Named("blocks", int(match[6]), least, most, int(match[1]))
         if named.reads > 100 or least > most or named.number > 1024:
             raise InputError(f"{traffic}: 0 to 100 % of reads, of blocks from the least to the most, up to 1024 a node")
@@ -126,7 +126,7 @@ def read(traffic: str) -> Named | None:
     match = COLLECTIVE.fullmatch(traffic)
     if match is None:
         return None
-    size = int(match[3]) * UNITS[match[4]]
+    size = int(match[3]) * SIZE_BYTES[match[4]]
     named = Named(match[1], int(match[2]), size, size)
     if not 2 <= named.number <= MOST_MACHINES:
         raise InputError(f"{traffic}: {named.number} machines; 2 to {MOST_MACHINES} are possible")

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.errors import InputError
+from decision.quantity import SIZE_BYTES
 from decision.suggest import meant_word
 from netsim import jobs as job_kinds
 from netsim import topology, workloads
@@ -268,7 +269,6 @@ TRAFFIC = (
     *job_kinds.NAMES,
     *sorted(workloads.NAMES),
 )
-UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def read(text: str) -> Recipe:
@@ -280,7 +280,7 @@ def read(text: str) -> Recipe:
         hosts, pairs = int(match[1]), int(match[2])
         recipe = Recipe(text, "many-to-one", hosts * pairs, hosts, 0, fabric if at else None)
     elif match := INCAST.fullmatch(traffic):
-        size = int(match[2]) * UNITS[match[3]] if match[2] else INCAST_BYTES
+        size = int(match[2]) * SIZE_BYTES[match[3]] if match[2] else INCAST_BYTES
         recipe = Recipe(text, "incast", int(match[1]), None, size, fabric if at else None)
     elif (job := job_kinds.read(traffic)) is not None:
         recipe = Recipe(text, job.kind, job.number, None, job.most_bytes, fabric if at else None, job=job)

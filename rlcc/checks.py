@@ -14,7 +14,7 @@ from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.linux.cell import FRAME_BYTES
 from emulator.profile import Limits
-from rlcc.evaluation.prediction import GOODPUT, QUEUE_BYTES, RTT, Compared, lines
+from rlcc.evaluation.prediction import GOODPUT, QUEUE_BYTES, RTT, Compared
 from rlcc.mends import mend
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import Match, Neighbourhood, Sizes
@@ -96,12 +96,13 @@ def on_linux(compared: Iterable[Compared]) -> list[Check]:
     """What a real kernel's TCP did under the firmware, beside netsim's prediction of it."""
     checks = []
     for one in compared:
-        _, _, predicted, goodput, _, rtt, off, _, queue, packets, _ = lines([one])[0]
+        seen, packets = one.linux, one.queue_off_bytes / FRAME_BYTES
         checks.append(
             Check(
                 group="network",
                 name=f"{one.cell} on Linux, beside netsim",
-                value=f"goodput {goodput} ({predicted}), RTT {rtt} us ({off}), queue {queue} B ({packets})",
+                value=f"goodput {seen.goodput:.4f} ({one.netsim.goodput:.4f}), RTT {seen.rtt_us:,.0f} us "
+                f"({one.rtt_off:+.1%}), queue {seen.queue_bytes:,.0f} B ({packets:+.2f} packets)",
                 limit=f"{GOODPUT:.0%}, {RTT:.0%}, {QUEUE_BYTES // FRAME_BYTES} packets",
                 passed=not one.failing,
                 detail=f"{', '.join(one.failing)}: {one.reason}" if one.failing else "",

@@ -176,13 +176,12 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> PgR
     d = config.pg
     network = seeded(config.policy, d.seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
-    kept, curve = Checkpoint.first(network.weights()), list[tuple[int, float]]()
-    path = checkpoint_path(out)
     if d.stays > 0 and not resume:
         action = config.policy.action
         assert isinstance(action, Choice)
         begin(network, played(config, network.weights(), d.rounds)[0], action.columns()[0], d)
-        kept = Checkpoint.first(network.weights())
+    kept, curve = Checkpoint.first(network.weights()), list[tuple[int, float]]()
+    path = checkpoint_path(out)
     if resume:
         kept, more = read_checkpoint(path, config, network, optimizer)
         curve = [(int(n), float(cost)) for n, cost in more["curve"]]

@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.papers import acc_bed, acc_change, contenders
 from bench.papers.acc_bed import Deciders
-from bench.papers.runs import say
+from bench.papers.runs import Metrics, percent_off, say, spread
 from bench.where.options import add_options, place_of
 from decision.documents import load_toml, write_atomically
 from decision.errors import InputError
@@ -63,8 +63,6 @@ SHOWN = {
     "goodput": "goodput",
 }
 
-Metrics = dict[str, float]
-
 
 @dataclass(frozen=True)
 class Outcomes:
@@ -78,9 +76,7 @@ class Outcomes:
 
     def against(self, who: str, other: str, load_: str, metric: str) -> str:
         """By how many percent, seed by seed: mean, and from the least to the greatest."""
-        pairs = zip(self.metrics[who, load_], self.metrics[other, load_], strict=True)
-        off = [100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]
-        return f"{np.mean(off):+.1f} ({min(off):+.1f} to {max(off):+.1f})"
+        return spread(percent_off(self.metrics[who, load_], self.metrics[other, load_], metric))
 
 
 @contextmanager

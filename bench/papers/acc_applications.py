@@ -16,7 +16,7 @@ from bench.papers.acc import RECIPE, STATIC, at_queues, setting
 from bench.papers.acc_bed import Deciders
 from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.found import Figure, listed, table, wrapped
-from bench.papers.runs import Metrics, say
+from bench.papers.runs import Metrics, percent_off, say, spread
 from bench.where.options import place_of
 from netsim.baselines import by_name
 from netsim.cohorts import Cohort
@@ -111,14 +111,14 @@ class Outcomes:
 
     def mean_off(self, case: Case, who: str, other: str, metric: str) -> float:
         """By how many percent, seed by seed, in the mean."""
-        pairs = zip(self.metrics[case.name, who], self.metrics[case.name, other], strict=True)
-        return float(np.mean([100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]))
+        return float(np.mean(self._off(case, who, other, metric)))
 
     def against(self, case: Case, who: str, other: str, metric: str) -> str:
         """By how many percent, seed by seed: mean, and from the least to the greatest."""
-        pairs = zip(self.metrics[case.name, who], self.metrics[case.name, other], strict=True)
-        off = [100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]
-        return f"{np.mean(off):+.1f} ({min(off):+.1f} to {max(off):+.1f})"
+        return spread(self._off(case, who, other, metric))
+
+    def _off(self, case: Case, who: str, other: str, metric: str) -> list[float]:
+        return percent_off(self.metrics[case.name, who], self.metrics[case.name, other], metric)
 
     def share(self, case: Case, who: str) -> Figure:
         """RDMA's of what both deliver, in %."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.papers import auto_cost, contenders
-from bench.papers.auto_cost import INT8_CYCLES
-from bench.papers.runs import say
+from bench.papers.contenders import INT8_CYCLES
+from bench.papers.runs import Metrics, percent_off, say
 from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
@@ -60,7 +60,6 @@ ANY_ROW = "any of lRLA's rows"
 FORMS = ("network", "tree")
 
 Loads = tuple[tuple[str, int], ...]
-Metrics = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -241,8 +240,7 @@ class Outcomes:
 
     def off(self, place: Place, who: str, other: str, metric: str) -> tuple[float, float]:
         """By how many per cent, seed by seed: the mean, and half of its 99 % interval."""
-        pairs = zip(self.metrics[place.title, who], self.metrics[place.title, other], strict=True)
-        each = [100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]
+        each = percent_off(self.metrics[place.title, who], self.metrics[place.title, other], metric)
         return float(np.mean(each)), confidence(each)
 
     def against(self, place: Place, who: str, other: str, metric: str) -> str:

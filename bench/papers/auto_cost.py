@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.papers import contenders
+from bench.papers.contenders import INT8_CYCLES
 from decision.errors import InputError
 from decision.weights import shapes
 from emulator.build import Build, build
@@ -15,8 +16,6 @@ from rlcc.certified import PLACE
 from teachers.load import load
 from verify.certificate import read_certificate
 
-INT8_CYCLES = 11.6
-"""A multiply-add of an int8 network on ibex-small (docs/networks.md)."""
 PAPER_SHORT = 14 * 600 + 600**2 + 3 * 600
 """Multiply-adds of sRLA's network: two hidden layers of 600 ([AUTO] section 5.2.1), on our 14 features."""
 PAPER_LONG = 136 * 300 + 9 * 300**2 + 300 * 36

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.papers import contenders
-from bench.papers.runs import say
+from bench.papers.runs import Metrics, percent_off, say, spread
 from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
@@ -50,8 +50,6 @@ FLOW_BYTES = 1_000_000
 FLOAT_CYCLES, FLOAT_MHZ = 4, 1000
 """A float32 multiply-add and the clock of a switch CPU: assumed, nothing is published. A load each of weight and value,
 the multiply-add, the loop."""
-INT8_CYCLES = 11.6
-"""A multiply-add of an int8 network on ibex-small (docs/networks.md: 30,761 cycles for 2640, 13,770 for 1188)."""
 FORMS = ("float32", "int8", "trees")
 BASELINES = ("DCQCN", "TIMELY", "HPCC")
 PAPER = {
@@ -60,8 +58,6 @@ PAPER = {
     "48": {"DCQCN": -33, "TIMELY": -28, "HPCC": -25, "ACC": -21},
 }
 """HAECN against these in % ([HAECN] section 5): throughput at the most, mean FCT of 5 MB flows by hosts a leaf."""
-
-Metrics = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -130,7 +126,7 @@ def multiply_adds(teacher: Teacher, of_trigger: bool) -> int:
 def network_costs(teacher: Teacher) -> dict[str, tuple[int, int | None]]:
     """By form: what a decision takes, and one in which the trigger does not fire, ps."""
     own, trigger = multiply_adds(teacher, False), multiply_adds(teacher, True)
-    each = {"float32": FLOAT_CYCLES * 1_000_000 / FLOAT_MHZ, "int8": INT8_CYCLES * 1_000_000 / 330}
+    each = {"float32": FLOAT_CYCLES * 1_000_000 / FLOAT_MHZ, "int8": contenders.INT8_CYCLES * 1_000_000 / 330}
     quiet = {name: round(trigger * ps) if trigger else None for name, ps in each.items()}
     return {name: (round((own + trigger) * ps), quiet[name]) for name, ps in each.items()}
 
@@ -209,13 +205,11 @@ class Outcomes:
 
     def against(self, place: str, who: str, other: str, metric: str) -> str:
         """By how many percent, seed by seed: mean, and from the least to the greatest."""
-        off = self.changes(place, who, other, metric)
-        return f"{np.mean(off):+.1f} ({min(off):+.1f} to {max(off):+.1f})"
+        return spread(self.changes(place, who, other, metric))
 
     def changes(self, place: str, who: str, other: str, metric: str) -> list[float]:
         """The same of each seed."""
-        pairs = zip(self.metrics[place, who], self.metrics[place, other], strict=True)
-        return [100 * (ours[metric] / theirs[metric] - 1) for ours, theirs in pairs]
+        return percent_off(self.metrics[place, who], self.metrics[place, other], metric)
 
     def late(self, who: str) -> float:
         """Greatest mean over the places of event to setting, us."""
@@ -240,10 +234,10 @@ def page(o: Outcomes) -> str:
         "## What waits",
         "The decisions of all ports of a switch wait for one CPU; a port that is asked again while it waits is "
         "decided once, on the newest event. *float32*: the teacher's network, "
-        f"{FLOAT_CYCLES} cycles a multiply-add at {FLOAT_MHZ} MHz, an assumption; *int8*: {INT8_CYCLES} cycles of "
-        "`ibex-small` at 330 MHz a multiply-add, as measured of other int8 networks "
-        "([networks](../networks.md)), with the teacher's knobs; *trees*: the student, the mean of its vectors on "
-        "`ibex-small`. HAECN's second time is that where its trigger does not fire. "
+        f"{FLOAT_CYCLES} cycles a multiply-add at {FLOAT_MHZ} MHz, an assumption; *int8*: "
+        f"{contenders.INT8_CYCLES} cycles of `ibex-small` at 330 MHz a multiply-add, as measured of other int8 "
+        "networks ([networks](../networks.md)), with the teacher's knobs; *trees*: the student, the mean of its "
+        "vectors on `ibex-small`. HAECN's second time is that where its trigger does not fire. "
         f"In the bursty networks of {HOSTS[-1]} hosts:",
         "",
         "| | a decision, us | fires | CPU busy, mean switch | busiest | event to setting, us | superseded |",

@@ -1,9 +1,11 @@
 """The runs of a page: a contender in a network with a seed, each kept under all that determines it."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from bench.papers.contenders import Contender
 from bench.papers.traffic import Traffic
@@ -13,6 +15,16 @@ from netsim.trials import Trial
 from netsim.trials import run as run_trials
 
 Metrics = dict[str, float]
+
+
+def percent_off(ours: Sequence[Metrics], theirs: Sequence[Metrics], metric: str) -> list[float]:
+    """Seed by seed."""
+    return [100 * (our[metric] / their[metric] - 1) for our, their in zip(ours, theirs, strict=True)]
+
+
+def spread(off: Sequence[float]) -> str:
+    """In percent: mean, and from the least to the greatest."""
+    return f"{np.mean(off):+.1f} ({min(off):+.1f} to {max(off):+.1f})"
 
 
 @dataclass(frozen=True)

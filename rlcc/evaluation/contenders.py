@@ -187,10 +187,8 @@ def opened(
 
 
 def _mixed(mix: MixArgument, parts: Sequence[Contender], engines: Engines | None) -> Contender:
-    steering = []
-    for share, part in zip(mix.shares, parts, strict=True):
-        steering.append(Part(part.alone, share.percent, share.klass, part.decision_latency_ps))
     pairs = list(zip(mix.shares, parts, strict=True))
+    steering = [Part(part.alone, share.percent, share.klass, part.decision_latency_ps) for share, part in pairs]
     written = " + ".join(f"{part.label} {share.percent}" for share, part in pairs)
     told = [[part.hash, part.decision_latency_ps, str(part.core), str(share)] for share, part in pairs]
     name = "+".join(part.name for part in parts)

@@ -67,12 +67,21 @@ class Compared:
     reason: str = ""
 
     @property
+    def rtt_off(self) -> float:
+        """Relative."""
+        return self.linux.rtt_us / self.netsim.rtt_us - 1
+
+    @property
+    def queue_off_bytes(self) -> float:
+        return self.linux.queue_bytes - self.netsim.queue_bytes
+
+    @property
     def failing(self) -> list[str]:
         """What is further off than it may be."""
         near = {
             "goodput": abs(self.linux.goodput / self.netsim.goodput - 1) <= GOODPUT,
-            "RTT": abs(self.linux.rtt_us / self.netsim.rtt_us - 1) <= RTT,
-            "queue": abs(self.linux.queue_bytes - self.netsim.queue_bytes) <= QUEUE_BYTES,
+            "RTT": abs(self.rtt_off) <= RTT,
+            "queue": abs(self.queue_off_bytes) <= QUEUE_BYTES,
         }
         return [name for name, holds in near.items() if not holds]
 
@@ -223,9 +232,10 @@ def lines(compared: Sequence[Compared]) -> list[list[str]]:
     rows = []
     for c in compared:
         n, seen = c.netsim, c.linux
-        rtt, queue = seen.rtt_us / n.rtt_us - 1, (seen.queue_bytes - n.queue_bytes) / FRAME_BYTES
         verdict = f"FAIL {', '.join(c.failing)}: {c.reason}" if c.failing else "ok"
-        told = [f"{n.goodput:.4f}", f"{seen.goodput:.4f}", f"{n.rtt_us:,.0f}", f"{seen.rtt_us:,.0f}", f"{rtt:+.1%}"]
-        told += [f"{n.queue_bytes:,.0f}", f"{seen.queue_bytes:,.0f}", f"{queue:+.2f} packets", verdict]
+        packets = c.queue_off_bytes / FRAME_BYTES
+        told = [f"{n.goodput:.4f}", f"{seen.goodput:.4f}"]
+        told += [f"{n.rtt_us:,.0f}", f"{seen.rtt_us:,.0f}", f"{c.rtt_off:+.1%}"]
+        told += [f"{n.queue_bytes:,.0f}", f"{seen.queue_bytes:,.0f}", f"{packets:+.2f} packets", verdict]
         rows.append([c.cell, c.policy, *told])
     return rows
