@@ -62,7 +62,7 @@ def _run(name: str, out: Path) -> None:
 
 def page(runs: Path, shown: Sequence[str]) -> str:
     """The page as Markdown, on the recipes of these names."""
-    verdicts = {name: _verdict(runs / name / "verdict" / "verdict.json") for name in shown}
+    verdicts = {name: verdict_of(runs / name / "verdict" / "verdict.json") for name in shown}
     others = [name for name in recipes() if name not in shown]
     left_out = f" Not run for this page: {', '.join(others)}." if others else ""
     return f"""# What the recipes come to
@@ -111,7 +111,7 @@ OFF = {
 }
 
 
-def _verdict(path: Path) -> Verdict:
+def verdict_of(path: Path) -> Verdict:
     data = load_json(path)
     if isinstance(data, dict):
         data.pop("verdict", None)

@@ -3,10 +3,10 @@
     marking = Cohort(policies.compiled(library, params, interface=QUEUE_MARKING), period_ps=100 * US)
     Simulation("many-to-one:64", baselines.by_name("dcqcn"), seed=1, cohorts=[marking])
 
-The agents are those of the decider's interface. Every period all of them are looked at, and each is
-asked; with ``level`` only those whose signal has crossed it since the last look. What is decided holds ``latency_ps``
-later, or when one of the device's ``engines`` has got to it. A ``Wire`` makes a knob of one cohort a parameter of
-another.
+The agents are those of the decider's interface. Every period all of them are looked at, and each is asked; with
+``level`` only those whose signal has crossed it since the last look, with ``idle`` only those that are busy ([ACC]
+section 4.2). What is decided holds ``latency_ps`` later, or when one of the device's ``engines`` has got to it. A
+``Wire`` makes a knob of one cohort a parameter of another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,18 +31,22 @@ Records = dict[str, NDArray[Any]]
 Configs = tuple["_core.NetworkConfig", "_core.FabricConfig", "_core.ScenarioConfig"]
 """A network for the core."""
 MOST = 63  # beside the flows'
+MOST_LOOKS = 1_000_000
+"""In a row, before an agent is idle."""
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """``level``: (signal of the interface, value); see above. ``quiet_ps``: what an engine takes in place of
-    ``latency_ps`` where the decider's trigger does not fire. InputError where these do not go together."""
+    """``level``: (signal of the interface, value); see above. ``idle``: (signal, knob in force, looks): an agent whose
+    signal has not exceeded the knob at so many looks in a row is idle until it does. ``quiet_ps``: what an engine takes
+    in place of ``latency_ps`` where the decider's trigger does not fire. InputError where these do not go together."""
 
     decider: PolicySpec
     period_ps: int
     latency_ps: int = 0
     engines: Engines | None = None
     level: tuple[str, int] | None = None
+    idle: tuple[str, str, int] | None = None
     quiet_ps: int | None = None
 
     def __post_init__(self) -> None:
@@ -67,6 +71,8 @@ class Cohort:
                 raise InputError(
                     f"level is {self.level!r}; give one of {', '.join(interface.event_names)} and a uint32 value"
                 )
+        if self.idle is not None:
+            check_idle(interface, *self.idle)
 
     @property
     def interface(self) -> Interface:
@@ -84,7 +90,10 @@ class Cohort:
         if self.quiet_ps is not None:
             core.set_quiet(interface.knobs.index(TRIGGERED), self.quiet_ps)
         if self.level is not None:
-            core.set_level(self.interface.event_names.index(self.level[0]), self.level[1])
+            core.set_level(interface.event_names.index(self.level[0]), self.level[1])
+        if self.idle is not None:
+            signal, knob, looks = self.idle
+            core.set_idle(interface.event_names.index(signal), interface.knob_names.index(knob), looks)
         return core, End(self.interface, decider, told.agents)
 
 
@@ -168,6 +177,17 @@ def named(columns: Mapping[str, Any], interface: Interface) -> Records:
         return records
     phase = (before >> PHASE_SHIFT).astype(np.uint8)
     return records | {kept: before & np.uint32((1 << PHASE_SHIFT) - 1), "phase": phase, MAKER: columns["maker"]}
+
+
+def check_idle(interface: Interface, signal: str, knob: str, looks: int) -> None:
+    """InputError where an agent of this interface cannot be idle by that."""
+    units = {s.name: s.unit for s in interface.event}
+    comparable = [(s, k.name) for s in units for k in interface.knobs if k.unit == units[s]]
+    if (signal, knob) not in comparable:
+        pairs = ", ".join(f"{s} and {k}" for s, k in comparable) or f"agents of {interface.name} have none"
+        raise InputError(f"idle is by {signal} and {knob}; give a signal and a knob of its unit: {pairs}")
+    if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= MOST_LOOKS:
+        raise InputError(f"idle after {looks!r} looks is not possible; give 1 to {MOST_LOOKS}")
 
 
 def whole_ps(name: str, value: object, least: int = 0) -> int:

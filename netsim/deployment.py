@@ -26,7 +26,8 @@ from netsim.trials import Trial
 @dataclass(frozen=True)
 class Deployment:
     """``interface``: of the agents in question; where these are no flows, ``flows`` steers those, and the agents are
-    asked every ``period_ps`` (with ``level`` only those whose signal crossed it). ``cohorts``: who else decides."""
+    asked every ``period_ps`` (with ``level`` only those whose signal crossed it, with ``idle`` only busy ones, as of a
+    ``Cohort``). ``cohorts``: who else decides."""
 
     network: Network = field(default_factory=Network)
     interface: Interface = FLOW_RATE
@@ -34,6 +35,7 @@ class Deployment:
     cohorts: tuple[Cohort, ...] = ()
     period_ps: int = 0
     level: tuple[str, int] | None = None
+    idle: tuple[str, str, int] | None = None
 
     def __post_init__(self) -> None:
         if (self.flows is None) != (self.interface == FLOW_RATE):
@@ -77,7 +79,7 @@ class Deployment:
         flows, latency_ps, cohorts = decider, decision_latency_ps, self.cohorts
         if self.flows is not None:
             assert not isinstance(decider, BaselineSpec)
-            asked = Cohort(decider, self.period_ps, decision_latency_ps, level=self.level)
+            asked = Cohort(decider, self.period_ps, decision_latency_ps, level=self.level, idle=self.idle)
             flows, latency_ps, cohorts = self.flows, 0, (asked, *self.cohorts)
         return Trial(
             scenario,

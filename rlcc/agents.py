@@ -34,7 +34,8 @@ def _with_site(name: str) -> str:
 class AgentOptions(BaseModel):
     """One kind of agents, and who decides at them: a ``baseline`` by its name or TOML file, ``fixed`` knobs, or a
     ``teacher`` that is distilled. ``period``: how often those are asked that are not asked on a response; ``level``:
-    only when this signal crosses the value."""
+    only when this signal crosses the value; ``idle``: not after so many looks at which the signal was not above the
+    knob in force, until it is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     interface: Annotated[str, AfterValidator(_with_site)]
@@ -43,6 +44,7 @@ class AgentOptions(BaseModel):
     fixed: dict[str, Annotated[int, Field(strict=True)]] | None = None
     period: DurationPs | None = None
     level: tuple[str, int] | None = None
+    idle: tuple[str, str, int] | None = None
 
     @model_validator(mode="after")
     def _decided(self) -> "AgentOptions":
@@ -57,8 +59,8 @@ class AgentOptions(BaseModel):
             raise ValueError("a period is 100 ns or more, about what the fastest decision takes; give a longer one")
         if periodic and not self.period:
             raise ValueError(f'agents of {self.interface} are asked every period; give one, period = "100 us"')
-        if not periodic and (self.period is not None or self.level is not None):
-            raise ValueError(f"agents of {self.interface} are asked on a response; leave period and level out")
+        if not periodic and (self.period, self.level, self.idle) != (None, None, None):
+            raise ValueError(f"agents of {self.interface} are asked on a response; leave period, level and idle out")
         return self
 
     @property
@@ -77,4 +79,4 @@ class AgentOptions(BaseModel):
         """Of agents that are no flows'."""
         decider = self.decider(folder)
         assert not isinstance(decider, BaselineSpec)
-        return Cohort(decider, self.period or 0, level=self.level)
+        return Cohort(decider, self.period or 0, level=self.level, idle=self.idle)

@@ -297,8 +297,10 @@ def deployment_of(recipe: Recipe, path: Path) -> Deployment:
         others = [agent for agent in recipe.agents.values() if agent is not pupil]
         flows = [agent.decider(folder) for agent in others if agent.of == FLOW_RATE]
         cohorts = [agent.cohort(folder) for agent in others if agent.of != FLOW_RATE]
-        if pupil.level is not None:
-            Cohort(fixed(pupil.of, {k.name: k.low for k in pupil.of.knobs}), pupil.period or 0, level=pupil.level)
+        if pupil.level is not None or pupil.idle is not None:
+            stays = fixed(pupil.of, {k.name: k.low for k in pupil.of.knobs})
+            Cohort(stays, pupil.period or 0, level=pupil.level, idle=pupil.idle)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return Deployment(net, pupil.of, flows[0] if flows else None, tuple(cohorts), pupil.period or 0, pupil.level)
+    asked = pupil.period or 0, pupil.level, pupil.idle
+    return Deployment(net, pupil.of, flows[0] if flows else None, tuple(cohorts), *asked)

@@ -184,6 +184,20 @@ def spans(action: Action) -> Floats:
     return np.ones(1)
 
 
+def errors_in(
+    program: Program, observation: Observation, params: dict[str, int], teacher: Teacher, states: Trajectories
+) -> Floats:
+    """The greatest error of each decision [N] of one network whose whole history is on record, for both."""
+    decided, known = decide(teacher, states)
+    _, seen = states.integer_rows(observation, params)
+    told = decided - 1.0 if observation.agents.context else decided
+    off = np.abs(actions(program, observation, params, states, teacher.policy.trigger) - told) / spans(
+        teacher.policy.action
+    )
+    greatest: Floats = off.max(axis=1)[known & seen & states.of_policy()]
+    return greatest
+
+
 def compare(
     program: Program,
     observation: Observation,
@@ -192,14 +206,5 @@ def compare(
     runs: Iterable[Trajectories],
     rollouts: str,
 ) -> Errors:
-    """The errors of the decisions whose whole history is on record, for both; ``runs``: one a network."""
-    errors = []
-    for states in runs:
-        decided, known = decide(teacher, states)
-        _, seen = states.integer_rows(observation, params)
-        told = decided - 1.0 if observation.agents.context else decided
-        off = np.abs(actions(program, observation, params, states, teacher.policy.trigger) - told) / spans(
-            teacher.policy.action
-        )
-        errors.append(off.max(axis=1)[known & seen & states.of_policy()])
-    return Errors.of(errors, rollouts)
+    """The errors of all decisions; ``runs``: one a network."""
+    return Errors.of([errors_in(program, observation, params, teacher, states) for states in runs], rollouts)

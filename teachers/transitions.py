@@ -67,7 +67,7 @@ def growing(trajectories: Trajectories, policy: Policy, reward: Sequence[RewardT
     1), ``most`` at the most; 1 where either is 0, which says nothing."""
     rows, valid = trajectories.float_rows(policy.observation)
     before, after = _closed(trajectories, policy.observation, valid, reward, 1)
-    earlier = _values(trajectories, policy.observation, reward)[before]
+    earlier = rewards(trajectories, policy.observation, reward)[before]
     told = (earlier > 0) & (after > 0)
     ratio = np.where(told, np.minimum(after / np.where(told, earlier, 1.0), most), 1.0)
     return _between(rows, before, _taken(trajectories, policy)[before], ratio)
@@ -104,7 +104,7 @@ def _closed(
     since_ps: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Row numbers at which a transition begins, and its reward."""
-    values = _values(trajectories, observation, reward)
+    values = rewards(trajectories, observation, reward)
     closes = (trajectories.position > 0) & (trajectories.columns["t_ps"].astype(np.int64) >= since_ps)
     before = np.flatnonzero(closes[1:])
     idle = np.all([column == 0 for column in trajectories.reading(observation).event.values()], axis=0)
@@ -113,8 +113,8 @@ def _closed(
     return before, values[before + 1]
 
 
-def _values(trajectories: Trajectories, observation: Observation, reward: Sequence[RewardTerm]) -> NDArray[np.float64]:
-    """The terms' sum in each row."""
+def rewards(trajectories: Trajectories, observation: Observation, reward: Sequence[RewardTerm]) -> NDArray[np.float64]:
+    """The terms' sum in each row [N]."""
     read = trajectories.reading(observation)
     values = sum((term.weight * term.feature.float_value(read, observation.place) for term in reward), np.zeros(1))
     return np.broadcast_to(values, (len(trajectories),))

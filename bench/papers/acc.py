@@ -1,6 +1,6 @@
 """ACC's comparison on its 288 hosts, beside the paper's: teacher and tree, static settings, HPCC.
 
-    rlcc run recipes/acc.toml && python -m bench.papers.acc [fabric|messages|change] [--run runs/acc] [--seeds N] ..
+    rlcc run recipes/acc.toml && python -m bench.papers.acc [fabric|messages|change|idle] [--run runs/acc] [--seeds N]
 
 Flow completion times by size; the marking settings of the paper's section 2 (SECN0 of DCTCP, SECN1 of DCQCN, SECN2 of
 HPCC) stay as they are under the same DCQCN senders. The tree's C decides as late as it takes on the engine.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.papers import acc_bed, acc_change, contenders
+from bench.papers import acc_bed, acc_change, acc_idle, contenders
 from bench.papers.acc_bed import Deciders
 from bench.papers.runs import Metrics, percent_off, say, spread
 from bench.where.options import add_options, place_of
@@ -42,7 +42,12 @@ from teachers.teacher import Teacher, make_teacher
 RECIPE = contenders.ROOT / "recipes" / "acc.toml"
 TRAINING = contenders.ROOT / "recipes" / "train-acc.toml"
 DOCS = contenders.ROOT / "docs" / "generated"
-PAGES = {"fabric": "papers-acc.md", "messages": "papers-acc-messages.md", "change": "papers-acc-change.md"}
+PAGES = {
+    "fabric": "papers-acc.md",
+    "messages": "papers-acc-messages.md",
+    "change": "papers-acc-change.md",
+    "idle": "papers-acc-idle.md",
+}
 LOADS = ("websearch:60%@acc-fabric", "websearch:90%@acc-fabric")
 DURATION_PS, SETTLED_PS = 40 * MS, 5 * MS
 TEACHER_LATENCY_PS = 10 * US
@@ -189,6 +194,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     text = page(played(deployment, deciders, seeds, where, keep))
                 elif name == "messages":
                     text = acc_bed.page(acc_bed.played(deployment, deciders, seeds, where, keep, say), options.seeds)
+                elif name == "idle":
+                    config = load_toml(DdqnConfig, TRAINING)
+                    idled = acc_idle.played(deployment, deciders, config, seeds, where, keep, say)
+                    text = acc_idle.page(idled, options.seeds)
                 else:
                     whose = learners(load_toml(DdqnConfig, TRAINING))
                     kept = options.work / "changes"

@@ -7,6 +7,16 @@ static uint32_t gained(uint64_t now, uint64_t before) {
   return more > UINT32_MAX ? UINT32_MAX : (uint32_t)more;
 }
 
+/* Idle: not above its Kmin for so long that asking it is a waste of the CPU ([ACC] section 4.2). */
+static int is_idle(marking_queue *queue, uint32_t queue_bytes) {
+  if (MARKING_IDLE_AFTER == 0U || queue_bytes > queue->in_force.kmin_bytes) {
+    queue->calm = 0;
+    return 0;
+  }
+  queue->calm += queue->calm != MARKING_IDLE_AFTER;
+  return queue->calm == MARKING_IDLE_AFTER;
+}
+
 void marking_begin(marking_switch *self, const uint32_t gbps[MARKING_PORTS], uint32_t period_us) {
   static const marking_queue fresh;
   for (uint32_t port = 0; port < MARKING_PORTS; ++port) {
@@ -31,6 +41,9 @@ uint32_t marking_period(marking_switch *self) {
           .marked_bytes = gained(now.marked_bytes, queue->last.marked_bytes),
       };
       queue->last = now;
+      if (is_idle(queue, now.queue_bytes))
+        continue;
+      ++self->asked;
       rlcc_action action;
       rlcc_decide(&queue->context, &event, &self->params[port], &action);
       if (action.kmin_bytes == queue->in_force.kmin_bytes && action.kmax_bytes == queue->in_force.kmax_bytes &&

@@ -55,6 +55,8 @@ void check_cohort(const CohortSpec &spec) {
   const Trigger &trigger = spec.config.trigger;
   if (spec.config.latency < 0 || spec.config.quiet_latency < 0 || trigger.period < 0 ||
       trigger.signal >= static_cast<std::int64_t>(spec.config.shape.signals) ||
+      trigger.idle_signal >= static_cast<std::int64_t>(spec.config.shape.signals) ||
+      trigger.idle_knob >= spec.config.shape.knobs || trigger.idle_looks == 0 ||
       spec.config.quiet >= static_cast<std::int64_t>(spec.config.shape.knobs))
     throw std::invalid_argument("a cohort has latencies and a period that are not negative, and watches what there is");
 }
@@ -176,6 +178,15 @@ void bind_cohorts(nb::module_ &m) {
             check_cohort(c);
           },
           "signal"_a, "level"_a)
+      .def(
+          "set_idle",
+          [](CohortSpec &c, std::int32_t signal, std::uint32_t knob, std::uint32_t looks) {
+            c.config.trigger.idle_signal = signal;
+            c.config.trigger.idle_knob = knob;
+            c.config.trigger.idle_looks = looks;
+            check_cohort(c);
+          },
+          "signal"_a, "knob"_a, "looks"_a)
       .def(
           "set_steering",
           [](CohortSpec &c, Baseline *baseline, bool ideal, double initial_rate,

@@ -26,6 +26,9 @@ struct Trigger {
   Ps period = 0;            // all agents are looked at every period
   std::int32_t signal = -1; // .. and asked only when this signal has crossed `level` since the last look
   std::uint32_t level = 0;
+  std::int32_t idle_signal = -1; // .. and not while it is idle: when this signal has not exceeded ..
+  std::uint32_t idle_knob = 0;   // .. this knob in force at so many looks in a row, this one among them
+  std::uint32_t idle_looks = 1;
 };
 
 // Events that no decision follows, and decisions that take effect later than their latency says, each with a
@@ -119,6 +122,7 @@ protected:
   Ring<Pending> pending_{64};
   Ring<std::uint32_t> pending_knobs_{64}; // of each in turn
   std::vector<std::uint8_t> above_;       // the level, at the last look
+  std::vector<std::uint32_t> calm_;       // looks in a row at which an agent was not above its knob, at the most those
   std::vector<Wire> wires_;
   std::vector<Asked> asked_;
   Records asked_records_;

@@ -26,6 +26,7 @@ private:
   void serve(Ps now, std::uint32_t agent);
   void served(Ps now);
   bool crossed(std::uint32_t agent, Ps now);
+  bool idle(std::uint32_t agent, Ps now);
   void carry_out(Ps now, std::uint32_t agent, std::uint32_t life, Words knobs);
   void apply(Ps now, std::uint32_t agent, Words knobs);
 
@@ -36,9 +37,25 @@ template <class AtSite> void CohortAt<AtSite>::tick(Ps now) {
   loop_.set(Streams::tick(number_), now + config_.trigger.period);
   site_.look(now);
   for (std::uint32_t agent = 0; agent < site_.agents(); ++agent) {
-    if (site_.life(agent) != 0 && site_.asks(agent) && (config_.trigger.signal < 0 || crossed(agent, now)))
+    if (site_.life(agent) != 0 && site_.asks(agent) && (config_.trigger.signal < 0 || crossed(agent, now)) &&
+        (config_.trigger.idle_signal < 0 || !idle(agent, now)))
       ask(now, agent);
   }
+}
+
+// What an idle agent counts begins anew at every look, so that its first event when it is busy again is of one period.
+template <class AtSite> bool CohortAt<AtSite>::idle(std::uint32_t agent, Ps now) {
+  const Trigger &trigger = config_.trigger;
+  site_.observe(agent, now, event_);
+  site_.in_force(agent, knobs_);
+  if (event_[static_cast<std::uint32_t>(trigger.idle_signal)] > knobs_[trigger.idle_knob])
+    calm_[agent] = 0;
+  else
+    calm_[agent] = std::min(calm_[agent] + 1, trigger.idle_looks);
+  if (calm_[agent] < trigger.idle_looks)
+    return false;
+  site_.taken(agent, now, true);
+  return true;
 }
 
 template <class AtSite> bool CohortAt<AtSite>::crossed(std::uint32_t agent, Ps now) {

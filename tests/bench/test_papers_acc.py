@@ -2,11 +2,15 @@
 
 import numpy as np
 
-from bench.papers import acc_bed, acc_change
+from bench.papers import acc, acc_bed, acc_change, acc_idle
 from bench.papers.acc_bed import Bed
 from bench.papers.acc_change import METRICS, PHASES, Changed
+from decision.documents import load_toml
+from decision.interfaces import QUEUE_MARKING
+from decision.records import record_columns
 from netsim.kept import Outcome
 from netsim.samples import Samples
+from teachers.ddqn_options import DdqnConfig
 
 
 def outcome(queue_bytes: float, slower: float) -> Outcome:
@@ -59,3 +63,32 @@ def test_phases_are_told_apart() -> None:
     }
     assert rows["SECN2"] == ["80", "80", "160", "160", "240", "240", "320", "320", ""]
     assert rows["against SECN1"][:2] == ["-31.1", "-40.0"]
+
+
+def idled(events: float, fct: float) -> list[dict[str, float]]:
+    engines = {"engine_events": events, "engine_utilisation": events / 1000, "engine_utilisation_max": events / 500}
+    return [dict.fromkeys(acc_idle.SHOWN, fct * each) | engines for each in (1, 2)]
+
+
+def test_idle_queues_are_set_beside_those_that_are_always_asked() -> None:
+    rules = {acc_idle.EVERY: (400.0, 100.0), "busy, idle after 3": (300.0, 101.0), "busy, idle after 1": (100.0, 110.0)}
+    metrics = {(load, rule): idled(*each) for load in acc_idle.LOADS for rule, each in rules.items()}
+    text = acc_idle.page(acc_idle.Idled(metrics, dict.fromkeys(acc_idle.LOADS, (0.5, 0.01))), 2)
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    load = f"`{acc_idle.LOADS[0]}`"
+    assert [load, "busy, idle after 3", "-25.0 (-25.0 to -25.0)", "30.0%", "60.0%"] in lines
+    assert [load, "busy, idle after 1", *["+10.0 (+10.0 to +10.0)"] * len(acc_idle.SHOWN)] in lines
+    assert [load, "50.0%", "1.0%"] in lines
+
+
+def test_a_reward_stands_still_from_its_third_time_on() -> None:
+    """Two queues of six decisions; of the first the reward changes at the third, the other has no queue."""
+    config = load_toml(DdqnConfig, acc.TRAINING)
+    queue = np.array([90_000, 90_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000, 0, 0, 0, 0, 0, 0], np.uint32)
+    records = {name: np.zeros(12, np.uint32) for name in record_columns(QUEUE_MARKING)} | {
+        "t_ps": np.tile(np.arange(6), 2), "queue": np.repeat([0, 1], 6).astype(np.uint32),
+        "step": np.tile(np.arange(6), 2), "queue_bytes": queue, "kmin_bytes": np.full(12, 20_000, np.uint32),
+    }  # fmt: skip
+    same, above = acc_idle.standing_still(records, {"capacity_bytes": np.full(2, 156_250, np.uint32)}, config)
+    assert same == (2 + 4) / 12  # none of an agent's first two decisions has two before it
+    assert above == 2 / 6

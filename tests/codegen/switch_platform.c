@@ -7,8 +7,9 @@
 
 enum { PERIODS = 40 };
 
-static uint32_t period, wrong;
-static rlcc_action written[MARKING_PORTS][MARKING_CLASSES];
+static uint32_t period, wrong, asked;
+static uint32_t calm[MARKING_PORTS][MARKING_CLASSES];
+static rlcc_action written[MARKING_PORTS][MARKING_CLASSES], before[MARKING_PORTS][MARKING_CLASSES];
 
 static uint32_t drawn(uint32_t port, uint32_t klass, uint32_t at, uint32_t below) {
     uint32_t x = (at * 64U + port) * 8U + klass + 1U;
@@ -49,17 +50,26 @@ int main(void) {
         gbps[port] = port < 40 ? 25 : 100;
     marking_begin(&all, gbps, 50);
     for (period = 1; period <= PERIODS; ++period) {
+        memcpy(before, written, sizeof before);
         changes += marking_period(&all);
         for (uint32_t port = MARKING_PORTS; port-- > 0;) {
             for (uint32_t klass = 0; klass < MARKING_CLASSES; ++klass) {
                 const rlcc_event event = event_of(port, klass, period);
                 const rlcc_params params = {port < 40 ? 156250U : 625000U};
+                if (event.queue_bytes > before[port][klass].kmin_bytes)
+                    calm[port][klass] = 0;
+                else if (calm[port][klass] != MARKING_IDLE_AFTER)
+                    ++calm[port][klass];
+                if (MARKING_IDLE_AFTER != 0U && calm[port][klass] == MARKING_IDLE_AFTER)
+                    continue;
+                ++asked;
                 rlcc_action action;
                 rlcc_decide(&apart[port][klass], &event, &params, &action);
                 wrong += memcmp(&action, &written[port][klass], sizeof action) != 0;
             }
         }
     }
-    printf("%u changes, %u wrong\n", (unsigned)changes, (unsigned)wrong);
+    wrong += all.asked != asked;
+    printf("%u changes, %u asked, %u wrong\n", (unsigned)changes, (unsigned)asked, (unsigned)wrong);
     return wrong != 0;
 }

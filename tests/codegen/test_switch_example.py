@@ -45,9 +45,10 @@ def student() -> Student:
     return Student("queues", observation, policy.action, None, forest, "0123456789abcdef" * 4)
 
 
-@pytest.mark.parametrize("classes", [1, 2])
+@pytest.mark.parametrize(("classes", "idle_after"), [(1, 0), (2, 0), (1, 2)])
 def test_the_loop_over_ports_and_classes(
     classes: int,
+    idle_after: int,
     emitted: Callable[..., Path],
     tmp_path: Path,
     host_compiler: list[str],
@@ -56,10 +57,11 @@ def test_the_loop_over_ports_and_classes(
     firmware = emitted(student(), tmp_path, target="bare")
     sources = (EXAMPLE / "marking.c", firmware / "rlcc_policy.c", Path(__file__).with_name("switch_platform.c"))
     program = tmp_path / "switch"
-    folders = (f"-I{firmware}", f"-I{EXAMPLE}", f"-DMARKING_CLASSES={classes}U")
+    folders = (f"-I{firmware}", f"-I{EXAMPLE}", f"-DMARKING_CLASSES={classes}U", f"-DMARKING_IDLE_AFTER={idle_after}U")
     done = run(*host_compiler, *FLAGS, *folders, "-o", program, *sources)
     assert (done.returncode, done.stderr) == (0, "")
     said = run(program).stdout
-    changes = re.fullmatch(r"(\d+) changes, 0 wrong\n", said)
+    changes = re.fullmatch(r"(\d+) changes, (\d+) asked, 0 wrong\n", said)
     assert changes, said
+    assert (int(changes[2]) == 40 * 48 * classes) == (idle_after == 0)
     assert 48 * classes < int(changes[1]) < 40 * 48 * classes  # not only at first, and not every time

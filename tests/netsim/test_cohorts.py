@@ -1,5 +1,6 @@
 """Several kinds of agents in one network: DCQCN at the flows, and a decider at the switches' queues every 100 us."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,22 @@ def test_a_level_asks_when_the_queue_crosses_it() -> None:
     assert (above[1:] != above[:-1]).all()
 
 
+@pytest.mark.parametrize("looks", [1, 3])
+def test_an_idle_queue_is_not_asked_until_it_exceeds_the_knob_in_force(looks: int) -> None:
+    """Of all looks those are left out, and nothing else, at which the queue had not exceeded Kmin so often in a row."""
+    kmin, of = 30_000, ["t_ps", "queue_bytes", "sent_bytes", "marked_bytes"]
+    idle = fixed(kmin, 120_000, PMAX_Q16, period_ps=5 * US, idle=("queue_bytes", "kmin_bytes", looks))
+    _, every = run(replace(idle, idle=None), marking=(kmin, 120_000))
+    _, busy = run(idle, marking=(kmin, 120_000))
+    all_looks, asked = every.drain_records(1), busy.drain_records(1)
+    above = all_looks["queue_bytes"] > kmin
+    expected = np.convolve(above, np.ones(looks, np.int64))[: above.size] > 0
+    expected[: looks - 1] = True
+    assert looks < expected.sum() < expected.size - 100
+    for name in of:  # what was sent is of the last period, idle before or not
+        np.testing.assert_array_equal(asked[name], all_looks[name][expected])
+
+
 def test_simulate_returns_the_records_of_every_cohort() -> None:
     result = simulate(
         SCENARIO, DCQCN, seed=1, duration_ps=MS, window_ps=(0, MS), record=True,
@@ -264,6 +281,10 @@ def test_wrong_cohorts_are_refused(steering) -> None:
         policies.fixed(QUEUE_MARKING, {"kmin_bytes": 0})
     with pytest.raises(InputError, match=r"level is .*; give one of queue_bytes"):
         fixed(0, 0, 0, level=("rtt", 1))
+    with pytest.raises(InputError, match="by queue_bytes and pmax_q16; give a signal and a knob of its unit: queue_b"):
+        fixed(0, 0, 0, idle=("queue_bytes", "pmax_q16", 3))
+    with pytest.raises(InputError, match="idle after 0 looks is not possible; give 1 to"):
+        fixed(0, 0, 0, idle=("queue_bytes", "kmin_bytes", 0))
     with pytest.raises(InputError, match="there is no cohort 1"):
         Simulation(SCENARIO, DCQCN, seed=1).drain_records(1)
     with pytest.raises(InputError, match="64 cohorts are too many"):

@@ -185,6 +185,7 @@ OTHERS: dict[str, list[Any]] = {
         (Cohort(FIXED, 50 * US),),
         (Cohort(FIXED, 100 * US, latency_ps=1),),
         (Cohort(FIXED, 100 * US, level=("queue_bytes", 5)),),
+        (Cohort(FIXED, 100 * US, idle=("queue_bytes", "kmin_bytes", 3)),),
         (Cohort(replace(FIXED, knobs={**FIXED.knobs, "kmin_bytes": 10_001}), 100 * US),),
     ],
     "wires": [(Wire(1, "kmax_bytes", 2, "capacity_bytes"),), (Wire(1, "kmin_bytes", 2, "capacity_bytes"),)],

@@ -27,6 +27,7 @@ SENDERS = """
 interface = "flow_rate"
 baseline = "dcqcn"
 """
+IDLE = 'idle = ["queue_bytes", "kmin_bytes", 3]\n'
 PUPIL = QUEUES + 'teacher = "queue-teacher"\n'
 
 
@@ -69,11 +70,12 @@ def test_queues_of_a_fixed_setting_stand_beside_the_flows_that_are_taught(recipe
 
 
 def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None:
-    made, file = recipe(PUPIL + 'level = ["queue_bytes", 1000]\n' + SENDERS, teacher=False)
+    made, file = recipe(PUPIL + 'level = ["queue_bytes", 1000]\n' + IDLE + SENDERS, teacher=False)
     deployed = deployment_of(made, file)
     assert deployed.interface == QUEUE_MARKING
     assert deployed.flows == baselines.by_name("dcqcn")
     assert (deployed.period_ps, deployed.level, deployed.cohorts) == (100 * US, ("queue_bytes", 1000), ())
+    assert deployed.idle == ("queue_bytes", "kmin_bytes", 3)
     with pytest.raises(InputError, match=r"there is no .*queue-teacher"):
         teacher_path(made, file)
 
@@ -90,7 +92,7 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
         (QUEUES + 'baseline = "dcqcn"\n', True, "agents.queues: a baseline steers flows"),
         (QUEUES.replace('period = "100 us"\n', "") + KNOBS, True, "agents.queues: agents of queue_marking are asked"),
         (QUEUES.replace("100 us", "1 ps") + KNOBS, True, "agents.queues: a period is 100 ns or more"),
-        ('[agents.a]\ninterface = "flow_rate"\nteacher = "t"\nperiod = "1 us"\n', False, "leave period and level out"),
+        ('[agents.a]\ninterface = "flow_rate"\nteacher = "t"\nperiod = "1 us"\n', False, "leave period, level and"),
         ('[agents.a]\ninterface = "grid"\nteacher = "t"\n', False, "agents.a.interface: agents of 'grid' live in no"),
         (
             QUEUES + "fixed = { kmin_bytes = 1 }\n",
@@ -104,6 +106,7 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
             "agents.queues.fixed.pmax_q16: Input should be a valid integer",
         ),
         (PUPIL + 'level = ["speed", 1]\n' + SENDERS, False, "level is ('speed', 1); give one of"),
+        (PUPIL + IDLE.replace("queue_b", "qeue_b") + SENDERS, False, "idle is by qeue_bytes and kmin_bytes; give a"),
         (PUPIL + SENDERS.replace("dcqcn", "dqccn"), False, "dqccn"),
         (PUPIL.replace("100 us", "900 ns") + SENDERS, False, "the period of queues is shorter than a decision takes"),
         ('[network]\nbufer = "1 MiB"\n', True, "network: unknown key bufer"),
