@@ -13,6 +13,7 @@ nothing else. So a product with a root becomes a square, and a root or a sign ar
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from decision.formats import FEATURE_LIMIT
 from decision.interface import STORAGE_RANGE
@@ -368,13 +369,18 @@ class OverRatio(Expression):
 
 @dataclass(frozen=True)
 class Short(Of):
-    """factor * (target - x); in integers x: the order is turned round, or not, for all values alike."""
+    """factor * (target - x); in integers x: the order is turned round, or not, for all values alike. ``end``: a network
+    sees no x above it; trees have no threshold there."""
 
     target: float
     factor: float
+    end: float = inf
 
     def floats(self, t: TapeBuilder) -> int:
-        short = t.step(FloatOp.SUB, t.const(self.target), self.x.floats(t))
+        x = self.x.floats(t)
+        if self.end < inf:
+            x = t.step(FloatOp.MIN, x, t.const(self.end))
+        short = t.step(FloatOp.SUB, t.const(self.target), x)
         return t.step(FloatOp.MUL, t.const(self.factor), short)
 
     def integers(self, n: Nodes) -> int:

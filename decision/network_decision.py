@@ -16,6 +16,7 @@ from decision.errors import InputError
 from decision.expression import Expression
 from decision.features import FEATURE_KINDS, AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion
 from decision.forest import Forest
+from decision.formats import FEATURE_LIMIT
 from decision.interface import Knob, Signal
 from decision.interfaces import grid
 from decision.interpret import evaluate
@@ -126,7 +127,10 @@ def _observe(history: History, observation: Observation, action: Action, inputs:
                 newest = history.field(feature_name(feature, lag), storage(feature, action), note, newest)
                 row.append(_narrowed(b, newest, scaling, input_name(feature)))
         else:
-            row.append(_narrowed(b, expression.integers(history.nodes()), scaling, input_name(feature)))
+            newest = expression.integers(history.nodes())
+            if isinstance(feature, RlCcCongestion | PccRlCongestion) and feature.saturates:
+                newest = b.add(Op.MIN, (newest, b.const(FEATURE_LIMIT - 1)), name=f"{feature.name}_ended")
+            row.append(_narrowed(b, newest, scaling, input_name(feature)))
             for lag in range(1, observation.window):
                 name = f"{input_name(feature)}_{lag}"
                 row.append(history.field(name, "int16", _input_note(feature, lag), row[-1]))

@@ -1,6 +1,6 @@
 """What policies of flows observe, by the names their papers give it (RL-CC, PCC-RL)."""
 
-from math import ceil, log2, sqrt
+from math import ceil, inf, log2, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +24,7 @@ from decision.expression import (
     Whole,
 )
 from decision.features.feature import Feature, Place
-from decision.formats import ACTION_BITS
+from decision.formats import ACTION_BITS, FEATURE_LIMIT
 from decision.interface import Interface
 from decision.interfaces.flow_rate import (
     CONGESTION_GAIN,
@@ -113,6 +113,8 @@ class _Congestion(Feature):
 
     target: float = Field(gt=0, le=64)
     signal: Literal["rtt", "queue"] = "rtt"
+    saturates: bool = Field(default=False, exclude_if=lambda saturates: not saturates)
+    """The teacher sees no more of a flood than trees can: excess * sqrt(rate) ends where its integer does."""
 
     @property
     def tolerance(self) -> float:
@@ -140,14 +142,22 @@ class _Congestion(Feature):
         names, note = ("excess_squared_q20", self.name), "excess^2 * rate: orders flows as -delta does"
         rate = place.in_force(CONTEXT_RATE_BITS)
         if CONGESTION_GAIN not in place.interface.param_names:
-            return Short(TimesRoot(excess, rate, self.fraction_bits, names, note), self.target, self.factor)
+            return self._short(TimesRoot(excess, rate, self.fraction_bits, names, note))
         full = TimesRoot(excess, rate, MOST_FRACTION_BITS, (names[0], "congestion_raw_q20"), note)
         gain = CONGESTION_GAIN, GAIN_BITS
         names, note = ("congestion_held_q20", self.name), "at the operator's target"
-        return Short(OverRatio(full, TARGET_RATIO, *gain, self.fraction_bits, names, note), self.target, self.factor)
+        return self._short(OverRatio(full, TARGET_RATIO, *gain, self.fraction_bits, names, note))
+
+    @property
+    def _end(self) -> float:
+        """The least excess * sqrt(rate) whose integer is above every threshold; infinite where the teacher sees all."""
+        return sqrt(FEATURE_LIMIT / 2**self.fraction_bits) if self.saturates else inf
+
+    def _short(self, congestion: Expression) -> Expression:
+        return Short(congestion, self.target, self.factor, self._end)
 
     def float_of(self, integer: Floats) -> Floats:
-        excess = np.sqrt(np.maximum(integer, 0.0) / 2**self.fraction_bits)
+        excess = np.minimum(np.sqrt(np.maximum(integer, 0.0) / 2**self.fraction_bits), self._end)
         return np.asarray(self.factor * (self.target - excess), dtype=np.float64)
 
     def value(self, integer: int) -> str:

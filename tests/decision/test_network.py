@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from decision.actions import AnyAction
 from decision.errors import InputError
 from decision.forest import Forest
+from decision.formats import FEATURE_LIMIT
 from decision.interfaces.flow_rate import FLOW_RATE
 from decision.interpret import trace
 from decision.network import ACTION_ENTRIES, GATE_MAX, TANH_Q15, Int8Network, Layer, Lstm, Matrix, tanh_of
@@ -201,6 +202,20 @@ def test_the_root_of_the_congestion_is_exact(shift):
     assert values[nodes[0]].tolist() == wanted
     assert max(wanted) == 2**15 - 1 or shift == 3
     assert len(set(wanted)) > 300
+
+
+def test_a_network_sees_no_more_of_a_congestion_that_saturates():
+    seen = {}
+    event = dict.fromkeys(FLOW_RATE.event_names, np.zeros(4, dtype=np.int64))
+    event["response_ns"] = np.array([50_000, 53_000, 60_000, 400_000])  # excess over the tolerance: 4.6, 5.0, 5.8, 47
+    params = {"base_rtt_recip_q42": 2**42 // 8192, "rate_min_q30": 1, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 5}
+    for saturates in (False, True):
+        feature = CONGESTION | {"saturates": saturates}
+        program, nodes = build_inputs(observation(feature), ACTION, (Input(True, 0),))
+        seen[saturates] = trace(program, event, params, {"rate_q30": 2**30 - 1})[nodes[0]].tolist()
+    ends = isqrt(FEATURE_LIMIT - 1)
+    assert seen[True] == [ends] * 4
+    assert ends < seen[False][0] < seen[False][1]
 
 
 @pytest.mark.parametrize("shift", [-3, 0, 1, 7, 9])

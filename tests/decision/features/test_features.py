@@ -23,6 +23,7 @@ CURRENT = {kind: feature for kind, feature in FEATURES.items() if kind != "previ
     "rl_cc_congestion of the queue": FEATURES["rl_cc_congestion"] | {"signal": "queue"},
     "pcc_rl_congestion, loose": FEATURES["pcc_rl_congestion"] | {"target": 20.0},
     "rl_cc_congestion, no tolerance": FEATURES["rl_cc_congestion"] | {"beta": 0.0},
+    "rl_cc_congestion that saturates": FEATURES["rl_cc_congestion"] | {"saturates": True},
 }
 
 
@@ -225,6 +226,19 @@ def test_rl_cc_s_published_value():
     obs = observation(FEATURES["rl_cc_congestion"])
     assert isclose(float(floats(obs, [row])[0]), 12.5 * (1.5 * 0.5 - 0.064))
     assert integers(obs, [row]).tolist() == [round(1.5**2 * 0.25 * 2**20)]
+
+
+def test_a_teacher_whose_congestion_saturates_sees_no_more_of_a_flood_than_trees():
+    feature, rows = FEATURES["rl_cc_congestion"], []
+    for rtt in (30_000, 45_000, 46_000, 60_000, 2_000_000):
+        signals = ("cnp_count", "nack_count", "sent_bytes", "queue_bytes")
+        rows.append(dict.fromkeys(signals, 0) | {"request_sent_ns": 0, "response_ns": rtt, "rate_q30": 2**30})
+    whole, ended = (floats(observation(feature | {"saturates": s}), rows) for s in (False, True))
+    beyond = np.minimum(integers(observation(feature), rows), FEATURE_LIMIT - 1) == FEATURE_LIMIT - 1
+    assert beyond.tolist() == [False, False, True, True, True]
+    assert (ended[~beyond] == whole[~beyond]).all()
+    assert (ended[beyond] == feature["scale"] * (feature["target"] - 4.0)).all()  # Q20: 16 is 4 squared
+    assert (np.diff(np.abs(whole)) > 0).all()
 
 
 def test_the_rtt_wraps_with_the_timestamps():
