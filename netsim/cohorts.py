@@ -37,9 +37,10 @@ MOST_LOOKS = 1_000_000
 
 @dataclass(frozen=True)
 class Cohort:
-    """``level``: (signal of the interface, value); see above. ``idle``: (signal, knob in force, looks): an agent whose
-    signal has not exceeded the knob at so many looks in a row is idle until it does. ``quiet_ps``: what an engine takes
-    in place of ``latency_ps`` where the decider's trigger does not fire. InputError where these do not go together."""
+    """``level``: (signal of the interface, value); see above. ``idle``: (signal, knob in force, looks): an agent that
+    was asked before, and whose signal has not exceeded the knob at so many looks in a row, is idle until it does.
+    ``quiet_ps``: what an engine takes in place of ``latency_ps`` where the decider's trigger does not fire. InputError
+    where these do not go together."""
 
     decider: PolicySpec
     period_ps: int

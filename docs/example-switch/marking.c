@@ -9,12 +9,13 @@ static uint32_t gained(uint64_t now, uint64_t before) {
 
 /* Idle: not above its Kmin for so long that asking it is a waste of the CPU ([ACC] section 4.2). */
 static int is_idle(marking_queue *queue, uint32_t queue_bytes) {
-  if (MARKING_IDLE_AFTER == 0U || queue_bytes > queue->in_force.kmin_bytes) {
-    queue->calm = 0;
+  if (MARKING_IDLE_AFTER == 0U)
     return 0;
-  }
-  queue->calm += queue->calm != MARKING_IDLE_AFTER;
-  return queue->calm == MARKING_IDLE_AFTER;
+  if (queue_bytes > queue->in_force.kmin_bytes)
+    queue->busy = MARKING_IDLE_AFTER;
+  else if (queue->busy > 0U)
+    --queue->busy;
+  return queue->busy == 0U;
 }
 
 void marking_begin(marking_switch *self, const uint32_t gbps[MARKING_PORTS], uint32_t period_us) {
@@ -23,6 +24,7 @@ void marking_begin(marking_switch *self, const uint32_t gbps[MARKING_PORTS], uin
     self->params[port].capacity_bytes = gbps[port] * period_us * 125U;
     for (uint32_t klass = 0; klass < MARKING_CLASSES; ++klass) {
       self->queue[port][klass] = fresh;
+      self->queue[port][klass].busy = MARKING_IDLE_AFTER + 1U; /* asked at first, whatever is in it */
       marking_read(port, klass, &self->queue[port][klass].last);
     }
   }

@@ -29,7 +29,7 @@ typedef struct {
   rlcc_queue context;
   marking_counters last;
   rlcc_action in_force;
-  uint32_t calm; /* periods in a row in which the queue was not above the Kmin in force, MARKING_IDLE_AFTER at most */
+  uint32_t busy; /* periods for which the queue is still asked unless it exceeds the Kmin in force anew */
 } marking_queue;
 
 /* All queues of the switch. Zeroed: nothing was decided yet. */

@@ -12,7 +12,7 @@ Cohort::Cohort(Loop &loop, std::uint32_t number, const Site &site, Decider *deci
     engines_ = std::make_unique<Engines>(config.engines, config.shape, site);
   if (config.trigger.period > 0) {
     above_.assign(site.agents(), 0);
-    calm_.assign(site.agents(), 0);
+    busy_.assign(site.agents(), kNew);
     loop_.set(Streams::tick(number_), config.trigger.period);
   }
 }

@@ -28,7 +28,7 @@ struct Trigger {
   std::uint32_t level = 0;
   std::int32_t idle_signal = -1; // .. and not while it is idle: when this signal has not exceeded ..
   std::uint32_t idle_knob = 0;   // .. this knob in force at so many looks in a row, this one among them
-  std::uint32_t idle_looks = 1;
+  std::uint32_t idle_looks = 1;  // .. (an agent that was never asked is busy)
 };
 
 // Events that no decision follows, and decisions that take effect later than their latency says, each with a
@@ -122,7 +122,8 @@ protected:
   Ring<Pending> pending_{64};
   Ring<std::uint32_t> pending_knobs_{64}; // of each in turn
   std::vector<std::uint8_t> above_;       // the level, at the last look
-  std::vector<std::uint32_t> calm_;       // looks in a row at which an agent was not above its knob, at the most those
+  std::vector<std::uint32_t> busy_;       // looks that an agent is still asked at; kNew: it was not yet
+  static constexpr std::uint32_t kNew = ~std::uint32_t{0};
   std::vector<Wire> wires_;
   std::vector<Asked> asked_;
   Records asked_records_;

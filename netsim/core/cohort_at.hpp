@@ -48,11 +48,12 @@ template <class AtSite> bool CohortAt<AtSite>::idle(std::uint32_t agent, Ps now)
   const Trigger &trigger = config_.trigger;
   site_.observe(agent, now, event_);
   site_.in_force(agent, knobs_);
-  if (event_[static_cast<std::uint32_t>(trigger.idle_signal)] > knobs_[trigger.idle_knob])
-    calm_[agent] = 0;
-  else
-    calm_[agent] = std::min(calm_[agent] + 1, trigger.idle_looks);
-  if (calm_[agent] < trigger.idle_looks)
+  std::uint32_t &busy = busy_[agent];
+  if (busy == kNew || event_[static_cast<std::uint32_t>(trigger.idle_signal)] > knobs_[trigger.idle_knob])
+    busy = trigger.idle_looks;
+  else if (busy > 0)
+    --busy;
+  if (busy > 0)
     return false;
   site_.taken(agent, now, true);
   return true;

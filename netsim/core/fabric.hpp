@@ -56,7 +56,9 @@ public:
   // A port's first packet has reached the other end. A FIFO says only now what it was stamped with as it left; a
   // scheduled port has done so in `begin`.
   void left(Port &port, Packet &packet) {
-    if (!scheduled_ && (stamp_late_ || packet.telemetry != 0))
+    // No queue behind it was longer than all that came since: where that is too short for a mark none is counted.
+    const bool short_queue = port.free_at - (packet.due - port.delay) <= port.red.min;
+    if (!scheduled_ && (packet.telemetry != 0 || (stamp_late_ && !short_queue)))
       stamp_departed(port, packet);
     port.received_bytes += packet.wire_bytes;
     port.marked_bytes += packet.marked_here ? packet.wire_bytes : 0;

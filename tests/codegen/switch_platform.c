@@ -8,7 +8,7 @@
 enum { PERIODS = 40 };
 
 static uint32_t period, wrong, asked;
-static uint32_t calm[MARKING_PORTS][MARKING_CLASSES];
+static uint32_t calm[MARKING_PORTS][MARKING_CLASSES]; /* periods without more than Kmin since the first */
 static rlcc_action written[MARKING_PORTS][MARKING_CLASSES], before[MARKING_PORTS][MARKING_CLASSES];
 
 static uint32_t drawn(uint32_t port, uint32_t klass, uint32_t at, uint32_t below) {
@@ -56,7 +56,7 @@ int main(void) {
             for (uint32_t klass = 0; klass < MARKING_CLASSES; ++klass) {
                 const rlcc_event event = event_of(port, klass, period);
                 const rlcc_params params = {port < 40 ? 156250U : 625000U};
-                if (event.queue_bytes > before[port][klass].kmin_bytes)
+                if (period == 1 || event.queue_bytes > before[port][klass].kmin_bytes)
                     calm[port][klass] = 0;
                 else if (calm[port][klass] != MARKING_IDLE_AFTER)
                     ++calm[port][klass];
