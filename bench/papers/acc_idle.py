@@ -26,8 +26,8 @@ from rlcc.origin import made_by
 from teachers.ddqn_options import DdqnConfig
 from teachers.transitions import rewards
 
-LOADS = ("websearch:60%@acc-fabric", "websearch:90%@acc-fabric", "datamining:60%@acc-fabric")
-DURATION_PS, SETTLED_PS, RECORDED_PS = 40 * MS, 5 * MS, 10 * MS
+LOADS = ("websearch:60%@acc-fabric", "datamining:60%@acc-fabric")
+DURATION_PS, SETTLED_PS, RECORDED_PS = 30 * MS, 5 * MS, 10 * MS
 SIGNAL, KNOB = "queue_bytes", "kmin_bytes"
 LOOKS = {"every queue": 0, "busy, idle after 3": 3, "busy, idle after 1": 1}
 """The paper's rule is read both ways: below Kmin for "continuous three time slots", or below Kmin once."""

@@ -9,13 +9,14 @@ teacher's in both forms, so that nothing but the waiting differs between them.
 
 import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from bench.papers import contenders
+from bench.papers import contenders, int8_cost
+from bench.papers.int8_cost import Int8
 from bench.papers.runs import Metrics, percent_off, say, spread
 from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
@@ -38,6 +39,7 @@ from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from rlcc.origin import made_by
 from rlcc.policies import by_path
+from rlcc.recipe import deployment_of, load_recipe
 from teachers.load import load
 from teachers.teacher import Teacher
 
@@ -51,6 +53,8 @@ FLOAT_CYCLES, FLOAT_MHZ = 4, 1000
 """A float32 multiply-add and the clock of a switch CPU: assumed, nothing is published. A load each of weight and value,
 the multiply-add, the loop."""
 FORMS = ("float32", "int8", "trees")
+Costs = tuple[int, int | None]
+"""What a decision takes, and one in which the trigger does not fire, ps; None: there is no trigger."""
 BASELINES = ("DCQCN", "TIMELY", "HPCC")
 PAPER = {
     "throughput": {"DCQCN": 47, "TIMELY": 34, "HPCC": 32, "ACC": 24},
@@ -123,16 +127,21 @@ def multiply_adds(teacher: Teacher, of_trigger: bool) -> int:
     return sum(rows[0] * rows[1] for name, rows in named if len(rows) == 2 and name.startswith(TRIGGER) == of_trigger)
 
 
-def network_costs(teacher: Teacher) -> dict[str, tuple[int, int | None]]:
-    """By form: what a decision takes, and one in which the trigger does not fire, ps."""
+def network_costs(teacher: Teacher) -> dict[str, Costs]:
+    """By form, reckoned by multiply-adds."""
     own, trigger = multiply_adds(teacher, False), multiply_adds(teacher, True)
     each = {"float32": FLOAT_CYCLES * 1_000_000 / FLOAT_MHZ, "int8": contenders.INT8_CYCLES * 1_000_000 / 330}
     quiet = {name: round(trigger * ps) if trigger else None for name, ps in each.items()}
     return {name: (round((own + trigger) * ps), quiet[name]) for name, ps in each.items()}
 
 
-def tree_costs(firmware: Path) -> tuple[int, int | None]:
-    """The same of a firmware folder, the mean of its vectors on the emulated core."""
+def int8_costs(networks: Sequence[Int8]) -> Costs:
+    """Of the networks of a teacher as measured, the trigger's last: where it fires both are run."""
+    return sum(each.mean_ps for each in networks), networks[1].mean_ps if len(networks) > 1 else None
+
+
+def tree_costs(firmware: Path) -> Costs:
+    """Of a firmware folder, the mean of its vectors on the emulated core."""
     report = run_vectors(built(firmware, profile=contenders.ENGINE))
     if report.cycles is None:
         raise InputError(f"{firmware} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")
@@ -146,13 +155,17 @@ def played(acc_run: Path, run: Path, seeds: int, keep: Path, where: Where) -> "O
     acc, haecn = (load(contenders.TEACHERS / name) for name in ("acc", "haecn"))
     with by_path(acc_run / "firmware") as acc_tree, by_path(run / "firmware") as haecn_tree:
         ports: dict[str, Ports] = {}
+        int8: dict[str, list[Int8]] = {}
         for name, teacher, tree, folder in (("ACC", acc, acc_tree, acc_run), ("HAECN", haecn, haecn_tree, run)):
             policy = native(teacher.policy, teacher.weights)
-            for form, costs in network_costs(teacher).items():
+            recipe = contenders.ROOT / "recipes" / f"{name.lower()}.toml"
+            deployment = deployment_of(load_recipe(recipe), recipe)
+            int8[name] = int8_cost.measured(teacher, folder / "rollouts", deployment, contenders.ENGINE)
+            for form, costs in (network_costs(teacher) | {"int8": int8_costs(int8[name])}).items():
                 ports[f"{name}, {form}"] = Ports(policy, *costs)
             ports[f"{name}, trees"] = Ports(tree.policy, *tree_costs(folder / "firmware"))  # type: ignore[arg-type]
         places = [*(bursty(hosts) for hosts in HOSTS), *(stabilising(hosts) for hosts in HOSTS)]
-        return outcomes_of(places, ports, seeds, Kept(keep), where)
+        return replace(outcomes_of(places, ports, seeds, Kept(keep), where), int8=int8)
 
 
 def outcomes_of(places: Sequence["Place"], ports: dict[str, Ports], seeds: int, kept: Kept, where: Where) -> "Outcomes":
@@ -199,6 +212,8 @@ class Outcomes:
     places: list[str]
     ports: dict[str, Ports]
     metrics: dict[tuple[str, str], list[Metrics]]
+    int8: Mapping[str, Sequence[Int8]] = field(default_factory=dict)
+    """By system: the choice, and the trigger."""
 
     def mean(self, place: str, who: str, metric: str) -> float:
         return float(np.mean([m.get(metric, np.nan) for m in self.metrics[place, who]]))
@@ -234,10 +249,11 @@ def page(o: Outcomes) -> str:
         "## What waits",
         "The decisions of all ports of a switch wait for one CPU; a port that is asked again while it waits is "
         "decided once, on the newest event. *float32*: the teacher's network, "
-        f"{FLOAT_CYCLES} cycles a multiply-add at {FLOAT_MHZ} MHz, an assumption; *int8*: "
-        f"{contenders.INT8_CYCLES} cycles of `ibex-small` at 330 MHz a multiply-add, as measured of other int8 "
-        "networks ([networks](../networks.md)), with the teacher's knobs; *trees*: the student, the mean of its "
-        "vectors on `ibex-small`. HAECN's second time is that where its trigger does not fire. "
+        f"{FLOAT_CYCLES} cycles a multiply-add at {FLOAT_MHZ} MHz, an assumption; *int8*: the networks as C "
+        "([networks](../networks.md#networks-that-choose-rows)), the mean of its vectors on `ibex-small` at 330 MHz, "
+        "with the teacher's knobs; *trees*: the student, the same. HAECN's second time is that where its trigger does "
+        "not fire: its two networks are emitted and measured one by one, so that one that fires counts the decision "
+        "around a network twice. "
         f"In the bursty networks of {HOSTS[-1]} hosts:",
         "",
         "| | a decision, us | fires | CPU busy, mean switch | busiest | event to setting, us | superseded |",
@@ -252,6 +268,7 @@ def page(o: Outcomes) -> str:
         late = o.mean(worst, name, "decision_latency_mean_us")
         shown = "-" if np.isnan(fires) else f"{fires:.1%}"
         lines.append(f"| {name} | {taken} | {shown} | {busy:.1%} | {most:.1%} | {late:.1f} | {dropped:.1%} |")
+    lines += ["", *_int8_table(o)]
     for title, metric, places, decimals in (
         ("Bursty: mean FCT, us", "fct_mean_us", burst, 0),
         ("Bursty: p99 of the FCT, us", "fct_p99_us", burst, 0),
@@ -282,6 +299,17 @@ def page(o: Outcomes) -> str:
         best = max(gradual, key=lambda place: _gain(o, place, other))
         lines.append(f"| {other}, {best.rpartition(' ')[2]} hosts | {theirs:+d} | {_row(o, best, other, 'goodput')} |")
     return "\n".join([*lines, "", *_words(o, burst)]) + "\n"
+
+
+def _int8_table(o: Outcomes) -> list[str]:
+    """What the networks take, as measured."""
+    rows = ["| int8 | multiply-adds | cycles, mean | slowest vector | a multiply-add | 48 ports in turn, us |"]
+    rows.append("|---|---|---|---|---|---|")
+    for name, networks in o.int8.items():
+        for what, one in zip(("asked every time", "trigger"), networks, strict=False):
+            each = f"{one.mean / one.multiply_adds:.1f} | {48 * one.mean_ps / US:.0f}"
+            rows.append(f"| {name}, {what} | {one.multiply_adds} | {one.mean:.0f} | {one.slowest} | {each} |")
+    return rows if o.int8 else []
 
 
 def _words(o: Outcomes, burst: list[str]) -> list[str]:
