@@ -48,10 +48,12 @@ SHOWN = {
 @dataclass(frozen=True)
 class Idled:
     """Metrics of each seed by load and rule; ``still`` of each load the share of the looks at every queue at which the
-    reward was the same for the third time, and of these the share at which the queue exceeded the Kmin in force."""
+    reward was the same for the third time, and of these the share at which the queue exceeded the Kmin in force;
+    ``empty`` the share at which the queue was empty, and the Kmin that was set there most often, bytes."""
 
     metrics: Mapping[tuple[str, str], Sequence[Metrics]]
     still: Mapping[str, tuple[float, float]]
+    empty: Mapping[str, tuple[float, int]]
 
     def mean(self, load: str, rule: str, metric: str) -> float:
         return float(np.mean([m[metric] for m in self.metrics[load, rule]]))
@@ -98,12 +100,21 @@ def played(
         )
     metrics: dict[tuple[str, str], list[Metrics]] = {}
     still: dict[str, tuple[float, float]] = {}
+    empty: dict[str, tuple[float, int]] = {}
     for (load, rule, seed), trial, outcome in zip(places, trials, run(trials, where, keep, say), strict=True):
         metrics.setdefault((load, rule), []).append(outcome.metrics)
         if trial.record_ps:
             known = deployment.places(load, seed, DURATION_PS)
             still[load] = standing_still(outcome.records[1], known, config)
-    return Idled(metrics, still)
+            empty[load] = at_empty(outcome.records[1])
+    return Idled(metrics, still, empty)
+
+
+def at_empty(records: Columns) -> tuple[float, int]:
+    """Of recorded decisions: see `Idled.empty`."""
+    empty = np.asarray(records[SIGNAL]) == 0
+    values, times = np.unique(np.asarray(records[KNOB])[empty], return_counts=True)
+    return float(empty.mean()), int(values[times.argmax()])
 
 
 def standing_still(
@@ -131,6 +142,7 @@ def page(found: Idled, seeds: int) -> str:
         for rule in LOOKS
         if rule != EVERY
     ]
+    empty = [[f"`{load}`", f"{share:.1%}", f"{kmin / 1000:g}"] for load, (share, kmin) in found.empty.items()]
     stand = [[f"`{load}`", f"{same:.1%}", f"{above:.1%}"] for load, (same, above) in found.still.items()]
     return "\n".join(
         [
@@ -156,6 +168,12 @@ def page(found: Idled, seeds: int) -> str:
             "In percent of what flows have where every queue is asked.",
             "",
             table(["network", "asked", *SHOWN.values()], costs),
+            "An idle queue keeps the row that it was given last, as a rule that of an empty queue. Every queue asked, "
+            f"the first {RECORDED_PS // MS} ms of the first seed: what empty queues are given most often. Where hardly a "
+            "queue exceeds that Kmin (data mining: few long flows) hardly any is asked again, and queues stand at it "
+            "that would have been given less.",
+            "",
+            table(["network", "looks at an empty queue", "Kmin given, KB"], empty),
             "## Rewards that stand still",
             f"Every queue asked, the first {RECORDED_PS // MS} ms of the first seed: looks at which the reward of "
             "[train-acc](../../recipes/train-acc.toml) is the same as at the two before, and in how many of these the "

@@ -322,7 +322,8 @@ def _words(o: Outcomes, burst: list[str]) -> list[str]:
     return [
         f"In the bursty networks of {HOSTS[-1]} hosts a CPU is full with {', '.join(full) or 'none of them'}. With "
         f"trees the busiest is {busy['ACC, trees']:.0%} busy for ACC and "
-        f"{busy['HAECN, trees']:.0%} for HAECN, and a setting of HAECN's comes {by_trees:.1f} us sooner than ACC's: "
+        f"{busy['HAECN, trees']:.0%} for HAECN, and a setting of HAECN's comes {abs(by_trees):.1f} us "
+        f"{'sooner' if by_trees > 0 else 'later'} than ACC's: "
         "what HAECN was made to save the trees save already. What the two differ by "
         "there in FCT and goodput is what they decide, not when.",
         "",

@@ -73,12 +73,15 @@ def idled(events: float, fct: float) -> list[dict[str, float]]:
 def test_idle_queues_are_set_beside_those_that_are_always_asked() -> None:
     rules = {acc_idle.EVERY: (400.0, 100.0), "busy, idle after 3": (300.0, 101.0), "busy, idle after 1": (100.0, 110.0)}
     metrics = {(load, rule): idled(*each) for load in acc_idle.LOADS for rule, each in rules.items()}
-    text = acc_idle.page(acc_idle.Idled(metrics, dict.fromkeys(acc_idle.LOADS, (0.5, 0.01))), 2)
+    loads = acc_idle.LOADS
+    found = acc_idle.Idled(metrics, dict.fromkeys(loads, (0.5, 0.01)), dict.fromkeys(loads, (0.25, 160_000)))
+    text = acc_idle.page(found, 2)
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     load = f"`{acc_idle.LOADS[0]}`"
     assert [load, "busy, idle after 3", "-25.0 (-25.0 to -25.0)", "30.0%", "60.0%"] in lines
     assert [load, "busy, idle after 1", *["+10.0 (+10.0 to +10.0)"] * len(acc_idle.SHOWN)] in lines
     assert [load, "50.0%", "1.0%"] in lines
+    assert [load, "25.0%", "160"] in lines
 
 
 def test_a_reward_stands_still_from_its_third_time_on() -> None:
@@ -92,3 +95,4 @@ def test_a_reward_stands_still_from_its_third_time_on() -> None:
     same, above = acc_idle.standing_still(records, {"capacity_bytes": np.full(2, 156_250, np.uint32)}, config)
     assert same == (2 + 4) / 12  # none of an agent's first two decisions has two before it
     assert above == 2 / 6
+    assert acc_idle.at_empty(records) == (0.5, 20_000)
