@@ -12,7 +12,7 @@ Agents are flows that set their rate unless another interface is named; where it
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Choice
+from decision.actions import Action, Choice, Table
 from decision.deciders import Pupil
 from decision.device_rate import device_rate_program
 from decision.errors import InputError
@@ -417,8 +417,15 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         device=config,
         start=_start_config(start, place),
         saved=policy.saved_size,
-        groups=action.sizes if isinstance(action, Choice) else [],
+        groups=_rows(action),
     )
+
+
+def _rows(action: Action) -> Sequence[int]:
+    """How many rows each group of outputs chooses from, which is what may be explored; none where none chooses."""
+    if isinstance(action, Table):
+        return [action.outputs]
+    return action.sizes if isinstance(action, Choice) else []
 
 
 def _asks_programs(policy: Policy) -> bool:

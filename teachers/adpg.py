@@ -115,7 +115,7 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
             for group in optimizer.param_groups:
                 done = kept.episode / max(t.episodes - 1, 1)
                 group["lr"] = t.learning_rate + (t.final_learning_rate - t.learning_rate) * done
-            square = run_episode(config.learner, t, network, optimizer, kept.episode)
+            square, decisions = run_episode(config.learner, t, network, optimizer, kept.episode)
             episode = kept.episode + 1
             cost: float | None = None
             measured: tuple[Measured | Changing, ...] = ()
@@ -123,7 +123,12 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
                 measured = validate(config, network.weights())
                 cost = cost_of(v, measured)
             kept = kept.after(episode, cost, network.weights())
-            scalars = {"mean_square_delta": square, "cost": cost, "learning_rate": optimizer.param_groups[0]["lr"]}
+            scalars = {
+                "mean_square_delta": square,
+                "cost": cost,
+                "learning_rate": optimizer.param_groups[0]["lr"],
+                "decisions/played": decisions,
+            }
             log.add(episode, scalars | {f"cost/{m.scenario}": m.cost for m in measured})
             write_checkpoint(checkpoint_path(out), config, network, optimizer, kept)
             if progress is not None:
@@ -140,12 +145,13 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
 
 def run_episode(
     policy: Policy, t: Training, network: PolicyNetwork, optimizer: torch.optim.Optimizer, episode: int
-) -> float:
-    """All scenarios of the curriculum side by side, one update a segment. Mean squared delta over the episode."""
+) -> tuple[float, int]:
+    """All scenarios of the curriculum side by side, one update a segment. Mean squared delta over the episode, and how
+    many decisions it had."""
     actor = native(policy, network.weights())
     runs = [Run(_begin(actor, t, episode, index), policy, t) for index in range(len(t.scenarios))]
     target = congestion_feature(policy).target
-    squares = []
+    squares, decisions = [], 0
     for _ in range(t.segments):
         segments = _side_by_side(partial(Run.advance, weights=network.weights()), runs)
         losses = []
@@ -159,7 +165,8 @@ def run_episode(
             torch.nn.utils.clip_grad_norm_(network.parameters(), t.gradient_limit)
             optimizer.step()
         squares += [float(np.mean(s.delta[s.mask()] ** 2)) for s in segments if s.mask().any()]
-    return float(np.mean(squares)) if squares else float("nan")
+        decisions += sum(int(s.length.sum()) for s in segments)
+    return float(np.mean(squares)) if squares else float("nan"), decisions
 
 
 def _begin(actor: NativePolicy, t: Training, episode: int, index: int) -> Simulation:

@@ -7,47 +7,38 @@ with mu moved by noise, remembers all transitions, and on batches drawn from the
     the policy ascends     Q(o, mu(o))
 
 less what keeps its outputs before tanh from going far beyond 2, where a wrong first guess of Q would leave them for
-good: there tanh has no slope. mu' and Q' follow mu and Q slowly. The reward is a ratio of what follows a decision to
-what went before it, so that which round was best is not judged by it (a policy that is always as good has 1
-throughout) but by the flows' mean completion time, the geometric mean over runs without noise.
+good: there tanh has no slope. mu' and Q' follow mu and Q slowly. The reward of a `level` is a ratio of what follows a
+decision to what went before it, so that which round was best is not judged by it (a policy that is always as good has
+1 throughout) but by the flows' mean completion time, the geometric mean over runs without noise. Flows, whose rate a
+`multiplier` sets, are rewarded by what follows itself, and judged by it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from decision.policy import Policy
-from decision.records import Trajectories
 from netsim.policies import native
 from netsim.trials import run
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddpg_options import Ddpg, DdpgConfig
 from teachers.memory import PARTS, Memory, check_place, seed_of
 from teachers.networks import one_thread, seeded, torch
+from teachers.playing import mean_reward, trajectories
+from teachers.round_options import REWARD
+from teachers.round_report import RoundReport
 from teachers.save import save
-from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
-from teachers.transitions import Transitions, growing
+from teachers.transitions import Transitions, growing, transitions
 
 Progress = Callable[[str], None]
 METRIC = "fct_mean_us"
 BENT = 2.0
 """Of an output before tanh, from where on it costs something: tanh(2) is 0.96."""
-
-
-@dataclass(frozen=True)
-class DdpgReport:
-    """The trained teacher (the best by validation), and how it came about: of each validated round, the flows' mean
-    completion time in us."""
-
-    teacher: Teacher
-    rounds: int
-    best_round: int
-    fct_us: float
-    curve: tuple[tuple[int, float], ...]
 
 
 class Critic(torch.nn.Module):
@@ -132,7 +123,7 @@ class Learner:
         return [(int(n), float(cost)) for n, cost in more["curve"]]  # type: ignore[attr-defined]
 
 
-def train(config: DdpgConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> DdpgReport:
+def train(config: DdpgConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
     """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
 
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
@@ -142,37 +133,43 @@ def train(config: DdpgConfig, out: Path, resume: bool = False, progress: Progres
         return _train(config, out, resume, progress or (lambda _: None))
 
 
-def _train(config: DdpgConfig, out: Path, resume: bool, progress: Progress) -> DdpgReport:
-    d = config.ddpg
+def _train(config: DdpgConfig, out: Path, resume: bool, progress: Progress) -> RoundReport:
+    d, yardstick = config.ddpg, config.yardstick
     learner = Learner(config.policy, d)
     kept = Checkpoint.first(learner.network.weights())
     curve: list[tuple[int, float]] = []
-    path = checkpoint_path(out)
+    path, decisions = checkpoint_path(out), 0
     if resume:
         kept, more = read_checkpoint(path, config, learner.network, learner.optimizer)
-        curve = learner.take(more)
+        curve, decisions = learner.take(more), int(more["decisions"])
     with TrainingLog(log_path(out), "round", kept.episode) as log:
-        while kept.episode < d.rounds:
+        while not d.over(kept.episode, decisions):
             number = kept.episode
             new = played(config, learner.network.weights(), number)
             learner.memory.add(new)
+            decisions += len(new)
             lost = learner.learn(d.updates, np.random.default_rng([d.seed, number]))
-            fct_us: float | None = None
-            if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
-                fct_us = validate(config, learner.network.weights())
-                curve.append((number + 1, fct_us))
-            kept = kept.after(number + 1, fct_us, learner.network.weights())
+            value: float | None = None
+            if d.judged(number + 1, decisions):
+                value = validate(config, learner.network.weights())
+                curve.append((number + 1, value))
+            cost = None if value is None else -yardstick.better * value
+            kept = kept.after(number + 1, cost, learner.network.weights())
             scalars = {
                 "reward/played": float(np.mean(new.reward, dtype=np.float64)),
-                "fct_us/validation": fct_us,
+                f"{yardstick.name}/validation": value,
                 "loss/critic": lost,
                 "exploring": d.exploring(number),
+                "transitions/played": len(new),
                 "transitions/remembered": len(learner.memory),
             }
             log.add(number + 1, scalars)
-            write_checkpoint(path, config, learner.network, learner.optimizer, kept, learner.more(curve))
-            judged = "" if fct_us is None else f", mean FCT {fct_us:.0f} us (best {kept.best_cost:.0f})"
+            more = {**learner.more(curve), "decisions": decisions}
+            write_checkpoint(path, config, learner.network, learner.optimizer, kept, more)
+            best = -yardstick.better * kept.best_cost
+            judged = "" if value is None else f", {yardstick.told.format(value)} (best {best:.4g})"
             progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
+    best = -yardstick.better * kept.best_cost
     provenance = {
         **config.policy.provenance,
         "method": "DDPG",
@@ -180,42 +177,36 @@ def _train(config: DdpgConfig, out: Path, resume: bool, progress: Progress) -> D
         "scenarios": d.scenarios,
         "rounds": kept.episode,
         "best_round": kept.best_episode,
-        "fct_mean_us": round(kept.best_cost, 3),
+        yardstick.kept: round(best, 6 if yardstick is REWARD else 3),
     }
     policy = config.policy.model_copy(update={"provenance": provenance})
     teacher = make_teacher(policy, kept.best_weights, "training")
     save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
     path.unlink(missing_ok=True)
-    return DdpgReport(teacher, kept.episode, kept.best_episode, kept.best_cost, tuple(curve))
+    return RoundReport(teacher, kept.episode, kept.best_episode, best, tuple(curve), yardstick)
 
 
 def played(config: DdpgConfig, weights: Weights, number: int) -> Transitions:
     """Every scenario of a round, with noise."""
-    d, deployment = config.ddpg, config.deployment()
-    actor = native(config.policy, weights)
-    seeds = [seed_of(d.seed, number, index) for index in range(len(d.scenarios))]
-    trials = [
-        deployment.trial(
-            replace(actor, disturb=(d.exploring(number), seed)),
-            name,
-            seed=seed,
-            duration_ps=d.episode,
-            record_ps=d.episode,
-            decision_latency_ps=d.decision_latency,
-        )
-        for name, seed in zip(d.scenarios, seeds, strict=True)
-    ]
+    d, actor = config.ddpg, native(config.policy, weights)
+    places = [(name, seed_of(d.seed, number, index)) for index, name in enumerate(d.scenarios)]
+    actors = [replace(actor, disturb=(d.exploring(number), seed)) for _, seed in places]
     memory = Memory(1 << 62)
-    for outcome in run(trials):
-        records = Trajectories.of(outcome.records[deployment.cohort], config.policy.observation.agents)
-        memory.add(growing(records, config.policy, d.reward, d.growth_most))
+    for its in trajectories(config, actors, places, d.episode):
+        grows = not config.flows
+        memory.add(
+            growing(its, config.policy, d.reward, d.growth_most) if grows else transitions(its, config.policy, d.reward)
+        )
     assert memory.kept is not None
     return memory.kept
 
 
 def validate(config: DdpgConfig, weights: Weights) -> float:
-    """The flows' mean completion time in us without noise: the geometric mean of all runs."""
+    """By the recipe's yardstick, without noise: of flows that learn their mean reward, else the flows' mean completion
+    time in us, the geometric mean of all runs."""
     d, deployment = config.ddpg, config.deployment()
+    if config.flows:
+        return mean_reward(config, weights, d.episode)
     actor = native(config.policy, weights)
     trials = [
         deployment.trial(

@@ -1,22 +1,22 @@
 """Training recipes of DDPG: a policy that sets knobs between two ends, where it learns, and what it is rewarded for.
 
 format = 1
-[policy]            # policy.toml without its weights; its action is a `level`
+[policy]            # policy.toml without its weights; its action is a `level`, of flows a `multiplier`
 [network]           # as of `rlcc run`
-[ddpg]              # senders, period, scenarios, reward, hyper-parameters
-[[ddpg.reward]]     # weight, and the feature of an event that it weighs: the reward is their sum after a decision over
-                    # their sum before it
+[ddpg]              # senders and period (not of flows), scenarios, reward, hyper-parameters
+[[ddpg.reward]]     # weight, and the feature of an event that it weighs: the reward is their sum after a decision, of a
+                    # `level` over their sum before it
 """
 
 from pydantic import Field, model_validator
 
-from decision.actions import Level
+from decision.actions import Level, Multiplier
 from decision.quantity import DurationPs
 from netsim.network import MS
-from teachers.periodic_options import PeriodicConfig, PeriodicTraining
+from teachers.round_options import FCT, REWARD, RoundConfig, RoundTraining, Yardstick
 
 
-class Ddpg(PeriodicTraining):
+class Ddpg(RoundTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario once
     with outputs that are moved by ``explore`` at the most, which falls by ``explore_decay`` a round, and then learns
     ``updates`` batches of what is remembered. ``critic``: the hidden layers of Q(o, a)."""
@@ -36,7 +36,7 @@ class Ddpg(PeriodicTraining):
     explore_least: float = Field(default=0.05, ge=0, le=2)
 
 
-class DdpgConfig(PeriodicConfig):
+class DdpgConfig(RoundConfig):
     """A training recipe, checked."""
 
     ddpg: Ddpg
@@ -45,13 +45,18 @@ class DdpgConfig(PeriodicConfig):
     def training(self) -> Ddpg:
         return self.ddpg
 
+    @property
+    def yardstick(self) -> Yardstick:
+        """A ratio of rewards is 1 for whoever is as good throughout: then flows' completion times judge."""
+        return REWARD if self.flows else FCT
+
     @model_validator(mode="after")
     def _trainable(self) -> "DdpgConfig":
-        if not isinstance(self.policy.action, Level):
+        if not isinstance(self.policy.action, Level | Multiplier):
             raise ValueError(
                 f"DDPG learns where to set knobs between two ends; the action is a {self.policy.action.kind}"
             )
-        if self.ddpg.episode < 3 * self.ddpg.period:
+        if self.ddpg.period is not None and self.ddpg.episode < 3 * self.ddpg.period:
             raise ValueError("ddpg: an episode has three periods at the least; give a longer one")
         self.check_trainable("DDPG")
         return self

@@ -13,38 +13,27 @@ last decision.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from decision.actions import Choice
 from decision.policy import Policy
-from decision.records import Trajectories
 from netsim.policies import native
-from netsim.trials import run
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.memory import PARTS, Memory, check_place, seed_of
 from teachers.networks import PolicyNetwork, one_thread, seeded, torch
+from teachers.playing import mean_reward, trajectories
+from teachers.round_options import REWARD
+from teachers.round_report import RoundReport
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, transitions
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class DdqnReport:
-    """The trained teacher (the best by validation), and how it came about: of each validated round, the reward a
-    transition."""
-
-    teacher: Teacher
-    rounds: int
-    best_round: int
-    reward: float
-    curve: tuple[tuple[int, float], ...]
 
 
 def loss(
@@ -114,7 +103,7 @@ class Learner:
         return lost / updates
 
 
-def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> DdqnReport:
+def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
     """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
 
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
@@ -124,24 +113,25 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
         return _train(config, out, resume, progress or (lambda _: None))
 
 
-def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> DdqnReport:
+def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> RoundReport:
     d = config.ddqn
     learner = Learner(config.policy, d)
-    kept, curve = Checkpoint.first(learner.network.weights()), []
+    kept, curve, decisions = Checkpoint.first(learner.network.weights()), [], 0
     if resume:
         kept, more = read_checkpoint(checkpoint_path(out), config, learner.network, learner.optimizer)
         learner.target.load_state_dict(more["target"])
         learner.memory.kept = Transitions(*(more[name].numpy() for name in PARTS))
-        curve = [(int(n), float(r)) for n, r in more["curve"]]
+        curve, decisions = [(int(n), float(r)) for n, r in more["curve"]], int(more["decisions"])
     with TrainingLog(log_path(out), "round", kept.episode) as log:
-        while kept.episode < d.rounds:
+        while not d.over(kept.episode, decisions):
             number = kept.episode
             new = _played(config, learner.network.weights(), number)
             learner.memory.add(new)
-            learner.rate(number / max(d.rounds - 1, 1))
+            learner.rate(d.done(number, decisions))
+            decisions += len(new)
             lost = learner.learn(d.updates, number * d.updates, np.random.default_rng([d.seed, number]))
             reward: float | None = None
-            if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
+            if d.judged(number + 1, decisions):
                 reward = validate(config, learner.network.weights())
                 curve.append((number + 1, reward))
             kept = kept.after(number + 1, None if reward is None else -reward, learner.network.weights())
@@ -156,63 +146,37 @@ def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> D
             }
             log.add(number + 1, scalars)
             path = checkpoint_path(out)
-            write_checkpoint(path, config, learner.network, learner.optimizer, kept, more_of(learner, curve))
+            write_checkpoint(path, config, learner.network, learner.optimizer, kept, more_of(learner, curve, decisions))
             judged = "" if reward is None else f", reward {reward:.4f} (best {-kept.best_cost:.4f})"
             progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
     teacher = _finished(config, kept)
     save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
     checkpoint_path(out).unlink(missing_ok=True)
-    return DdqnReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve))
+    return RoundReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve), REWARD)
 
 
-def more_of(learner: Learner, curve: list[tuple[int, float]]) -> dict[str, object]:
-    """What a checkpoint holds besides."""
+def more_of(learner: Learner, curve: list[tuple[int, float]], decisions: int) -> dict[str, object]:
+    """What a checkpoint holds besides; ``decisions``: that were played."""
     assert learner.memory.kept is not None
     parts = {name: torch.from_numpy(array) for name, array in vars(learner.memory.kept).items()}
-    return {"target": learner.target.state_dict(), "curve": curve, **parts}
+    return {"target": learner.target.state_dict(), "curve": curve, "decisions": decisions, **parts}
 
 
 def _played(config: DdqnConfig, weights: Weights, number: int) -> Transitions:
     """Every scenario of a round, side by side."""
-    d = config.ddqn
-    seeds = [seed_of(d.seed, number, index) for index in range(len(d.scenarios))]
-    places = list(zip(d.scenarios, seeds, strict=True))
-    return _of(config, weights, places, d.exploring(number), d.idle_every)
+    d, actor = config.ddqn, native(config.policy, weights)
+    places = [(name, seed_of(d.seed, number, index)) for index, name in enumerate(d.scenarios)]
+    actors = [replace(actor, explore=(d.exploring(number), seed)) for _, seed in places]
+    memory = Memory(1 << 62)
+    for played in trajectories(config, actors, places, d.episode):
+        memory.add(transitions(played, config.policy, d.reward, d.idle_every))
+    assert memory.kept is not None
+    return memory.kept
 
 
 def validate(config: DdqnConfig, weights: Weights) -> float:
     """The mean reward of a transition where the best is always chosen; each scenario counts alike."""
-    d = config.ddqn
-    rewards = []
-    for name in d.validate_in:
-        played = _of(config, weights, [(name, seed) for seed in d.validate_seeds], 0.0)
-        rewards.append(float(np.mean(played.reward, dtype=np.float64)))
-    return float(np.mean(rewards))
-
-
-def _of(
-    config: DdqnConfig, weights: Weights, places: list[tuple[str, int]], exploring: float, idle_every: int = 1
-) -> Transitions:
-    d, deployment = config.ddqn, config.deployment()
-    actor = native(config.policy, weights)
-    trials = [
-        deployment.trial(
-            replace(actor, explore=(exploring, seed)) if exploring else actor,
-            name,
-            seed=seed,
-            duration_ps=d.episode,
-            record_ps=d.episode,
-            decision_latency_ps=d.decision_latency,
-        )
-        for name, seed in places
-    ]
-    memory = Memory(1 << 62)
-    for (name, seed), outcome in zip(places, run(trials), strict=True):
-        known = deployment.places(name, seed, d.episode)
-        played = Trajectories.of(outcome.records[deployment.cohort], config.policy.observation.agents, known)
-        memory.add(transitions(played, config.policy, d.reward, idle_every))
-    assert memory.kept is not None
-    return memory.kept
+    return mean_reward(config, weights, config.ddqn.episode)
 
 
 def _finished(config: DdqnConfig, kept: Checkpoint) -> Teacher:

@@ -1,18 +1,18 @@
 """Training recipes of DDQN: a policy that chooses a row of a table, where it learns, and what it is rewarded for.
 
 format = 1
-[policy]            # policy.toml without its weights; its action is a `choice`
+[policy]            # policy.toml without its weights; its action is a `choice`, of flows a `table`
 [network]           # as of `rlcc run`
-[ddqn]              # senders, period, scenarios, reward, hyper-parameters
+[ddqn]              # senders and period (not of flows), scenarios, reward, hyper-parameters
 [[ddqn.reward]]     # weight, and the feature of the next event that it weighs
 """
 
 from pydantic import Field, model_validator
 
-from decision.actions import Choice
+from decision.actions import Choice, Table
 from decision.quantity import DurationPs
 from netsim.network import MS
-from teachers.periodic_options import PeriodicConfig, PeriodicTraining, Strict
+from teachers.round_options import RoundConfig, RoundTraining, Strict
 
 
 class TriggerTraining(Strict):
@@ -24,7 +24,7 @@ class TriggerTraining(Strict):
     explore_decay: float = Field(default=0.9, gt=0, le=1)
 
 
-class Ddqn(PeriodicTraining):
+class Ddqn(RoundTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario
     once, explores with a probability that falls from ``explore`` by ``explore_decay`` a round, and then learns
     ``updates`` batches of what is remembered."""
@@ -63,7 +63,7 @@ class Online(Strict):
         return max(self.explore_least, self.explore * self.explore_decay**exchange)
 
 
-class DdqnConfig(PeriodicConfig):
+class DdqnConfig(RoundConfig):
     """A training recipe, checked."""
 
     ddqn: Ddqn
@@ -74,11 +74,11 @@ class DdqnConfig(PeriodicConfig):
 
     @model_validator(mode="after")
     def _trainable(self) -> "DdqnConfig":
-        if not isinstance(self.policy.action, Choice):
+        if not isinstance(self.policy.action, Choice | Table):
             raise ValueError(f"DDQN learns which row of a table to choose; the action is a {self.policy.action.kind}")
         if (self.policy.trigger is None) != (self.ddqn.trigger is None):
             raise ValueError("a policy with a [policy.trigger] learns it by a [ddqn.trigger], and no other; give both")
-        if self.ddqn.decision_latency >= self.ddqn.period:
+        if self.ddqn.period is not None and self.ddqn.decision_latency >= self.ddqn.period:
             raise ValueError("ddqn: the period is shorter than the decision takes; give a longer one")
         self.check_trainable("DDQN")
         return self

@@ -17,11 +17,13 @@ from netsim.policies import native
 from netsim.trials import run
 from teachers import ddqn
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
-from teachers.ddqn import DdqnReport, Learner, Progress
+from teachers.ddqn import Learner, Progress
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.load import load
 from teachers.memory import PARTS, Memory, check_place, seed_of
 from teachers.networks import one_thread
+from teachers.round_options import REWARD
+from teachers.round_report import RoundReport
 from teachers.save import save
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
@@ -33,7 +35,7 @@ def policy_path(out: Path) -> Path:
     return out.parent / f"{out.name}.untriggered"
 
 
-def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> DdqnReport:
+def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
     """Train both and write the teacher to the folder ``out``. Resumed, it goes on in whichever part was interrupted.
 
     The same configuration gives the same weights. InputError where ``out`` or a checkpoint is unfit.
@@ -49,7 +51,7 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
     return report
 
 
-def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progress: Progress) -> DdqnReport:
+def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progress: Progress) -> RoundReport:
     trigger = config.ddqn.trigger
     assert trigger is not None
     d = config.ddqn.model_copy(update={"rounds": trigger.rounds, "explore_decay": trigger.explore_decay})
@@ -86,14 +88,14 @@ def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progres
                     "learning_rate": learner.optimizer.param_groups[0]["lr"],
                 },
             )
-            path, more = checkpoint_path(out), ddqn.more_of(learner, curve)
+            path, more = checkpoint_path(out), ddqn.more_of(learner, curve, 0)
             write_checkpoint(path, config, learner.network, learner.optimizer, kept, more)
             judged = "" if reward is None else f", reward {reward:.4f} (best {-kept.best_cost:.4f})"
             progress(f"trigger, round {number + 1} of {d.rounds}, fired {fired:.3f}{judged}")
     teacher = _finished(config, policy, kept)
     save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
     checkpoint_path(out).unlink(missing_ok=True)
-    return DdqnReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve))
+    return RoundReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve), REWARD)
 
 
 def _validate(config: DdqnConfig, d: Ddqn, weights: Weights) -> tuple[float, float]:

@@ -44,8 +44,10 @@ from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, wr
 from teachers.memory import check_place, seed_of
 from teachers.networks import PolicyNetwork, one_thread, seeded, torch
 from teachers.pg_options import Pg, PgConfig
+from teachers.round_options import FCT
+from teachers.round_report import RoundReport
 from teachers.save import save
-from teachers.teacher import Teacher, Weights, make_teacher
+from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 
 STANDING = ("active_0_priority", "active_0_rate_q16", "active_0_path")
@@ -54,18 +56,6 @@ BEGIN_STEPS, BEGIN_RATE = 2000, 3e-3
 
 Progress = Callable[[str], None]
 Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class PgReport:
-    """The trained teacher (the best by validation), and how it came about: of each validated round, the flows' mean
-    completion time in us, of those that did not end as long as they were there."""
-
-    teacher: Teacher
-    rounds: int
-    best_round: int
-    fct_us: float
-    curve: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -162,7 +152,7 @@ def ascend(
     return entropy
 
 
-def train(config: PgConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> PgReport:
+def train(config: PgConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
     """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
 
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
@@ -172,7 +162,7 @@ def train(config: PgConfig, out: Path, resume: bool = False, progress: Progress 
         return _train(config, out, resume, progress or (lambda _: None))
 
 
-def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> PgReport:
+def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> RoundReport:
     d = config.pg
     network = seeded(config.policy, d.seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
@@ -222,7 +212,7 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> PgR
     teacher = make_teacher(policy, kept.best_weights, "training")
     save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
     path.unlink(missing_ok=True)
-    return PgReport(teacher, kept.episode, kept.best_episode, kept.best_cost, tuple(curve))
+    return RoundReport(teacher, kept.episode, kept.best_episode, kept.best_cost, tuple(curve), FCT)
 
 
 def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, float]:

@@ -21,7 +21,7 @@ from netsim.deployment import Deployment
 from netsim.network import MS, Network
 from netsim.network_file import from_table
 from teachers.curriculum import ScenarioNames
-from teachers.periodic_options import Strict
+from teachers.round_options import Strict
 
 
 class Pg(Strict):

@@ -7,25 +7,37 @@ agent's own action brought about.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from decision.actions import Choice
+from decision.actions import Choice, Multiplier, Table
 from decision.features import AnyFeature, Place
+from decision.formats import ACTION_BITS
 from decision.policy import Observation, Policy
 from decision.records import Trajectories
+from decision.tape import Reading
 
 Floats = NDArray[np.float32]
 
 
 class RewardTerm(BaseModel):
-    """``weight`` times a feature of the next decision's event, as a teacher would see it."""
+    """``weight`` times a feature of the next decision's event, as a teacher would see it, to the ``power`` of 1 or 2;
+    before that it is held within ``limit`` of 0, where one is given."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     weight: float
     feature: AnyFeature
+    power: Literal[1, 2] = Field(default=1, exclude_if=lambda power: power == 1)
+    limit: float | None = Field(default=None, gt=0, exclude_if=lambda limit: limit is None)
+
+    def value(self, read: Reading, place: Place) -> NDArray[np.float64]:
+        """Of each row that is read, or of all at once."""
+        value = np.asarray(self.feature.float_value(read, place), dtype=np.float64)
+        held = value if self.limit is None else np.clip(value, -self.limit, self.limit)
+        return np.asarray(self.weight * held**self.power, dtype=np.float64)
 
     def check(self, place: Place) -> None:
         """ValueError where the feature looks at what is not there, or at more than one event."""
@@ -37,8 +49,8 @@ class RewardTerm(BaseModel):
 @dataclass(frozen=True)
 class Transitions:
     """Rows of N transitions: observations before and after [N, window x features], the row that was chosen (the number
-    of the combination) [N] or where between its ends, -1 to 1, each knob was set [N, knobs], the reward [N], and 1
-    where the agent decides on after it, 0 where its life ended with it [N]."""
+    of the combination) [N] or where between its ends, -1 to 1, each knob was set [N, knobs], of a knob in force its
+    multiplier [N, 1], the reward [N], and 1 where the agent decides on after it, 0 where its life ended with it [N]."""
 
     before: Floats
     action: NDArray[np.int64] | Floats
@@ -75,10 +87,16 @@ def growing(trajectories: Trajectories, policy: Policy, reward: Sequence[RewardT
 
 def _taken(trajectories: Trajectories, policy: Policy) -> NDArray[np.int64] | Floats:
     """What was decided in each row, as `Transitions` has it."""
-    label = policy.action.label(np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64))
-    if isinstance(policy.action, Choice):
-        return policy.action.chosen(label)
-    return (2 * label - 1).astype(np.float32)
+    decided, action = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64), policy.action
+    if isinstance(action, Table):
+        return np.asarray(action.label(1 + decided / 2**ACTION_BITS)[:, 0], dtype=np.int64)
+    if isinstance(action, Multiplier):
+        share = (1 + decided / 2**ACTION_BITS - action.low) / (action.high - action.low)
+        return np.asarray(2 * share - 1, dtype=np.float32)
+    label = action.label(decided)
+    if isinstance(action, Choice):
+        return action.chosen(label)
+    return np.asarray(2 * label - 1, dtype=np.float32)
 
 
 def trigger_transitions(
@@ -116,7 +134,7 @@ def _closed(
 def rewards(trajectories: Trajectories, observation: Observation, reward: Sequence[RewardTerm]) -> NDArray[np.float64]:
     """The terms' sum in each row [N]."""
     read = trajectories.reading(observation)
-    values = sum((term.weight * term.feature.float_value(read, observation.place) for term in reward), np.zeros(1))
+    values = sum((term.value(read, observation.place) for term in reward), np.zeros(1))
     return np.broadcast_to(values, (len(trajectories),))
 
 

@@ -20,6 +20,8 @@ from bench.papers.sections import Column
 from bench.papers.traffic import Traffic
 from rlcc.evaluation.pictures import COLOURS, LINES, MARKERS
 
+Floats = NDArray[np.float64]
+
 Group = tuple[str, Sequence[Traffic]]
 """A row of panels: its name, and its networks in order of flows."""
 
@@ -101,6 +103,26 @@ def bubbles(found: Found, panels: Sequence[Bubbles], across: int = 2) -> bytes:
             legend = axes.legend(frameon=False, fontsize=7)
             for handle in legend.legend_handles:
                 handle.set_sizes([24])
+        return svg(canvas)
+
+
+def bands(panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]], across: str) -> bytes:
+    """A panel a name: over x [N] the mean of y [seeds, N], and from the least to the greatest of them, a line a name;
+    logarithmic where all are above 0."""
+    with rc_context(STYLE):
+        canvas = Canvas(figsize=(4.6 * len(panels), 3.4), layout="constrained")
+        for axes, (title, lines) in zip(canvas.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+            for i, (name, (x, y)) in enumerate(lines.items()):
+                colour = COLOURS[i % len(COLOURS)]
+                axes.plot(x, y.mean(axis=0), color=colour, linewidth=1.1, linestyle=LINES[i % len(LINES)], label=name)
+                axes.fill_between(x, y.min(axis=0), y.max(axis=0), color=colour, alpha=0.15, linewidth=0)
+            if all(y.min() > 0 for _, y in lines.values()):
+                axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.set_title(title, fontsize=8.5)
+            axes.set_xlabel(across)
+            axes.grid(linewidth=0.5, color="#DDDDDD")
+            axes.legend(frameon=False, fontsize=7)
         return svg(canvas)
 
 

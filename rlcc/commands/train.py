@@ -1,6 +1,7 @@
 """`rlcc train RECIPE`: train a teacher in the native simulator."""
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from rlcc.options import FOLDER, out_option
 from rlcc.where import where_options
 
 if TYPE_CHECKING:
-    from teachers.ddpg import DdpgReport
-    from teachers.pg import PgReport
+    from teachers.round_report import RoundReport
+
+Method = Callable[[Path, Path, bool, Figures, Progress], list[str]]
+ByRounds = Callable[[Path, Path, bool, Progress], "RoundReport"]
 
 
 @click.command()
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
 def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 
-    A recipe with [training] is for ADPG, one continuous action of flows; with [ddqn] for DDQN, agents that choose a row
-    of a table every period; with [ddpg] for DDPG, agents that set knobs between two ends; with [pg] for a policy
-    gradient, long flows for each of which a row of a table is chosen. A checkpoint beside OUT is written after every
-    episode: interrupt at will and go on with --resume.
+    A recipe with [training] is for ADPG, one continuous action of flows; with [ppo] for PPO, flows too; with [ddqn] for
+    DDQN, flows or agents asked every period that choose a row of a table; with [ddpg] for DDPG, flows, or such agents
+    that set knobs between two ends; with [pg] for a policy gradient, long flows for each of which a row of a table is
+    chosen. A checkpoint beside OUT is written after every episode: interrupt at will and go on with --resume.
     """
     with stage("train") as (figures, progress):
         tables = _tables(recipe_file)
@@ -62,43 +65,50 @@ def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
     return [str(m) for m in report.measured]
 
 
-def _ddqn(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
+def _ddqn(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
     from teachers import ddqn, ddqn_trigger
     from teachers.ddqn_options import DdqnConfig
 
     config = load_toml(DdqnConfig, recipe_file)
     train = ddqn.train if config.ddqn.trigger is None else ddqn_trigger.train
-    report = train(config, out, resume, progress)
-    figures += [
-        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
-        f"{report.rounds} rounds",
-        f"best {report.best_round} with a reward of {report.reward:.4f} a decision",
-    ]
-    return [f"round {number}: {reward:.4f}" for number, reward in report.curve]
+    return train(config, out, resume, progress)
 
 
-def _ddpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
+def _ddpg(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
     from teachers import ddpg
     from teachers.ddpg_options import DdpgConfig
 
-    return _by_fct(ddpg.train(load_toml(DdpgConfig, recipe_file), out, resume, progress), figures)
+    return ddpg.train(load_toml(DdpgConfig, recipe_file), out, resume, progress)
 
 
-def _pg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
+def _pg(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
     from teachers import pg
     from teachers.pg_options import PgConfig
 
-    return _by_fct(pg.train(load_toml(PgConfig, recipe_file), out, resume, progress), figures)
+    return pg.train(load_toml(PgConfig, recipe_file), out, resume, progress)
 
 
-def _by_fct(report: "DdpgReport | PgReport", figures: Figures) -> list[str]:
-    figures += [
-        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
-        f"{report.rounds} rounds",
-        f"best {report.best_round} with a mean FCT of {report.fct_us:.0f} us",
-    ]
-    return [f"round {number}: {fct_us:.0f} us" for number, fct_us in report.curve]
+def _ppo(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
+    from teachers import ppo
+    from teachers.ppo_options import PpoConfig
+
+    return ppo.train(load_toml(PpoConfig, recipe_file), out, resume, progress)
 
 
-METHODS = {"ddqn": _ddqn, "ddpg": _ddpg, "pg": _pg}
+def _by_rounds(method: ByRounds) -> Method:
+    """What is told of a training that goes round by round."""
+
+    def told(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
+        report = method(recipe_file, out, resume, progress)
+        figures += [
+            f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
+            f"{report.rounds} rounds",
+            f"best {report.best_round} with {report.yardstick.told.format(report.best)}",
+        ]
+        return [f"round {number}: {report.yardstick.text.format(value)}" for number, value in report.curve]
+
+    return told
+
+
+METHODS = {name: _by_rounds(method) for name, method in (("ddqn", _ddqn), ("ddpg", _ddpg), ("pg", _pg), ("ppo", _ppo))}
 """By the table of a recipe that is for each; one without any is for ADPG."""

@@ -19,6 +19,7 @@ from teachers.ddpg_options import DdpgConfig
 from teachers.ddqn_options import DdqnConfig
 from teachers.networks import seeded
 from teachers.pg_options import PgConfig
+from teachers.ppo_options import PpoConfig
 from teachers.validation import Changing, Measured
 
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
@@ -224,7 +225,7 @@ def test_without_an_episode_there_must_be_a_teacher_to_start_from(make_config: A
         make_config(episodes=0)
 
 
-METHODS = {"ddqn": DdqnConfig, "ddpg": DdpgConfig, "pg": PgConfig}
+METHODS = {"ddqn": DdqnConfig, "ddpg": DdpgConfig, "pg": PgConfig, "ppo": PpoConfig}
 """By the table of a recipe; one without any is for ADPG."""
 
 

@@ -1,0 +1,66 @@
+"""Training recipes of PPO: a policy of flows, where it learns, and what it is rewarded for.
+
+format = 1
+[policy]            # policy.toml without its weights; its action is a `multiplier` or a `table`
+[network]           # as of `rlcc run`
+[ppo]               # scenarios, reward, hyper-parameters
+[[ppo.reward]]      # weight, the feature of the next event that it weighs, its power and limit
+"""
+
+from pydantic import Field, model_validator
+
+from decision.actions import Multiplier, Table
+from decision.quantity import DurationPs
+from netsim.network import MS
+from teachers.round_options import RewardedConfig, RewardedTraining
+
+
+class Ppo(RewardedTraining):
+    """A round is ``rollout`` decisions a flow in every scenario, played ``plays`` times side by side, then ``passes``
+    over them, ``batch`` at a time; after ``episode`` rounds the networks begin anew, empty. ``smooth``: lambda of the
+    advantages. ``deviation``: of the Gaussian at first, whose mean goes from -1 to 1. ``critic``: the hidden layers of
+    V(o). ``scaled``: rewards are divided by the standard deviation of their discounted sums so far, and held within 10.
+    Defaults: CleanRL's ppo_continuous_action.py where it has them, whose batches are 64 of 2048."""
+
+    rounds: int = Field(default=100, ge=1, le=100_000)
+    episode: int = Field(default=20, ge=1, le=10_000)
+    plays: int = Field(default=4, ge=1, le=256)
+    rollout: int = Field(default=64, ge=2, le=4096)
+    passes: int = Field(default=10, ge=1, le=100)
+    batch: int = Field(default=256, ge=2, le=65_536)
+    gamma: float = Field(default=0.99, ge=0, lt=1)
+    smooth: float = Field(default=0.95, ge=0, le=1)
+    clip: float = Field(default=0.2, gt=0, lt=1)
+    entropy: float = Field(default=0.0, ge=0, le=1)
+    value: float = Field(default=0.5, ge=0)  # of the critic's loss beside the policy's
+    scaled: bool = True
+    deviation: float = Field(default=0.5, gt=0, le=2)
+    critic: list[int] = Field(default=[64, 64], min_length=1, max_length=8)
+    learning_rate: float = Field(default=3e-4, gt=0, le=1)  # Adam
+    final_learning_rate: float = Field(default=0.0, ge=0, le=1)  # reached linearly in the last round
+    adam_eps: float = Field(default=1e-5, gt=0)
+    gradient_limit: float = Field(default=0.5, gt=0)  # norm
+    validate_for: DurationPs = Field(default=20 * MS, gt=0)
+
+
+class PpoConfig(RewardedConfig):
+    """A training recipe, checked."""
+
+    ppo: Ppo
+
+    @property
+    def training(self) -> Ppo:
+        return self.ppo
+
+    @model_validator(mode="after")
+    def _trainable(self) -> "PpoConfig":
+        if not self.flows:
+            raise ValueError(f"PPO here trains flows, not agents of {self.policy.observation.agents.name}")
+        if not isinstance(self.policy.action, Multiplier | Table):
+            raise ValueError(
+                f"PPO draws a multiplier of the rate, or a row of a table; the action is a {self.policy.action.kind}"
+            )
+        if self.policy.observation.device_rate:
+            raise ValueError("PPO here trains flows that are not told the device's rate; leave device_rate out")
+        self.check_trainable("PPO")
+        return self

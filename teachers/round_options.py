@@ -1,0 +1,148 @@
+"""What training recipes have in common that name their reward, whichever algorithm learns by it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from decision.documents import Format1
+from decision.errors import InputError
+from decision.policy import Policy
+from decision.quantity import DurationPs
+from netsim import baselines
+from netsim.deployment import Deployment
+from netsim.network import Network
+from netsim.network_file import from_table
+from teachers.curriculum import ScenarioNames
+from teachers.transitions import RewardTerm
+
+
+class Strict(BaseModel):
+    """No key that is not known, no number that is none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class RewardedTraining(Strict):
+    """``decisions``: training ends with the round after which so many have been played; None: with the last round."""
+
+    seed: int = Field(ge=0, lt=2**31)
+    decision_latency: DurationPs = 0
+    scenarios: ScenarioNames = Field(min_length=1, max_length=32)
+    reward: list[RewardTerm] = Field(min_length=1, max_length=8)
+    rounds: int = Field(default=60, ge=1, le=10_000)
+    decisions: int | None = Field(default=None, ge=1, exclude_if=lambda decisions: decisions is None)
+    validate_every: int = Field(default=5, ge=1)  # rounds
+    validate_in: ScenarioNames = Field(min_length=1, max_length=32)
+    validate_seeds: list[int] = Field(default=[7001, 7002], min_length=1, max_length=16)
+
+    def over(self, rounds: int, played: int) -> bool:
+        """Whether training ends after so many rounds, in which so many decisions were played."""
+        return rounds >= self.rounds or (self.decisions is not None and played >= self.decisions)
+
+    def done(self, number: int, played: int) -> float:
+        """The part of the training that lies before this round, 0 to 1; of the last one where rounds alone count, 1."""
+        by_rounds = number / max(self.rounds - 1, 1)
+        return by_rounds if self.decisions is None else min(max(by_rounds, played / self.decisions), 1.0)
+
+    def judged(self, rounds: int, played: int) -> bool:
+        """Whether the weights after so many rounds are validated."""
+        return rounds % self.validate_every == 0 or self.over(rounds, played)
+
+
+class RoundTraining(RewardedTraining):
+    """``senders``: the baseline at the flows; ``period``: how often agents are asked; both only where the agents are
+    not the flows themselves. A round plays every scenario once, and explores by what falls from ``explore`` by
+    ``explore_decay`` a round."""
+
+    senders: str | None = Field(default=None, exclude_if=lambda senders: senders is None)
+    period: DurationPs | None = Field(default=None, gt=0, exclude_if=lambda period: period is None)
+    explore: float
+    explore_decay: float = Field(gt=0, le=1)
+    explore_least: float
+
+    def exploring(self, number: int) -> float:
+        """In this round."""
+        return max(self.explore_least, self.explore * self.explore_decay**number)
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What weights are judged by in the validation: its name in logs and in a teacher's provenance, how it is told, in
+    words and in a list, and whether the greatest is the best (1) or the least (-1)."""
+
+    name: str
+    kept: str
+    told: str
+    text: str
+    better: int
+
+
+REWARD = Yardstick("reward", "reward", "a reward of {:.4f} a decision", "{:.4f}", 1)
+FCT = Yardstick("fct_us", "fct_mean_us", "a mean FCT of {:.0f} us", "{:.0f} us", -1)
+
+
+class RewardedConfig(Strict):
+    """A policy, and where it is trained."""
+
+    format: Format1
+    policy: Policy
+    network: dict[str, Any] = {}
+
+    @property
+    def training(self) -> RewardedTraining:
+        raise NotImplementedError
+
+    def built_network(self) -> Network:
+        return from_table(self.network, "network")
+
+    def deployment(self) -> Deployment:
+        """Where the agents learn; nothing stands beside flows that learn."""
+        return Deployment(self.built_network())
+
+    @property
+    def flows(self) -> bool:
+        """Whether they are the flows."""
+        return self.policy.observation.agents.agent == "flow"
+
+    def check_trainable(self, algorithm: str) -> None:
+        """ValueError where no algorithm here trains the policy, or not in this network."""
+        if self.policy.architecture.kind != "mlp":
+            raise ValueError(f"{algorithm} here trains an MLP; the window is its memory")
+        if self.flows and (self.policy.start is not None or self.policy.in_flight is not None):
+            raise ValueError(f"{algorithm} here trains flows without a [start] and an [in_flight]; leave them out")
+        for term in self.training.reward:
+            term.check(self.policy.observation.place)
+        try:
+            self.deployment()
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+
+class RoundConfig(RewardedConfig):
+    """The same, learnt round by round."""
+
+    @property
+    def training(self) -> RoundTraining:
+        raise NotImplementedError
+
+    def check_trainable(self, algorithm: str) -> None:
+        agents, t = self.policy.observation.agents, self.training
+        if not self.flows and agents.trigger != "period":
+            raise ValueError(
+                f"{algorithm} here trains flows and agents that are asked every period, not those of {agents.name}"
+            )
+        if self.flows and (t.senders is not None or t.period is not None):
+            raise ValueError(
+                "flows that learn steer themselves, and decide on a response; leave senders and period out"
+            )
+        if not self.flows and (t.senders is None or t.period is None):
+            raise ValueError(f"agents of {agents.name} are asked every period, beside flows; give senders and period")
+        super().check_trainable(algorithm)
+
+    def deployment(self) -> Deployment:
+        t = self.training
+        if t.senders is None or t.period is None:
+            return super().deployment()
+        senders, agents = baselines.by_name(t.senders), self.policy.observation.agents
+        return Deployment(self.built_network(), agents, senders, (), t.period)
