@@ -2,7 +2,8 @@
 
 A past feature stands in the flow context and is simply set. A current one is computed from raw signals, all of which it
 grows with: for many surroundings, the least raw value that reaches the point is found by bisection, and kept where the
-feature then is the point itself.
+feature then is the point itself. One that grows with nothing, a count of what holds some value, is led there: signal by
+signal another plausible value is taken where the feature is then no further from the point.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ from decision.program import Op, Program
 from decision.ranks import field_behind
 
 SURROUNDINGS = 32
+LED, SWEEPS = 8, 12
+"""Rows that are led to each point that no other has, and how often each signal is then taken anew."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ def make_pool(program: Program, defaults: dict[str, int], rng: np.random.Generat
             if points.size:
                 surroundings = columns_of(program, _surroundings(program, defaults, key, rng))
                 parts.append(exact(inner, node, surroundings, key, points))
+        if fixed := [] if moved_by(program, node) else used_by(program, node):
+            points = np.setdiff1d(points, _values(program, _joined(parts), node))
+            if points.size:
+                parts.append(led(inner, node, parts[0], fixed, points, rng))
     columns = _joined(parts)
     columns = _joined([columns, *(_mixed(columns, groups, rng) for groups in program.interface.mixes)])
     values = trace(program, *split(program, columns))
@@ -90,6 +97,12 @@ def _values(program: Program, columns: Columns, node: int) -> Integers:
 def moved_by(program: Program, node: int) -> list[str]:
     """Keys of the growing signals that the node depends on; parameters last: they are moved only if need be (with a
     base RTT below 1024 ns the inflation moves in steps of more than one)."""
+    signals = program.interface.signals()
+    return [key for key in used_by(program, node) if signals[key].grows]
+
+
+def used_by(program: Program, node: int) -> list[str]:
+    """Keys of the signals and parameters that the node depends on, in the interface's order."""
     todo, seen = [node], set()
     while todo:
         number = todo.pop()
@@ -97,7 +110,7 @@ def moved_by(program: Program, node: int) -> list[str]:
             seen.add(number)
             todo += program.nodes[number].args
     used = {program.key(program.nodes[i]) for i in seen}
-    return [key for key, signal in program.interface.signals().items() if signal.grows and key in used]
+    return [key for key in program.interface.signals() if key in used]
 
 
 def _surroundings(program: Program, defaults: dict[str, int], key: str, rng: np.random.Generator) -> list[Row]:
@@ -134,3 +147,21 @@ def exact(inner: Program, node: int, surroundings: Columns, key: str, points: In
     solved = with_raw(highs)
     hit = trace(inner, *split(inner, solved))[node] == target
     return {name: solved[name][hit] for name in keys(inner)}
+
+
+def led(
+    inner: Program, node: int, plausible_rows: Columns, moved: list[str], points: Integers, rng: np.random.Generator
+) -> Columns:
+    """Rows in which ``node`` is one of the points, as far as they are found: each begins as one of the plausible rows
+    and takes the values of ``moved`` from others. ``inner`` ends with ``node``."""
+    target = np.repeat(points, LED)
+    size = count(plausible_rows)
+    first = rng.integers(size, size=target.size)
+    columns = {name: column[first] for name, column in plausible_rows.items()}
+    off = np.abs(_values(inner, columns, node) - target)
+    for key in rng.permutation(np.repeat(np.array(moved), SWEEPS)):
+        tried = columns | {str(key): plausible_rows[str(key)][rng.integers(size, size=target.size)]}
+        then = np.abs(_values(inner, tried, node) - target)
+        columns[str(key)] = np.where(then <= off, tried[str(key)], columns[str(key)])
+        off = np.minimum(then, off)
+    return {name: column[off == 0] for name, column in columns.items()}

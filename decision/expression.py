@@ -196,14 +196,20 @@ class Count(Expression):
 
 def pasts(x: Expression) -> list[Past]:
     """All that it keeps of earlier decisions."""
-    inner = [past for y in vars(x).values() if isinstance(y, Expression) for past in pasts(y)]
+    inner = [past for y in within(x) for past in pasts(y)]
     return [x, *inner] if isinstance(x, Past) else inner
 
 
 def signals(x: Expression) -> set[str]:
     """All that it reads of the event."""
     own = {x.name} if isinstance(x, Signal) else {x.later, x.earlier} if isinstance(x, Elapsed) else set()
-    return own.union(*(signals(y) for y in vars(x).values() if isinstance(y, Expression)))
+    return own.union(*map(signals, within(x)))
+
+
+def within(x: Expression) -> list[Expression]:
+    """The expressions that it is made of."""
+    fields = [y if isinstance(y, tuple) else (y,) for y in vars(x).values()]
+    return [y for each in fields for y in each if isinstance(y, Expression)]
 
 
 # --- operators --------------------------------------------------------------------------------------------------------

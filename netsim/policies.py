@@ -81,7 +81,8 @@ class NativePolicy:
     """A teacher evaluated in C++. ``policy`` says what the weights mean. While it learns it may explore: ``explore`` is
     the probability that a decision is drawn at random, and the seed of that; ``explore_trigger`` the same of whether
     its trigger fires; ``disturb`` what each output is moved by at the most, evenly, and the seed of that; ``draw`` the
-    seed by which a choice is drawn, each row with the probability of its softmax, all of an agent by one number."""
+    seed by which a choice is drawn, each row with the probability of its softmax, all of an agent by one number a
+    group."""
 
     policy: Policy
     weights: Weights = field(repr=False)

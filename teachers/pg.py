@@ -3,6 +3,7 @@
 The network's outputs are logits, one a row of the action's table (priority, rate, path); a call decides one flow. While
 it learns, a row is drawn with the probability pi(a | o) of its softmax, by one number for all decisions of a flow: by
 another for each, the next would undo what one did before it can be told from noise. Afterwards the greatest is chosen.
+Where the outputs stand in groups, each has a softmax, a number of its own and a row: pi is the product of theirs.
 A round plays every scenario several times with the same arrivals and other draws, and ascends in batches, a few passes
 over them all,
 
@@ -26,6 +27,7 @@ all flows of a step. Which round was best is judged by how long flows are there 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +62,8 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Decisions:
-    """Of N decisions the observations [N, features], the rows that were drawn [N], the advantages R - b [N], and the
-    knobs that stood before [N, knobs]."""
+    """Of N decisions the observations [N, features], the rows that were drawn [N, groups], the advantages R - b [N],
+    and the knobs that stood before [N, knobs]."""
 
     observed: Floats
     chosen: NDArray[np.int64]
@@ -114,38 +116,61 @@ def staying(standing: NDArray[np.int64], table: NDArray[np.float64], stays: floa
     return normed
 
 
-def begin(network: PolicyNetwork, rows: Decisions, table: NDArray[np.float64], d: Pg) -> None:
+def log_softmax(network: PolicyNetwork, observed: "torch.Tensor", sizes: Sequence[int]) -> list["torch.Tensor"]:
+    """log pi(. | o) of each group [N, its rows]."""
+    return [torch.log_softmax(part, dim=1) for part in torch.split(network.logits(observed), list(sizes), 1)]
+
+
+def begin(network: PolicyNetwork, rows: Decisions, action: Choice, d: Pg) -> None:
     """Towards a policy under which flows mostly stay as they are."""
     optimizer = torch.optim.Adam(network.parameters(), lr=BEGIN_RATE)
     random = np.random.default_rng([d.seed, BEGIN_STEPS])
-    wanted = staying(rows.standing, table, d.stays)
+    wanted, knob = [], 0
+    for table in action.columns():
+        wanted.append(torch.from_numpy(staying(rows.standing[:, knob : knob + table.shape[1]], table, d.stays)))
+        knob += table.shape[1]
     for _ in range(BEGIN_STEPS):
         part = random.integers(len(rows), size=d.batch)
-        log_pi = torch.log_softmax(network.logits(torch.from_numpy(rows.observed[part])), dim=1)
-        loss = -(torch.from_numpy(wanted[part]) * log_pi).sum(dim=1).mean()
+        log_pi = log_softmax(network, torch.from_numpy(rows.observed[part]), action.sizes)
+        likelihood = [(its[part] * log_p).sum(dim=1).mean() for its, log_p in zip(wanted, log_pi, strict=True)]
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        (-torch.stack(likelihood).sum()).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
 
 def ascend(
-    network: PolicyNetwork, optimizer: "torch.optim.Optimizer", rows: Decisions, d: Pg, random: np.random.Generator
+    network: PolicyNetwork,
+    optimizer: "torch.optim.Optimizer",
+    rows: Decisions,
+    d: Pg,
+    random: np.random.Generator,
+    sizes: Sequence[int],
 ) -> float:
-    """Passes over the decisions; the mean entropy in nats before them."""
-    observed, chosen = torch.from_numpy(rows.observed), torch.from_numpy(rows.chosen)[:, None]
+    """Passes over the decisions, of a choice in groups of these sizes; the mean entropy in nats before them."""
+    observed, chosen = torch.from_numpy(rows.observed), torch.from_numpy(rows.chosen)
     advantage = torch.from_numpy(rows.advantage / max(float(rows.advantage.std()), 1e-6))
+
+    def drawn(log_pi: list["torch.Tensor"], part: "torch.Tensor") -> "torch.Tensor":
+        """log of the probability of what was drawn [N]."""
+        return reduce(torch.add, [p.gather(1, chosen[part, k : k + 1])[:, 0] for k, p in enumerate(log_pi)])
+
+    def nats(log_pi: list["torch.Tensor"]) -> "torch.Tensor":
+        """Entropy [N]."""
+        together = torch.cat(log_pi, dim=1)
+        return -(together.exp() * together).sum(dim=1)
+
     with torch.no_grad():
-        log_first = torch.log_softmax(network.logits(observed), dim=1)
-        entropy = float(-(log_first.exp() * log_first).sum(dim=1).mean())
+        log_first = log_softmax(network, observed, sizes)
+        entropy = float(nats(log_first).mean())
+        log_drawn = drawn(log_first, torch.arange(len(rows)))
     for _ in range(d.passes):
         order = torch.from_numpy(random.permutation(len(rows)))
         for part in order.split(d.batch):  # type: ignore[no-untyped-call]
-            log_pi = torch.log_softmax(network.logits(observed[part]), dim=1)
-            drawn = chosen[part]
-            p = (log_pi.gather(1, drawn) - log_first[part].gather(1, drawn)).exp()[:, 0]
+            log_pi = log_softmax(network, observed[part], sizes)
+            p = (drawn(log_pi, part) - log_drawn[part]).exp()
             held = p.clamp(1 - d.clip, 1 + d.clip)
             gain = torch.minimum(p * advantage[part], held * advantage[part])
-            gain = gain - d.entropy * (log_pi.exp() * log_pi).sum(dim=1)
+            gain = gain + d.entropy * nats(log_pi)
             optimizer.zero_grad()
             (-gain.mean()).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -166,10 +191,10 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> Rou
     d = config.pg
     network = seeded(config.policy, d.seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
+    action = config.policy.action
+    assert isinstance(action, Choice)
     if d.stays > 0 and not resume:
-        action = config.policy.action
-        assert isinstance(action, Choice)
-        begin(network, played(config, network.weights(), d.rounds)[0], action.columns()[0], d)
+        begin(network, played(config, network.weights(), d.rounds)[0], action, d)
     kept, curve = Checkpoint.first(network.weights()), list[tuple[int, float]]()
     path = checkpoint_path(out)
     if resume:
@@ -182,7 +207,8 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> Rou
                 done = number / max(d.rounds - 1, 1)
                 group["lr"] = d.learning_rate + (d.final_learning_rate - d.learning_rate) * done
             rows, value = played(config, network.weights(), number)
-            entropy = ascend(network, optimizer, rows, d, np.random.default_rng([d.seed, number]))
+            random = np.random.default_rng([d.seed, number])
+            entropy = ascend(network, optimizer, rows, d, random, action.sizes)
             fct_us: float | None = None
             if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
                 fct_us = validate(config, network.weights())
@@ -217,7 +243,8 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> Rou
 
 def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, float]:
     """Every scenario of a round, each play with draws of its own; and the mean R."""
-    d, deployment = config.pg, config.deployment()
+    d, deployment, action = config.pg, config.deployment(), config.policy.action
+    assert isinstance(action, Choice)
     actor = native(config.policy, weights)
     trials, arrivals = [], []
     for index, name in enumerate(d.scenarios):
@@ -239,8 +266,8 @@ def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, 
         rows = Trajectories.of(records, config.policy.observation.agents)
         flow, when = (rows.columns[name].astype(np.int64) for name in (rows.interface.agent, "t_ps"))
         observed.append(rows.float_rows(config.policy.observation)[0].astype(np.float32))
-        label = config.policy.action.label(np.stack(list(rows.decided().values()), axis=1).astype(np.float64))
-        chosen.append(np.argmax(label, axis=1))
+        label = action.label(np.stack(list(rows.decided().values()), axis=1).astype(np.float64))
+        chosen.append(np.stack([np.argmax(part, axis=1) for part in action.split(label)], axis=1))
         value.append(returns(flow, when, lives, d.horizon))
         plays.append(np.full(len(rows), index))
         same.append(flow << 32 | rows.columns["step"].astype(np.int64))

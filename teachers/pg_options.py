@@ -69,8 +69,6 @@ class PgConfig(Strict):
             raise ValueError(
                 f"this policy gradient chooses a row of a table; the action is a {self.policy.action.kind}"
             )
-        if self.policy.action.rows is None:
-            raise ValueError("this policy gradient chooses a row of a table; the action has groups, give rows")
         if self.policy.architecture.kind != "mlp":
             raise ValueError("this policy gradient trains an MLP")
         if agents.name != LONG_FLOW.name:

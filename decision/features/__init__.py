@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from decision.features.counting import HowMany
 from decision.features.feature import Feature, Path, Place
 from decision.features.flow import (
     FEATURE_KINDS,
@@ -26,6 +27,7 @@ __all__ = [
     "CnpRatio",
     "Decisions",
     "Feature",
+    "HowMany",
     "Level",
     "NackRatio",
     "Path",
@@ -56,6 +58,7 @@ AnyFeature = Annotated[
     | Bucket
     | Present
     | Decisions
+    | HowMany
     | PreviousKnob,
     Field(discriminator="kind"),
 ]

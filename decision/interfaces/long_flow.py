@@ -23,7 +23,13 @@ def _common(name: str, whose: str) -> tuple[Signal, ...]:
         Signal(f"{name}_ends", "code", f"{whose}: 0 none, 1 others, 2 same sender, 3 receiver, 4 both", Uniform(0, 4)),
         Signal(f"{name}_path", "path", f"{whose}: the path it takes", Uniform(0, PATHS - 1)),
         Signal(f"{name}_priority", "class", f"{whose}: its class, 0 the first", Uniform(0, PRIORITIES - 1)),
-        Signal(f"{name}_rate_q16", "line rate / 2^16", f"{whose}: its rate limit", LogUniform(1, 2**16 + 1)),
+        Signal(
+            f"{name}_rate_q16",
+            "line rate / 2^16",
+            f"{whose}: its rate limit",
+            LogUniform(1, 2**16 + 1),
+            grows=(0, 2**16),
+        ),
     )
 
 

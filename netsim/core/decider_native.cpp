@@ -162,7 +162,11 @@ void NativeDecider::disturb(double most, std::uint64_t seed) {
   random_ = Pcg32(seed, 0);
 }
 
-void NativeDecider::draw(std::uint64_t seed) { drawing_ = seed; }
+void NativeDecider::draw(std::uint64_t seed) {
+  if (config_.groups.empty())
+    throw std::invalid_argument("only a choice is drawn");
+  drawing_ = seed;
+}
 
 Params &NativeDecider::params() {
   if (!params_.has_value())
@@ -263,20 +267,26 @@ void NativeDecider::disturbed(std::uint32_t outputs) {
     y_[j] += static_cast<float>(disturbing_ * (2.0 * random_.unit() - 1.0));
 }
 
-// The first output up to which the probabilities add up to more than the agent's number between 0 and their sum.
-void NativeDecider::drawn(std::uint32_t agent, std::uint32_t outputs) {
+// Of each group the first output up to which the probabilities add up to more than the agent's number of that group,
+// between 0 and their sum.
+void NativeDecider::drawn(std::uint32_t agent) {
   if (!drawing_.has_value())
     return;
-  const float most = *std::max_element(y_.begin(), y_.begin() + outputs);
-  double sum = 0.0;
-  for (std::uint32_t j = 0; j < outputs; ++j)
-    sum += y_[j] = exp_negative(y_[j] - most);
-  double left = sum * Pcg32(*drawing_, agent).unit();
-  std::uint32_t chosen = 0;
-  while (chosen + 1 < outputs && left >= y_[chosen])
-    left -= y_[chosen++];
-  std::fill_n(y_.begin(), outputs, 0.0f);
-  y_[chosen] = 1.0f;
+  Pcg32 numbers(*drawing_, agent);
+  float *y = y_.data();
+  for (const std::uint32_t outputs : config_.groups) {
+    const float most = *std::max_element(y, y + outputs);
+    double sum = 0.0;
+    for (std::uint32_t j = 0; j < outputs; ++j)
+      sum += y[j] = exp_negative(y[j] - most);
+    double left = sum * numbers.unit();
+    std::uint32_t chosen = 0;
+    while (chosen + 1 < outputs && left >= y[chosen])
+      left -= y[chosen++];
+    std::fill_n(y, outputs, 0.0f);
+    y[chosen] = 1.0f;
+    y += outputs;
+  }
 }
 
 // From what a network sees to its outputs in y_.
@@ -335,7 +345,7 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
     evaluate(networks_[network_of_[agent]], &window_[agent * observation_], agent);
     explored(random_, exploring_, config_.groups);
     disturbed(outputs);
-    drawn(agent, outputs);
+    drawn(agent);
     read.outputs = y_.data();
     // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.
     action_.run(read, results_.data());

@@ -78,8 +78,8 @@ public:
   void explore(double probability, std::uint64_t seed);
   // From now on each output is moved by so much at the most, evenly.
   void disturb(double most, std::uint64_t seed);
-  // From now on a decision puts out 1 for one output, drawn with the probability of its softmax, and 0 for the others;
-  // all decisions of an agent by the same number, so that it does not waver.
+  // From now on a decision puts out 1 for one output of each group, drawn with the probability of its softmax, and 0
+  // for the others; all decisions of an agent by the same number a group, so that it does not waver.
   void draw(std::uint64_t seed);
   // What says whether the network is asked at all: it sees the window and what is saved, and puts out what it is worth
   // to keep what was decided last, and to decide anew. A new agent's first decision does not ask it.
@@ -99,7 +99,7 @@ private:
   float look_back(Tape &tape, Reading &read, double *past);
   void evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent);
   void disturbed(std::uint32_t outputs);
-  void drawn(std::uint32_t agent, std::uint32_t outputs);
+  void drawn(std::uint32_t agent);
   void explored(Pcg32 &random, double probability, std::span<const std::uint32_t> groups);
   bool fires(std::uint32_t agent);
   void widen(const NetworkWeights &weights);

@@ -21,7 +21,7 @@ def test_the_c_of_both_halves_by_compiler() -> None:
 def test_a_tree_is_set_beside_its_own_network_and_the_papers() -> None:
     rows = costs(TREE, "auto-lrla", PAPER_LONG)
     assert rows[1] == "| the tree, its slowest vector | 660 | 2.00 | 1.0 |"
-    assert rows[2] == "| its teacher in int8, 15,104 multiply-adds | 175,206 | 530.93 | 265.5 |"
+    assert rows[2] == "| its teacher in int8, 256 multiply-adds | 2,970 | 9.00 | 4.5 |"
     assert rows[3].startswith("| the paper's in int8, 861,600 |")
 
 

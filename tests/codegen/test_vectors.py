@@ -11,10 +11,13 @@ from codegen.inputs import split
 from codegen.passes.prune import pruned
 from codegen.paths import visits
 from codegen.vectors import make
-from decision.forest import depth, oblivious, unrolled, value
+from decision.actions import Choice
+from decision.forest import Forest, depth, oblivious, unrolled, value
 from decision.formats import U32_MAX
 from decision.interpret import evaluate, trace
 from decision.model import GridFeature, Model
+from decision.policy import Observation
+from decision.tree_decision import build
 from emulator.vectors import KIND
 
 THRESHOLDS = {
@@ -49,6 +52,20 @@ def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt
         wanted = {point for point in wanted if node.low <= point <= node.high}
         assert wanted <= set(features_of(program, vectors)[:, 0].tolist())
         assert (edges.hit, edges.wanted) == (len(wanted), len(wanted))
+
+
+def test_thresholds_of_a_count_are_hit_though_it_grows_with_nothing():
+    """Six more of ten flows on one path than on another: plausible signals drawn apart hardly ever have that."""
+    lead = {"kind": "count", "called": "lead", "slots": "active", "first": 1, "last": 10}
+    lead |= {"where": {"ends": [2, 3, 4], "path": "active_0_path"}, "less": {"ends": [2, 3, 4], "path": 1}}
+    seen = Observation.model_validate({"interface": "long_flow", "window": 1, "features": [lead]})
+    rows = [{"priority_class": 3, "limit_q16": 65_536, "path_number": path} for path in range(2)]
+    action = Choice.model_validate({"kind": "choice", "rows": rows})
+    trees = tuple(oblivious(((0, t),), ((0, 9), (9, 0))) for t in (-5, 0, 4))
+    program = build(seen, action, Forest(("lead",), trees, (3, 3), action.leaf_bits))
+    vectors, edges = make(program, {}, seed=3)
+    assert {-6, -5, -4, 3, 4, 5} <= set(features_of(program, vectors)[:, 0].tolist())
+    assert edges.hit == edges.wanted == 9
 
 
 def test_a_point_out_of_reach_is_counted_as_wanted_and_not_as_hit():

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from decision.actions import Choice
 from decision.documents import load_toml
+from decision.interfaces import LONG_FLOW
 from netsim.network import MS
 from netsim.policies import native
 from netsim.simulation import Simulation
@@ -76,19 +77,24 @@ def test_what_all_plays_have_in_common_is_no_merit_of_a_decision() -> None:
     assert against == pytest.approx([1.0, -1.0, 0.0, 0.0])
 
 
-def test_it_learns_which_row_is_worth_most() -> None:
-    """The advantage of row 5 is 1, of all others -1, whatever is seen; the entropy falls with it."""
+def test_it_learns_which_row_of_each_group_is_worth_most() -> None:
+    """The advantage of row 2 of the second group with row 1 of the third is 1, of all others -0.05, whatever is seen;
+    the entropy falls with it."""
     small = config(batch=200)
+    action = small.policy.action
+    assert isinstance(action, Choice)
     network = seeded(small.policy, 1)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-2)
     random = np.random.default_rng(1)
     observed = random.uniform(0, 1, (2000, small.policy.observation.size)).astype(np.float32)
-    chosen = random.integers(0, small.policy.action.outputs, 2000)
+    chosen = random.integers(0, action.sizes, (2000, 3))
     standing = np.zeros((2000, 3), dtype=np.int64)
-    rows = Decisions(observed, chosen, np.where(chosen == 5, 1.0, -0.05).astype(np.float32), standing)
-    first, *_, last = (ascend(network, optimizer, rows, small.pg, random) for _ in range(8))
+    best = (chosen[:, 1:] == (2, 1)).all(axis=1)
+    rows = Decisions(observed, chosen, np.where(best, 1.0, -0.05).astype(np.float32), standing)
+    first, *_, last = (ascend(network, optimizer, rows, small.pg, random, action.sizes) for _ in range(8))
     with torch.no_grad():
-        assert (network.logits(torch.from_numpy(observed)).argmax(1) == 5).float().mean() > 0.95
+        _, second, third = action.split(network.logits(torch.from_numpy(observed)).numpy())
+    assert ((second.argmax(1) == 2) & (third.argmax(1) == 1)).mean() > 0.95
     assert last < first
 
 
@@ -108,10 +114,11 @@ def test_the_first_round_leaves_flows_as_they_are() -> None:
     rows = played(small, network.weights(), 0)[0]
     action = small.policy.action
     assert isinstance(action, Choice)
-    begin(network, rows, action.columns()[0], small.pg)
+    begin(network, rows, action, small.pg)
     with torch.no_grad():
-        chosen = network.logits(torch.from_numpy(rows.observed)).argmax(1).numpy()
-    assert (action.columns()[0][chosen] == rows.standing).all(axis=1).mean() > 0.9
+        logits = action.split(network.logits(torch.from_numpy(rows.observed)).numpy())
+    chosen = [column[part.argmax(1)] for column, part in zip(action.columns(), logits, strict=True)]
+    assert (np.concatenate(chosen, axis=1) == rows.standing).all(axis=1).mean() > 0.9
 
 
 def test_who_holds_long_flows_back_is_judged_by_them() -> None:
@@ -121,9 +128,8 @@ def test_who_holds_long_flows_back_is_judged_by_them() -> None:
     content["pg"]["validate_seeds"] = [1]
     stays = {}
     for limit in (1 << 16, 1 << 6):
-        for row in content["policy"]["action"]["rows"]:
-            row["limit_q16"] = limit
-        content["policy"]["action"]["rows"] = content["policy"]["action"]["rows"][-3:]
+        rows = [{"priority_class": 3, "limit_q16": limit, "path_number": path} for path in range(3)]
+        content["policy"]["action"] = {"kind": "choice", "rows": rows}
         given = PgConfig.model_validate(content)
         weights = {name: np.zeros_like(array) for name, array in seeded(given.policy, 1).weights().items()}
         stays[limit] = validate(given, weights)
@@ -133,7 +139,7 @@ def test_who_holds_long_flows_back_is_judged_by_them() -> None:
 def test_rows_are_drawn_with_the_probability_of_their_softmax() -> None:
     small = config()
     weights = {name: np.zeros_like(array) for name, array in seeded(small.policy, 1).weights().items()}
-    weights["out.bias"][:3] = np.log([80.0, 40.0, 20.0])  # of all: 80, 40 and 20 of 173, the others 1 each
+    weights["out.bias"][7:] = np.log([8.0, 4.0, 2.0])  # of the paths; limits and classes evenly
     deployment = small.deployment()
 
     def rows(draw: int | None) -> NDArray[np.int64]:
@@ -152,11 +158,15 @@ def test_rows_are_drawn_with_the_probability_of_their_softmax() -> None:
         )
         run.run(150 * MS)
         records = run.drain_records(1)
-        return records["path_number"][records["limit_q16"] == 1 << 16].astype(np.int64)
+        _, firsts = np.unique(
+            records[LONG_FLOW.agent], return_index=True
+        )  # a flow that is held back decides more often
+        return np.stack([records[name][firsts].astype(np.int64) for name in LONG_FLOW.mapped_names])
 
-    assert set(rows(None)) == {0}
-    counts = np.bincount(rows(3), minlength=3) / rows(3).size
-    assert counts == pytest.approx(np.array([83, 43, 23]) / 149, abs=0.12)
+    assert {tuple(row) for row in rows(None).T} == {(0, 1 << 16, 0)}
+    classes, limits, paths = np.concatenate([rows(draw) for draw in range(3, 7)], axis=1)
+    assert np.bincount(paths, minlength=3) / paths.size == pytest.approx(np.array([8, 4, 2]) / 14, abs=0.12)
+    assert len(set(zip(classes, limits, paths, strict=True))) > 12  # each group by a number of its own
     assert (rows(3) == rows(3)).all()
     assert rows(4).tolist() != rows(3).tolist()
 
@@ -202,14 +212,15 @@ def test_agents_that_are_no_long_flows_are_told() -> None:
 
 def test_the_shipped_recipe_is_one() -> None:
     shipped = load_toml(PgConfig, RECIPE)
-    assert shipped.policy.observation.size == 136
-    assert shipped.policy.action.outputs == 36
+    assert shipped.policy.observation.size == 6
+    assert isinstance(shipped.policy.action, Choice)
+    assert shipped.policy.action.sizes == (4, 3, 3)
 
 
 def test_played_decisions_are_those_of_all_plays() -> None:
-    small = config()
+    small = config(episode="100 ms", horizon="100 ms")
     rows, value = played(small, seeded(small.policy, 1).weights(), 0)
-    assert rows.observed.shape == (len(rows), 136)
+    assert rows.observed.shape == (len(rows), 6)
     assert value < 0
-    assert np.unique(rows.chosen).size > 3
+    assert len(np.unique(rows.chosen, axis=0)) > 3
     assert abs(rows.advantage).max() > 0
