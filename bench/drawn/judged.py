@@ -3,6 +3,8 @@ time and memory, since either may take for ever.
 """
 
 import resource
+import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,16 +126,21 @@ def _spent(begin: float) -> tuple[float, int]:
 
 
 def _apart(work: Callable[..., Answer], arguments: tuple[object, ...], seconds: int) -> Answer | str:
-    """What ``work`` gives in a process of its own, or in a word why it gives nothing."""
+    """What ``work`` gives in a process of its own, or in a word why it gives nothing. It ends with this process
+    where that is told to (SIGTERM, Ctrl-C)."""
     ours, theirs = SPAWN.Pipe(duplex=False)
     child = SPAWN.Process(target=_child, args=(theirs, work, arguments, seconds), daemon=True)
     child.start()
     theirs.close()
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         answer: Answer | str = ours.recv()
     except EOFError:
         answer = f"over {seconds} s"
-    child.join()
+    finally:
+        child.kill()
+        child.join()
+        signal.signal(signal.SIGTERM, before)
     return answer
 
 

@@ -1,11 +1,16 @@
 """The numbered students: the same wherever they are drawn, of every kind; and what becomes of one."""
 
+import multiprocessing
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from bench.drawn import __main__ as command
-from bench.drawn.judged import Checked, How, Proved, Row, judged
+from bench.drawn.judged import Checked, How, Proved, Row, _apart, judged
 from bench.drawn.students import ACTIONS, FEATURES, drawn, words
 from decision.forest import depth
 
@@ -52,6 +57,19 @@ def test_rates_in_masks_and_factors_made_by_or_are_proved(seed: int) -> None:
 def test_one_that_takes_too_long_is_said_to() -> None:
     row = judged(3, How(prover_seconds=1))
     assert (row.proved.problem, row.checked) == ("over 1 s", None)
+
+
+def test_a_child_ends_with_its_parent() -> None:
+    def tell() -> None:
+        while signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # until the child has been started
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=tell).start()
+    with pytest.raises(SystemExit) as ended:
+        _apart(time.sleep, (60,), 60)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert not multiprocessing.active_children()
 
 
 def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
