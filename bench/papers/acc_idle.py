@@ -169,9 +169,9 @@ def page(found: Idled, seeds: int) -> str:
             "",
             table(["network", "asked", *SHOWN.values()], costs),
             "An idle queue keeps the row that it was given last, as a rule that of an empty queue. Every queue asked, "
-            f"the first {RECORDED_PS // MS} ms of the first seed: what empty queues are given most often. Where hardly a "
-            "queue exceeds that Kmin (data mining: few long flows) hardly any is asked again, and queues stand at it "
-            "that would have been given less.",
+            f"the first {RECORDED_PS // MS} ms of the first seed: what empty queues are given most often. Where hardly "
+            "a queue exceeds that Kmin (data mining: few long flows) hardly any is asked again, and queues stand at "
+            "it that would have been given less.",
             "",
             table(["network", "looks at an empty queue", "Kmin given, KB"], empty),
             "## Rewards that stand still",
