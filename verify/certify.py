@@ -1,7 +1,6 @@
 """From a built firmware to a certificate: prove, run the witness on the core, calibrate the cost model."""
 
 import time
-from collections import Counter
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -27,15 +26,12 @@ from verify.certificate import (
     witness_bytes,
 )
 from verify.costs import CycleModel, cycle_model
-from verify.expressions import UNKNOWN
+from verify.cuts import cuts_of
 from verify.failures import Failure
-from verify.joins import Meeting
-from verify.prove import Attempt, Limits, Proof, attempt
+from verify.prove import Limits, Proof, attempt
 from verify.worst import Worst
 
 SOLVERS = ("z3-solver", "bitwuzla")
-MOST_JOINS = 2
-"""Joins at one address with more than these are of cells that stay apart, no place for a cut."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ def unprovable(build: Build) -> str:
 
 
 def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:
-    """The proof, and the cuts that the checker needs: where all, or nearly all, paths become one."""
+    """The proof, and the cuts that the checker needs."""
     start = time.monotonic()
     firmware = build.firmware
     run, failures = attempt(
@@ -117,44 +113,7 @@ def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]
     )
     worst = None if failures else run.worst()
     proof = run.proof(failures, worst, time.monotonic() - start)
-    meetings = run.joiner.meetings[1:] if run.joiner and not failures else []
-    joins = Counter(m.number for m in meetings)
-    cuts = [_cut(run, m) for m in meetings if joins[m.number] <= MOST_JOINS]
-    # A path takes the first cut at an address that fits: those that say most come first, or none would come to them.
-    return proof, tuple(sorted(cuts, key=lambda c: -_said(c)))
-
-
-def _said(cut: CutClaim) -> int:
-    """How many things a cut says, a number more than a name."""
-    return len(cut.bounds) + len(cut.holds) + sum(text.isdecimal() for text in cut.holds.values())
-
-
-def _cut(run: Attempt, meeting: Meeting) -> CutClaim:
-    """Everything that was known where some paths became one."""
-    assert run.graph is not None
-    pool, columns = run.state.pool, run.state.columns
-
-    def text(word: int) -> str:
-        # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
-        # sum with it, or what is found out about the sum would not be known of the product.
-        constant, terms = pool.linear(word)
-        return pool.text(pool.sum(constant, [(meeting.products.get(part, part), factor) for part, factor in terms]))
-
-    holds = {
-        f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}": text(int(meeting.values[n]))
-        for (kind, at, size), n in columns.items()
-        if n < len(meeting.values) and meeting.values[n] != UNKNOWN and (kind, at) != ("register", 0)
-    }
-    known = {
-        word: [int(meeting.low[row]), int(meeting.high[row])]
-        for word, row in run.state.bases.items()
-        if row < len(meeting.low)
-    }
-    bounds = {text(word): span for word, span in known.items() if tuple(span) != pool.range(word)}
-    defined = [run.state.definitions[c] for c, _ in run.state.fact_sets[meeting.facts] if c in run.state.definitions]
-    equal = sorted((n, pool.text(word)) for n, word in defined if pool.op(word) == "atom")
-    bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in equal}
-    return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
+    return proof, () if failures else cuts_of(run)
 
 
 def on_core(build: Build, example: dict[str, int]) -> OnCore:

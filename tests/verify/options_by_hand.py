@@ -1,6 +1,6 @@
 """A small student of flows with options: its firmware, the code of other C in its place, the checker over all of it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
+from verify.certificate import CutClaim
 from verify.certify import _prove
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
@@ -79,8 +80,12 @@ def certified(firmware: Firmware) -> tuple[Image, Proof, tuple[Cut, ...]]:
     build = built(firmware.folder, profile=ENGINE)
     proof, claims = _prove(build, cycle_model(ENGINE))
     assert proof.proved, proof.failures
-    cuts = (Cut(c.pc, c.holds, {text: (low, high) for text, (low, high) in c.bounds.items()}) for c in claims)
-    return build.image, proof, tuple(cuts)
+    return build.image, proof, cuts(claims)
+
+
+def cuts(claims: Iterable[CutClaim]) -> tuple[Cut, ...]:
+    """As the checker takes them."""
+    return tuple(Cut(c.pc, c.holds, {text: (low, high) for text, (low, high) in c.bounds.items()}) for c in claims)
 
 
 def proved(firmware: Firmware, folder: Path) -> Image:

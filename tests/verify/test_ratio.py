@@ -11,17 +11,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawing import ACTIONS, FEATURES, make_student
-from options_by_hand import ENGINE, certified, judge, not_proved
+from options_by_hand import ENGINE, certified, cuts, judge, not_proved
 
 from codegen.emit import emit
 from decision.forest import oblivious
 from decision.manifest import writing
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image
+from verify import cuts as cuts_module
 from verify.check.judge import Cut
 from verify.check.refused import Refused
 from verify.costs import cycle_model
-from verify.prove import Proof
+from verify.prove import Attempt, Limits, Proof
 
 WRONG = {
     "a bit of another weight": (r"quotient_q8 \+ 64U", "quotient_q8 + 65U"),
@@ -59,14 +60,41 @@ def test_the_paths_of_a_division_are_joined_bit_by_bit(
     assert found.met == set(range(len(cuts)))
 
 
+@pytest.fixture(scope="module")
+def lean(firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]]) -> tuple[Cut, ...]:
+    """The cuts if cells met apart wherever any meet, as at the ends of ACC's divisions (too many lanes for a test)."""
+    run = Attempt(proved[0], firmware.program, firmware.layouts, ENGINE, cycle_model(ENGINE), Limits())
+    assert not run.execute()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("FEW_JOINS", 0), ("FEWEST_EACH", 1), ("FEWEST_LANES", 1)):
+            patch.setattr(cuts_module, name, value)
+        return cuts(cuts_module.cuts_of(run))
+
+
+def test_where_cells_meet_apart_a_cut_says_only_what_is_needed_behind_it(
+    firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]], lean: tuple[Cut, ...]
+) -> None:
+    image, proof, full = proved
+    assert max(len(cut.bounds) for cut in lean) < max(len(cut.bounds) for cut in full)
+    found = judge(firmware, image, lean)
+    assert proof.worst
+    assert found.bound() + cycle_model(ENGINE).overhead == proof.worst.bound
+    assert found.met == set(range(len(lean)))
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_division_is_refused_by_prover_and_checker(
-    what: str, firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]], tmp_path: Path
+    what: str,
+    firmware: Firmware,
+    proved: tuple[Image, Proof, tuple[Cut, ...]],
+    lean: tuple[Cut, ...],
+    tmp_path: Path,
 ) -> None:
     pattern, other = WRONG[what]
     text = re.search(pattern, (firmware.folder / "rlcc_policy.c").read_text())
     assert text
     image, proof = not_proved(firmware, {text[0]: text.expand(other)}, tmp_path)
     assert proof.failures[0].kind.startswith("wrong")
-    with pytest.raises(Refused):
-        judge(firmware, image, proved[2]).bound()
+    for claimed in (proved[2], lean):
+        with pytest.raises(Refused):
+            judge(firmware, image, claimed).bound()

@@ -1,0 +1,98 @@
+"""The certificate's cuts: which joins of a proof become places to start from again, and what is said of each.
+
+Where one or two joins are all that an address has, nearly all paths become one there, and the cut says everything that
+is known. Where lanes of many cells meet apart, as at the end of a division, each join is a cut. It then says only what
+something behind it is made of: of how a quotient came to be nothing is needed where it is held, and what is not said
+need not be so on the paths that come, nor be thought of on those that go on.
+"""
+
+from collections import Counter
+
+from decision.program import Op
+from verify.certificate import CutClaim
+from verify.expressions import UNKNOWN
+from verify.joins import Meeting
+from verify.prove import Attempt
+
+FEW_JOINS = 2
+"""So many joins at an address are cuts however few lanes they join."""
+MOST_JOINS, FEWEST_EACH, FEWEST_LANES = 64, 8, 128
+"""So many joins at an address are cuts where they join so many lanes each on average, and so many in all: fewer lanes
+the checker follows as quickly by themselves."""
+
+
+def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
+    """The cuts of a proof. A path takes the first cut at an address that fits: those that say most come first, or none
+    would come to them."""
+    assert run.joiner is not None
+    meetings = run.joiner.meetings[1:]
+    joins, lanes = Counter(m.number for m in meetings), Counter[int]()
+    for meeting in meetings:
+        lanes[meeting.number] += len(meeting.origins)
+    wide = {n for n in joins if joins[n] <= MOST_JOINS and lanes[n] >= max(FEWEST_LANES, FEWEST_EACH * joins[n])}
+    cuts = [_cut(run, m, ahead=False) for m in meetings if joins[m.number] <= FEW_JOINS]
+    apart = [_cut(run, m, ahead=True) for m in meetings if joins[m.number] > FEW_JOINS and m.number in wide]
+    cuts += {cut.model_dump_json(): cut for cut in apart}.values()  # what is left out may have told two apart
+    return tuple(sorted(cuts, key=lambda c: -_said(c)))
+
+
+def _said(cut: CutClaim) -> int:
+    """How many things a cut says, a number more than a name."""
+    return len(cut.bounds) + len(cut.holds) + sum(text.isdecimal() for text in cut.holds.values())
+
+
+def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
+    """What was known where some paths became one: everything, or what lies ``ahead``."""
+    assert run.graph is not None
+    pool, columns, program = run.state.pool, run.state.columns, run.program
+
+    def text(word: int) -> str:
+        # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
+        # sum with it, or what is found out about the sum would not be known of the product.
+        constant, terms = pool.linear(word)
+        return pool.text(pool.sum(constant, [(meeting.products.get(part, part), factor) for part, factor in terms]))
+
+    holds = {
+        f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}": text(int(meeting.values[n]))
+        for (kind, at, size), n in columns.items()
+        if n < len(meeting.values) and meeting.values[n] != UNKNOWN and (kind, at) != ("register", 0)
+    }
+    known = {
+        word: (int(meeting.low[row]), int(meeting.high[row]))
+        for word, row in run.state.bases.items()
+        if row < len(meeting.low) and (meeting.low[row], meeting.high[row]) != pool.range(word)
+    }
+    defined = [run.state.definitions[c] for c, _ in run.state.fact_sets[meeting.facts] if c in run.state.definitions]
+    equal = sorted((n, word) for n, word in defined if pool.op(word) == "atom")
+    behind = set[int]()
+    if ahead:
+        numbers = {run.cuts.node(n): n for n in range(len(program.nodes)) if run.cuts.narrow(n)}
+        words = [int(word) for word in meeting.values if word != UNKNOWN]
+        held = set().union(*map(pool.atoms, words), meeting.products.values())
+        numbered = {word for word, (low, high) in known.items() if low == high}
+        needed = _needed(run, held, numbered, dict(equal), numbers)
+        behind = {word for word, n in numbers.items() if n not in needed}
+    bounds = {text(word): [*span] for word, span in known.items() if not pool.atoms(word) & behind}
+    named = sorted((n, pool.text(word)) for n, word in equal if run.cuts.node(n) not in behind)
+    bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in named}
+    return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
+
+
+def _needed(
+    run: Attempt, held: set[int], numbered: set[int], equal: dict[int, int], numbers: dict[int, int]
+) -> set[int]:
+    """Nodes that something behind a cut may be made of: those that the function leaves, what the cut holds, and the
+    operands of what it neither holds nor knows as a number. Those of a product are needed all the same: what is known
+    of them is known of it. ``equal``: atoms that nodes are said to be; ``numbers``: nodes by their atoms."""
+    todo, needed = [*run.program.outputs, *(numbers[word] for word in held if word in numbers)], set[int]()
+    while todo:
+        n = todo.pop()
+        if n in needed:
+            continue
+        needed.add(n)
+        node, atom = run.program.nodes[n], run.cuts.node(n) if run.cuts.narrow(n) else UNKNOWN
+        if atom in numbered or (atom in held and node.op not in (Op.MUL, Op.MUL_SHR)):
+            continue
+        todo += [numbers[equal[n]]] if equal.get(n) in numbers else []
+        todo += node.args
+    return needed
