@@ -119,6 +119,7 @@ class View:
         self._leaves: dict[int, tuple[Ints, Ints]] = {}
         self._sums: list[tuple[Ints, Ints, Bools]] = []
         self._definitions = self._defined_by_facts()
+        self._named_parts = bool(cuts.declared_parts())
 
     def _defined_by_facts(self) -> dict[int, Ints]:
         """Words of the nodes that the lanes' facts define; UNKNOWN where they do not."""
@@ -362,8 +363,10 @@ class View:
         return known
 
     def _ask(self, known: Ints, op: str, a: Ints, b: Ints) -> None:
-        """Fill in what the lanes' facts say about a condition."""
-        rows = np.flatnonzero((known < 0) & (a != UNKNOWN) & (b != UNKNOWN) & (self.lanes.facts != 0))
+        """Fill in what the lanes' facts say about a condition. Where it is known by the features' cells, of which a
+        partial sum under its name says nothing, a lane whose facts say the contrary is one that no input takes."""
+        asked = (known < 0) | self._named_parts
+        rows = np.flatnonzero(asked & (a != UNKNOWN) & (b != UNKNOWN) & (self.lanes.facts != 0))
         if not rows.size:
             return
         table = np.stack([a[rows], b[rows], self.lanes.facts[rows]])
@@ -375,7 +378,9 @@ class View:
             if holds is None:
                 holds = implied(self.pool, self.state.fact_sets[number], condition)
             answers.append(-1 if holds is None else int(holds))
-        known[rows] = np.array(answers, dtype=np.int64)[back.reshape(-1)]
+        found, before = np.array(answers, dtype=np.int64)[back.reshape(-1)], known[rows]
+        self.possible[rows] &= (before < 0) | (found < 0) | (before == found)
+        known[rows] = np.where(before < 0, found, before)
 
     def _transfer(self, n: int) -> tuple[Ints, Ints]:
         """Bounds of a node from its operands' bounds."""
