@@ -383,10 +383,10 @@ class Short(Of):
     end: float = inf
 
     def floats(self, t: TapeBuilder) -> int:
-        x = self.x.floats(t)
+        target, x = t.const(self.target), self.x.floats(t)
         if self.end < inf:
             x = t.step(FloatOp.MIN, x, t.const(self.end))
-        short = t.step(FloatOp.SUB, t.const(self.target), x)
+        short = t.step(FloatOp.SUB, target, x)
         return t.step(FloatOp.MUL, t.const(self.factor), short)
 
     def integers(self, n: Nodes) -> int:
