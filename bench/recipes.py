@@ -72,9 +72,10 @@ def page(runs: Path, shown: Sequence[str]) -> str:
 Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../run.md).{left_out}
 
 ## Recipes
-Cycles are of the whole decision, call to return, with one-cycle memories, clang -O2. *Proved*: the worst case over all
-inputs, attained by one that ran on the Verilated core. Where nothing is proved: the slowest vector. *Off its teacher*:
-the greatest difference in the networks that the recipe judges in, the mean of pairs with the same seeds.
+Cycles are of the whole decision, call to return, with one-cycle memories, clang -O2. *Proved*: no input takes
+more, and where the proof is exact one that takes it ran on the Verilated core. Where nothing is proved: the slowest
+vector. *Off its teacher*: the greatest difference in the networks that the recipe judges in, the mean of pairs with
+the same seeds.
 
 {table(HEADING, [_row(runs / name, name, verdict) for name, verdict in verdicts.items()])}
 {_failed(verdicts)}## Off its teacher, by metric
