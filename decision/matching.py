@@ -9,6 +9,7 @@ Exact in both meanings: signals are whole, and floats hold them.
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import ClassVar
 
 from decision.expression import Expression, Nodes
 from decision.program import Op
@@ -76,37 +77,33 @@ class Within(Expression):
 
 
 @dataclass(frozen=True)
-class Either(Expression):
+class _Folded(Expression):
+    """0 or 1, of ``parts`` that are: one operator from the first to the last, as floats and as integers."""
+
+    parts: tuple[Expression, ...]
+    by: ClassVar[tuple[FloatOp, Op]]
+
+    @property
+    def highest(self) -> int:
+        return 1
+
+    def floats(self, t: TapeBuilder) -> int:
+        return reduce(lambda a, b: t.step(self.by[0], a, b), [part.floats(t) for part in self.parts])
+
+    def integers(self, n: Nodes) -> int:
+        return reduce(lambda a, b: n.b.add(self.by[1], (a, b)), [part.integers(n) for part in self.parts])
+
+
+class Either(_Folded):
     """1 where one of ``parts`` is 1, else 0; at most one of them is."""
 
-    parts: tuple[Expression, ...]
-
-    @property
-    def highest(self) -> int:
-        return 1
-
-    def floats(self, t: TapeBuilder) -> int:
-        return reduce(lambda a, b: t.step(FloatOp.MAX, a, b), [part.floats(t) for part in self.parts])
-
-    def integers(self, n: Nodes) -> int:
-        return reduce(lambda a, b: n.b.add(Op.MAX, (a, b)), [part.integers(n) for part in self.parts])
+    by = FloatOp.MAX, Op.MAX
 
 
-@dataclass(frozen=True)
-class All(Expression):
+class All(_Folded):
     """1 where all ``parts`` are 1, else 0."""
 
-    parts: tuple[Expression, ...]
-
-    @property
-    def highest(self) -> int:
-        return 1
-
-    def floats(self, t: TapeBuilder) -> int:
-        return reduce(lambda a, b: t.step(FloatOp.MIN, a, b), [part.floats(t) for part in self.parts])
-
-    def integers(self, n: Nodes) -> int:
-        return reduce(lambda a, b: n.b.add(Op.MIN, (a, b)), [part.integers(n) for part in self.parts])
+    by = FloatOp.MIN, Op.MIN
 
 
 @dataclass(frozen=True)
