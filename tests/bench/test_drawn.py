@@ -60,8 +60,10 @@ def test_one_that_takes_too_long_is_said_to() -> None:
 
 
 def test_a_child_ends_with_its_parent() -> None:
+    before = signal.getsignal(signal.SIGTERM)  # a library that another test loaded may have set its own
+
     def tell() -> None:
-        while signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # until the child has been started
+        while signal.getsignal(signal.SIGTERM) == before:  # until the child has been started
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -70,6 +72,7 @@ def test_a_child_ends_with_its_parent() -> None:
         _apart(time.sleep, (60,), 60)
     assert ended.value.code == 128 + signal.SIGTERM
     assert not multiprocessing.active_children()
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
