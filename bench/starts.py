@@ -85,7 +85,7 @@ CHOICES: Mapping[str, Sequence[float]] = {
     "first rate, 2^-": (0, 1, 2, 3, 4, 5, 6),
     "slow start, factor": (2, 4),
     "slow start, until": (1.5, 2, 3, 4, 6),
-    "brake, above": (4, 6, 8, 12, 16),
+    "brake, above": (4, 6, 8, 12, 16, 24, 32, 48),
     "brake, to 2^-": (7, 8, 9, 10),
     "recovery, until": (1.5, 2, 3, 4),
     "cap, BDP": (0.9, 1.0, 1.1, 1.2, 1.4),
