@@ -22,7 +22,7 @@ from bench.papers.contenders import ROOT, Contender
 from bench.papers.found import Figure, Found, listed, table, wrapped
 from bench.papers.pictures import bands
 from bench.papers.runs import Metrics, Run, run_all, say
-from bench.papers.sections import LOSS, Column, cell
+from bench.papers.sections import INFLATION, LOSS, Column, cell
 from bench.papers.traffic import Traffic, named
 from bench.where.options import place_of
 from decision.documents import dump_json, load_toml, read_text, write_atomically
@@ -57,7 +57,6 @@ LEARNT, UNSEEN = (2, 4, 8), (16, 64)
 TRAFFIC = tuple(named(f"many-to-one:{n}", TIMES) for n in (*LEARNT, *UNSEEN))
 UTILISATION = Column("utilisation %", "utilisation", 100, 1, 1)
 FAIRNESS = Column("fairness %, min/max", "fairness_min_max", 100, 0, 1)
-INFLATION = Column("RTT inflation", "rtt_inflation_mean", 1, 2, -1)
 FULL, FAIR = 0.95, 0.95
 """Utilisation and Jain's index from which on a seed has settled."""
 

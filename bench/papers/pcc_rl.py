@@ -215,7 +215,7 @@ def _table_5(f: Found, traffic: tuple[Traffic, ...]) -> str:
         printed = p.TABLE_5.get(name, (None,) * len(traffic))
         cells = []
         for t, seconds in zip(traffic, printed, strict=True):
-            cells.append(beside(_recovery(f, label, t), None if seconds is None else seconds * 1e3))
+            cells.append(beside(recovery(f, label, t), None if seconds is None else seconds * 1e3))
         lines.append([_target_word(name), *cells])
     return f"""Recovery in ms, ours / the paper's; behind ours how many of the rounds ended with one.
 
@@ -224,7 +224,8 @@ The definition of recovery and the difference of the set-ups are at table 8.
 """
 
 
-def _recovery(f: Found, label: str, t: Traffic) -> str:
+def recovery(f: Found, label: str, t: Traffic) -> str:
+    """In ms, and of how many rounds."""
     recoveries, of = f.figure(label, t, "recoveries").mean, rounds(t)
     shown = cell(f, label, t, RECOVERY)
     return f"{shown} ({recoveries:.0f} of {of})"
@@ -270,14 +271,14 @@ def long_short_tables(f: Found, traffic: tuple[Traffic, ...], rows: Rows, drops:
         row = p.TABLE_8[paper][i]
         return None if row is None else row[columns.index(column)] * (1e3 if column is RECOVERY else 1)
 
-    recovery = []
+    lines = []
     for label, paper in rows:
-        cells = [_recovery(f, label, t) for t in traffic]
+        cells = [recovery(f, label, t) for t in traffic]
         if paper is not None:
             shown = [printed(RECOVERY, paper, i) for i in range(len(traffic))]
             cells = [beside(c, x) for c, x in zip(cells, shown, strict=True)]
-        recovery.append([label if paper in (None, label) else f"{label} / {paper}", *cells])
-    tables = [table(["recovery ms", *heads], recovery)]
+        lines.append([label if paper in (None, label) else f"{label} / {paper}", *cells])
+    tables = [table(["recovery ms", *heads], lines)]
     for c in columns[1:]:
         tables.append(one_metric(f, c, traffic, heads, rows, lambda paper, i, c=c: printed(c, paper, i)))  # type: ignore[misc]
     tables.append(one_metric(f, GOODPUT, traffic, heads, rows))

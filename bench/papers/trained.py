@@ -18,7 +18,7 @@ from teachers.load import load
 from teachers.teacher import Teacher
 
 MLP = ROOT / "recipes" / "train-rl-cc-mlp.toml"
-PCC_RL = ROOT / "recipes" / "train-pcc-rl-lstm.toml"
+PCC_RL = ROOT / "recipes" / "train-pcc-rl-own.toml"
 TARGET, BETA = 0.064, 1.5
 """Of RL-CC: what its recipe has."""
 
@@ -49,19 +49,19 @@ class OwnReward:
     """PCC-RL's reward as it prints it: RTT inflation x sqrt(rate) at the target, no tolerance."""
 
     target: float
+    seed: int = 1
 
     def __str__(self) -> str:
-        return f"PCC-RL's reward, target {self.target:g}"
+        return f"PCC-RL's reward, target {self.target:g}, seed {self.seed}"
 
     def recipe(self) -> dict[str, Any]:
-        """PCC-RL's training with its own feature, the network seeing values of the size that RL-CC's have."""
+        """The recipe of its standard target with another, the network seeing values of the same size."""
         document = tomllib.loads(read_text(PCC_RL))
-        document["policy"]["name"] = f"pcc-rl-lstm-{self.target:g}"
+        document["policy"]["name"] = f"pcc-rl-own-{self.target:g}"
         document["policy"]["provenance"] = {}
+        document["training"]["seed"] = self.seed
         feature = _congestion(document)
-        scale = feature["scale"] * feature["target"] / self.target
-        feature.clear()
-        feature |= {"kind": "pcc_rl_congestion", "target": self.target, "scale": scale}
+        feature |= {"target": self.target, "scale": feature["scale"] * feature["target"] / self.target}
         return document
 
 
