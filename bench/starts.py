@@ -31,6 +31,7 @@ from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.policies import PolicySpec, native
+from netsim.simulation import DECISION_LATENCY_PS
 from netsim.trials import Trial, run
 from rlcc.origin import made_by
 from teachers.load import load
@@ -56,6 +57,18 @@ class Cell:
     def name(self) -> str:
         early = ", from its start" if self.from_ms == 0 else ""
         return f"{self.scenario}{early}" + (f", {self.link_gbps} Gb/s" if self.link_gbps != 100 else "")
+
+    def trial(self, who: BaselineSpec | PolicySpec, seed: int) -> Trial:
+        """Of a baseline, which acts at once, or of a policy."""
+        return Trial(
+            self.scenario,
+            who,
+            seed=seed,
+            duration_ps=self.duration_ms * MS,
+            window_ps=(self.from_ms * MS, self.duration_ms * MS),
+            decision_latency_ps=0 if isinstance(who, BaselineSpec) else DECISION_LATENCY_PS,
+            network=Network(link_gbps=self.link_gbps),
+        )
 
 
 CHOOSE = (
@@ -136,23 +149,11 @@ class Runs:
         """Of each cell, the mean over the seeds."""
         who: BaselineSpec | PolicySpec
         if isinstance(policy, str):
-            who, latency_ps = baselines.by_name(policy), 0
+            who = baselines.by_name(policy)
         else:
             assert teacher is not None
-            who, latency_ps = native(policy, teacher.weights), 900_000
-        trials = [
-            Trial(
-                cell.scenario,
-                who,
-                seed=seed,
-                duration_ps=cell.duration_ms * MS,
-                window_ps=(cell.from_ms * MS, cell.duration_ms * MS),
-                decision_latency_ps=latency_ps,
-                network=Network(link_gbps=cell.link_gbps),
-            )
-            for cell in cells
-            for seed in self.seeds
-        ]
+            who = native(policy, teacher.weights)
+        trials = [cell.trial(who, seed) for cell in cells for seed in self.seeds]
         outcomes = run(trials, self.place, self.keep)
         each = len(self.seeds)
         return [_mean(outcomes[at : at + each]) for at in range(0, len(outcomes), each)]
