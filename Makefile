@@ -197,6 +197,7 @@ papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.telemetry
 	$(BIN)/python -m bench.papers.algorithms --train
 	$(BIN)/python -m bench.papers.own_reward --train
+	$(BIN)/python -m bench.papers.decisions
 	$(BIN)/python -m bench.papers.tuned
 	$(BIN)/python -m bench.papers.traces
 	$(BIN)/python -m bench.papers.acc_marking
