@@ -9,11 +9,12 @@ global replay), and descends
 on batches drawn from the memory; Q' is a copy of Q from some updates ago. Where the outputs stand in groups, a row of
 each is chosen and each has its Q; the goal of all is r + gamma times the mean of theirs (branching Q: Tavakoli 2018).
 A queue's life has no end: it is asked for as long as the network runs. Where a life has one, nothing but r follows its
-last decision.
+last decision. Training begins with weights of the seed's, or with those of a teacher that it goes on from; then these
+are judged first, and stay where nothing better is found. What is learnt while networks run on is in teachers/online.py.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from decision.policy import Policy
 from netsim.policies import native
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn_options import Ddqn, DdqnConfig
+from teachers.load import load
 from teachers.memory import PARTS, Memory, check_place, seed_of
 from teachers.networks import PolicyNetwork, one_thread, seeded, torch
 from teachers.playing import mean_reward, trajectories
@@ -103,52 +105,82 @@ class Learner:
         return lost / updates
 
 
-def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
+@dataclass(frozen=True)
+class Learnt:
+    """What a round brought: decisions that were learnt from, and the means of their rewards and of the losses."""
+
+    decisions: int
+    reward: float
+    loss: float
+
+
+Round = Callable[[DdqnConfig, Learner, int], Learnt]
+"""Plays the round of this number with the learner, which learns."""
+
+
+def learn_round(config: DdqnConfig, learner: Learner, number: int) -> Learnt:
+    """Every scenario is played, side by side, and then learnt from."""
+    d = config.ddqn
+    new = _played(config, learner.network.weights(), number)
+    learner.memory.add(new)
+    lost = learner.learn(d.updates, number * d.updates, np.random.default_rng([d.seed, number]))
+    return Learnt(len(new), float(np.mean(new.reward, dtype=np.float64)), lost)
+
+
+def train(
+    config: DdqnConfig,
+    out: Path,
+    resume: bool = False,
+    progress: Progress | None = None,
+    learn: Round = learn_round,
+) -> RoundReport:
     """Train a teacher and write it to the folder ``out``; the checkpoint stands beside it until then, the log stays.
 
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
     """
     check_place(out)
     with one_thread():
-        return _train(config, out, resume, progress or (lambda _: None))
+        return _train(config, out, resume, progress or (lambda _: None), learn)
 
 
-def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress) -> RoundReport:
+def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress, learn: Round) -> RoundReport:
     d = config.ddqn
-    learner = Learner(config.policy, d)
+    learner = Learner(config.policy, d, None if d.start is None else load(Path(d.start)).weights)
     kept, curve, decisions = Checkpoint.first(learner.network.weights()), [], 0
     if resume:
         kept, more = read_checkpoint(checkpoint_path(out), config, learner.network, learner.optimizer)
         learner.target.load_state_dict(more["target"])
         learner.memory.kept = Transitions(*(more[name].numpy() for name in PARTS))
         curve, decisions = [(int(n), float(r)) for n, r in more["curve"]], int(more["decisions"])
+    elif d.start is not None:
+        reward = validate(config, kept.best_weights)
+        kept, curve = kept.after(0, -reward, kept.best_weights), [(0, reward)]
+        progress(f"as it is, reward {reward:.4f}")
     with TrainingLog(log_path(out), "round", kept.episode) as log:
         while not d.over(kept.episode, decisions):
             number = kept.episode
-            new = _played(config, learner.network.weights(), number)
-            learner.memory.add(new)
             learner.rate(d.done(number, decisions))
-            decisions += len(new)
-            lost = learner.learn(d.updates, number * d.updates, np.random.default_rng([d.seed, number]))
-            reward: float | None = None
+            learnt = learn(config, learner, number)
+            decisions += learnt.decisions
+            judged_by: float | None = None
             if d.judged(number + 1, decisions):
-                reward = validate(config, learner.network.weights())
-                curve.append((number + 1, reward))
-            kept = kept.after(number + 1, None if reward is None else -reward, learner.network.weights())
+                judged_by = validate(config, learner.network.weights())
+                curve.append((number + 1, judged_by))
+            kept = kept.after(number + 1, None if judged_by is None else -judged_by, learner.network.weights())
             scalars = {
-                "reward/played": float(np.mean(new.reward, dtype=np.float64)),
-                "reward/validation": reward,
-                "loss": lost,
-                "exploring": d.exploring(number),
+                "reward/played": learnt.reward,
+                "reward/validation": judged_by,
+                "loss": learnt.loss,
+                "exploring": d.exploring(number * d.steps),
                 "learning_rate": learner.optimizer.param_groups[0]["lr"],
-                "transitions/played": len(new),
+                "transitions/played": learnt.decisions,
                 "transitions/remembered": len(learner.memory),
             }
             log.add(number + 1, scalars)
             path = checkpoint_path(out)
             write_checkpoint(path, config, learner.network, learner.optimizer, kept, more_of(learner, curve, decisions))
-            judged = "" if reward is None else f", reward {reward:.4f} (best {-kept.best_cost:.4f})"
-            progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number):.2f}{judged}")
+            judged = "" if judged_by is None else f", reward {judged_by:.4f} (best {-kept.best_cost:.4f})"
+            progress(f"round {number + 1} of {d.rounds}, exploring {d.exploring(number * d.steps):.2f}{judged}")
     teacher = _finished(config, kept)
     save(teacher, out, seed=d.seed, tools=("numpy", "safetensors", "torch"))
     checkpoint_path(out).unlink(missing_ok=True)
@@ -184,6 +216,7 @@ def _finished(config: DdqnConfig, kept: Checkpoint) -> Teacher:
     provenance = {
         **config.policy.provenance,
         "method": "DDQN",
+        **({} if d.start is None else {"start": d.start}),
         "seed": d.seed,
         "scenarios": d.scenarios,
         "rounds": kept.episode,

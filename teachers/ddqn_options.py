@@ -5,13 +5,20 @@ format = 1
 [network]           # as of `rlcc run`
 [ddqn]              # senders and period (not of flows), scenarios, reward, hyper-parameters
 [[ddqn.reward]]     # weight, and the feature of the next event that it weighs
+
+With ``ddqn.start`` the policy is that teacher's; ``[policy]`` then has no more than a name and provenance.
 """
+
+from pathlib import Path
+from typing import Any
 
 from pydantic import Field, model_validator
 
 from decision.actions import Choice, Table
+from decision.errors import InputError
 from decision.quantity import DurationPs
 from netsim.network import MS
+from teachers.load import load
 from teachers.round_options import RoundConfig, RoundTraining, Strict
 
 
@@ -27,8 +34,11 @@ class TriggerTraining(Strict):
 class Ddqn(RoundTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario
     once, explores with a probability that falls from ``explore`` by ``explore_decay`` a round, and then learns
-    ``updates`` batches of what is remembered."""
+    ``updates`` batches of what is remembered. ``start``: a teacher to go on from. ``exchange``: learn online, so many
+    batches whenever so much time has gone by in a network that runs on, where exploring decays by the exchange."""
 
+    start: str | None = Field(default=None, exclude_if=lambda start: start is None)
+    exchange: DurationPs | None = Field(default=None, gt=0, exclude_if=lambda exchange: exchange is None)
     episode: DurationPs = Field(default=20 * MS, gt=0)
     updates: int = Field(default=400, ge=1, le=100_000)
     batch: int = Field(default=256, ge=1, le=65_536)
@@ -44,23 +54,10 @@ class Ddqn(RoundTraining):
 
     trigger: TriggerTraining | None = Field(default=None, exclude_if=lambda trigger: trigger is None)
 
-
-class Online(Strict):
-    """How agents go on learning where they decide. Every ``exchange`` each group of them (a switch) remembers what its
-    own decisions led to, gives ``shared`` of it to a memory of all and takes as much from there, and learns
-    ``updates`` batches; exploring decays by ``explore_decay`` an exchange."""
-
-    exchange: DurationPs = Field(default=MS, gt=0)
-    shared: float = Field(default=0.5, ge=0, le=1)
-    updates: int = Field(default=10, ge=1, le=100_000)
-    learning_rate: float = Field(default=3e-4, gt=0, le=1)
-    explore: float = Field(default=0.2, ge=0, le=1)
-    explore_decay: float = Field(default=0.9, gt=0, le=1)
-    explore_least: float = Field(default=0.0, ge=0, le=1)
-
-    def exploring(self, exchange: int) -> float:
-        """In the time before this exchange."""
-        return max(self.explore_least, self.explore * self.explore_decay**exchange)
+    @property
+    def steps(self) -> int:
+        """So often exploring decays in a round."""
+        return 1 if self.exchange is None else -(-self.episode // self.exchange)
 
 
 class DdqnConfig(RoundConfig):
@@ -72,16 +69,44 @@ class DdqnConfig(RoundConfig):
     def training(self) -> Ddqn:
         return self.ddqn
 
+    @model_validator(mode="before")
+    @classmethod
+    def _policy_of_start(cls, data: Any) -> Any:
+        """With a start the policy is its own, but for its name and provenance."""
+        training = data.get("ddqn") if isinstance(data, dict) else None
+        start = training.get("start") if isinstance(training, dict) else None
+        if not isinstance(start, str):
+            return data
+        told = data.get("policy", {})
+        if not isinstance(told, dict) or not told.keys() <= {"name", "provenance"}:
+            raise ValueError(f"the policy is that of ddqn.start, {start}; give no more than its name and provenance")
+        try:
+            policy = load(Path(start)).policy
+        except InputError as error:
+            raise ValueError(f"ddqn.start: {error}") from None
+        return data | {"policy": policy.model_dump(mode="json", exclude_none=True) | {"provenance": {}} | told}
+
     @model_validator(mode="after")
     def _trainable(self) -> "DdqnConfig":
         if not isinstance(self.policy.action, Choice | Table):
             raise ValueError(f"DDQN learns which row of a table to choose; the action is a {self.policy.action.kind}")
+        self._check_going_on()
         if (self.policy.trigger is None) != (self.ddqn.trigger is None):
             raise ValueError("a policy with a [policy.trigger] learns it by a [ddqn.trigger], and no other; give both")
         if self.ddqn.period is not None and self.ddqn.decision_latency >= self.ddqn.period:
             raise ValueError("ddqn: the period is shorter than the decision takes; give a longer one")
         self.check_trainable("DDQN")
         return self
+
+    def _check_going_on(self) -> None:
+        d = self.ddqn
+        triggered = d.trigger is not None or self.policy.trigger is not None
+        if triggered and (d.start is not None or d.exchange is not None):
+            raise ValueError("a trigger is learnt from the beginning and offline; leave start and exchange out")
+        if d.exchange is not None and self.flows:
+            raise ValueError("agents that learn online stay while the network runs, flows do not; leave exchange out")
+        if d.exchange is not None and d.exchange > d.episode:
+            raise ValueError("ddqn: the exchange is longer than an episode; give a shorter one")
 
     def untriggered(self) -> "DdqnConfig":
         """The training of the policy as one that is asked every time."""

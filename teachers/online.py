@@ -1,99 +1,105 @@
-"""DDQN that goes on where its agents decide ([ACC] sections 3.4 and 4.3), readable from top to bottom.
+"""DDQN that learns on where its agents decide ([ACC] sections 3.4 and 4.3), readable from top to bottom.
 
-Each group of agents, the queues of a switch, starts from the same pre-trained weights and learns its own network from
-what its own decisions lead to. A memory of all groups lets them exchange: each gives a share of what is new to it and
-takes as much from it. The probability of a random row decays from exchange to exchange. The network of hosts and
-switches runs on meanwhile, as it would: nothing starts anew.
+Every ``exchange`` what the agents' decisions led to since the last one is remembered, and some batches are learnt; the
+probability of a random row decays from exchange to exchange. The network of hosts and switches runs on meanwhile, as it
+would: nothing starts anew. All agents learn one network (`rlcc train` of a recipe with an exchange), or each group of
+them, the queues of a switch, its own: then a memory of all lets them exchange, each gives a share of what is new to it
+and takes as much from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.errors import InputError
 from decision.features.generic import MOST_BACK
 from decision.records import Trajectories
+from netsim.assembly import told_in
 from netsim.cohorts import Records
+from netsim.policies import native
 from netsim.simulation import Simulation
-from teachers.ddqn import Learner
-from teachers.ddqn_options import DdqnConfig, Online
-from teachers.memory import Memory, part_of
+from teachers import ddqn
+from teachers.ddqn import Learner, Learnt, Progress
+from teachers.ddqn_options import DdqnConfig
+from teachers.memory import Memory, part_of, seed_of
 from teachers.networks import one_thread
-from teachers.teacher import Teacher
+from teachers.round_report import RoundReport
 from teachers.transitions import transitions
 
 
 class OnlineLearning:
-    """Of a cohort of a running simulation, which decides by a native policy and records. ``group`` [agents]: who learns
-    together; ``places``: as of `Deployment.places`."""
+    """Of a cohort of a running simulation, which decides by a native policy and records. ``group`` [agents]: by which
+    learner each decides, and whom it teaches; ``places``: as of `Deployment.places`; ``shared``: of what is new to a
+    learner, the share that it gives to all; ``exchanges``: that were before."""
 
     def __init__(
         self,
         simulation: Simulation,
         cohort: int,
-        teacher: Teacher,
         config: DdqnConfig,
-        online: Online,
+        learners: Sequence[Learner],
         group: NDArray[np.uint32],
         places: Mapping[str, NDArray[np.uint32]],
+        random: np.random.Generator,
+        shared: float = 0.0,
+        exchanges: int = 0,
     ) -> None:
-        self.simulation, self.cohort, self.teacher, self.online = simulation, cohort, teacher, online
-        self.reward, self.idle_every = config.ddqn.reward, config.ddqn.idle_every
-        self.group, self.places = group, places
-        options = config.ddqn.model_copy(update={"learning_rate": online.learning_rate})
-        self.learners = [Learner(teacher.policy, options, teacher.weights) for _ in range(int(group.max()) + 1)]
-        self.shared = Memory(options.memory)
-        self.random = np.random.default_rng([options.seed, 1])
-        self.exchanges = self.updates = 0
-        self._before: list[Records] = [{} for _ in self.learners]
+        assert config.ddqn.exchange is not None
+        self.exchange_ps: int = config.ddqn.exchange
+        self.simulation, self.cohort, self.policy, self.options = simulation, cohort, config.policy, config.ddqn
+        self.learners, self.group, self.places = learners, group, places
+        self.random, self.part, self.exchanges = random, shared, exchanges
+        self.shared = Memory(config.ddqn.memory)
+        self.rewards: list[NDArray[np.float32]] = []
+        self.losses: list[float] = []
+        self._before: list[Records] = [{} for _ in learners]
         self._install()
 
-    def advance(self, until_ps: int) -> float:
-        """Run on, exchanging and learning; the mean reward of the transitions on the way."""
-        rewards: list[NDArray[np.float32]] = []
+    def advance(self, until_ps: int) -> None:
+        """Run on, exchanging and learning; rewards and losses on the way are kept."""
         with one_thread():
-            self._advance(until_ps, rewards)
-        return float(np.mean(np.concatenate(rewards), dtype=np.float64)) if rewards else float("nan")
+            while self.simulation.now_ps < until_ps:
+                begin_ps = self.simulation.now_ps
+                self.simulation.run(min(begin_ps + self.exchange_ps, until_ps))
+                self._remember(self.simulation.drain_records(self.cohort), begin_ps)
+                self._learn()
+                self._install()
 
-    def _advance(self, until_ps: int, rewards: list[NDArray[np.float32]]) -> None:
-        while self.simulation.now_ps < until_ps:
-            begin_ps = self.simulation.now_ps
-            self.simulation.run(min(begin_ps + self.online.exchange, until_ps))
-            rewards += self._learn(self.simulation.drain_records(self.cohort), begin_ps)
-            self._install()
-
-    def _learn(self, records: Records, begin_ps: int) -> list[NDArray[np.float32]]:
+    def _remember(self, records: Records, begin_ps: int) -> None:
         interface = self.simulation.interfaces[self.cohort]
         of_row = self.group[records[interface.agent]]
-        rewards = []
         for number, learner in enumerate(self.learners):
             mine = {name: column[of_row == number] for name, column in records.items()}
             before = self._before[number]
             both = {name: np.concatenate([before[name], mine[name]]) for name in mine} if before else mine
             self._before[number] = self._history(both)
             played = Trajectories.of(both, interface, self.places)
-            new = transitions(played, self.teacher.policy, self.reward, self.idle_every, begin_ps)
+            new = transitions(played, self.policy, self.options.reward, self.options.idle_every, begin_ps)
             if not len(new):
                 continue
             learner.memory.add(new)
-            rewards.append(new.reward)
-            self.shared.add(part_of(new, self._drawn(len(new), len(new))))
-            assert self.shared.kept is not None
-            learner.memory.add(part_of(self.shared.kept, self._drawn(len(self.shared), len(new))))
-        self.exchanges += 1
+            self.rewards.append(new.reward)
+            if self.part:
+                self.shared.add(part_of(new, self._drawn(len(new), len(new))))
+                assert self.shared.kept is not None
+                learner.memory.add(part_of(self.shared.kept, self._drawn(len(self.shared), len(new))))
+
+    def _learn(self) -> None:
+        d = self.options
         for learner in self.learners:
-            if len(learner.memory) >= learner.options.batch:
-                learner.learn(self.online.updates, self.updates, self.random)
-        self.updates += self.online.updates
-        return rewards
+            if len(learner.memory) >= d.batch:
+                self.losses.append(learner.learn(d.updates, self.exchanges * d.updates, self.random))
+        self.exchanges += 1
 
     def _drawn(self, rows: int, new: int) -> NDArray[np.int64]:
         """A share of ``new`` of so many rows."""
-        return self.random.integers(0, rows, round(self.online.shared * new))
+        return self.random.integers(0, rows, round(self.part * new))
 
     def _history(self, records: Records) -> Records:
         """The last rows of each agent, as many as features can look back."""
-        observation = self.teacher.policy.observation
+        observation = self.policy.observation
         agent = records[observation.agents.agent].astype(np.int64)
         last = np.zeros(self.group.size, np.int64)
         np.maximum.at(last, agent, records["step"].astype(np.int64))
@@ -101,6 +107,51 @@ class OnlineLearning:
         return {name: column[kept] for name, column in records.items()}
 
     def _install(self) -> None:
-        explore = self.online.exploring(self.exchanges), int(self.random.integers(2**31))
+        explore = self.options.exploring(self.exchanges), int(self.random.integers(2**31))
         weights = [learner.network.weights() for learner in self.learners]
         self.simulation.set_networks(self.cohort, weights, self.group, explore)
+
+
+def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
+    """As teachers/ddqn.py does, in rounds that are learnt from while they run."""
+    return ddqn.train(config, out, resume, progress, learn_round)
+
+
+def learn_round(config: DdqnConfig, learner: Learner, number: int) -> Learnt:
+    """Run every scenario for an episode, one after another; all agents decide by the learner and teach it on the way.
+    Exploring has decayed by the exchanges of the rounds before; it is the same in all scenarios of a round."""
+    d, deployment = config.ddqn, config.deployment()
+    rewards: list[NDArray[np.float32]] = []
+    losses: list[float] = []
+    for index, name in enumerate(d.scenarios):
+        seed = seed_of(d.seed, number, index)
+        actor = native(config.policy, learner.network.weights())
+        trial = deployment.trial(actor, name, seed=seed, duration_ps=d.episode, decision_latency_ps=d.decision_latency)
+        simulation = Simulation(
+            name,
+            trial.policy,
+            seed=seed,
+            duration_ps=d.episode,
+            record=True,
+            network=trial.network,
+            cohorts=trial.cohorts,
+        )
+        assert deployment.period_ps
+        told = told_in(simulation.scenario, deployment.network, deployment.interface, deployment.period_ps, seed)
+        online = OnlineLearning(
+            simulation,
+            deployment.cohort,
+            config,
+            [learner],
+            np.zeros(told.agents, np.uint32),
+            dict(told.known()),
+            np.random.default_rng([d.seed, number, index, 2]),
+            exchanges=number * d.steps,
+        )
+        online.advance(d.episode)
+        rewards += online.rewards
+        losses += online.losses
+    if not rewards:
+        raise InputError("nothing was decided in a round; are the scenarios' episodes long enough?")
+    every = np.concatenate(rewards)
+    return Learnt(len(every), float(np.mean(every, dtype=np.float64)), float(np.mean(losses)) if losses else 0.0)

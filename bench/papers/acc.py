@@ -41,6 +41,7 @@ from teachers.teacher import Teacher, make_teacher
 
 RECIPE = contenders.ROOT / "recipes" / "acc.toml"
 TRAINING = contenders.ROOT / "recipes" / "train-acc.toml"
+ONLINE = contenders.ROOT / "recipes" / "train-acc-online.toml"
 DOCS = contenders.ROOT / "docs" / "generated"
 PAGES = {
     "fabric": "papers-acc.md",
@@ -199,11 +200,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     idled = acc_idle.played(deployment, deciders, config, seeds, where, keep, say)
                     text = acc_idle.page(idled, options.seeds)
                 else:
-                    whose = learners(load_toml(DdqnConfig, TRAINING))
+                    config = load_toml(DdqnConfig, ONLINE)
                     kept = options.work / "changes"
-                    text = acc_change.page(
-                        acc_change.played(deployment, deciders, *whose, seeds, kept, say), options.seeds
-                    )
+                    changed = acc_change.played(deployment, deciders, *learners(config), seeds, kept, say)
+                    text = acc_change.page(changed, options.seeds, config)
                 write_atomically(options.docs / PAGES[name], text)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)

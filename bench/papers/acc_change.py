@@ -24,7 +24,8 @@ from netsim.network import MS, US
 from netsim.policies import native
 from netsim.statistics import confidence
 from rlcc.origin import made_by
-from teachers.ddqn_options import DdqnConfig, Online
+from teachers.ddqn import Learner
+from teachers.ddqn_options import DdqnConfig
 from teachers.online import OnlineLearning
 from teachers.teacher import Teacher
 
@@ -33,7 +34,13 @@ LOAD, FABRIC = 80, "leaf-spine:2x8x2:25/100"
 PHASE_PS = 40 * MS
 SCENARIO = f"{'>'.join(PHASES)}:{LOAD}%@{FABRIC}"
 METRICS = {"fct_mean_us": "FCT mean us", "mice_fct_mean_us": "mice mean", "mice_fct_p99_us": "mice p99"}
-LEARNING = {"ACC online": Online(), "ACC untrained, online": Online(explore=1.0, learning_rate=1e-3)}
+LEARNING: Mapping[str, Mapping[str, float]] = {
+    "ACC online": {},
+    "ACC untrained, online": {"explore": 1.0, "learning_rate": 1e-3},
+}
+"""What each has otherwise than the recipe."""
+SHARED = 0.5
+"""Of what is new to a switch, what it gives to all and takes from there."""
 CODE = package_hash(Path(__file__).parents[2] / "teachers")
 PAPER = {"SECN1": -31.1, "SECN2": -56.2}
 """ACC's mean FCT against theirs over the whole experiment, in %."""
@@ -90,13 +97,12 @@ def played(
             policy = native(learner.policy, learner.weights)
         assert policy is not None
         cohort = Cohort(policy, deployment.period_ps, late_ps)
-        online = LEARNING.get(name)
         for seed in seeds:
             what = [simulator_hash(), SCENARIO, PHASE_PS, seed, content(cohort), content(deployment.network)]
-            learning = [] if online is None else [online.model_dump(mode="json"), config.model_dump(mode="json"), CODE]
-            kept = keep / f"{sha256(dump_json([what, learning]).encode())}.json"
+            learns = None if learner is None else (learner, learning(config, name))
+            how = [] if learns is None else [learns[1].model_dump(mode="json"), SHARED, CODE]
+            kept = keep / f"{sha256(dump_json([what, how]).encode())}.json"
             if not kept.exists():
-                learns = None if learner is None or online is None else (learner, config, online)
                 made = _run(deployment, cohort, seed, learns)
                 write_atomically(kept, json.dumps(made))
                 say(f"{name}, seed {seed}")
@@ -104,9 +110,12 @@ def played(
     return Changed(phases)
 
 
-def _run(
-    deployment: Deployment, cohort: Cohort, seed: int, learns: tuple[Teacher, DdqnConfig, Online] | None
-) -> Phases:
+def learning(config: DdqnConfig, who: str) -> DdqnConfig:
+    """How one of LEARNING does."""
+    return config.model_copy(update={"ddqn": config.ddqn.model_copy(update=dict(LEARNING[who]))})
+
+
+def _run(deployment: Deployment, cohort: Cohort, seed: int, learns: tuple[Teacher, DdqnConfig] | None) -> Phases:
     """The metrics of each phase: of the flows that end in it."""
     assert deployment.flows is not None
     simulation = Simulation(
@@ -123,7 +132,10 @@ def _run(
     if learns is not None:
         group = switches_of_queues(simulation.scenario, deployment.network)
         places = deployment.places(SCENARIO, seed, len(PHASES) * PHASE_PS)
-        advance = OnlineLearning(simulation, 1, *learns, group, places).advance
+        teacher, config = learns
+        learners = [Learner(teacher.policy, config.ddqn, teacher.weights) for _ in range(int(group.max()) + 1)]
+        random = np.random.default_rng([config.ddqn.seed, 1])
+        advance = OnlineLearning(simulation, 1, config, learners, group, places, random, SHARED).advance
     phases = []
     for number in range(len(PHASES)):
         simulation.reset_window()
@@ -132,8 +144,9 @@ def _run(
     return phases
 
 
-def page(changed: Changed, seeds: int) -> str:
-    """A table a phase, and all of it beside the paper's figure."""
+def page(changed: Changed, seeds: int, config: DdqnConfig) -> str:
+    """A table a phase, and all of it beside the paper's figure; ``config``: of those that learn on."""
+    assert config.ddqn.exchange is not None
     names = list(changed.phases)
     lines = [
         "# ACC beside its paper: a pattern that changes",
@@ -141,7 +154,8 @@ def page(changed: Changed, seeds: int) -> str:
         "",
         f"`{SCENARIO}`: {len(PHASES)} phases of {PHASE_PS // MS} ms, {seeds} seeds, mean and half of its 99 % "
         "interval. *ACC* and *ACC tree* keep to what they learnt before; *online* learns on, a network a switch that "
-        f"exchanges experience every {LEARNING['ACC online'].exchange // MS} ms, from these weights or untrained ones.",
+        f"exchanges experience every {config.ddqn.exchange // MS} ms, from these weights or untrained ones, as "
+        "[`recipes/train-acc-online.toml`](../train.md#going-on-from-a-teacher) says.",
         "",
     ]
     head = ["", *(f"{number + 1} {phase} {label}" for number, phase in enumerate(PHASES) for label in ("FCT", "mice"))]

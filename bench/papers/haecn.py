@@ -127,12 +127,21 @@ def multiply_adds(teacher: Teacher, of_trigger: bool) -> int:
     return sum(rows[0] * rows[1] for name, rows in named if len(rows) == 2 and name.startswith(TRIGGER) == of_trigger)
 
 
-def network_costs(teacher: Teacher) -> dict[str, Costs]:
-    """By form, reckoned by multiply-adds."""
+def network_costs(teacher: Teacher, int8: Sequence[Int8]) -> dict[str, Costs]:
+    """By form: float32 reckoned by multiply-adds, int8 as measured."""
     own, trigger = multiply_adds(teacher, False), multiply_adds(teacher, True)
-    each = {"float32": FLOAT_CYCLES * 1_000_000 / FLOAT_MHZ, "int8": contenders.INT8_CYCLES * 1_000_000 / 330}
-    quiet = {name: round(trigger * ps) if trigger else None for name, ps in each.items()}
-    return {name: (round((own + trigger) * ps), quiet[name]) for name, ps in each.items()}
+    ps = FLOAT_CYCLES * 1_000_000 / FLOAT_MHZ
+    return {
+        "float32": (round((own + trigger) * ps), round(trigger * ps) if trigger else None),
+        "int8": int8_costs(int8),
+    }
+
+
+def networks_in_int8(name: str, run: Path) -> list[Int8]:
+    """Of the teacher of this recipe, calibrated on the rollouts of its run."""
+    recipe = contenders.ROOT / "recipes" / f"{name}.toml"
+    teacher, deployment = load(contenders.TEACHERS / name), deployment_of(load_recipe(recipe), recipe)
+    return int8_cost.measured(teacher, run / "rollouts", deployment, contenders.ENGINE)
 
 
 def int8_costs(networks: Sequence[Int8]) -> Costs:
@@ -158,10 +167,8 @@ def played(acc_run: Path, run: Path, seeds: int, keep: Path, where: Where) -> "O
         int8: dict[str, list[Int8]] = {}
         for name, teacher, tree, folder in (("ACC", acc, acc_tree, acc_run), ("HAECN", haecn, haecn_tree, run)):
             policy = native(teacher.policy, teacher.weights)
-            recipe = contenders.ROOT / "recipes" / f"{name.lower()}.toml"
-            deployment = deployment_of(load_recipe(recipe), recipe)
-            int8[name] = int8_cost.measured(teacher, folder / "rollouts", deployment, contenders.ENGINE)
-            for form, costs in (network_costs(teacher) | {"int8": int8_costs(int8[name])}).items():
+            int8[name] = networks_in_int8(name.lower(), folder)
+            for form, costs in network_costs(teacher, int8[name]).items():
                 ports[f"{name}, {form}"] = Ports(policy, *costs)
             ports[f"{name}, trees"] = Ports(tree.policy, *tree_costs(folder / "firmware"))  # type: ignore[arg-type]
         places = [*(bursty(hosts) for hosts in HOSTS), *(stabilising(hosts) for hosts in HOSTS)]
@@ -347,11 +354,16 @@ def _gain(o: Outcomes, place: str, other: str) -> float:
     return o.mean(place, "HAECN, float32", "goodput") / o.mean(place, named, "goodput")
 
 
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Where both recipes' runs are."""
+    parser.add_argument("--acc-run", type=Path, default=Path("runs/acc"), help="what rlcc run recipes/acc.toml wrote")
+    parser.add_argument("--run", type=Path, default=Path("runs/haecn"), help="what rlcc run recipes/haecn.toml wrote")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.papers.haecn", description="HAECN's comparison beside ours.")
-    parser.add_argument("--acc-run", type=Path, default=Path("runs/acc"), help="what rlcc run recipes/acc.toml wrote")
-    parser.add_argument("--run", type=Path, default=Path("runs/haecn"), help="what rlcc run recipes/haecn.toml wrote")
+    add_runs(parser)
     parser.add_argument("--seeds", type=int, choices=range(1, 100), metavar="N", default=3)
     add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE)

@@ -1,15 +1,16 @@
 """HAECN's networks read otherwise than by bench.papers.haecn: more servers, larger flows, more time.
 
-    python -m bench.papers.haecn_readings [--seeds N] [--where PLACE]
+    rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn_readings [--seeds N]
 
 The paper's senders send to "the server connected to leaf switch 1". To one server over a hundred flows share 25 Gb/s,
 and whatever is marked is marked; to all servers of leaf 1 a few share each, and what congests is also the spines' six
-links to it. Teachers' networks decide, in float32 and in int8, on one CPU a switch; no student is needed.
+links to it. Teachers' networks decide, in float32 and in int8, on one CPU a switch; of the recipes' runs the rollouts
+are needed, which int8 is calibrated on.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import rc_context
@@ -25,14 +26,17 @@ from bench.papers.haecn import (
     Outcomes,
     Place,
     Ports,
+    add_runs,
     bursty,
     fabric,
     network_costs,
+    networks_in_int8,
     outcomes_of,
     packets_of,
     stabilising,
     trial,
 )
+from bench.papers.int8_cost import Int8
 from bench.papers.pictures import STYLE, svg
 from bench.where.options import place_of
 from netsim.kept import Kept
@@ -45,7 +49,7 @@ from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 from teachers.load import load
 
-COMMAND = "python -m bench.papers.haecn_readings"
+COMMAND = "rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn_readings"
 HOSTS = (12, 24, 36, 48)
 SIZES = (100_000, 1_000_000, 5_000_000)
 FORMS = ("float32", "int8")
@@ -71,13 +75,13 @@ def _all(hosts: int, size: int) -> str:
     return f"to all, {hosts}, {size // 1000} KB"
 
 
-def deciders() -> dict[str, Ports]:
-    """ACC's and HAECN's networks by form."""
+def deciders(int8: Mapping[str, Sequence[Int8]]) -> dict[str, Ports]:
+    """ACC's and HAECN's networks by form; ``int8``: by teacher, as measured."""
     ports: dict[str, Ports] = {}
-    for name in ("acc", "haecn"):
+    for name, measured in int8.items():
         teacher = load(contenders.TEACHERS / name)
-        policy = native(teacher.policy, teacher.weights)
-        ports |= {f"{name.upper()}, {form}": Ports(policy, *costs) for form, costs in network_costs(teacher).items()}
+        policy, costs = native(teacher.policy, teacher.weights), network_costs(teacher, measured)
+        ports |= {f"{name.upper()}, {form}": Ports(policy, *each) for form, each in costs.items()}
     return ports
 
 
@@ -129,7 +133,9 @@ def page(o: Outcomes, shown: dict[int, dict[str, Course]]) -> str:
         "",
         '[HAECN] section 5 sends to "the server connected to leaf switch 1", and names neither buffer nor Pmax, nor '
         "what an inference takes. Fabric and deciders are those of [the first page](papers-haecn.md); "
-        f"{o.seeds} seeds; the networks of the teachers, the decisions of a switch's ports waiting for one CPU.",
+        f"{o.seeds} seeds; the networks of the teachers, the decisions of a switch's ports waiting for one CPU. A "
+        f"choice takes {', '.join(f'{who} {ports.busy_ps * 1e-6:.1f} us' for who, ports in o.ports.items())}: int8 as "
+        "measured on `ibex-small`, float32 reckoned, both as there.",
         "",
         "## To all servers of leaf 1",
         "Every fourth host outside leaf 1 sends one flow to its servers in turn, at once.",
@@ -217,7 +223,8 @@ def _write(options: argparse.Namespace) -> None:
         *(to_all(hosts, size) for size in SIZES for hosts in HOSTS),
         *(bursty(hosts, SIZES[-1]) for hosts in HOSTS),
     ]
-    ports = deciders()
+    runs = {"acc": options.acc_run, "haecn": options.run}
+    ports = deciders({name: networks_in_int8(name, run) for name, run in runs.items()})
     outcomes = outcomes_of(places, ports, options.seeds, Kept(options.work / "runs"), place_of(options))
     shown = {hosts: over_time(hosts, ports) for hosts in SHOWN}
     store(options.docs / PICTURE, picture(shown))
@@ -228,6 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = page_parser("haecn_readings", "HAECN's networks read otherwise.")
     add_docs(parser)
+    add_runs(parser)
     return written(parser, arguments, _write)
 
 

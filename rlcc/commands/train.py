@@ -28,9 +28,10 @@ def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 
     A recipe with [training] is for ADPG, one continuous action of flows; with [ppo] for PPO, flows too; with [ddqn] for
-    DDQN, flows or agents asked every period that choose a row of a table; with [ddpg] for DDPG, flows, or such agents
-    that set knobs between two ends; with [pg] for a policy gradient, long flows for each of which a row of a table is
-    chosen. A checkpoint beside OUT is written after every episode: interrupt at will and go on with --resume.
+    DDQN, flows or agents asked every period that choose a row of a table, from the beginning or from a teacher on, between
+    runs or online; with [ddpg] for DDPG, flows, or such agents that set knobs between two ends; with [pg] for a
+    policy gradient, long flows for each of which a row of a table is chosen. A checkpoint beside OUT is written after
+    every episode: interrupt at will and go on with --resume.
     """
     with stage("train") as (figures, progress):
         tables = _tables(recipe_file)
@@ -66,11 +67,13 @@ def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
 
 
 def _ddqn(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
-    from teachers import ddqn, ddqn_trigger
+    from teachers import ddqn, ddqn_trigger, online
     from teachers.ddqn_options import DdqnConfig
 
     config = load_toml(DdqnConfig, recipe_file)
-    train = ddqn.train if config.ddqn.trigger is None else ddqn_trigger.train
+    if config.ddqn.trigger is not None:
+        return ddqn_trigger.train(config, out, resume, progress)
+    train = ddqn.train if config.ddqn.exchange is None else online.train
     return train(config, out, resume, progress)
 
 

@@ -58,7 +58,7 @@ def test_phases_are_told_apart() -> None:
     )
     rows = {
         line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:]]
-        for line in acc_change.page(changed, 2).splitlines()
+        for line in acc_change.page(changed, 2, load_toml(DdqnConfig, acc.ONLINE)).splitlines()
         if "|" in line
     }
     assert rows["SECN2"] == ["80", "80", "160", "160", "240", "240", "320", "320", ""]

@@ -4,6 +4,7 @@ import numpy as np
 
 from bench.papers.haecn import NETWORK, Outcomes
 from bench.papers.haecn_readings import BASELINES, HOSTS, SIZES, deciders, page, picture, to_all
+from bench.papers.int8_cost import Int8
 
 
 def test_every_fourth_host_sends_to_the_servers_of_leaf_1_in_turn() -> None:
@@ -17,7 +18,8 @@ def test_every_fourth_host_sends_to_the_servers_of_leaf_1_in_turn() -> None:
 
 
 def test_the_page_sets_haecn_beside_each_and_says_where_the_gain_is() -> None:
-    ports = deciders()
+    one = Int8(100, 1_000.0, 1_001, 330.0)
+    ports = deciders({"acc": [one], "haecn": [one, one]})
     fct = {"DCQCN": 100.0, "TIMELY": 100.0, "HPCC": 80.0, "ACC, float32": 80.0, "ACC, int8": 80.0}
     fct |= {"HAECN, float32": 80.0, "HAECN, int8": 84.0}
     names = [f"to all, {hosts}, {size // 1000} KB" for size in SIZES for hosts in HOSTS]
