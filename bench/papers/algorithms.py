@@ -6,6 +6,7 @@ python -m bench.papers.algorithms [--train] [--seeds N] [--where PLACE] [--jobs 
 import argparse
 import csv
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,21 @@ class Trained:
     reward: float
 
 
+TRAINERS: Mapping[str, ModuleType] = {"training": adpg, "ppo": ppo, "ddqn": ddqn, "ddpg": ddpg}
+
+
+def sources(trainer: str) -> list[str]:
+    """Hashes of a file of teachers/ and of all that it imports there, itself first."""
+    todo, seen = [trainer], dict[str, str]()
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            text = read_text(ROOT / "teachers" / f"{name}.py")
+            seen[name] = sha256(text.encode())
+            todo += re.findall(r"^ *from teachers\.(\w+) import", text, re.MULTILINE)
+    return [seen[trainer], *(seen[name] for name in sorted(seen) if name != trainer)]
+
+
 def judged(policy: Policy, weights: Weights) -> float:
     """The paper's reward, a decision."""
     return mean_reward(RAW.model_copy(update={"policy": policy}), weights, RAW.ppo.validate_for)
@@ -117,7 +134,7 @@ def judged(policy: Policy, weights: Weights) -> float:
 def trained(method: Method, seed: int, work: Path, now: bool) -> Trained | None:
     """What is kept, or where ``now`` what is trained; None where it is neither. Seconds to half a minute."""
     document = method.document(seed)
-    made_of = [document, simulator_hash(), *(sha256(p.read_bytes()) for p in sorted((ROOT / "teachers").glob("*.py")))]
+    made_of = [document, simulator_hash(), *sources(TRAINERS[Method.table(document)].__name__.partition(".")[2])]
     folder = work / "trained" / f"{method.recipe}-{seed}-{sha256(dump_json(made_of).encode())[:16]}"
     kept = log_path(folder) / "curve.json"
     if not kept.exists():

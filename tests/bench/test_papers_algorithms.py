@@ -76,6 +76,21 @@ def test_the_page_is_whole() -> None:
     assert METHODS[-1].label in page(f, fewer).partition("Not trained yet")[2].partition("\n\n")[0].replace("\n", " ")
 
 
+def test_a_training_is_kept_as_long_as_the_trainer_and_what_it_imports_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "teachers"
+    folder.mkdir()
+    for name, text in (("one", "from teachers.two import x\n"), ("two", "x = 1\n"), ("apart", "")):
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.setattr(algorithms, "ROOT", tmp_path)
+    before = algorithms.sources("one")
+    (folder / "apart.py").write_text("y = 2\n")
+    assert algorithms.sources("one") == before
+    (folder / "two.py").write_text("x = 2\n")
+    assert algorithms.sources("one") != before
+
+
 def test_the_papers_reward_judges_all() -> None:
     (term,) = algorithms.RAW.ppo.reward
     assert (term.weight, term.power, term.limit) == (-1.0, 2, None)
