@@ -269,7 +269,7 @@ def page(f: Found, made: Trainings) -> str:
     draft = f" Not trained yet, and so not here: {'; '.join(missing)}." if missing else ""
     text = f"""# PCC-RL's appendix C: other algorithms, and why ADPG
 
-{made_by("python -m bench.papers.algorithms --train")}
+{made_by("python -m bench.papers.algorithms")}
 
 [PCCRL] section 6.1 and appendix C: DQN, DDPG, PPO (a Gaussian, and six actions) and Aurora did not learn what its own
 gradient learns at once. Here all of them learn in its training set (2, 4 and 8 flows to one), from its reward

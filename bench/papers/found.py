@@ -81,12 +81,12 @@ def listed(words: Sequence[str]) -> str:
 
 
 def wrapped(text: str, width: int = 120) -> str:
-    """Markdown with its paragraphs and list items filled anew; tables, code, headings, pictures and the line that says
-    what made the page as they are. What follows a table at once gets the empty line that ends it."""
+    """Markdown with its paragraphs and list items filled anew; tables, code, headings and pictures as they are. What
+    follows a table at once gets the empty line that ends it."""
     text = re.sub(r"(?m)^(\|.*\|)\n(?=[^|\n])", r"\1\n\n", text)
     out: list[str] = []
     for block in (part.strip("\n") for part in text.split("\n\n")):
-        if block.startswith(("|", "#", "!", "    ", "Made by `")) or not block.strip():
+        if block.startswith(("|", "#", "!", "    ")) or not block.strip():
             head, _, rest = block.partition("\n")
             more = block.startswith("#") and rest
             out.append(f"{head}\n{wrapped(rest, width)}" if more else block)

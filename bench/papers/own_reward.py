@@ -227,7 +227,7 @@ def page(f: Found, made: Trainings) -> str:
     ms = [t // 10**9 for t in (TIMES.duration_ps, *TIMES.window_ps)]
     head = f"""# PCC-RL's targets with its own reward
 
-{made_by("python -m bench.papers.own_reward --train")}
+{made_by("python -m bench.papers.own_reward")}
 
 [PCCRL] section 5 rewards -(target - RTT inflation x sqrt(rate))^2, without RL-CC's tolerance; tables 3 to 5 show
 targets 1, 2 and 20. [Tables 3 to 5 of the other page](papers.md#pcc-rl-table-3-targets-8192-to-1) keep only the ratio

@@ -94,8 +94,6 @@ def test_paragraphs_are_filled_and_tables_are_not() -> None:
     text = f"# Title\nword word\nword\n\n- item\n  goes on\n- next\n\n{rows}behind\n\n    code   as it is\n"
     filled = f"# Title\nword word word\n\n- item goes on\n- next\n\n{rows}\nbehind\n\n    code   as it is\n"
     assert wrapped(text, 14) == filled
-    made = "Made by `python -m bench.papers.a` at commit 012345678.\n"
-    assert wrapped(made, 14) == made
 
 
 def test_agreement_counts_pairs_that_are_ordered_in_both() -> None:
