@@ -186,10 +186,12 @@ def cost(ours: Metrics, swift: Metrics) -> float:
 
 @dataclass(frozen=True)
 class Sweep:
-    """``chosen`` costs ``least``; ``around``: the cost of each choice of each value, the others being as chosen."""
+    """``chosen`` costs ``least``, the teacher's own values ``own``; ``around``: the cost of each choice of each value,
+    the others being as chosen."""
 
     chosen: Values
     least: float
+    own: float
     around: Mapping[str, Mapping[float, float]]
 
 
@@ -202,7 +204,7 @@ def sweep(teacher: Teacher, runs: Runs) -> Sweep:
         return mean(cost(a, b) for a, b in zip(ours, swift, strict=True))
 
     chosen = values_of(teacher.policy)
-    least = costs(chosen)
+    own = least = costs(chosen)
     better = True
     while better:
         better, around = False, {}
@@ -212,7 +214,7 @@ def sweep(teacher: Teacher, runs: Runs) -> Sweep:
             if around[name][best] < least:
                 chosen, least, better = chosen | {name: best}, around[name][best], True
                 print(f"# {name} {best:g}: {least:.4f}", file=sys.stderr, flush=True)
-    return Sweep(chosen, least, around)
+    return Sweep(chosen, least, own, around)
 
 
 def figures(m: Metrics) -> str:
@@ -247,7 +249,7 @@ leaves the others as chosen. Chosen by: {", ".join(f"`{cell.name}`" for cell in 
             "The fixture has these values.\n" if same else "The fixture has "
         )
         if not same:
-            text += ", ".join(f"{name} {value:g}" for name, value in own.items()) + ".\n"
+            text += ", ".join(f"{name} {value:g}" for name, value in own.items()) + f", at {result.own:.3f}.\n"
         ours = runs.metrics(REPORT, teacher.policy, teacher)
         text += (
             "\nThe fixture in traffic by which nothing was chosen (goodput, loss in %, mean / 99th percentile of the\n"
