@@ -4,15 +4,19 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.papers import contenders
+from bench.papers import contenders, int8_cost
 from bench.papers.contenders import INT8_CYCLES
+from bench.papers.int8_cost import Int8
+from decision.actions import Choice
 from decision.errors import InputError
 from decision.weights import shapes
 from emulator.build import Build, build
 from emulator.compile import find_gcc, toolchain
 from emulator.firmware import read_firmware
+from emulator.profile import load_profile
 from emulator.run import run_vectors
 from rlcc.certified import PLACE
+from rlcc.recipe import deployment_of, load_recipe
 from teachers.load import load
 from verify.certificate import read_certificate
 
@@ -86,17 +90,37 @@ def written(halves: dict[str, list[Taken]]) -> list[str]:
     ]
 
 
-def costs(tree: Taken, name: str, paper: int) -> list[str]:
-    """What a decision takes, tree and networks on the same engine; ``paper``: multiply-adds of the paper's network."""
-    own = sum(
-        shape[0] * shape[1] for shape in shapes(load(contenders.TEACHERS / name).policy).values() if len(shape) == 2
-    )
-    rows = [("the tree, mean", tree.mean), ("the tree, its slowest vector", tree.slowest)]
-    rows += [(f"its teacher in int8, {own:,} multiply-adds", own * INT8_CYCLES)]
-    rows += [(f"the paper's in int8, {paper:,}", paper * INT8_CYCLES)]
+def own_network(name: str, run: Path) -> Int8:
+    """Of the teacher that a recipe's run distilled: emitted in int8 and run where it chooses; a network that sets
+    levels is not emitted, so it is reckoned by its multiply-adds, its bytes are its weights."""
+    teacher, recipe = load(contenders.TEACHERS / name), contenders.ROOT / "recipes" / f"{name}.toml"
+    if isinstance(teacher.policy.action, Choice):
+        deployment = deployment_of(load_recipe(recipe), recipe)
+        (network,) = int8_cost.measured(teacher, run / "rollouts", deployment, contenders.ENGINE)
+        return network
+    return reckoned(sum(shape[0] * shape[1] for shape in shapes(teacher.policy).values() if len(shape) == 2))
+
+
+def reckoned(multiply_adds: int) -> Int8:
+    """A network that is not run, on the pages' engine."""
+    cycles = multiply_adds * INT8_CYCLES
+    clock_mhz = load_profile(contenders.ENGINE).clock.mhz
+    return Int8(multiply_adds, cycles, round(cycles), clock_mhz, multiply_adds)
+
+
+def costs(tree: Taken, own: Int8, paper: int) -> list[str]:
+    """What a decision takes, tree and networks on the same engine; ``own``: its teacher; ``paper``: multiply-adds of
+    the paper's network."""
+    theirs = reckoned(paper)
+    rows = [("the tree", tree.mean, tree.slowest, tree.code + tree.tables)]
+    rows += [
+        (f"{whose} in int8, {n.multiply_adds:,} multiply-adds", n.mean, n.slowest, n.code_bytes)
+        for whose, n in (("its teacher", own), ("the paper's network", theirs))
+    ]
     return [
-        f"| {words} | {cycles:,.0f} | {cycles / tree.clock_mhz:,.2f} | {cycles / tree.slowest:,.1f} |"
-        for words, cycles in rows
+        f"| {words} | {mean:,.0f} | {slowest:,.0f} | {slowest / tree.clock_mhz:,.2f} | {slowest / tree.slowest:,.1f} "
+        f"| {size:,} | {size / (tree.code + tree.tables):,.1f} |"
+        for words, mean, slowest, size in rows
     ]
 
 

@@ -26,12 +26,14 @@ from teachers.teacher import Teacher, Weights
 
 @dataclass(frozen=True)
 class Int8:
-    """One network's whole decision on the engine over its vectors, in cycles; ``multiply_adds`` of the network."""
+    """One network's whole decision on the engine over its vectors, in cycles; ``multiply_adds`` of the network;
+    ``code_bytes`` with its tables."""
 
     multiply_adds: int
     mean: float
     slowest: int
     clock_mhz: float
+    code_bytes: int
 
     @property
     def mean_ps(self) -> int:
@@ -48,9 +50,10 @@ def measured(teacher: Teacher, rollouts: Path, deployment: Deployment, profile: 
         with temporary.folder() as folder:
             emit_network(made, parent.hash, folder / "firmware", Emission("bare"))
             report = run_vectors(built(folder / "firmware", profile=profile))
-        if report.cycles is None:
+        if report.cycles is None or report.code_bytes is None:
             raise InputError(f"the network of {policy.name} does not run on {profile}: {report.fault}")
-        found.append(Int8(made.network.multiply_accumulates(), report.cycles.mean, report.cycles.max, report.clock_mhz))
+        size, cycles = report.code_bytes + (report.table_bytes or 0), report.cycles
+        found.append(Int8(made.network.multiply_accumulates(), cycles.mean, cycles.max, report.clock_mhz, size))
     return found
 
 

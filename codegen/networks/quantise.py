@@ -55,19 +55,31 @@ class Bits:
             raise InputError("values of a network have 8 or 16 bits")
 
 
-def quantise(
-    policy: Policy, weights: Mapping[str, NDArray[np.floating]], data: Recorded, bits: Bits
-) -> tuple[tuple[Input, ...], Int8Network]:
-    """The inputs' formats and the integer network. InputError for a table of actions."""
-    if isinstance(policy.action, Choice):
-        _check_choice(policy)
-    elif isinstance(scale_of(policy.action, "an int8 network"), Table):
+def check(policy: Policy) -> None:
+    """InputError where its network is not emitted."""
+    chooses = isinstance(policy.action, Choice)
+    if not chooses and not isinstance(policy.action, Scale):
+        raise InputError(
+            f"an int8 network multiplies the rate or chooses rows, and {policy.name} has the action "
+            f"{policy.action.kind}; distil it into trees"
+        )
+    if isinstance(policy.action, Table):
         raise InputError("a policy with a table of actions is not emitted as a network; distil it into trees")
+    if chooses and policy.architecture.lstm is not None:
+        raise InputError("an LSTM that chooses rows is not emitted as a network; distil it into trees")
+    if policy.trigger is not None:
+        raise InputError("a policy with a trigger is two networks, and not emitted as one; distil it into trees")
     other = next((name for name in policy.architecture.activations if name != "relu"), None)
     if other is not None:
         raise InputError(
             f"an int8 network has ReLU between its layers, and {policy.name} has {other}; distil it into trees"
         )
+
+
+def quantise(
+    policy: Policy, weights: Mapping[str, NDArray[np.floating]], data: Recorded, bits: Bits
+) -> tuple[tuple[Input, ...], Int8Network]:
+    """The inputs' formats and the integer network of a policy that ``check`` lets pass."""
     w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
     inputs = _inputs(policy, w, data)
     values = activations(policy, w, data)
@@ -120,14 +132,6 @@ def _choosing(action: Choice, weight: Floats, bias: Floats, step: Floats) -> Mat
     bias = np.concatenate([part - part.mean() for part in action.split(np.atleast_2d(bias))], axis=1)[0]
     top = 2 * max(float(np.abs(weight * step).max()) / 127, float(np.abs(bias).max()) / 2**24, 2.0**-64)
     return _matrix(weight, bias, step, top)
-
-
-def _check_choice(policy: Policy) -> None:
-    """InputError where its network is not emitted."""
-    if policy.architecture.lstm is not None:
-        raise InputError("an LSTM that chooses rows is not emitted as a network; distil it into trees")
-    if policy.trigger is not None:
-        raise InputError("a policy with a trigger is two networks, and not emitted as one; distil it into trees")
 
 
 def action_table(action: Scale, output: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.networks.accuracy import errors, told
-from codegen.networks.quantise import Bits, quantise
+from codegen.networks.quantise import Bits, check, quantise
 from codegen.networks.recorded import recorded, split
 from decision.errors import InputError
 from decision.network_policy import NetworkPolicy
@@ -30,7 +30,8 @@ def quantised(
     form: str,
     bits: Bits | None = None,
 ) -> NetworkPolicy:
-    """The quantised teacher with its accuracy on decisions held out. InputError where the form is another network's."""
+    """The quantised teacher with its accuracy on decisions held out. InputError where the form is another network's, or
+    the policy one that is not emitted."""
     bits = bits or Bits()
     if form not in FORMS:
         raise InputError(f"there is no form {form!r} of a network; choose one of {', '.join(FORMS)}")
@@ -38,6 +39,7 @@ def quantised(
     if FORMS[form] != kind:
         right = next(form for form, of in FORMS.items() if of == kind)
         raise InputError(f"{policy.name} is an {kind.upper()}, not what {form} is a form of; give --form {right}")
+    check(policy)
     calibration, held_out = split(rollouts, every=HELD_OUT, most=MOST_ROWS)
     data = recorded(policy, calibration)
     inputs, network = quantise(policy, weights, data, bits)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.papers.auto_cost import PAPER_LONG, Taken, costs, growth, taken, written
+from bench.papers.auto_cost import PAPER_LONG, Taken, costs, growth, own_network, taken, written
+from bench.papers.int8_cost import Int8
 from decision.errors import InputError
 
 TREE = Taken("clang", 0.25, 9712, 0, 320, mean=330.0, slowest=660.0, proved=None, clock_mhz=330.0)
@@ -19,10 +20,16 @@ def test_the_c_of_both_halves_by_compiler() -> None:
 
 
 def test_a_tree_is_set_beside_its_own_network_and_the_papers() -> None:
-    rows = costs(TREE, "auto-lrla", PAPER_LONG)
-    assert rows[1] == "| the tree, its slowest vector | 660 | 2.00 | 1.0 |"
-    assert rows[2] == "| its teacher in int8, 256 multiply-adds | 2,970 | 9.00 | 4.5 |"
-    assert rows[3].startswith("| the paper's in int8, 861,600 |")
+    assert costs(TREE, Int8(256, 2860.0, 2904, 330.0, 2428), PAPER_LONG) == [
+        "| the tree | 330 | 660 | 2.00 | 1.0 | 9,712 | 1.0 |",
+        "| its teacher in int8, 256 multiply-adds | 2,860 | 2,904 | 8.80 | 4.4 | 2,428 | 0.2 |",
+        "| the paper's network in int8, 861,600 multiply-adds | 9,994,560 | 9,994,560 | 30,286.55 | 15,143.3 | 861,600 "
+        "| 88.7 |",
+    ]
+
+
+def test_a_network_that_sets_levels_is_reckoned() -> None:
+    assert own_network("auto-srla", Path("no run is read")).multiply_adds == 14 * 32 + 32 * 32 + 32 * 3
 
 
 def test_a_call_a_flow_beside_one_pass_of_a_network_that_grows() -> None:

@@ -26,6 +26,6 @@ def test_each_network_stands_by_itself_with_its_weights(name: str, hidden: list[
 
 
 def test_a_decision_whose_trigger_fires_runs_both() -> None:
-    choice, trigger = Int8(4000, 50_000.0, 50_010, 500.0), Int8(300, 2_500.0, 2_600, 500.0)
+    choice, trigger = Int8(4000, 50_000.0, 50_010, 500.0, 6000), Int8(300, 2_500.0, 2_600, 500.0, 2500)
     assert int8_costs([choice, trigger]) == (105_000_000, 5_000_000)
     assert int8_costs([choice]) == (100_000_000, None)

@@ -1,6 +1,7 @@
 """Quantisation: near the teacher on decisions held out, from ranges in the data, with formats that make sense."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from queue_actions import FOUR
 
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import activations
-from codegen.networks.quantise import Bits, action_table, quantise
+from codegen.networks.quantise import Bits, action_table, check
 from codegen.networks.quantised import quantised
 from codegen.networks.recorded import integer_rows, recorded, split
 from decision.errors import InputError
@@ -17,7 +18,10 @@ from decision.network import GATE_MAX
 from decision.network_policy import load_network_policy
 from decision.policy import Policy
 from teachers.inference import network_outputs
+from teachers.load import load
 from teachers.teacher import make_teacher
+
+TEACHERS = Path(__file__).resolve().parents[3] / "fixtures" / "teachers"
 
 DEEP = {"kind": "lstm", "hidden": [8, 4], "lstm": 4, "bias": True}
 LARGE = {"kind": "lstm", "hidden": [12], "lstm": 12, "bias": True}
@@ -118,6 +122,8 @@ def test_what_cannot_be_quantised_is_said_in_a_sentence():
     teacher = drawn(MLP)
     with pytest.raises(InputError, match="drawn is an MLP, not what lstm-int8 is a form of; give --form mlp-int8"):
         quantised(teacher.policy, teacher.weights, "ab", teacher.parts, "lstm-int8")
+    with pytest.raises(InputError, match="a table of actions"):  # before it asks for other rollouts
+        quantised(table.policy, table.weights, "ab", [], "mlp-int8")
     with pytest.raises(InputError, match="no recorded decision"):
         quantised(teacher.policy, teacher.weights, "ab", [], "mlp-int8")
     with pytest.raises(InputError, match="8 or 16 bits"):
@@ -155,8 +161,11 @@ def test_what_chooses_and_is_no_plain_mlp_is_refused():
     content = choosing(action=FOUR).policy.model_dump(exclude_none=True)
     content["observation"]["interface"] = "queue_marking_triggered"
     policy = Policy.model_validate(content | {"trigger": {"hidden": [3], "saved": 1}})
+    levels = load(TEACHERS / "auto-srla").policy
+    with pytest.raises(InputError, match="chooses rows, and auto-srla has the action level; distil it into trees"):
+        check(levels)
     with pytest.raises(InputError, match="a policy with a trigger is two networks"):
-        quantise(policy, {}, None, Bits())
+        check(policy)
 
 
 def test_network_json_survives_and_refuses_what_does_not_fit(tmp_path):
