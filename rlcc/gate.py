@@ -72,6 +72,7 @@ from verify.behaviour.decide import decide
 from verify.behaviour.finding import Finding
 from verify.certificate import BOTH, Certificate
 from verify.certify import unprovable
+from verify.ranges.bound import Bound, bounded
 from verify.teacher.distance import distance
 
 Progress = Callable[[str], None]
@@ -233,13 +234,15 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
         checks += coverage(job.program, tree_inputs(job.build.firmware))
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
     checks += [proof.check] if proof else []
-    checks += budget(report, job.options.budget, proved, margin=job.options.margin, line=line)
+    bound = None if proof else _bound(job)
+    checks += budget(report, job.options.budget, proved, bound=bound, margin=job.options.margin, line=line)
     if reference is not None:
         checks += regression(reference, report, proved, job.options.max_regression, line)
     measured: dict[str, Any] = {
         "emulation": report.to_json(),
         "certificate": certificate.hash if certificate else None,
         "worst_case_cycles": proved,
+        "bound_cycles": bound,
     }
     return _OnTheCore(report, checks, certificate, measured, path, costs)
 
@@ -252,6 +255,15 @@ def _proof(job: _Job) -> Certified | None:
     path = path or job.build.firmware.folder.resolve().parent / PLACE
     teacher = job.pair.teacher if job.pair else None
     return certified(job.build, path, job.engine, job.say, job.evidence.remembered, teacher=teacher)
+
+
+def _bound(job: _Job) -> int | None:
+    """Cycles that no input takes more than; None where the engine's have no model, or the ranges are too wide."""
+    try:
+        found = bounded(job.build)
+    except InputError:
+        return None
+    return found.cycles if isinstance(found, Bound) else None
 
 
 def _held_out(job: _Job, pair: _Pair) -> "_HeldOut":

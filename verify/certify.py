@@ -89,8 +89,8 @@ def provable(build: Build) -> CycleModel:
     model, or of code that loops."""
     if build.program.network is not None:
         raise InputError(
-            f"{build.firmware.source} loops over the weights of a network, and only code without loops can be proved; "
-            "rlcc gate holds its slowest vector and a margin against the budget"
+            f"{build.firmware.source} loops over the weights of a network, and only code without loops can be proved "
+            "equal; rlcc verify --bound bounds its cycles, and so does rlcc gate"
         )
     return cycle_model(build.engine)
 

@@ -118,6 +118,13 @@ def decode_image(image: Image) -> dict[int, Instruction]:
     return {low + at: decode(int.from_bytes(code.data[at : at + 4], "little"), low + at) for at in words}
 
 
+def constants(image: Image) -> tuple[int, bytes]:
+    """The linked program's constants: where they begin, and their bytes."""
+    low, high = image.constants
+    data = next((s.data for s in image.sections if s.address == low and high > low), b"")
+    return low, data[: high - low]
+
+
 def _immediate(word: int, form: str) -> int:
     match form:
         case "I":

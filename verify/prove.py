@@ -26,7 +26,7 @@ from verify.graph import Graph, build_graph
 from verify.inputs import example_of, input_writer
 from verify.joins import Joiner, Meeting
 from verify.lanes import Lanes
-from verify.machine import IllegalInstruction, decode_image
+from verify.machine import IllegalInstruction, constants, decode_image
 from verify.refute import INPUTS, refute
 from verify.simulate import walk
 from verify.solve import Answer, Solvers
@@ -172,7 +172,7 @@ class Attempt:
         self.careful = careful
         self.image, self.program, self.layouts, self.profile = image, program, layouts, profile
         self.model, self.limits = model, limits
-        self.state = State(structures(program, layouts), _constants(image))
+        self.state = State(structures(program, layouts), constants(image))
         self.cuts = Cuts(program, self.state.pool)
         self.solvers = Solvers(limits.solver_seconds)
         self.returns = Returns(self.state, program, self.cuts, self.solvers)
@@ -288,9 +288,3 @@ class Attempt:
         names = {f"{kind}.{at}.{size}": self.state.pool.text(e) for (kind, at, size), e in meeting.cuts.items()}
         address = self.graph.positions[meeting.number].instruction.address
         return Cut(meeting.number, address, len(meeting.origins), names)
-
-
-def _constants(image: Image) -> tuple[int, bytes]:
-    low, high = image.constants
-    data = next((s.data for s in image.sections if s.address == low and high > low), b"")
-    return low, data[: high - low]

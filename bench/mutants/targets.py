@@ -3,6 +3,7 @@
 CHECK = "tests/verify/check/test"
 BEHAVIOUR = "tests/verify/behaviour/test"
 BESIDE = "tests/verify/teacher/test"
+RANGES = "tests/verify/ranges/test"
 TARGETS: dict[str, tuple[str, ...]] = {
     "decision/cells.py": ("tests/decision/test_cells_steps.py",),
     "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),
@@ -44,6 +45,12 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify/check/solver.py": (f"{CHECK}_solver.py",),
     "verify/check/terms.py": (f"{CHECK}_terms.py",),
     "verify/check/walk.py": (f"{CHECK}_walk.py",),
+    "verify/ranges/branches.py": (f"{RANGES}_branches.py", f"{RANGES}_walk.py"),
+    "verify/ranges/meeting.py": (f"{RANGES}_walk.py", f"{RANGES}_bound.py"),
+    "verify/ranges/memory.py": (f"{RANGES}_memory.py", f"{RANGES}_walk.py"),
+    "verify/ranges/values.py": (f"{RANGES}_memory.py", f"{RANGES}_walk.py"),
+    "verify/ranges/walk.py": (f"{RANGES}_walk.py", f"{RANGES}_bound.py"),
+    "verify/ranges/words.py": (f"{RANGES}_words.py", f"{RANGES}_branches.py"),
     "verify/teacher/distance.py": (f"{BESIDE}_distance.py",),
     "verify/teacher/furthest.py": (f"{BESIDE}_furthest.py", f"{BESIDE}_distance.py"),
     "verify/teacher/histories.py": (f"{BESIDE}_histories.py",),

@@ -35,6 +35,7 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
 @click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
 @click.option("--optimise", "--opt", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
+@click.option("--bound", is_flag=True, help="Only safety and a bound of the cycles; of code that loops too.")
 @click.option("--out", type=FOLDER, help="Write the certificate to this file (and the questions beside it).")
 @click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
@@ -62,6 +63,7 @@ def command(
     profile: str,
     compiler: str,
     optimise: str,
+    bound: bool,
     out: Path | None,
     certificate: Path | None,
     solver: str,
@@ -84,6 +86,10 @@ def command(
     --proofs asks cvc5 for a proof of whatever the check rests on a solver for, and keeps it in the Alethe format, which
     others can check.
 
+    --bound proves that no input takes more cycles, loads or stores where it may not, or keeps a loop going, and nothing
+    of what is computed: a network's loops are followed iteration by iteration, with ranges of words. Exit code 1 where
+    the ranges are too wide to show it.
+
     --properties all says of each property what holds; of a FILE's, one that does not hold is a failure. With --out they
     stand in the certificate.
 
@@ -97,6 +103,8 @@ def command(
     if certificate is not None:
         if out is not None:
             raise InputError("--check writes nothing; leave out --out")
+        if bound:
+            raise InputError("--check proves nothing; leave out --bound, or --check")
         if properties is not None:
             raise InputError("--check proves nothing; leave out --properties, or prove with it")
         if said & {"around", "around_action", "max_outside", "picture"}:
@@ -121,6 +129,10 @@ def command(
     check_emitted([firmware], foreign=foreign)
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
     options = validate(EmulateOptions, chosen, "options of rlcc verify")
+    if bound:
+        if out is not None or properties is not None or teacher is not None:
+            raise InputError("--bound says nothing of what is computed; leave out --out, --properties and --teacher")
+        return _bound(firmware, options)
     beside = None if teacher is None else _Beside(teacher, Around(around, around_action), max_outside, picture)
     return _prove(firmware, options, out, properties, beside)
 
@@ -142,6 +154,28 @@ def _writable(out: Path | None, firmware: Path, example: str) -> None:
     not_within(firmware, out)
     if out.is_dir():
         raise InputError(f"{out} is a folder; give the name of a file, for example {out / example}")
+
+
+def _bound(firmware: Path, options: EmulateOptions) -> int:
+    from emulator.build import build
+    from emulator.firmware import read_firmware
+    from verify.calibrate import calibrate
+    from verify.failures import Failure
+    from verify.ranges.bound import bounded
+
+    with stage("verify") as (figures, progress):
+        made = build(read_firmware(firmware), options.toolchain())
+        figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
+        found = bounded(made)
+        if isinstance(found, Failure):
+            figures.append(f"no bound: {found.kind}: {found.text}")
+            return 1
+        progress("calibrating the cost model")
+        calibration = calibrate(made.engine, progress=progress)
+        figures.append(f"safe, at most {found.cycles} cycles = {made.engine.microseconds(found.cycles):.3f} us")
+        figures.append(f"{found.stack_bytes} B stack, not shown to be equal to the program")
+        figures.append(f"cost model +{calibration.above}/-{calibration.below} on {calibration.calls} random calls")
+    return 0 if calibration.holds else 1
 
 
 def _prove(

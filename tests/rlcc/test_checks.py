@@ -87,6 +87,22 @@ def test_a_proof_needs_no_margin() -> None:
     assert "proved" in first.name
 
 
+@pytest.mark.parametrize(("slowest", "bound", "within"), [(300, 315, True), (315, 315, True), (300, 316, False)])
+def test_a_bound_within_the_budget_needs_no_margin(slowest: int, bound: int, within: bool) -> None:
+    """One above it says nothing but how much is not known: then what was measured is judged, by its margin."""
+    found = gate.budget(report(cycles=Cycles(1, 1.0, 1, slowest)), 900_000, bound=bound, margin=0.05)
+    assert ("bound over all inputs, proved" in found[0].name) is within
+    assert len(found) == 1 + within
+    assert passed(found)
+    if not within:
+        assert "not proved" in found[0].name
+        assert "no input takes more than 316 cycles" in found[0].detail
+
+
+def test_a_vector_slower_than_the_bound_fails() -> None:
+    assert not passed(gate.budget(report(cycles=Cycles(1, 1.0, 1, 311)), 900_000, bound=310))
+
+
 def test_the_budget_names_the_costliest_line() -> None:
     for check in gate.budget(report(), 1, 315, line=42) + gate.budget(report(), 1, line=42):
         assert (check.file, check.line) == ("rlcc_policy.c", 42)

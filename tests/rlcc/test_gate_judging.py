@@ -38,6 +38,8 @@ from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
 from teachers.load import load
 from verify.behaviour.properties import NoCycle, Step
 from verify.certificate import BOTH, PROVER, FindingClaim, PropertyClaim
+from verify.failures import Failure
+from verify.ranges.bound import Bound
 from verify.teacher.claim import TeacherClaim
 
 REPORT = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130), slowest=None)
@@ -68,6 +70,9 @@ def options(**changes: Any) -> GateOptions:
     return GateOptions.model_validate({**asked, "window": ["1 ms", "3 ms"], **changes})
 
 
+NO_BOUND = Failure("loop", 0, "of the test")
+
+
 @dataclass
 class Stage:
     """What the replaced parts answer, and what they were asked."""
@@ -92,6 +97,7 @@ class Stage:
     claimed: Callable[[], TeacherClaim] = lambda: CLAIM
     same_eyes: bool = True
     unprovable: str = ""
+    bound: Bound | Failure = NO_BOUND
     asked: dict[str, list[Any]] = field(default_factory=dict)
     meanwhile: Callable[[], None] = lambda: None
     said: list[str] = field(default_factory=list)
@@ -151,6 +157,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("run_on_host", lambda: HostReport("gcc", "gcc 12", "-O2", 1000, 0, None, None))
     answering("certified", lambda: made.proof)
     answering("unprovable", lambda: made.unprovable)
+    answering("bounded", lambda: made.bound)
     answering("slowest_costs", lambda: COSTS)
     answering("tree_inputs", lambda: rows)
     answering("own_rollouts", lambda: ["own"])
@@ -195,6 +202,7 @@ def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> Non
         "emulation": REPORT.to_json(),
         "certificate": "c" * 64,
         "worst_case_cycles": 135,
+        "bound_cycles": None,
         "teacher": vars(stage.errors),
         "network": [PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ROLES],
         "fidelity": [one.to_json() for one in compared()],
@@ -497,6 +505,18 @@ def test_a_certificate_is_asked_for_where_there_can_be_one(
     assert ("and a margin" in budget.name) is not asked
     assert budget.line == 42
     assert stage.asked["slowest_costs"][0][1] == {"proof": evidence.certificate}
+
+
+def test_where_nothing_is_proved_equal_the_budget_is_held_by_a_bound(stage: Stage) -> None:
+    stage.bound = Bound(140, 32, 1000)
+    found = stage.judge(proof=False)
+    assert found.measured["bound_cycles"] == 140
+    worst, slowest = [check for check in found.checks if check.group == "budget"]
+    assert worst.name.endswith("bound over all inputs, proved")
+    assert worst.value.startswith("140 cycles")
+    assert slowest.limit == "140 cycles, the bound"
+    stage.judge()
+    assert len(stage.asked["bounded"]) == 1  # where there is a certificate none is looked for
 
 
 def test_given_rollouts_are_compared_and_named(stage: Stage, tmp_path: Path) -> None:

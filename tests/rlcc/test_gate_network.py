@@ -71,18 +71,20 @@ def judged(place: Path, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
     return code, {f"{check['group']}: {check['name']}": check for check in verdict["checks"]}
 
 
-def test_it_passes_beside_its_teacher_by_its_slowest_vector(network: Path) -> None:
+def test_it_passes_beside_its_teacher_by_a_bound_over_all_inputs(network: Path) -> None:
     code, checks = judged(network)
     assert code == 0, [name for name, check in checks.items() if not check["passed"]]
     groups = list(dict.fromkeys(name.partition(":")[0] for name in checks))
     assert groups == ["equality", "object code", "size", "budget", "teacher", "network"]
-    (budget,) = [name for name in checks if name.startswith("budget")]
-    assert budget.endswith("and a margin, not proved")
+    worst, slowest = [name for name in checks if name.startswith("budget")]
+    assert worst.endswith("bound over all inputs, proved")
+    assert checks[slowest]["limit"].endswith("the bound")
     assert {check["file"] for name, check in checks.items() if name[:7] in ("teacher", "network")} == {"network.json"}
     assert not any("threshold" in name for name in checks)
     verdict = load_json(network / "verdict/verdict.json")
     assert verdict["teacher"] == opened(network / "firmware", "firmware").parents["teacher"]
     assert verdict["measured"]["teacher"]["rmse"] < 0.005
+    assert verdict["measured"]["bound_cycles"] >= verdict["measured"]["emulation"]["cycles"]["max"]
     assert verdict["measured"]["neighbourhood"] is None
 
 
@@ -91,6 +93,15 @@ def test_the_prover_says_why_not(network: Path, refused: Callable[..., str]) -> 
     assert "loops over the weights of a network" in refused("verify", network / "firmware", "--out", out)
     assert not out.exists()
     assert "only code without loops" in unprovable(built(network / "firmware", profile="ibex-small"))
+
+
+def test_its_cycles_are_bounded(network: Path, capsys: Any, refused: Callable[..., str]) -> None:
+    assert main(["verify", str(network / "firmware"), "--bound"]) == 0
+    said = capsys.readouterr()
+    assert re.search(r"safe, at most \d+ cycles", said.out + said.err)
+    for more in (("--out", network / "c.json"), ("--properties", "all"), ("--teacher", network / "teacher")):
+        assert "--bound says nothing of what is computed" in refused("verify", network / "firmware", "--bound", *more)
+    assert "leave out --bound" in refused("verify", network / "firmware", "--bound", "--check", network / "c.json")
 
 
 def test_it_runs_on_the_core_and_its_cycles_are_told_to_the_line(network: Path, capsys: Any) -> None:

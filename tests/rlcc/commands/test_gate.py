@@ -17,6 +17,7 @@ from decision.student import load_student
 from rlcc import cli, gate
 from rlcc.reference import read_reference
 from rlcc.reports import folder as reports
+from verify.failures import Failure
 
 Refused = Callable[..., str]
 
@@ -58,10 +59,16 @@ def test_the_worst_path_is_that_of_the_certificate_that_was_given(good: Path, tm
     assert content["worst_path"]["cycles"] == content["measured"]["worst_case_cycles"]
 
 
-def test_no_certificate_holds_the_budget_against_a_measurement(good: Path, tmp_path: Path) -> None:
-    assert run(good, "--no-certificate", "--margin", "25 %", out=tmp_path / "v") == 0
+def test_no_certificate_holds_the_budget_against_a_bound_or_a_measurement(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(good, "--no-certificate", out=tmp_path / "v") == 0
     assert checks(tmp_path / "v", "proof") == []
-    (only,) = checks(tmp_path / "v", "budget")
+    bound, _ = checks(tmp_path / "v", "budget")
+    assert bound["name"].endswith("bound over all inputs, proved")
+    monkeypatch.setattr(gate, "bounded", lambda build: Failure("loop", 0, "of the test"))
+    assert run(good, "--no-certificate", "--margin", "25 %", out=tmp_path / "w") == 0
+    (only,) = checks(tmp_path / "w", "budget")
     assert "not proved" in only["name"]
     assert "+ 25%" in only["value"]
 

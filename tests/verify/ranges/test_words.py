@@ -1,0 +1,58 @@
+"""Sets of words: whatever an operation makes of members is a member of what it makes of the sets."""
+
+from drawn_words import WORD_EDGES, members, sets
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from verify.execute import COMPUTED as EXACTLY
+from verify.ranges.words import COMPUTED, MODULUS, SIGN, WORD, Words, between, hull, within
+
+
+@given(st.data(), sets(), sets(), st.sampled_from(sorted(COMPUTED)))
+def test_no_result_is_missed(data: st.DataObject, a: Words, b: Words, name: str) -> None:
+    x, y = data.draw(members(a)), data.draw(members(b))
+    assert EXACTLY[name](x, y, 0) in COMPUTED[name](a, b)
+
+
+@given(st.data(), sets(), st.integers(0, WORD) | st.sampled_from(WORD_EDGES), st.sampled_from(sorted(COMPUTED)))
+@example(None, between(0, 1), 0, "sll")
+def test_nor_beside_a_single_word(data: st.DataObject | None, a: Words, word: int, name: str) -> None:
+    x = a.low if data is None else data.draw(members(a))
+    assert EXACTLY[name](x, word, 0) in COMPUTED[name](a, Words(word))
+    assert EXACTLY[name](word, x, 0) in COMPUTED[name](Words(word), a)
+
+
+@given(st.data(), sets(), sets())
+def test_a_hull_holds_both(data: st.DataObject, a: Words, b: Words) -> None:
+    both = hull(a, b)
+    assert data.draw(members(a)) in both
+    assert data.draw(members(b)) in both
+
+
+@given(st.data(), sets())
+def test_both_readings_hold_every_member(data: st.DataObject, a: Words) -> None:
+    x = data.draw(members(a))
+    assert a.unsigned[0] <= x <= a.unsigned[1]
+    assert a.signed[0] <= (x - MODULUS if x >= SIGN else x) <= a.signed[1]
+
+
+@given(st.data(), sets(), st.integers(0, WORD), st.integers(0, WORD))
+def test_what_lies_within_is_kept_and_nothing_new_comes(data: st.DataObject, a: Words, low: int, high: int) -> None:
+    assume(low <= high)
+    x, kept = data.draw(members(a)), within(a, low, high, a.low)
+    if low <= x <= high:
+        assert kept is not None
+        assert x in kept
+    if kept is not None and a.low + a.span < MODULUS:  # what wraps may have a gap
+        assert (kept.low, kept.low + kept.span) >= (low, low)
+        assert kept.low + kept.span <= high
+
+
+def test_a_sum_of_what_wraps_is_no_wider_than_it_must_be() -> None:
+    assert COMPUTED["add"](between(-3, 5), between(0, 8, 4)) == between(-3, 13)
+    assert COMPUTED["mul"](between(-3, 5), Words(-2 % MODULUS)) == between(-10, 6, 2)
+    assert COMPUTED["and"](between(0, 512), Words(1022)) == between(0, 512, 2)
+    assert COMPUTED["or"](between(0, 4 << 20, 1 << 20), between(0, 7)).unsigned == (0, (4 << 20) + 7)
+    assert COMPUTED["sra"](between(-5, 9), Words(1)).signed == (-3, 4)
+    assert COMPUTED["slt"](between(-5, -1), between(0, 3)) == Words(1)
+    assert hull(Words(WORD), Words(1)) == between(-1, 1, 2)
