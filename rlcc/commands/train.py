@@ -28,8 +28,8 @@ def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 
     A recipe with [training] is for ADPG, one continuous action of flows; with [ppo] for PPO, flows too; with [ddqn] for
-    DDQN, flows or agents asked every period that choose a row of a table, from the beginning or from a teacher on, between
-    runs or online; with [ddpg] for DDPG, flows, or such agents that set knobs between two ends; with [pg] for a
+    DDQN, flows or agents asked every period that choose a row of a table, from the beginning or from a teacher on,
+    between runs or online; with [ddpg] for DDPG, flows, or such agents that set knobs between two ends; with [pg] for a
     policy gradient, long flows for each of which a row of a table is chosen. A checkpoint beside OUT is written after
     every episode: interrupt at will and go on with --resume.
     """
