@@ -19,6 +19,7 @@ from rlcc.certified import PLACE
 from rlcc.recipe import deployment_of, load_recipe
 from teachers.load import load
 from verify.certificate import read_certificate
+from verify.ranges.bound import Bound, bounded
 
 PAPER_SHORT = 14 * 600 + 600**2 + 3 * 600
 """Multiply-adds of sRLA's network: two hidden layers of 600 ([AUTO] section 5.2.1), on our 14 features."""
@@ -31,7 +32,8 @@ GROWTH = ((11, 10), (100, 100), (1000, 1000))
 @dataclass(frozen=True)
 class Taken:
     """One compiler's machine code of a decision: what compiling took, its bytes, its cycles over the firmware's
-    vectors; ``proved``: of all inputs, where there is a certificate of this very code."""
+    vectors; ``proved``: of all inputs, where there is a certificate of this very code; ``bound``: of all inputs, by
+    ranges."""
 
     compiler: str
     compile_s: float
@@ -42,6 +44,7 @@ class Taken:
     slowest: float
     proved: int | None
     clock_mhz: float
+    bound: int | None = None
 
 
 def taken(run: Path) -> list[Taken]:
@@ -60,8 +63,9 @@ def _taken(run: Path, compiler: str) -> Taken:
         raise InputError(f"{run} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")
     tables, stack = report.table_bytes or 0, report.stack_bytes or report.stack_bytes_measured
     cycles, proved = report.cycles, _proved(run / PLACE, made)
-    slowest, clock = float(cycles.max), report.clock_mhz
-    return Taken(compiler, seconds, report.code_bytes, tables, stack, cycles.mean, slowest, proved, clock)
+    slowest, clock, found = float(cycles.max), report.clock_mhz, bounded(made)
+    bound = found.cycles if isinstance(found, Bound) else None
+    return Taken(compiler, seconds, report.code_bytes, tables, stack, cycles.mean, slowest, proved, clock, bound)
 
 
 def _children_s() -> float:
@@ -84,10 +88,14 @@ def written(halves: dict[str, list[Taken]]) -> list[str]:
     """The C of both halves, by compiler."""
     return [
         f"| {name} | {one.compiler} | {one.compile_s:.2f} | {one.code:,} | {one.tables:,} | {one.stack} "
-        f"| {one.mean:,.0f} | {one.slowest:,.0f} | {'' if one.proved is None else f'{one.proved:,}'} |"
+        f"| {one.mean:,.0f} | {one.slowest:,.0f} | {_known(one.bound)} | {_known(one.proved)} |"
         for name, each in halves.items()
         for one in each
     ]
+
+
+def _known(cycles: int | None) -> str:
+    return "" if cycles is None else f"{cycles:,}"
 
 
 def own_network(name: str, run: Path) -> Int8:

@@ -9,7 +9,7 @@ from netsim import scenarios
 
 FORMS = ["sRLA, network", "sRLA, tree", "lRLA, network", "lRLA, tree", "AuTO, trees"]
 TREE = ["| the tree, mean | 1 | 1.00 | 1.0 |"]
-COST = Costs(TREE, TREE, ["| 11, 10 | 1 |"], ["| sRLA | clang | 0.10 | 1,000 | 0 | 60 | 1 | 2 | 3 |"])
+COST = Costs(TREE, TREE, ["| 11, 10 | 1 |"], ["| sRLA | clang | 0.10 | 1,000 | 0 | 60 | 1 | 2 | 3 | 3 |"])
 SET = LongSet(10, (0.0, 0.0, 0.2, 0.8), (0.9, 0.1, 0.0), (0.3, 0.3, 0.4), 0.95)
 
 

@@ -12,10 +12,10 @@ TREE = Taken("clang", 0.25, 9712, 0, 320, mean=330.0, slowest=660.0, proved=None
 
 
 def test_the_c_of_both_halves_by_compiler() -> None:
-    proved = Taken("gcc", 0.5, 4000, 16, 60, mean=400.4, slowest=473.0, proved=490, clock_mhz=330.0)
+    proved = Taken("gcc", 0.5, 4000, 16, 60, mean=400.4, slowest=473.0, proved=490, clock_mhz=330.0, bound=487)
     assert written({"sRLA": [proved], "lRLA": [TREE]}) == [
-        "| sRLA | gcc | 0.50 | 4,000 | 16 | 60 | 400 | 473 | 490 |",
-        "| lRLA | clang | 0.25 | 9,712 | 0 | 320 | 330 | 660 |  |",
+        "| sRLA | gcc | 0.50 | 4,000 | 16 | 60 | 400 | 473 | 487 | 490 |",
+        "| lRLA | clang | 0.25 | 9,712 | 0 | 320 | 330 | 660 |  |  |",
     ]
 
 
