@@ -414,8 +414,8 @@ def page(o: Outcomes, cost: Costs) -> str:
         "",
         "## Its C",
         f"Compiled with `-O2` for `{contenders.ENGINE}`: CPU time of compiling and linking in s, bytes, cycles over "
-        "the firmware's vectors. *Bound*: no input takes more, by ranges of words (`rlcc verify --bound`); *proved*: by "
-        "the certificate of that code, where there is one, which shows that it is equal to its program too.",
+        "the firmware's vectors. *Bound*: no input takes more, by ranges of words (`rlcc verify --bound`); *proved*: "
+        "by the certificate of that code, where there is one, which shows that it is equal to its program too.",
         "",
         "| | compiler | compile, s | code | tables | stack | mean | slowest | bound | proved |",
         "|---|---|---|---|---|---|---|---|---|---|",
