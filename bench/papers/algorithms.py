@@ -61,6 +61,8 @@ UTILISATION = Column("utilisation %", "utilisation", 100, 1, 1)
 FAIRNESS = Column("fairness %, min/max", "fairness_min_max", 100, 0, 1)
 FULL, FAIR = 0.95, 0.95
 """Utilisation and Jain's index from which on a seed has settled."""
+NEAR = 0.1
+"""Of the target's RTT inflation: what is called near."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,16 @@ class Method:
         return next(name for name in ("training", "ppo", "ddqn", "ddpg") if name in document)
 
 
+AURORA = "Aurora"
+LINE_RATE = 13.7
+"""RTT inflation of 8 flows that never slow down: the row "loose" of papers-own-reward.md."""
 METHODS = (
     Method("ADPG", "flows-adpg", "figure 8: quickly converges to a region of the fixed point", {}),
     Method("PPO, Gaussian", "flows-ppo", "figure 7a: unable to learn", {}),
     Method("PPO, six actions", "flows-ppo-six", "figure 7b: unable to learn", {}),
     Method("DDQN, six actions", "flows-ddqn", "DQN: did not converge", {}),
     Method("DDPG", "flows-ddpg", "did not converge", {}),
-    Method("Aurora", "flows-aurora", "figure 6: no stable equilibrium", {}),
+    Method(AURORA, "flows-aurora", "figure 6: no stable equilibrium", {}),
     Method("PPO, Gaussian, held", "flows-ppo", "not tried", {"limit": TARGET}),
 )
 RAW = load_toml(PpoConfig, RECIPES / "train-flows-ppo.toml")
@@ -211,13 +216,21 @@ def ideal(traffic: Traffic) -> float:
     return TARGET * sqrt(traffic.flows)
 
 
+def furthest(f: Found, label: str, seed: int) -> float:
+    """Of the RTT inflation from the target's, in what it has learnt in."""
+    learnt = [t for t in TRAFFIC if t.flows in LEARNT]
+    return max(abs(f.runs[label, t.name, seed]["rtt_inflation_mean"] / ideal(t) - 1) for t in learnt)
+
+
 def off(f: Found, label: str) -> Figure:
-    """Of the RTT inflation from the target's, in what it has learnt in: the mean over seeds of the furthest."""
-    each = [
-        max(abs(f.runs[label, t.name, seed]["rtt_inflation_mean"] / ideal(t) - 1) for t in TRAFFIC if t.flows in LEARNT)
-        for seed in f.seeds
-    ]
+    """The mean of it over seeds."""
+    each = [furthest(f, label, seed) for seed in f.seeds]
     return Figure(float(np.mean(each)), confidence(each))
+
+
+def near(f: Found, label: str) -> int:
+    """How many seeds settle near the target."""
+    return sum(settles(f, label, seed) and furthest(f, label, seed) <= NEAR for seed in f.seeds)
 
 
 def those(made: Trainings) -> list[Method]:
@@ -231,12 +244,15 @@ def _training_table(f: Found, made: Trainings) -> str:
         its = made[method.label]
         rewards = [each.reward for each in its]
         settled = sum(settles(f, method.label, seed) for seed in f.seeds)
-        inflation = "-" if method.label == "Aurora" else off(f, method.label).times(100).text(0)
+        aurora = method.label == AURORA
+        inflation = "-" if aurora else off(f, method.label).times(100).text(0)
+        close = "-" if aurora else f"{near(f, method.label)} of {len(its)}"
         decisions = f"{np.mean([each.decisions for each in its]):,.0f}"
         figure = Figure(float(np.mean(rewards)), confidence(rewards)).text(2)
         spread = f"{min(rewards):.2f} to {max(rewards):.2f}"
-        rows.append([method.label, decisions, figure, spread, f"{settled} of {len(its)}", inflation, method.paper])
-    heads = ("", "decisions", "reward", "by seed", "seeds that settle", "inflation off, %", "the paper")
+        count = f"{settled} of {len(its)}"
+        rows.append([method.label, decisions, figure, spread, count, close, inflation, method.paper])
+    heads = ("", "decisions", "reward", "by seed", "settle", "near the target", "inflation off, %", "the paper")
     return table(heads, rows)
 
 
@@ -258,9 +274,23 @@ def words(f: Found, made: Trainings) -> str:
     some = [f"{label} ({count})" for label, count in settled.items() if 0 < count < len(f.seeds)]
     learnt = [t for t in TRAFFIC if t.flows in LEARNT]
     idle = [m.label for m in those(made) if np.mean([f.mean(m.label, t, "utilisation") for t in learnt]) < 0.5]
+    met = [f"{m.label} ({near(f, m.label)})" for m in those(made) if m.label != AURORA]
     return f"""With each of the {len(f.seeds)} seeds settle: {listed(every) or "none"}; with some:
-{listed(some) or "none"}; with none: {listed(none) or "none"}. Links that are less than half full in the mean:
-{listed(idle) or "none"}."""
+{listed(some) or "none"}; with none: {listed(none) or "none"}. Near the target settle: {listed(met)}. Links that are
+less than half full in the mean: {listed(idle) or "none"}. {_aurora(f) if AURORA in settled else ""}"""
+
+
+def _aurora(f: Found) -> str:
+    """What its seeds that settle do."""
+    most, crowd = (t for t in TRAFFIC if t.flows in (LEARNT[-1], UNSEEN[-1]))
+    seeds = [seed for seed in f.seeds if settles(f, AURORA, seed)]
+    if not seeds:
+        return ""
+    stands = np.mean([f.runs[AURORA, most.name, seed]["rtt_inflation_mean"] for seed in seeds])
+    lost = np.mean([f.runs[AURORA, crowd.name, seed]["loss"] for seed in seeds])
+    return f"""Aurora's seeds that settle are shared out by the network: {most.flows} flows stand at an inflation of
+{stands:.1f} in the mean (flows at line rate, held by the cap on what is in flight alone, at {LINE_RATE:g}), and
+{crowd.flows} lose {100 * lost:.0f} % of what they send."""
 
 
 def page(f: Found, made: Trainings) -> str:
@@ -276,7 +306,8 @@ gradient learns at once. Here all of them learn in its training set (2, 4 and 8 
 -(target - RTT inflation x sqrt(rate))^2 with its standard target, {TARGET:g}, for about {budget:,} decisions each (a
 quarter of the 200,000 steps of its appendix A.2; a round is not cut off), by the recipes that
 [`rlcc train`](../train.md#flows-by-ppo-ddqn-and-ddpg) takes. The network is one for all: an MLP (32, 16) that sees the
-last 4 decisions in place of the paper's LSTM, which only ADPG here trains. The options are CleanRL's and Lillicrap's
+last 4 decisions in place of the paper's LSTM, which only ADPG here trains
+([so trained](papers-own-reward.md)). The options are CleanRL's and Lillicrap's
 where the paper prints none, and were not searched. Aurora here is its kind of features (RTT inflation, losses, its last
 actions, of 10 decisions) and its reward a BW - b RTT - c DROPRATE by PPO; a, b and c (10, 1, 20) are ours, and its
 intervals are decisions. *Held*: the distance from the target is held within the target before it is squared, as ADPG
@@ -295,7 +326,8 @@ Of Aurora its own reward.
 *Reward*: the paper's, of a decision of the weights that are kept, from an empty network on. *Settles*: utilisation of
 at least {FULL:.0%} and Jain's index of at least {FAIR:g} without a loss with each of
 {listed([str(n) for n in LEARNT])} flows, from {TIMES.window_ps[0] // MS} to {TIMES.window_ps[1] // MS} ms. *Inflation
-off*: from target x sqrt(N), the furthest of the three.
+off*: from target x sqrt(N), the furthest of the three; *near the target*: it settles, and is off by
+{NEAR:.0%} at the most.
 
 {_training_table(f, made)}
 {words(f, made)}
@@ -315,7 +347,7 @@ def picture(made: Trainings) -> bytes:
         shortest = min(len(each.curve) for each in its)
         x = np.mean([[n for n, _ in each.curve[:shortest]] for each in its], axis=0)
         y = -np.array([[reward for _, reward in each.curve[:shortest]] for each in its])
-        panels["Aurora: less its own reward" if label == "Aurora" else "less the raw reward"][label] = (x, y)
+        panels["Aurora: less its own reward" if label == AURORA else "less the raw reward"][label] = (x, y)
     return bands({title: lines for title, lines in panels.items() if lines}, "decisions")
 
 

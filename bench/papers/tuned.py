@@ -1,6 +1,6 @@
 """Baselines tuned with the budget of a training: their best beside their defaults, and the flagship beside both.
 
-python -m bench.papers.tuned [--tries N] [--seeds N] [--where PLACE] [--jobs N] [--out FILE] [--work FOLDER]
+python -m bench.papers.tuned [--of NAME ..] [--tries N] [--seeds N] [--where PLACE] [--jobs N] [--out FILE] [--work FOLDER]
 """
 
 import argparse
@@ -50,6 +50,8 @@ UNSEEN = (
     Cell("many-to-one:4096", 60),
 )
 """By which nothing is chosen, neither here nor for the flagship's start values."""
+TUNED = ("dcqcn", "hpcc", "swift")
+"""Those of the papers' tables."""
 RIVAL = "swift"
 """Beside whose defaults everything's cost is."""
 OURS = {"robust-in-flight, teacher": "robust-in-flight", "RL-CC MLP": "rl-cc-mlp"}
@@ -263,7 +265,8 @@ def page(tunings: Mapping[str, Search], told_of: Mapping[str, Reported], seeds: 
 
 {made_by("python -m bench.papers.tuned")}
 
-The papers set their policies beside baselines with defaults, and train the policies. Here each baseline may try {most}
+The papers set their policies beside baselines with defaults, and train the policies. Here each of
+{listed(list(tunings))} (`--of` takes others) may try {most}
 sets of values, one value after another, in the networks and by the cost by which the flagship's
 [start values](starts.md) were chosen ({len(CHOOSE)} networks, one seed): 20 x loss, 5 x what goodput lacks, and where
 flows end the logarithm of the mean slowdown and half that of its 99th percentile, beside {RIVAL} with its defaults.
@@ -294,6 +297,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--tries", type=int, choices=range(1, 1000), default=TRIES, metavar="N", help="of each baseline"
     )
+    parser.add_argument("--of", choices=CHOICES, nargs="+", default=TUNED, metavar="NAME", help="baselines")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     return written(parser, arguments, _write)
 
@@ -301,7 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     runs = Runs(options.work / "tuned", place_of(options))
-    tunings = {name: tune(name, runs, options.tries) for name in CHOICES}
+    tunings = {name: tune(name, runs, options.tries) for name in options.of}
     who: dict[str, BaselineSpec | PolicySpec] = {}
     for label, teacher in OURS.items():
         ours = load(TEACHERS / teacher)

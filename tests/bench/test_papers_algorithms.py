@@ -35,6 +35,7 @@ def test_a_seed_settles_where_links_are_full_flows_equal_and_nothing_is_lost(bad
     assert not settles(f, METHODS[0].label, 2)
     assert settles(f, METHODS[1].label, 2)
     assert 8 in LEARNT
+    assert algorithms.near(f, METHODS[1].label) == 0
 
 
 @pytest.mark.slow
@@ -67,7 +68,9 @@ def test_the_page_is_whole() -> None:
     made = {m.label: [Trained(None, curve, 2000 + seed, -1.0 - seed) for seed in (1, 2)] for m in METHODS}  # type: ignore[arg-type]
     f = found(metrics(jain=0.5))
     text = page(f, made)
+    flat = text.replace("\n", " ")
     assert "1 of 2 |" in text
+    assert "Aurora's seeds that settle are shared out by the network: 8 flows stand at an inflation of 3.0" in flat
     assert f"with some: {METHODS[0].label} (1)" in text.replace("\n", " ")
     assert all(m.label in text for m in METHODS)
     assert "Not trained yet" not in text
