@@ -1,6 +1,7 @@
 """Baselines tuned with the budget of a training: their best beside their defaults, and the flagship beside both.
 
-python -m bench.papers.tuned [--of NAME ..] [--tries N] [--seeds N] [--where PLACE] [--jobs N] [--out FILE] [--work FOLDER]
+python -m bench.papers.tuned [--of NAME ..] [--tries N] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
+    [--work FOLDER]
 """
 
 import argparse
