@@ -22,3 +22,11 @@ def members(draw: st.DrawFn, of: Words) -> int:
     count = of.span // of.step
     place = draw(st.sampled_from((0, count // 2, count)) | st.integers(0, count))
     return (of.low + of.step * place) % MODULUS
+
+
+@st.composite
+def few(draw: st.DrawFn) -> tuple[Words, list[int]]:
+    """A set of at most 40 words, and these."""
+    low, step = draw(st.sampled_from(WORD_EDGES) | st.integers(0, WORD)), 1 << draw(st.integers(0, 31))
+    count = draw(st.integers(1, min(40, MODULUS // step)))
+    return between(low, low + step * (count - 1), step), [(low + step * n) % MODULUS for n in range(count)]

@@ -1,6 +1,6 @@
 """Sets of words: whatever an operation makes of members is a member of what it makes of the sets."""
 
-from drawn_words import WORD_EDGES, members, sets
+from drawn_words import WORD_EDGES, few, members, sets
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -46,6 +46,80 @@ def test_what_lies_within_is_kept_and_nothing_new_comes(data: st.DataObject, a: 
     if kept is not None and a.low + a.span < MODULUS:  # what wraps may have a gap
         assert (kept.low, kept.low + kept.span) >= (low, low)
         assert kept.low + kept.span <= high
+
+
+def as_signed(word: int) -> int:
+    return word - MODULUS if word >= SIGN else word
+
+
+@given(few(), st.sampled_from(WORD_EDGES) | st.integers(0, WORD))
+def test_of_few_words_ends_and_members_are_exact(drawn: tuple[Words, list[int]], word: int) -> None:
+    a, held = drawn
+    assert a.unsigned == (min(held), max(held))
+    assert a.signed == (min(map(as_signed, held)), max(map(as_signed, held)))
+    assert [n % MODULUS for n in a.members()] == held or a.span == MODULUS - a.step
+    for each in (word, held[0] - 1, held[-1] + 1, held[0] + 1):
+        assert (each % MODULUS in a) == (each % MODULUS in held)
+
+
+@given(few(), st.sampled_from(WORD_EDGES) | st.integers(0, WORD), st.sampled_from(["add", "sub", "mul", "sll"]))
+def test_few_words_and_one_give_no_others(drawn: tuple[Words, list[int]], word: int, name: str) -> None:
+    a, held = drawn
+    found = COMPUTED[name](a, Words(word))
+    wanted = {EXACTLY[name](each, word, 0) for each in held}
+    if name != "mul":
+        assert {n % MODULUS for n in found.members()} == wanted
+    elif a.span * abs(as_signed(word)) < MODULUS:
+        assert {found.low, (found.low + found.span) % MODULUS} <= wanted
+        assert found.exact or found.step == a.step * (word & -word)
+
+
+@given(few(), st.integers(0, 31), st.sampled_from(["srl", "sra"]))
+def test_what_is_shifted_right_has_the_ends_of_what_it_was(drawn: tuple[Words, list[int]], by: int, name: str) -> None:
+    a, held = drawn
+    found = COMPUTED[name](a, Words(by))
+    wanted = [EXACTLY[name](each, by, 0) for each in held]
+    if name == "srl":
+        assert found.unsigned == (min(wanted), max(wanted))
+    else:
+        assert found.signed == (min(map(as_signed, wanted)), max(map(as_signed, wanted)))
+
+
+@given(few(), few(), st.sampled_from(["slt", "sltu", "mulhu", "mulh"]))
+def test_comparisons_and_high_words_are_as_near_as_their_ends(
+    drawn: tuple[Words, list[int]], other: tuple[Words, list[int]], name: str
+) -> None:
+    (a, held), (b, held_there) = drawn, other
+    found = COMPUTED[name](a, b)
+    wanted = {EXACTLY[name](x, y, 0) for x in held for y in held_there}
+    ends = found.signed if name == "mulh" else found.unsigned
+    signed = map(as_signed, wanted) if name == "mulh" else iter(wanted)
+    least = min(signed)
+    most = max(map(as_signed, wanted)) if name == "mulh" else max(wanted)
+    assert ends == (least, most)
+
+
+@given(few(), st.integers(0, WORD) | st.sampled_from(WORD_EDGES), st.integers(0, WORD) | st.sampled_from(WORD_EDGES))
+def test_of_few_words_what_lies_within_is_exact(drawn: tuple[Words, list[int]], low: int, high: int) -> None:
+    a, held = drawn
+    wanted = sorted(each for each in held if low <= each <= high)
+    found = within(a, low, high, a.low)
+    assert (found is None) == (not wanted)
+    if found is not None and a.low + a.span < MODULUS:
+        assert [n % MODULUS for n in found.members()] == wanted
+
+
+@given(few(), few())
+def test_a_hull_begins_and_ends_where_one_of_both_does(
+    drawn: tuple[Words, list[int]], other: tuple[Words, list[int]]
+) -> None:
+    (a, _), (b, _) = drawn, other
+    found = hull(a, b)
+    if found.span < MODULUS - found.step:
+        ends = [(each.low, (each.low + each.span) % MODULUS) for each in (a, b)]
+        assert found.low in [first for first, _ in ends]
+        assert (found.low + found.span) % MODULUS in [last for _, last in ends]
+        assert 2 * found.span <= MODULUS + a.span + b.span
 
 
 def test_a_sum_of_what_wraps_is_no_wider_than_it_must_be() -> None:
