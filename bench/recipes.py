@@ -73,8 +73,9 @@ Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../ru
 
 ## Recipes
 Cycles are of the whole decision, call to return, with one-cycle memories, clang -O2. *Proved*: no input takes
-more, and where the proof is exact one that takes it ran on the Verilated core. Where nothing is proved: the slowest
-vector. *Off its teacher*: the greatest difference in the networks that the recipe judges in, the mean of pairs with
+more, and where the proof is exact one that takes it ran on the Verilated core; *bounded*: no input takes more, by
+ranges of words, and that the code is equal to its program is tested by vectors. Else the slowest vector. *Off its
+teacher*: the greatest difference in the networks that the recipe judges in, the mean of pairs with
 the same seeds.
 
 {table(HEADING, [_row(runs / name, name, verdict) for name, verdict in verdicts.items()])}
@@ -122,8 +123,8 @@ def verdict_of(path: Path) -> Verdict:
 def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:
     """Of a recipe: what its student costs."""
     ran = verdict.measured["emulation"]
-    proved = verdict.measured["worst_case_cycles"]
-    worst = proved or ran["cycles"]["max"]
+    proved, bound = (verdict.measured[name] for name in ("worst_case_cycles", "bound_cycles"))
+    worst = proved or bound or ran["cycles"]["max"]
     forest = load_student(folder / "student" / "student.json").forest
     budget = load_recipe(ROOT / "recipes" / f"{name}.toml").gate.budget
     return [
@@ -134,7 +135,7 @@ def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:
         str(forest.depth),
         f"{ran['cycles']['mean']:.0f}",
         str(worst),
-        "yes" if proved else "no",
+        "yes" if proved else "bounded" if bound else "no",
         f"{worst / ran['clock_mhz']:.3f}",
         *(str(ran[key]) for key in ("code_bytes", "table_bytes", "context_bytes")),
         f"{budget / 1e6:g}",

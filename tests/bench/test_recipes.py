@@ -17,11 +17,12 @@ from teachers.load import load
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def verdict(passed: bool = True, proved: int | None = 93) -> Verdict:
+def verdict(passed: bool = True, proved: int | None = 93, bound: int | None = None) -> Verdict:
     measured: dict[str, Any] = {
         "emulation": {"cycles": {"mean": 87.6, "max": 92}, "clock_mhz": 330.0}
         | {"code_bytes": 1116, "table_bytes": 1700, "context_bytes": 8},
         "worst_case_cycles": proved,
+        "bound_cycles": bound,
         "fidelity": [
             {"metric": "latency_mean_us", "difference": 0.01},
             {"metric": "latency_mean_us", "difference": -0.0125},
@@ -73,6 +74,7 @@ def test_what_is_not_proved_and_what_fails_is_said(runs: Path) -> None:
     page = written(runs, verdict(passed=False, proved=None))
     assert row(page)[2:9] == ["FAIL", "1 of 2", "3", "2", "88", "92", "no"]
     assert "- rl-cc fails: loss, 0.5 where +0.0001 is allowed\n" in page
+    assert row(written(runs, verdict(proved=None, bound=95)))[7:9] == ["95", "bounded"]
 
 
 def test_a_verdict_of_another_form_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
