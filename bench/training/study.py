@@ -1,6 +1,6 @@
 """A study: variants of a training recipe with the same seeds, one page. `bench/training/studies.toml` says which.
 
-    python -m bench.training.study seeds|ablations|randomised [--seeds N ..] [--no-proof] [--out FILE]
+    python -m bench.training.study seeds|rl-cc-mlp|ablations|randomised [--seeds N ..] [--no-proof] [--out FILE]
 
 Each training is one of build/training, made once. Of every variant the page has the validation's cost of each seed (0
 is perfect), what it costs more than the recipe as it is with the same seed, and where it costs. With `places` it is
@@ -15,7 +15,7 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from statistics import mean, stdev
 from tempfile import TemporaryDirectory
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.papers.found import table
+from bench.papers.found import NONE, table
 from bench.training.__main__ import TRAINED, Judged, changed, config_of, judge
 from codegen.emit import emit
 from codegen.lower import Options
@@ -201,7 +201,7 @@ def page(name: str, study: Study, prove: bool = True) -> str:
         costs = [one.cost for one in of_seeds]
         steady, changing, loss = (mean(part) for part in zip(*map(parts, of_seeds), strict=True))
         row = [each, *(f"{cost:.3f}" for cost in costs), f"{mean(costs):.3f}", difference(costs, base)]
-        row += [f"{steady:.3f}", f"{changing:.3f}", f"{loss:.2g}"]
+        row += [f"{steady:.3f}", NONE if isnan(changing) else f"{changing:.3f}", f"{loss:.2g}"]
         rows.append(row + ([str(cycles(study.teacher(each, study.seeds[0]), prove))] if study.cycles else []))
     training = study.config(AS_IT_IS, study.seeds[0]).training
     heading = ["variant", *(f"seed {seed}" for seed in study.seeds), "mean", "more", "many-to-one", "changing", "loss"]
@@ -219,7 +219,10 @@ many-to-one and of traffic that comes and goes, and the greatest loss.{CYCLES if
         spread = f"{min(base):.3f} to {max(base):.3f}"
         if len(base) > 1:
             spread += f", standard deviation {stdev(base):.3f}"
-        text += f"\nThe rule: the seed that costs least is shipped. That is seed {best}. Over the seeds: {spread}.\n"
+        own = study.recipe["training"]["seed"]
+        shipped = "" if own == best else f" The recipe has seed {own}, which was chosen among fewer."
+        rule = f"The rule: the seed that costs least is shipped. That is seed {best}."
+        text += f"\n{rule}{shipped} Over the seeds: {spread}.\n"
     if study.places:
         text += f"""
 ## Where it was drawn
