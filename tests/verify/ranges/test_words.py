@@ -53,6 +53,8 @@ def as_signed(word: int) -> int:
 
 
 @given(few(), st.sampled_from(WORD_EDGES) | st.integers(0, WORD))
+@example((between(WORD, WORD + 1), [WORD, 0]), 0)
+@example((between(SIGN - 1, SIGN), [SIGN - 1, SIGN]), 0)
 def test_of_few_words_ends_and_members_are_exact(drawn: tuple[Words, list[int]], word: int) -> None:
     a, held = drawn
     assert a.unsigned == (min(held), max(held))
