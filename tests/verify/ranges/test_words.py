@@ -1,11 +1,14 @@
 """Sets of words: whatever an operation makes of members is a member of what it makes of the sets."""
 
+import random
+
+import pytest
 from drawn_words import WORD_EDGES, few, members, sets
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from verify.execute import COMPUTED as EXACTLY
-from verify.ranges.words import COMPUTED, MODULUS, SIGN, WORD, Words, between, hull, within
+from verify.ranges.words import ANY, COMPUTED, MODULUS, SIGN, WORD, Words, between, hull, within
 
 
 @given(st.data(), sets(), sets(), st.sampled_from(sorted(COMPUTED)))
@@ -122,6 +125,62 @@ def test_a_hull_begins_and_ends_where_one_of_both_does(
         assert found.low in [first for first, _ in ends]
         assert (found.low + found.span) % MODULUS in [last for _, last in ends]
         assert 2 * found.span <= MODULUS + a.span + b.span
+
+
+def test_nor_among_very_many() -> None:
+    rng = random.Random(5)
+
+    def drawn() -> Words:
+        low = rng.choice(WORD_EDGES) if rng.random() < 0.5 else rng.getrandbits(32)
+        step = 1 << (rng.randrange(32) if rng.random() < 0.5 else rng.randrange(4))
+        most = min(1 << rng.randrange(1, 33), MODULUS // step - 1)
+        return between(low, low + step * (rng.randint(0, most) if most else 0), step)
+
+    def member(of: Words) -> int:
+        count = of.span // of.step
+        return (of.low + of.step * rng.choice((0, count, count // 2, rng.randint(0, count)))) % MODULUS
+
+    for n in range(2000 * len(COMPUTED)):
+        name, a, b = sorted(COMPUTED)[n % len(COMPUTED)], drawn(), drawn()
+        x, y = member(a), member(b)
+        assert EXACTLY[name](x, y, 0) in COMPUTED[name](a, b), (name, a, b, x, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "found"),
+    [
+        ("and", between(0x120, 0x12F), Words(0xFF), between(0x20, 0x2F)),
+        ("and", between(0x120, 0x220), Words(0xFF), between(0, 0xFF)),
+        ("and", between(0x120, 0x220, 16), Words(0xFF), between(0, 0xF0, 16)),
+        ("and", between(3, 3 + 512, 256), Words(0xFF), Words(3)),
+        ("and", between(0x12, 0x35), Words(WORD - 15), between(0x10, 0x30, 16)),
+        ("and", between(0, 4096, 64), Words(WORD - 15), between(0, 4096, 64)),
+        ("and", between(3, 9), Words(0), Words(0)),
+        ("and", Words(1022), between(0, 512), between(0, 512, 2)),
+        ("and", between(-1, 0), between(40, 60, 4), between(0, 60, 4)),
+        ("and", between(40, 60), between(-1, 0), between(0, 60)),
+        ("and", between(0, 9), between(0, 5), between(0, 5)),
+        ("or", between(0, 64, 16), Words(7), between(7, 71, 16)),
+        ("or", Words(7), between(0, 64, 16), between(7, 71, 16)),
+        ("or", between(0, 64, 16), Words(16), between(16, 80)),
+        ("or", between(1, 4), between(2, 9), between(2, 13)),
+        ("or", between(1, 14), between(2, 15), between(2, 15)),
+        ("xor", between(3, 9), Words(SIGN), between(SIGN + 3, SIGN + 9)),
+        ("xor", Words(WORD), between(3, 9), between(-10, -4)),
+        ("xor", between(1, 4), between(2, 9), between(0, 13)),
+        ("mul", between(-3, 5), between(-2, 7), between(-21, 35)),
+        ("mul", between(-3, 5), Words(0), Words(0)),
+        ("mulhsu", between(-1, 5), between(0, WORD), between(-1, 4)),
+        ("sll", between(0, 1), between(0, 1), ANY),
+        ("srl", between(16, 64), between(1, 2), between(0, 64)),
+        ("sra", between(-16, 64), between(1, 2), between(-16, 64)),
+        ("sra", between(-16, -4), between(1, 2), between(-16, -1)),
+        ("slt", between(-5, 3), between(3, 4), between(0, 1)),
+        ("sltu", between(5, 9), between(3, 5), Words(0)),
+    ],
+)
+def test_each_is_as_near_as_this(name: str, a: Words, b: Words, found: Words) -> None:
+    assert COMPUTED[name](a, b) == found
 
 
 def test_a_sum_of_what_wraps_is_no_wider_than_it_must_be() -> None:
