@@ -4,21 +4,33 @@ Where one or two joins are all that an address has, nearly all paths become one 
 is known. Where lanes of many cells meet apart, as at the end of a division, each join is a cut. It then says only what
 something behind it is made of: of how a quotient came to be nothing is needed where it is held, and what is not said
 need not be so on the paths that come, nor be thought of on those that go on.
+
+Where all these leave more paths than are quickly followed, as with tables over several features whose cells have many
+combinations, there are cuts where lanes did not join as well: each says what they hold as a sum of steps
+(``verify.steps``), so that paths add up over the features instead of multiplying.
 """
 
+import re
 from collections import Counter
+from collections.abc import Iterator
 
 from decision.program import Op
 from verify.certificate import CutClaim
 from verify.expressions import UNKNOWN
 from verify.joins import Meeting
+from verify.lanes import Ints
 from verify.prove import Attempt
+from verify.steps import Watcher
 
 FEW_JOINS = 2
 """So many joins at an address are cuts however few lanes they join."""
 MOST_JOINS, FEWEST_EACH, FEWEST_LANES = 64, 8, 128
 """So many joins at an address are cuts where they join so many lanes each on average, and so many in all: fewer lanes
 the checker follows as quickly by themselves."""
+QUICKLY = 20_000
+"""So many paths the checker follows in half a minute."""
+PRODUCT = re.compile(r"\((?:product|mul)")
+VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
 
 
 def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
@@ -33,7 +45,55 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     cuts = [_cut(run, m, ahead=False) for m in meetings if joins[m.number] <= FEW_JOINS]
     apart = [_cut(run, m, ahead=True) for m in meetings if joins[m.number] > FEW_JOINS and m.number in wide]
     cuts += {cut.model_dump_json(): cut for cut in apart}.values()  # what is left out may have told two apart
+    joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
+    if _paths(run, joined) > QUICKLY:
+        cuts = _with_steps(run, cuts)
     return tuple(sorted(cuts, key=lambda c: -_said(c)))
+
+
+def _paths(run: Attempt, cuts: set[int]) -> int:
+    """How many paths lie between the call, the joins of these numbers and the returns."""
+    assert run.joiner is not None
+    begun, total = [1], 0
+
+    def arriving(origins: Ints) -> int:
+        return sum(1 if origin in cuts else begun[origin] for origin in origins.tolist())
+
+    for number, meeting in enumerate(run.joiner.meetings[1:], 1):
+        begun.append(arriving(meeting.origins))
+        total += begun[number] if number in cuts else 0
+    return total + sum(arriving(lanes.origin) for _, lanes in run.ends)
+
+
+def _with_steps(run: Attempt, cuts: list[CutClaim]) -> list[CutClaim]:
+    """With cuts of sums of steps, in the place of others at their addresses. Behind them every sum of leaves is
+    possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are left out."""
+    again = run.again()
+    again.execute(Watcher)
+    joiner = again.joiner
+    assert isinstance(joiner, Watcher)
+    steps = list(_steps(again, joiner))
+    taken = {cut.pc for cut in steps}
+    before = {f"node.{n}" for n, sums in enumerate(joiner.behind) if not sums}
+
+    def weaker(cut: CutClaim) -> CutClaim:
+        kept = {t: s for t, s in cut.bounds.items() if t.startswith("(eq ") or before.issuperset(VALUE.findall(t))}
+        return cut.model_copy(update={"bounds": kept})
+
+    return [weaker(cut) for cut in (*(cut for cut in cuts if cut.pc not in taken), *steps)]
+
+
+def _steps(run: Attempt, joiner: Watcher) -> Iterator[CutClaim]:
+    places = {n: _place(*key) for key, n in run.state.columns.items()}
+    for steps in joiner.found.values():
+        cut = _cut(run, steps.known, ahead=False)
+        if any(PRODUCT.search(text) for text in cut.holds.values()):
+            continue  # behind it what is multiplied and what is known by name would be apart
+        yield cut.model_copy(update={"holds": cut.holds | {places[n]: text for n, text in steps.told.items()}})
+
+
+def _place(kind: str, at: int, size: int) -> str:
+    return f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}"
 
 
 def _said(cut: CutClaim) -> int:
@@ -53,7 +113,7 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
         return pool.text(pool.sum(constant, [(meeting.products.get(part, part), factor) for part, factor in terms]))
 
     holds = {
-        f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}": text(int(meeting.values[n]))
+        _place(kind, at, size): text(int(meeting.values[n]))
         for (kind, at, size), n in columns.items()
         if n < len(meeting.values) and meeting.values[n] != UNKNOWN and (kind, at) != ("register", 0)
     }

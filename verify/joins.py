@@ -110,6 +110,9 @@ class Joiner:
         view = View(self.state, self.cuts, lanes.take(rows), {})
         return any(_shift(view.words(n), written[rows]) is not None for n in self.after_trees if self.cuts.narrow(n))
 
+    def look(self, number: int, lanes: Lanes) -> None:
+        """Nothing; what looks at lanes that do not join is a ``verify.steps.Watcher``."""
+
     def _forget(self, number: int, lanes: Lanes) -> list[int]:
         """Take the value of what is not live any more; returns the other columns."""
         live = self.graph.positions[number].live

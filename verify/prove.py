@@ -199,11 +199,16 @@ class Attempt:
             return []
         return [refuted(Failure("not-proved", entry, wrong[1].text), *wrong)]
 
-    def execute(self) -> list[Failure]:
+    def again(self) -> "Attempt":
+        """The same proof, not begun."""
+        parts = self.image, self.program, self.layouts, self.profile, self.model, self.limits
+        return Attempt(*parts, careful=self.careful)
+
+    def execute(self, joins: type[Joiner] = Joiner) -> list[Failure]:
         try:
             graph = self.graph = build_graph(decode_image(self.image), self.image.symbols[ENTRY])
             give_up = self.limits.joined_above(self.program)
-            joiner = self.joiner = Joiner(self.state, graph, self.program, self.cuts, self.model, give_up, self.careful)
+            joiner = self.joiner = joins(self.state, graph, self.program, self.cuts, self.model, give_up, self.careful)
 
             def done(number: int, lanes: Lanes) -> None:
                 view = View(self.state, self.cuts, lanes, joiner.used(lanes, list(range(len(lanes.values)))))

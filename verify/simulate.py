@@ -36,11 +36,14 @@ FEW, SOON = 64, 8
 
 
 class Join(Protocol):
-    """May merge the lanes at a position. ``due``: it should, although no paths meet there."""
+    """May merge the lanes at a position. ``due``: it should, although no paths meet there. ``look`` sees them wherever
+    they are."""
 
     def __call__(self, number: int, lanes: Lanes) -> Lanes: ...
 
     def due(self, lanes: Lanes) -> bool: ...
+
+    def look(self, number: int, lanes: Lanes) -> None: ...
 
 
 Return = Callable[[int, Lanes], None]
@@ -78,6 +81,7 @@ def walk(
             if not len(lanes):
                 continue  # unreachable
         result.most_lanes = max(result.most_lanes, len(lanes))
+        join.look(number, lanes)
         i = position.instruction
         if len(lanes) > most_lanes:
             raise Refused("too-large", i.address, f"more than {most_lanes} cells at {i.address:#x}")

@@ -1,4 +1,5 @@
-"""The certificate's notation of values: 7, (+ (* 4 node.12) 7), event.response_ns, register.8, pointer.event, sum.3."""
+"""The certificate's notation of values: 7, (+ (* 4 node.12) 7), event.response_ns, register.8, pointer.event, sum.3,
+(if (sltu 611 node.25) 48 0)."""
 
 import re
 
@@ -33,7 +34,7 @@ def evaluate(text: str, meaning: Meaning) -> Term:
             continue
         if token == ")":
             op, operands = open_.pop()
-            if len(operands) < 2 or (op not in ("+", "product") and len(operands) != 2):
+            if len(operands) < 2 or (op not in ("+", "product", "if") and len(operands) != 2):
                 raise _unreadable(text)
             word = _apply(op, operands, meaning, text)
         else:
@@ -54,6 +55,8 @@ def _apply(op: str, operands: list[Term], meaning: Meaning, text: str) -> Term:
         return make(OPERATIONS[op], a, b)
     if op in QUESTIONS:
         return ite(make(QUESTIONS[op], a, b), const(1), const(0))
+    if op == "if" and len(operands) == 3:
+        return ite(meaning.choose(make("=", a, const(1))), b, operands[2])
     factor, shift = unshifted(a)
     if op == "*" and factor is const(1):
         return make("bvshl", b, const(shift))

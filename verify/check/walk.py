@@ -168,6 +168,10 @@ def _places(code: Code, lane: Lane, i: Instruction) -> Iterator[tuple[Lane, str,
     if place is not None:
         yield lane, *place
         return
+    if _chosen(address):
+        for after, entry in _each(code, lane, address):
+            yield after, "constants", entry
+        return
     low, high = lane.known.span(address)
     size = LOADS[i.name]
     if (high - low) // size >= MOST_ENTRIES:
@@ -177,6 +181,45 @@ def _places(code: Code, lane: Lane, i: Instruction) -> Iterator[tuple[Lane, str,
         if lane.known.decide(condition, code.oracle) is not FALSE:
             after = replace(lane, known=lane.known.assume(condition), conditions=(*lane.conditions, condition))
             yield after, "constants", entry
+
+
+def _chosen(word: Term) -> bool:
+    """Whether a word is a choice among numbers: nothing is open in it but conditions."""
+    return word.op == "const" or (word.op != "var" and all(map(_chosen, word.args[word.op == "ite" :])))
+
+
+def _each(code: Code, lane: Lane, word: Term) -> Iterator[tuple[Lane, int]]:
+    """A lane for each number that such a word may be: one condition after the other decided, as at a branch."""
+    condition = _asked(word)
+    if condition is None:
+        yield lane, word.value
+        return
+    for side, after in fork(code, lane, condition):
+        yield from _each(code, after, _where(word, condition, side))
+
+
+def _asked(word: Term) -> Term | None:
+    """A condition that a word asks."""
+    return word.args[0] if word.op == "ite" else next(filter(None, map(_asked, word.args)), None)
+
+
+def _where(word: Term, condition: Term, side: Term) -> Term:
+    """A word where a condition is TRUE, or FALSE."""
+    if word is condition:
+        return side
+    args = [_where(a, condition, side) for a in word.args]
+    match word.op:
+        case "const" | "var":
+            return word
+        case "ite":
+            return ite(*args)
+        case "extract":
+            return extract(args[0], *word.value)
+        case "zero" | "sign":
+            return extend(args[0], word.width, word.op == "sign")
+        case "concat":
+            return concat(*args)
+    return make(word.op, *args)
 
 
 def _place(address: Term) -> tuple[str, int] | None:

@@ -16,7 +16,7 @@ from decision.program import Op, Program, ProgramBuilder
 from verify.check.meaning import Meaning
 from verify.check.notation import MOST_CHARACTERS, evaluate, names_in
 from verify.check.refused import Refused
-from verify.check.terms import Term, const, extract, make, var
+from verify.check.terms import TRUE, Term, const, extract, make, var
 
 WORD = (1 << 32) - 1
 A, B = "event.response_ns", "params.rate_max_q30"
@@ -111,6 +111,22 @@ def test_a_word_of_a_product_begins_at_a_bit_of_its_64(bit: int) -> None:
     assert evaluate(f"(product {A} {B} {bit})", meaning()) is extract(shifted, 31, 0)
 
 
+def test_a_choice_is_its_second_operand_where_the_first_is_one() -> None:
+    for a, b in ((3, 4), (4, 4), (WORD, 0)):
+        assert of(f"(if (sltu {A} {B}) (+ {A} 5) 9)", a, b) == ((a + 5) & WORD if a < b else 9)
+        assert of(f"(if {A} 7 9)", a, b) == of(f"(if {a} 7 9)", 0, 0) == 9
+    assert of(f"(if {A} 7 9)", 1, 0) == 7
+    asked: list[Term] = []
+
+    def choose(condition: Term) -> Term:
+        asked.append(condition)
+        return TRUE
+
+    known = Meaning(PROGRAM, frozenset(), choose, lambda a, b: make("prod", a, b))
+    assert evaluate(f"(if (slt {A} {B}) 7 9)", known) is const(7)
+    assert asked == [make("bvslt", var(A), var(B))]
+
+
 @pytest.mark.parametrize("number", [0, 7, -1, -(1 << 31), WORD])
 def test_a_number_is_a_word(number: int) -> None:
     assert evaluate(str(number), meaning()) is const(number)
@@ -138,7 +154,16 @@ def test_the_names_in_an_expression_are_those_of_the_program() -> None:
 UNREADABLE = [
     *("", "(", ")", "()", "(+", "(+ 1 2", "7 (+ 1 2", "+ 1 2)", "(+ 1 2))", "1 2", "1 2 )", "1 2 3 )", "1 )"),
     *("(+)", "(+ 1)", "(and 1)", "(and 1 2 3)", "(* 1 2 3)", "(sltu 1 2 3)", "(mulhu 1 2 3)"),
-    *("(product 1 2)", f"(product 1 2 {A})", "(product 1 2 3 4)", "(frob 1 2)", f"(frob {A} 2)", "(frob 1 2 3)"),
+    *(
+        "(product 1 2)",
+        f"(product 1 2 {A})",
+        "(product 1 2 3 4)",
+        "(if 1 2)",
+        "(if 1 2 3 4)",
+        "(frob 1 2)",
+        f"(frob {A} 2)",
+        "(frob 1 2 3)",
+    ),
     *("node.6", "tree.2", "sum.2", "node.9999999999", "node.", "node.-1", "edge.1", "xnode.1", "node.1x", "-", "--1"),
     *("event.", "event", "events.a", "1.5", "0x10", "²", "123456789012345678901"),
 ]

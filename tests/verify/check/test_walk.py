@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from verify.calibrate_programs import COMPUTE, encode
 from verify.check import walk
 from verify.check.known import Known, Oracle, bounded
 from verify.check.refused import Refused
-from verify.check.terms import FALSE, TRUE, Term, const, extract, make, negate, var
+from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
 from verify.check.walk import Code, Lane, at_call, fork, pointer, step
 from verify.costs import cycle_model
 from verify.execute import COMPUTED, CONDITIONS
@@ -313,6 +313,43 @@ def test_an_entry_of_a_table_is_each_that_it_may_be() -> None:
         assert found.cycles == MODEL.step(decode(encode("lw", 7, 5), PC), False, None) + 3
         assert found.known.span(address) == (TABLE + 4 * k, TABLE + 4 * k)
         assert found.conditions == (make("=", address, const(TABLE + 4 * k)),)
+
+
+def test_an_address_that_is_a_choice_among_numbers_is_each_of_them() -> None:
+    low, high = make("bvult", const(7), X), make("bvslt", Y, const(0))
+    index = make(
+        "bvadd", ite(low, ite(make("bvult", const(9), X), const(2), const(1)), const(0)), ite(high, const(4), const(0))
+    )
+    address = make("bvadd", const(TABLE), extend(extract(index, 3, 0), 32, False))
+    lanes = after(encode("lbu", 7, 5), lane(r5=address))
+    assert len(lanes) == 6
+    for x, y in itertools.product((7, 8, 10), (-1, 0)):
+        found = taken_by(lanes, {X: x, Y: y & FULL})
+        assert found.registers[7] is const(DATA[max(x - 7, 0) - (x == 10) + 4 * (y < 0)])
+        assert found.known.span(X) == {7: (0, 7), 8: (8, 9), 10: (10, FULL)}[x]
+    assert len(after(encode("lbu", 7, 5), lane(Known({X: bounded(0, 9)}), r5=address))) == 4
+    beyond = make("bvadd", address, const(11))
+    with pytest.raises(Refused, match="outside the constants"):
+        after(encode("lbu", 7, 5), lane(r5=beyond))
+    assert len(after(encode("lbu", 7, 5), lane(Known({X: bounded(0, 7)}), r5=beyond))) == 2
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda w: extend(extract(w, 7, 2), 32, False),
+        lambda w: extend(extract(w, 7, 2), 32, True),
+        lambda w: extract(concat(extract(w, 7, 0), extract(w, 15, 8)), 15, 8),
+        lambda w: extract(make("prod", w, w), 31, 0),
+    ],
+)
+def test_a_word_with_a_condition_decided_is_the_word_where_it_holds(inner: Callable[[Term], Term]) -> None:
+    condition = make("bvult", const(7), X)
+    word = inner(ite(condition, const(0x1284), const(0x348)))
+    for side, x in ((TRUE, 8), (FALSE, 7)):
+        (found,) = walk._each(code(), lane(Known({X: bounded(x, x)})), extend(word, 32, False))
+        assert found[1] == value(extend(word, 32, False), {X: x})
+        assert walk._where(extend(word, 32, False), condition, side).value == found[1]
 
 
 def test_an_entry_beyond_the_table_is_refused_and_so_is_one_between_two() -> None:

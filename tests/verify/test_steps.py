@@ -1,0 +1,102 @@
+"""Lanes that stay apart by the cells of several features, told together as sums of steps: the checker follows fewer
+paths to the same worst case, and believes no sum that is not so."""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawing import ACTIONS
+from options_by_hand import cuts
+from students_drawn import Drawn, built, grown
+
+from emulator.build import Build
+from verify import cuts as cuts_module
+from verify.check.judge import Cut, Judge
+from verify.check.known import Oracle
+from verify.check.refused import Refused
+from verify.costs import cycle_model
+from verify.prove import ENTRY, Attempt, Limits
+from verify.steps import _Cells, _choice, _fitted
+
+STEP = re.compile(r"\(if \((?:slt|sltu) (\d+) (?:context|node)[.\w]+\) (\d+)")
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Two features now and a decision ago: 162 cells in one table."""
+    features = ["previous_action", "rl_cc_congestion"]
+    student = grown(np.random.default_rng(3), features, ACTIONS[1], 5, depths=(2, 3), window=2)
+    return built(Drawn(student, "joint", "clang", "-O2"), tmp_path_factory.mktemp("steps"))
+
+
+def attempted(build: Build) -> Attempt:
+    model = cycle_model(build.engine)
+    run = Attempt(build.image, build.program, build.firmware.layouts, build.engine, model, Limits())
+    assert not run.execute()
+    return run
+
+
+def judge(build: Build, found: tuple[Cut, ...]) -> Judge:
+    entry, stack = build.image.symbols[ENTRY], build.engine.limits.stack_bytes
+    model = cycle_model(build.engine)
+    return Judge(build.image, entry, build.program, build.firmware.layouts, found, model, stack, Oracle())
+
+
+@pytest.fixture(scope="module")
+def told(build: Build) -> tuple[tuple[Cut, ...], int, int]:
+    """Cuts with sums of steps; how many paths there are without, and their worst case."""
+    run = attempted(build)
+    plain = judge(build, cuts(cuts_module.cuts_of(run)))
+    bound = plain.bound()
+    assert bound + cycle_model(build.engine).overhead == run.worst().exact
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuts_module, "QUICKLY", 0)
+        return cuts(cuts_module.cuts_of(run)), plain.walked, bound
+
+
+def test_paths_are_as_many_as_cells_of_a_feature_and_not_of_all(
+    build: Build, told: tuple[tuple[Cut, ...], int, int]
+) -> None:
+    found, paths, bound = told
+    found_again = judge(build, found)
+    assert found_again.bound() == bound
+    assert found_again.met == set(range(len(found)))
+    assert 3 * found_again.walked < paths
+
+
+def test_a_step_that_is_another_is_met_by_no_path(build: Build, told: tuple[tuple[Cut, ...], int, int]) -> None:
+    """A threshold, or what the cells beyond it add."""
+    found, _, _ = told
+    number, at, text = next((n, a, t) for n, cut in enumerate(found) for a, t in cut.holds.items() if STEP.search(t))
+    step = STEP.search(text)
+    assert step
+    for group in (1, 2):
+        first, last = step.span(group)
+        wrong = text[:first] + str(int(step[group]) + 1) + text[last:]
+        forged = [replace(c, holds={**c.holds, at: wrong}) if n == number else c for n, c in enumerate(found)]
+        again = judge(build, tuple(forged))
+        try:
+            again.bound()
+        except Refused:
+            continue
+        assert number not in again.met
+
+
+def test_only_sums_of_steps_are_told() -> None:
+    first = _Cells("context.a", True, np.array([-5, 7]), np.array([0, 1, 2, 0, 1, 2]))
+    second = _Cells("event.b", False, np.array([9]), np.array([0, 0, 0, 1, 1, 1]))
+    numbers = np.array([10, 12, 12, 6, 8, 8], dtype=np.int64)
+    fitted = _fitted(numbers, [first, second])
+    assert fitted is not None
+    assert [part.tolist() for part in fitted] == [[10], [0, 2, 2], [0, -4]]
+    assert _choice(first, [0, 2, 2]) == "(if (slt 4294967291 context.a) 2 0)"
+    assert _choice(second, [0, -4]) == "(if (sltu 9 event.b) 4294967292 0)"
+    numbers[5] = 9
+    assert _fitted(numbers, [first, second]) is None

@@ -1,0 +1,181 @@
+"""Numbers that lanes hold apart, told together as sums of steps.
+
+A search leaves a number for each cell of its feature, and code that searches one feature after the other has as many
+lanes as the cells have combinations: what they hold is one expression,
+
+    a constant + what the first feature's cell adds + what the second's adds + ..
+
+of which (if (sltu 611 node.25) 48 0) is what a feature with one threshold adds. A cut that says this of a register
+stands for all of the lanes: behind it the next feature is searched once, not once a cell of each feature before.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verify.expressions import UNKNOWN, WORD
+from verify.joins import Joiner, Meeting
+from verify.lanes import Ints, Lanes
+from verify.machine import LOADS
+from verify.specialise import View
+
+FEWEST = 3
+"""So many lanes are worth a cut."""
+SAMPLE = 256
+"""So many lanes show of most places that nothing can be told of them."""
+COMPARES = ("slt", "slti", "sltu", "sltiu")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What all lanes at a position know together, and of each column that they hold apart an expression."""
+
+    known: Meeting
+    told: dict[int, str]
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Of a feature's cells, which follow each other without gaps: the last value of each but the last, and the lanes'
+    places among them."""
+
+    name: str
+    signed: bool
+    ends: Ints
+    places: Ints
+
+
+class Watcher(Joiner):
+    """Joins as a ``Joiner``, and looks at what the lanes hold apart: where paths have met, and before a comparison
+    without a branch or a load at several addresses parts them again, at the last place where it can be told."""
+
+    def __init__(self, *of: Any) -> None:
+        super().__init__(*of)
+        self.found: dict[int, Steps] = {}
+        """By position."""
+        self.before: tuple[int, Lanes] | None = None
+
+    def look(self, number: int, lanes: Lanes) -> None:
+        position = self.graph.positions[number]
+        i = position.instruction
+        if len(lanes) < FEWEST or position.arrivals > 1:
+            self.before = None
+            if len(lanes) >= FEWEST:
+                self._note(number, lanes)
+            return
+        rows = np.unique(np.random.default_rng(0).integers(0, len(lanes), SAMPLE))
+        if self._steps(number, lanes.take(rows)) is not None:
+            self.before = number, lanes.take(np.arange(len(lanes)))
+        if self.before and (i.name in COMPARES or (i.name in LOADS and _mixed(lanes.values[i.rs1]))):
+            self._note(*self.before)
+            self.before = None
+
+    def _note(self, number: int, lanes: Lanes) -> None:
+        steps = self._steps(number, lanes)
+        if steps is not None:
+            self.found[number] = steps
+
+    def _steps(self, number: int, lanes: Lanes) -> Steps | None:
+        """None where something that lanes hold apart is no sum of steps, or nothing is."""
+        lanes = lanes.take(np.arange(len(lanes)))
+        columns = self._forget(number, lanes)
+        view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
+        cells = self._partitions(view)
+        if not cells:
+            return None
+        apart = [n for n in columns if _mixed(lanes.values[n])]
+        for n in apart:
+            if (lanes.values[n] == UNKNOWN).any():
+                lanes.values[n] = UNKNOWN
+        apart = [n for n in apart if lanes.values[n, 0] != UNKNOWN]
+        names = self._names(view, lanes, apart)
+        told: dict[int, str] = {}
+        for n in apart:
+            text = self.state.pool.text(names[n]) if n in names else self._sum(view, lanes.values[n], cells)
+            if text is None:
+                return None
+            told[n] = text
+        return Steps(self._together(number, view, lanes, names), told)
+
+    def _partitions(self, view: View) -> list[_Cells]:
+        """Of each feature of which the lanes know different things; none where cells overlap or leave gaps, in which
+        the sum would be another."""
+        found = []
+        for node in dict.fromkeys(self.features):
+            low, high = view.bounds(node)
+            if not (_mixed(low) or _mixed(high)):
+                continue
+            ends, places = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
+            if (ends[0, 1:] != ends[1, :-1] + 1).any() or not self.cuts.narrow(node):
+                return []
+            name = self.state.pool.text(self._atom(node))
+            found.append(_Cells(name, self.program.nodes[node].low < 0, ends[1, :-1], places.reshape(-1)))
+        return found
+
+    def _sum(self, view: View, column: Ints, cells: list[_Cells]) -> str | None:
+        """Words that differ by leaves of trees, or by a number made of steps; None where they differ otherwise."""
+        pool = self.state.pool
+        rows = np.unique(np.linspace(0, len(column) - 1, FEWEST).astype(np.int64))
+        used = {atom: at[rows] for atom, at in view.used.items()}
+        part = self._part_of_sum(View(self.state, self.cuts, view.lanes.take(rows), used), view, column, rows)
+        if part is not None:
+            return pool.text(part)
+        words, back = np.unique(column, return_inverse=True)
+        sums = [pool.linear(int(word)) for word in words]
+        if any(terms != sums[0][1] for _, terms in sums):
+            return None
+        added = _fitted(np.array([number for number, _ in sums], dtype=np.int64)[back.reshape(-1)], cells)
+        if added is None:
+            return None
+        common, *steps = added
+        texts = [pool.text(pool.sum(int(common[0]) & WORD, sums[0][1]))]
+        texts += [_choice(cell, step.tolist()) for cell, step in zip(cells, steps, strict=True) if step.any()]
+        return texts[0] if len(texts) == 1 else f"(+ {' '.join(texts)})"
+
+    def _together(self, number: int, view: View, lanes: Lanes, names: dict[int, int]) -> Meeting:
+        """What is so in all lanes."""
+        self._keep_bounds(lanes, view, names)
+        one, everyone = np.zeros(1, dtype=np.int64), np.zeros(len(lanes), dtype=np.int64)
+        all_ = lanes.take(one)
+        all_.low, all_.high = lanes.low.min(axis=1, keepdims=True), lanes.high.max(axis=1, keepdims=True)
+        sets = [self.state.fact_sets[f] for f in np.unique(lanes.facts)]
+        all_.facts[0] = self.state.facts(frozenset.intersection(*sets))
+        declared = set(self.cuts.declared)
+        for n, name in names.items():
+            self.cuts.declared |= self.state.pool.atoms(name)
+            all_.values[n, 0] = name
+        count = np.array([len(lanes)])
+        self._keep_words(view, all_, everyone, count, one)
+        self._keep_equal(view, lanes, all_, names, everyone, count)
+        self.cuts.declared = declared  # nothing goes on under these names in the walk
+        low, high, values = (table[:, 0].copy() for table in (all_.low, all_.high, all_.values))
+        products = self._products(view, np.arange(len(lanes)))
+        return Meeting(number, one, one, one, {}, low, high, values, products, int(all_.facts[0]))
+
+
+def _fitted(numbers: Ints, cells: list[_Cells]) -> list[Ints] | None:
+    """The constant, and of each feature what each of its cells adds, the first nothing; found by least squares, then
+    checked."""
+    parts = [np.ones((len(numbers), 1))]
+    parts += [cell.places[:, None] == np.arange(1, len(cell.ends) + 1) for cell in cells]
+    matrix = np.concatenate(parts, axis=1).astype(np.int64)
+    signed = numbers - (numbers >> 31 << 32)
+    added = np.round(np.linalg.lstsq(matrix.astype(float), signed.astype(float), rcond=None)[0]).astype(np.int64)
+    if (matrix @ added != signed).any():
+        return None
+    constant, *steps = np.split(added, np.cumsum([part.shape[1] for part in parts])[:-1])
+    return [constant, *(np.concatenate([[0], step]) for step in steps)]
+
+
+def _choice(cells: _Cells, adds: list[int]) -> str:
+    """What a cell adds; the last one whose predecessor the value is beyond."""
+    text, op = str(adds[0] & WORD), "slt" if cells.signed else "sltu"
+    for end, add, before in zip(cells.ends.tolist(), adds[1:], adds, strict=False):
+        if add != before:
+            text = f"(if ({op} {end & WORD} {cells.name}) {add & WORD} {text})"
+    return text
+
+
+def _mixed(column: Ints) -> bool:
+    return bool((column != column[0]).any())
