@@ -8,6 +8,7 @@ from decision.processors import usable_cores
 from rlcc import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = "docs/generated"
 
 
 def made_by(command: str) -> str:
@@ -16,12 +17,13 @@ def made_by(command: str) -> str:
 
 
 def source(root: Path = ROOT) -> str:
-    """The checkout's commit, and whether files differ from it; the version where there is no checkout."""
+    """The checkout's commit, and whether files other than generated pages, of which several are made in turn, differ
+    from it; the version where there is no checkout."""
     if not (root / ".git").exists():
         return f"version {__version__}"
     try:
         commit = _git(root, "rev-parse", "--short=9", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){PAGES}")
     except (OSError, subprocess.CalledProcessError):
         return f"version {__version__}"
     return f"commit {commit}" + (" with changes" if changed else "")

@@ -8,6 +8,11 @@ from rlcc import __version__
 from rlcc.origin import made_by, source
 
 
+def git(root: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    subprocess.run(["git", *who, "-C", str(root), *arguments], check=True, capture_output=True)
+
+
 def test_the_line_names_command_source_and_machine_and_no_host() -> None:
     line = made_by("make papers")
     assert re.fullmatch(
@@ -18,17 +23,24 @@ def test_the_line_names_command_source_and_machine_and_no_host() -> None:
 
 
 def test_the_source_is_the_commit_and_whether_files_differ_from_it(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-        subprocess.run(["git", *who, "-C", str(tmp_path), *arguments], check=True, capture_output=True)
-
-    git("init", "-q")
+    git(tmp_path, "init", "-q")
     (tmp_path / "file").write_text("one")
-    git("add", "file")
-    git("commit", "-q", "-m", "a file")
+    git(tmp_path, "add", "file")
+    git(tmp_path, "commit", "-q", "-m", "a file")
     assert re.fullmatch(r"commit [0-9a-f]{9}", source(tmp_path))
     (tmp_path / "file").write_text("two")
     assert re.fullmatch(r"commit [0-9a-f]{9} with changes", source(tmp_path))
+
+
+def test_a_page_made_before_changes_no_source(tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "generated" / "page.md"
+    page.parent.mkdir(parents=True)
+    git(tmp_path, "init", "-q")
+    page.write_text("one")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "a page")
+    page.write_text("two")
+    assert re.fullmatch(r"commit [0-9a-f]{9}", source(tmp_path))
 
 
 def test_what_is_installed_inside_somebody_elses_checkout_tells_its_version(tmp_path: Path) -> None:
