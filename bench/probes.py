@@ -7,7 +7,7 @@ it lacks, where flows go on; where they end the logarithm of the mean slowdown o
 percentile; and 20 x the loss beyond it. The rule: of the schedules with which FREED lack at most 1 % of the goodput
 that no probe would leave, which is what `rlcc evaluate --suite` takes for level, the one whose mean cost is least.
 
-    python -m bench.probes [POLICY ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
+    python -m bench.probes [POLICY ...] [--only SCHEDULE ..] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
 
 import argparse
@@ -112,9 +112,10 @@ def chosen(figures: Mapping[str, Mapping[str, Metrics]]) -> tuple[str, dict[str,
     return min(level or figures, key=costs.__getitem__), costs
 
 
-def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:
-    """The tables as Markdown, one a policy."""
-    places = [(c, s, cell) for c in contenders for s in SCHEDULES for cell in CELLS]
+def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place, only: Sequence[str] = ()) -> str:
+    """The tables as Markdown, one a policy; ``only``: of these schedules, beside a probe a burst."""
+    schedules = [name for name, probes in SCHEDULES.items() if not only or probes is None or name in only]
+    places = [(c, s, cell) for c in contenders for s in schedules for cell in CELLS]
     trials = [
         Trial(
             cell.scenario,
@@ -156,7 +157,7 @@ least.
                 f"{costs[s]:+.3f}",
                 *(_figures(figures[c.label][s][cell.scenario]) for cell in CELLS),
             ]
-            for s in SCHEDULES
+            for s in schedules
         ]
         text += f"\n## {c.label}\n\n{table(['probe after', 'cost', *(cell.scenario for cell in CELLS)], rows)}"
     return text
@@ -174,13 +175,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.probes", description="When a flow should ask for its RTT.")
     parser.add_argument("policies", nargs="*", help="as `rlcc evaluate` takes them; by default the flagship's teacher")
+    parser.add_argument(
+        "--only", action="append", default=[], choices=list(SCHEDULES), metavar="SCHEDULE", help="repeat"
+    )
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=2, metavar="N", help="runs of each; 2")
     add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
+    seeds = range(1, options.seeds + 1)
     try:
         with opened(options.policies or [str(TEACHER)], decision_latency_ps=900_000, profile="ibex-small") as who:
-            write_atomically(options.out, page(who, range(1, options.seeds + 1), place_of(options)))
+            write_atomically(options.out, page(who, seeds, place_of(options), options.only))
     except InputError as error:
         print(f"probes: {error}", file=sys.stderr)
         return 2
