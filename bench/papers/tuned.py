@@ -247,6 +247,7 @@ def changes(name: str, found: Search) -> str:
 
 
 def told(label: str, before: Reported, after: Reported) -> str:
+    """`swift -0.321 ±0.064`: what is more after, seed by seed."""
     off = [b - a for a, b in zip(before.costs, after.costs, strict=True)]
     return f"{label} {Figure(mean(off), confidence(off)).text(3)}"
 
@@ -261,7 +262,8 @@ def page(tunings: Mapping[str, Search], told_of: Mapping[str, Reported], seeds: 
     costs = table(["", "cost"], [[label, told_of[label].figure] for label in by_cost])
     cells = [[f"`{c.name}`", *(told_of[label].cells[i] for label in told_of)] for i, c in enumerate(UNSEEN)]
     gained = "; ".join(told(name, told_of[name], told_of[f"{name}, tuned"]) for name in tunings)
-    best = by_cost[0]
+    ours, best = next(iter(told_of)), by_cost[0]
+    beside = "; ".join(told(f"{name}, tuned", told_of[f"{name}, tuned"], told_of[ours]) for name in tunings)
     text = f"""# Baselines tuned beside ours
 
 {made_by("python -m bench.papers.tuned")}
@@ -283,7 +285,8 @@ too; switches drop when full, for which DCQCN is not made.
 less is better; ± is the half-width of the 99 % confidence interval of the mean.
 
 {costs}
-Tuned less defaults, seed by seed: {gained}. The least cost here: {best}.
+Tuned less defaults, seed by seed: {gained}. {ours} less, seed by seed: {beside}. The least cost
+here: {best}.
 
 Goodput, loss in %, mean / 99th percentile of the slowdown (where flows go on, the latency's 99th percentile), means
 over seeds:
