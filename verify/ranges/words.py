@@ -69,8 +69,6 @@ ANY = between(0, WORD)
 
 def hull(a: Words, b: Words) -> Words:
     """The smaller of the sets that hold both and begin where one of them does."""
-    if a == b:
-        return a
     away = (b.low - a.low) % MODULUS
     step = min(a.step, b.step, away & -away if away else MODULUS)
     spans = [
@@ -92,12 +90,10 @@ def sub(a: Words, b: Words) -> Words:
 
 
 def mul(a: Words, b: Words) -> Words:
-    if not a.exact and b.exact:
+    if b.exact:
         a, b = b, a
     if a.exact:
         factor = signed(a.low)
-        if factor == 0:
-            return Words(0)
         ends = sorted((b.low * factor, (b.low + b.span) * factor))
         return between(ends[0], ends[1], min(b.step * (factor & -factor), MODULUS))
     return between(*_corners(a.signed, b.signed))
@@ -122,16 +118,16 @@ def both(a: Words, b: Words) -> Words:
         mask = b.low
         if mask & (mask + 1) == 0:  # the lowest bits
             low, high = a.unsigned
-            if mask == 0 or low >> mask.bit_length() == high >> mask.bit_length():
-                return between(low & mask, high & mask, a.step if a.step <= mask else 1) if mask else Words(0)
+            if low >> mask.bit_length() == high >> mask.bit_length():
+                return between(low & mask, high & mask, a.step)
             return between(a.low % a.step, mask, a.step) if a.step <= mask else Words(a.low & mask)
         low_bit = mask & -mask
         if mask + low_bit == MODULUS:  # all but the lowest bits
-            return between(a.low & mask, (a.low + a.span) & ~(low_bit - 1), max(low_bit, a.step))
+            return between(a.low & mask, a.low + a.span, max(low_bit, a.step))
     for one, other in ((a, b), (b, a)):
         if one.signed == (-1, 0):  # a mask
             return hull(Words(0), other)
-    step = b.low & -b.low if b.exact and b.low else 1
+    step = b.low & -b.low if b.exact else 1
     return between(0, min(a.unsigned[1], b.unsigned[1]), step)
 
 

@@ -159,6 +159,7 @@ def test_nor_among_very_many() -> None:
         ("and", Words(1022), between(0, 512), between(0, 512, 2)),
         ("and", between(-1, 0), between(40, 60, 4), between(0, 60, 4)),
         ("and", between(40, 60), between(-1, 0), between(0, 60)),
+        ("and", between(-9, 5), between(-1, 0), between(-9, 5)),
         ("and", between(0, 9), between(0, 5), between(0, 5)),
         ("or", between(0, 64, 16), Words(7), between(7, 71, 16)),
         ("or", Words(7), between(0, 64, 16), between(7, 71, 16)),
