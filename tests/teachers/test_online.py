@@ -145,8 +145,19 @@ def test_where_nothing_is_learnt_the_weights_stay(start: Path, tmp_path: Path) -
         np.testing.assert_array_equal(report.teacher.weights[name], array)
 
 
-def test_exploring_decays_by_the_exchange_from_round_to_round(start: Path, tmp_path: Path) -> None:
+def test_exploring_decays_by_the_exchange_from_round_to_round(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before: list[int] = []
+
+    class Seen(OnlineLearning):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            before.append(options["exchanges"])
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr("teachers.online.OnlineLearning", Seen)
     train(going_on(start, **ONLINE), tmp_path / "out")
+    assert before == [0, 0, 4, 4]  # two scenarios a round
     rows = list(csv.DictReader((tmp_path / "out.training" / "scalars.csv").open()))
     assert [float(row["exploring"]) for row in rows] == [0.5, 0.5**5]  # 4 ms a round
 
