@@ -185,7 +185,7 @@ def _places(code: Code, lane: Lane, i: Instruction) -> Iterator[tuple[Lane, str,
 
 def _chosen(word: Term) -> bool:
     """Whether a word is a choice among numbers: nothing is open in it but conditions."""
-    return word.op == "const" or (word.op != "var" and all(map(_chosen, word.args[word.op == "ite" :])))
+    return word.op != "var" and all(map(_chosen, word.args[word.op == "ite" :]))
 
 
 def _each(code: Code, lane: Lane, word: Term) -> Iterator[tuple[Lane, int]]:

@@ -339,7 +339,7 @@ def test_an_address_that_is_a_choice_among_numbers_is_each_of_them() -> None:
     [
         lambda w: extend(extract(w, 7, 2), 32, False),
         lambda w: extend(extract(w, 7, 2), 32, True),
-        lambda w: extract(concat(extract(w, 7, 0), extract(w, 15, 8)), 15, 8),
+        lambda w: concat(extract(w, 15, 8), extract(w, 31, 16)),
         lambda w: extract(make("prod", w, w), 31, 0),
     ],
 )
