@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verify import bits
 from verify.expressions import FIRST, UNKNOWN, WORD, Linear, Pool
 from verify.failures import Refused
 from verify.intervals import Truth, preimage, simple, truth
-from verify.lanes import Bools, Ints, Lanes, constants, pairs
+from verify.lanes import Bools, Ints, Lanes, constants, joined, pairs
 from verify.memory import address_of
 from verify.spans import Spans
 from verify.state import State
@@ -31,6 +32,27 @@ def compare(state: State, lanes: Lanes, op: str, a: Ints, b: Ints) -> tuple[Lane
     for x, y, at in pairs(a[rest], b[rest]):
         parts += _decide(state, lanes, op, x, y, rest[at])
     return _gathered(state, lanes, parts, count)
+
+
+def compared(state: State, lanes: Lanes, op: str, a: Ints, b: Ints) -> tuple[Lanes, Ints]:
+    """A comparison as a word of 0 or 1: decided in each lane, but of what the program only counts the question itself
+    where a lane does not know the answer."""
+    kept = np.full(len(lanes), UNKNOWN, dtype=np.int64)
+    for x, y, rows in pairs(a, b) if state.counted else ():
+        word = UNKNOWN if UNKNOWN in (x, y) else bits.asked(state.pool, op, x, y)
+        if word >= FIRST and frozenset(state.pool.atoms(word)) in state.counted:
+            low, high = (end[rows] for end in Spans(state, lanes).of(word))
+            kept[rows] = np.where(low == high, low, word)
+    whole = np.flatnonzero(kept != UNKNOWN)
+    if len(whole) == len(lanes):
+        return lanes, kept
+    rest = np.flatnonzero(kept == UNKNOWN)
+    decided, holds = compare(state, lanes.take(rest) if len(whole) else lanes, op, a[rest], b[rest])
+    if not len(whole):
+        return decided, holds.astype(np.int64)
+    state.widen(lanes)
+    state.widen(decided)
+    return joined([lanes.take(whole), decided]), np.concatenate([kept[whole], holds.astype(np.int64)])
 
 
 class _Part:

@@ -76,6 +76,7 @@ class Joiner:
         inputs = (Op.EVENT, Op.PARAM, Op.STATE, Op.CONST)
         self.computed = [n for n, node in enumerate(program.nodes) if node.op not in inputs and cuts.narrow(n)]
         self.joined = _joined(program) | {n for n, node in enumerate(program.nodes) if node.op in (Op.GT, Op.EQ)}
+        self.joined -= cuts.counts.bits
         self.nameable = [n for n in _in_order(program) if self._nameable(n)]
         self.gave_up = False
         self.careful = careful
@@ -86,7 +87,8 @@ class Joiner:
         view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
         costs = self._costs(number, lanes)
         known = [self._cells(view, feature) for feature in self.features]
-        names = self._names(view, lanes, live)
+        counted = self._counts(view, lanes, columns)
+        names = self._names(view, lanes, [n for n in live if n not in counted]) | counted
         if self._trees_done(view, lanes, columns, live, names) or (len(lanes) > self.give_up and self._part(names)):
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
@@ -96,9 +98,9 @@ class Joiner:
             known += [view.words(n) for n in self.computed if n in wanted]
         keys = np.stack([*kept, *known, costs])
         first, classes, counts = _classes(keys)
-        if len(first) == len(lanes):
+        if len(first) == len(lanes) and not counted:
             return lanes
-        return self._merge(number, lanes, view, names, classes, counts, first)
+        return self._merge(number, lanes, view, names, classes, counts, first, set(counted))
 
     def due(self, lanes: Lanes) -> bool:
         """Whether the last instruction has left the sum of the trees, or what follows from it, in a register: what the
@@ -112,6 +114,28 @@ class Joiner:
 
     def look(self, number: int, lanes: Lanes) -> None:
         """Nothing; what looks at lanes that do not join is a ``verify.steps.Watcher``."""
+
+    def counted(self, lanes: Lanes) -> bool:
+        """Whether the last instruction has left a whole count in a register: from here on it is the program's, and how
+        it came to be is not needed any more."""
+        whole = [n for n in self.cuts.counts.whole if self.cuts.node(n) not in self.cuts.declared]
+        written = lanes.values[self.graph.positions[int(lanes.before[0])].instruction.rd] if whole else None
+        if written is None or (written < FIRST).any() or self.state.pool.op(int(written[0])) != "linear":
+            return False
+        view = View(self.state, self.cuts, lanes, self.used(lanes, list(range(len(lanes.values)))))
+        return any((view.words(n) == written).all() for n in whole)
+
+    def _counts(self, view: View, lanes: Lanes, columns: list[int]) -> dict[int, int]:
+        """Columns that hold a count, or a part of one, and go on under its name."""
+        found = {}
+        for n in columns if self.cuts.counts.whole else ():
+            column = lanes.values[n]
+            if (column >= FIRST).all() and self.state.pool.op(int(column[0])) == "linear":
+                nodes = (node for node in self.cuts.counts.sums if (view.words(node) == column).all())
+                node = next(nodes, None)
+                if node is not None:
+                    found[n] = self.cuts.node(node)
+        return found
 
     def _forget(self, number: int, lanes: Lanes) -> list[int]:
         """Take the value of what is not live any more; returns the other columns."""
@@ -296,6 +320,7 @@ class Joiner:
         classes: Ints,
         counts: Ints,
         first: Ints,
+        counted: set[int],
     ) -> Lanes:
         order = np.argsort(classes, kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -309,28 +334,28 @@ class Joiner:
         merged.high = np.maximum.reduceat(lanes.high[:, order], starts, axis=1)
         by_number = {n: key for key, n in self.state.columns.items()}
         groups = np.split(order, starts[1:])
+
+        def renamed(rows: Ints) -> list[int]:
+            return [n for n in names if n in counted or _mixed(lanes.values[n, rows])]
+
         for name in names.values():
             self.cuts.declared |= self.state.pool.atoms(name)
         for at, rows in enumerate(groups):
-            if len(rows) == 1:
-                continue
-            renamed = {n: name for n, name in names.items() if _mixed(lanes.values[n, rows])}
-            for n, name in renamed.items():
-                merged.values[n, at] = name
+            for n in renamed(rows):
+                merged.values[n, at] = names[n]
             sets = [self.state.fact_sets[f] for f in np.unique(lanes.facts[rows])]
             merged.facts[at] = self.state.facts(frozenset.intersection(*sets))
         self._keep_words(view, merged, classes, counts, first)
         self._keep_equal(view, lanes, merged, names, classes, counts)
         for at, rows in enumerate(groups):
-            if len(rows) == 1:
+            if len(rows) == 1 and not counted:
                 continue
-            renamed = {n: name for n, name in names.items() if _mixed(lanes.values[n, rows])}
             meeting = Meeting(
                 number,
                 lanes.origin[rows],
                 lanes.trail[rows],
                 lanes.cycles[rows],
-                {by_number[n]: name for n, name in renamed.items()},
+                {by_number[n]: names[n] for n in renamed(rows)},
                 merged.low[:, at].copy(),
                 merged.high[:, at].copy(),
                 merged.values[:, at].copy(),

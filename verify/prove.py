@@ -174,6 +174,7 @@ class Attempt:
         self.model, self.limits = model, limits
         self.state = State(structures(program, layouts), constants(image))
         self.cuts = Cuts(program, self.state.pool)
+        self.state.counted = self.cuts.counted()
         self.solvers = Solvers(limits.solver_seconds)
         self.returns = Returns(self.state, program, self.cuts, self.solvers)
         self.graph: Graph | None = None

@@ -13,7 +13,7 @@ import numpy as np
 from verify.costs import CycleModel
 from verify.expressions import FIRST, UNKNOWN, WORD
 from verify.failures import Failure, Refused
-from verify.forks import compare, split_addresses
+from verify.forks import compare, compared, split_addresses
 from verify.graph import KEPT, RA, SP, Graph
 from verify.lanes import Bools, Ints, Lanes, joined, words
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
@@ -36,14 +36,16 @@ FEW, SOON = 64, 8
 
 
 class Join(Protocol):
-    """May merge the lanes at a position. ``due``: it should, although no paths meet there. ``look`` sees them wherever
-    they are."""
+    """May merge the lanes at a position. ``due``: it should, although no paths meet there; ``counted``: even of one.
+    ``look`` sees them wherever they are."""
 
     def __call__(self, number: int, lanes: Lanes) -> Lanes: ...
 
     def due(self, lanes: Lanes) -> bool: ...
 
     def look(self, number: int, lanes: Lanes) -> None: ...
+
+    def counted(self, lanes: Lanes) -> bool: ...
 
 
 Return = Callable[[int, Lanes], None]
@@ -76,7 +78,7 @@ def walk(
         lanes = joined(groups)
         result.instructions += len(lanes)
         meet = position.arrivals > 1 or (number in unsettled if len(lanes) <= FEW else join.due(lanes))
-        if len(lanes) > 1 and meet:
+        if (len(lanes) > 1 and meet) or join.counted(lanes):
             lanes = join(number, lanes)
             if not len(lanes):
                 continue  # unreachable
@@ -137,8 +139,7 @@ def _step(
         value = words(state.pool, i.name, a, b)
     elif i.name in ("slt", "sltu", "slti", "sltiu"):
         op = WITH_IMMEDIATE.get(i.name, i.name)
-        lanes, holds = compare(state, lanes, op, a, constant(i.imm) if i.name in WITH_IMMEDIATE else b)
-        value = holds.astype(np.int64)
+        lanes, value = compared(state, lanes, op, a, constant(i.imm) if i.name in WITH_IMMEDIATE else b)
     elif i.name in WITH_IMMEDIATE:
         value = words(state.pool, WITH_IMMEDIATE[i.name], a, constant(i.imm))
     elif i.name == "lui":

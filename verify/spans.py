@@ -5,6 +5,7 @@ A range low..high is one of integers that the word is congruent to mod 2^32, as 
 
 import numpy as np
 
+from verify.bits import COMPARISONS, question
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD
 from verify.lanes import Bools, Ints, Lanes, pairs, words
 from verify.state import State
@@ -64,12 +65,28 @@ class Spans:
             mask = min(args)  # within one turn of it the order stays
             fine = (low // (mask + 1) == high // (mask + 1)) & (mask & (mask + 1) == 0)
             span = (np.where(fine, low & mask, widest[0]), np.where(fine, high & mask, widest[1]))
+        elif op == "and" and pool.range(args[0]) == pool.range(args[1]) == (0, 1):
+            (a, b), (c, d) = self.of(args[0]), self.of(args[1])
+            span = (a & c, b & d)
+        elif op in COMPARISONS:
+            span = self._answer(word)
         elif op in ("product", "mul"):
             span = self._product(args[0], args[1], args[2] if op == "product" else 0)
         if span is None:
             return widest
         fine = (widest[0] <= span[0]) & (span[0] <= span[1]) & (span[1] <= widest[1])
         return np.where(fine, span[0], widest[0]), np.where(fine, span[1], widest[1])
+
+    def _answer(self, word: int) -> Span | None:
+        """Of a comparison about one word."""
+        known = question(self.pool, word)
+        if known is None:
+            return None
+        low, high = self.of(known.base)
+        some = {side: np.zeros(len(self.lanes), dtype=bool) for side in (False, True)}
+        for first, last, holds in known.pieces:
+            some[holds] |= (low <= last) & (high >= first)
+        return (~some[False]).astype(np.int64), some[True].astype(np.int64)
 
     def _sum(self, word: int) -> Span | None:
         constant, terms = self.pool.linear(word)

@@ -9,14 +9,17 @@ evaluated over the lane's box of features, leaf by leaf.
 the lane knows about the words.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from decision.forest import Leaf, Question, leaves
 from decision.forest import Node as TreeNode
 from decision.program import Node, Op, Program
+from verify.bits import asked, both, either
+from verify.counts import TOGETHER, Counts, counts, inputs_of
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.forks import implied
 from verify.intervals import simple
@@ -47,8 +50,10 @@ class Cuts:
     boxes: list[list["Box"]] = field(default_factory=list)
     declared: set[int] = field(default_factory=set)
     steps: list[int] = field(default_factory=list)
+    counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
+        self.counts = counts(self.program)
         self.steps = _steps(self.program)
         forest = self.program.forest
         for output in range(forest.outputs):
@@ -73,6 +78,12 @@ class Cuts:
 
     def sum(self, k: int) -> int:
         return self.pool.atom(f"sum.{k}", *self.leaf_sums[k])
+
+    def counted(self) -> frozenset[frozenset[int]]:
+        """The inputs that each comparison is about which is only counted."""
+        behind = inputs_of(self.program)
+        about = (behind[n] for n in self.counts.bits if self.program.nodes[n].op not in TOGETHER)
+        return frozenset(frozenset(self.input(self.program.nodes[i]) for i in inputs) for inputs in about)
 
     def declared_parts(self) -> set[int]:
         """Partial sums and leaves that something goes on as."""
@@ -243,23 +254,25 @@ class View:
         nothing = np.full(self.count, UNKNOWN, dtype=np.int64)
         narrow = self.cuts.narrow(n)
 
-        def both(op: str) -> Ints:
+        def pair(op: str) -> Ints:
             return words(pool, op, self.words(node.args[0]), self.words(node.args[1]))
 
         def shifted(op: str, column: Ints) -> Ints:
             return words(pool, op, column, np.full(self.count, node.imm, dtype=np.int64))
 
+        if n in self.cuts.counts.bits:
+            return self._bit(node)
         match node.op:
             case Op.CONST if narrow:
                 return np.full(self.count, node.imm & WORD, dtype=np.int64)
             case Op.EVENT | Op.PARAM | Op.STATE:
                 return np.full(self.count, self.cuts.input(node), dtype=np.int64)
             case Op.ADD if narrow:
-                return both("add")
+                return pair("add")
             case Op.SUB | Op.WRAP_SUB if narrow:
-                return both("sub")
+                return pair("sub")
             case Op.MUL if narrow:
-                return both("mul")
+                return pair("mul")
             case Op.SHL if narrow and node.imm < 32:
                 return shifted("sll", self.words(node.args[0]))
             case Op.SHR if node.imm < 32 and self.program.nodes[node.args[0]].high <= WORD:
@@ -288,6 +301,27 @@ class View:
                 trees = len(self.program.forest.trees)
                 return words(pool, "add", bias, self.sums(trees * (node.imm + 1) - 1)) if trees else bias
         return nothing
+
+    def _bit(self, node: Node) -> Ints:
+        """A comparison that is only counted: the word that asks it, where the lane does not know."""
+        x, y = node.args
+        a, b = self.words(x), self.words(y)
+        if node.op in (Op.MIN, Op.MAX):
+            return _each(partial(both if node.op is Op.MIN else either, self.pool), a, b)
+        known = self._greater(x, y) if node.op is Op.GT else self._equal(x, y)
+        op = self._comparison(x, y)
+        if not op:
+            return np.where(known >= 0, known, UNKNOWN)
+        if node.op is Op.EQ:
+            op = "eq"
+        return np.where(known >= 0, known, _each(partial(asked, self.pool, op), b, a))
+
+    def _comparison(self, *args: int) -> str:
+        """The machine's comparison that orders words as these nodes are, if there is one."""
+        nodes = [self.program.nodes[n] for n in args]
+        if all(n.low >= 0 and n.high <= WORD for n in nodes):
+            return "sltu"
+        return "slt" if all(n.low >= -HALF and n.high < HALF for n in nodes) else ""
 
     def _product(self, args: tuple[int, ...], shift: int) -> Ints:
         """As the code has compared it, which may have been before the lane knew that a factor has not overflowed."""
@@ -339,11 +373,9 @@ class View:
         """1 where node x > node y, 0 where not, -1 where the lane does not say."""
         (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
         known = np.where(la > hb, 1, np.where(ha <= lb, 0, -1))
-        nodes = [self.program.nodes[n] for n in (x, y)]
-        if all(n.low >= 0 and n.high <= WORD for n in nodes):
-            self._ask(known, "sltu", self.words(y), self.words(x))
-        elif all(n.low >= -HALF and n.high < HALF for n in nodes):
-            self._ask(known, "slt", self.words(y), self.words(x))
+        op = self._comparison(x, y)
+        if op:
+            self._ask(known, op, self.words(y), self.words(x))
         return known
 
     def _larger(self, x: int, y: int) -> Ints:
@@ -356,9 +388,7 @@ class View:
     def _equal(self, x: int, y: int) -> Ints:
         (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
         known = np.where((la == ha) & (lb == hb) & (la == lb), 1, np.where((la > hb) | (lb > ha), 0, -1))
-        nodes = [self.program.nodes[n] for n in (x, y)]
-        low, high = min(n.low for n in nodes), max(n.high for n in nodes)
-        if (low >= 0 and high <= WORD) or (low >= -HALF and high < HALF):  # else -1 and 2^32 - 1 are one word
+        if self._comparison(x, y):  # else -1 and 2^32 - 1 are one word
             self._ask(known, "eq", self.words(x), self.words(y))
         return known
 
@@ -468,6 +498,15 @@ class View:
 
     def _features(self) -> tuple[int, ...]:
         return next(node.args for node in self.program.nodes if node.op is Op.TREES)
+
+
+def _each(make: Callable[[int, int], int], a: Ints, b: Ints) -> Ints:
+    """A word of each lane's two."""
+    result = np.full(len(a), UNKNOWN, dtype=np.int64)
+    for x, y, rows in pairs(a, b):
+        if UNKNOWN not in (x, y):
+            result[rows] = make(x, y)
+    return result
 
 
 def _entries(table: tuple[int, ...], first: Ints, last: Ints) -> tuple[Ints, Ints]:

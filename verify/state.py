@@ -54,6 +54,8 @@ class State:
     fact_sets: list[frozenset[Fact]] = field(default_factory=lambda: [frozenset()])
     definitions: dict[int, tuple[int, int]] = field(default_factory=dict)
     trails: Trails = field(default_factory=Trails.empty)
+    counted: frozenset[frozenset[int]] = frozenset()
+    """Of comparisons that the program only counts, the atoms that each is about: these stay words of 0 or 1."""
     _fact_numbers: dict[frozenset[Fact], int] = field(default_factory=lambda: {frozenset(): 0})
 
     def column(self, key: Column) -> int:

@@ -15,6 +15,7 @@ from decision.quotients import multiples
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
+from verify.check.counted import counted
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.layout import fields_of, structures_of
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
@@ -98,6 +99,7 @@ class Judge:
             self.stack_limit,
             self.model,
             self.oracle,
+            counted(self.program),
         )
         self._context = structures.get("context", {})
         for number, cut in enumerate(self.cuts):

@@ -32,6 +32,7 @@ class Code:
     stack_bytes: int
     model: CycleModel
     oracle: Oracle
+    counted: frozenset[frozenset[Term]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def step(code: Code, lane: Lane) -> Iterator[Lane]:
             yield _after(code, after, i, None, i.target if taken else lane.pc + 4, taken)
     elif i.name in LESS:
         other = const(i.imm) if i.name in ("slti", "sltiu") else _read(lane, i.rs2)
-        for side, after in fork(code, lane, make(LESS[i.name], _read(lane, i.rs1), other)):
+        condition = make(LESS[i.name], _read(lane, i.rs1), other)
+        asked = ((condition, lane),) if condition.leaves in code.counted else fork(code, lane, condition)
+        for side, after in asked:
             yield _after(code, after, i, ite(side, const(1), const(0)), lane.pc + 4)
     elif i.name in LOADS:
         for after, region, offset in _places(code, lane, i):
