@@ -136,3 +136,37 @@ def test_steps_of_one_input_are_no_count() -> None:
     both = [b.add(Op.GT, (b.event(f"ends_{k}"), b.const(1))) for k in range(2)]
     left = b.finish(b.add(Op.ADD, tuple(both)))
     assert counts(left) == Counts(frozenset(both), frozenset(left.results), frozenset(left.results))
+
+
+@pytest.mark.parametrize(
+    ("op", "parts", "about"),
+    [
+        (Op.ADD, "a b", "a b"),
+        (Op.SUB, "a b", "a b"),
+        (Op.ADD, "max b", "a b c"),
+        (Op.ADD, "min b", "a b c"),
+        (Op.ADD, "a again", ""),
+        (Op.ADD, "a number", ""),
+        (Op.ADD, "below b", ""),
+        (Op.ADD, "more b", ""),
+        (Op.ADD, "mixed d", "a b"),
+    ],
+)
+def test_what_the_checker_leaves_open_are_comparisons_of_a_sum_of_nothing_else(op: Op, parts: str, about: str) -> None:
+    b = builder()
+    names = {"a": "ends_0", "b": "ends_1", "c": "ends_2", "d": "ends_3"}
+    made = {name: b.add(Op.GT, (b.event(called), b.const(1))) for name, called in names.items()}
+    made["again"] = b.add(Op.GT, (b.event("ends_0"), b.const(2)))
+    made["number"] = b.add(Op.MIN, (b.event("own"), b.const(9)))
+    for part in parts.split():
+        if part in ("max", "min"):
+            made[part] = b.add(Op.MAX if part == "max" else Op.MIN, (made["a"], made["c"]))
+        elif part == "below":
+            made[part] = b.add(Op.MIN, (made["number"], made["a"]))
+        elif part == "more":
+            made[part] = b.add(Op.ADD, (made["a"], made["number"]))
+        elif part == "mixed":
+            made[part] = b.add(Op.MIN, (b.add(Op.ADD, (made["a"], made["b"])), made["c"]))
+    first, second = parts.split()
+    program = b.finish(b.add(op, (made[first], made[second])))
+    assert counted(program) == {frozenset((var(f"event.{names[name]}"),)) for name in about.split()}
