@@ -18,7 +18,7 @@ def test_every_fourth_host_sends_to_the_servers_of_leaf_1_in_turn() -> None:
 
 
 def test_the_page_sets_haecn_beside_each_and_says_where_the_gain_is() -> None:
-    one = Int8(100, 1_000.0, 1_001, 330.0)
+    one = Int8(100, 1_000.0, 1_001, 330.0, 2_000)
     ports = deciders({"acc": [one], "haecn": [one, one]})
     fct = {"DCQCN": 100.0, "TIMELY": 100.0, "HPCC": 80.0, "ACC, float32": 80.0, "ACC, int8": 80.0}
     fct |= {"HAECN, float32": 80.0, "HAECN, int8": 84.0}
