@@ -1,8 +1,10 @@
 """ACC's pages say what the runs said."""
 
+from math import nan
+
 import numpy as np
 
-from bench.papers import acc, acc_bed, acc_change, acc_idle
+from bench.papers import acc, acc_bed, acc_change, acc_fabric, acc_idle
 from bench.papers.acc_bed import Bed
 from bench.papers.acc_change import METRICS, PHASES, Changed
 from decision.documents import load_toml
@@ -47,6 +49,26 @@ def test_messages_are_set_beside_acc_and_the_paper() -> None:
     assert rows["SECN1"][11:14] == ["6.0", "6.0", "6.0"]  # p99.9 of slowdowns of 2, 4 and 6
     assert rows["SECN1, 60 %"][:3] == ["3.00 (3.00 to 3.00)", "3.64", "2.00 (2.00 to 2.00)"]
     assert rows["SECN2, 20 %"][:2] == ["6.00 (6.00 to 6.00)", "-"]
+
+
+def test_the_fabric_is_set_beside_the_paper_load_by_load() -> None:
+    slower = {"ACC": 1.0, "ACC tree": 1.0, "SECN0": 2.0, "SECN1": 1.25, "SECN2": 2.0, "HPCC": 0.5}
+    metrics = {
+        (who, load): [dict.fromkeys(acc_fabric.SHOWN, factor * (place + 1)) for _ in range(3)]
+        for who, factor in slower.items()
+        for place, load in enumerate(acc_fabric.LOADS)
+    }
+    for each in metrics["SECN0", acc_fabric.DATA_MINING[0]]:
+        each["elephants_fct_mean_us"] = nan
+    lines = acc_fabric.page(acc_fabric.Outcomes(3, metrics)).splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    assert ["SECN1", "FCT mean us", "-5.8", *["-20.0 (-20.0 to -20.0)"] * 2] in rows
+    assert ["SECN2", "elephants mean", "-4.4", *["-50.0 (-50.0 to -50.0)"] * 2] in rows
+    assert [acc_fabric.LOADS[2], "HPCC", *["+100.0 (+100.0 to +100.0)"] * 4] in rows
+    assert [acc_fabric.DATA_MINING[0], "ACC", *["+0.0 (+0.0 to +0.0)"] * 4] in rows
+    first = lines.index(f"## {acc_fabric.DATA_MINING[0]}")
+    shown = next(line for line in lines[first:] if line.startswith("| SECN0"))
+    assert [cell.strip() for cell in shown.split("|")[8:10]] == ["-", "10.0"]
 
 
 def test_phases_are_told_apart() -> None:
