@@ -54,18 +54,19 @@ def test_messages_are_set_beside_acc_and_the_paper() -> None:
 def test_the_fabric_is_set_beside_the_paper_load_by_load() -> None:
     slower = {"ACC": 1.0, "ACC tree": 1.0, "SECN0": 2.0, "SECN1": 1.25, "SECN2": 2.0, "HPCC": 0.5}
     metrics = {
-        (who, load): [dict.fromkeys(acc_fabric.SHOWN, factor * (place + 1)) for _ in range(3)]
+        (who, load): [dict.fromkeys((*acc_fabric.SHOWN, "completions"), factor * (place + 1)) for _ in range(3)]
         for who, factor in slower.items()
-        for place, load in enumerate(acc_fabric.LOADS)
+        for place, load in enumerate(acc_fabric.WINDOWS_PS)
     }
     for each in metrics["SECN0", acc_fabric.DATA_MINING[0]]:
         each["elephants_fct_mean_us"] = nan
     lines = acc_fabric.page(acc_fabric.Outcomes(3, metrics)).splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
-    assert ["SECN1", "FCT mean us", "-5.8", *["-20.0 (-20.0 to -20.0)"] * 2] in rows
-    assert ["SECN2", "elephants mean", "-4.4", *["-50.0 (-50.0 to -50.0)"] * 2] in rows
+    assert ["SECN1", "FCT mean us", "-5.8", *["-20.0 (-20.0 to -20.0)"] * 4] in rows
+    assert ["SECN2", "elephants mean", "-4.4", *["-50.0 (-50.0 to -50.0)"] * 4] in rows
     assert [acc_fabric.LOADS[2], "HPCC", *["+100.0 (+100.0 to +100.0)"] * 4] in rows
     assert [acc_fabric.DATA_MINING[0], "ACC", *["+0.0 (+0.0 to +0.0)"] * 4] in rows
+    assert any("Of 14 flows" in line and "25.000% ended" in line for line in lines)
     first = lines.index(f"## {acc_fabric.DATA_MINING[0]}")
     shown = next(line for line in lines[first:] if line.startswith("| SECN0"))
     assert [cell.strip() for cell in shown.split("|")[8:10]] == ["-", "10.0"]
