@@ -54,6 +54,8 @@ public, so what can be asked is that order and trend agree.
   one of table 1) have RL-CC's ([how they were trained](../../fixtures/teachers/README.md)). "RL-CC tree" is the C of
   firmware `{contenders["RL-CC tree"].firmware[:12]}`, which `recipes/rl-cc.toml` gave of the MLP when this page was
   made; another version of rlcc may distil another student.
+- "robust-in-flight" is no paper's: the policy of ours that is made for flows that come and go, with a cap on what is
+  in flight; [PCC-RL's table 8 with other short flows](papers-robust.md), [46 networks](standing.md).
 - "DCQCN" has the defaults of ConnectX NICs. It is made for lossless networks: "DCQCN, PFC" runs with priority flow
   control and 32 MiB of buffer, room for what is under way when it pauses.
 - max-min is the ideal allocation of rates, told everything at once: a yardstick, not an algorithm.

@@ -3,7 +3,7 @@
 from math import sqrt
 
 from bench.papers import published as p
-from bench.papers.contenders import DCQCN_LOSSLESS, TARGETS
+from bench.papers.contenders import DCQCN_LOSSLESS, ROBUST, TARGETS
 from bench.papers.found import Found, beside, listed, table, yes
 from bench.papers.sections import (
     DROPS,
@@ -28,7 +28,7 @@ OURS = "PCC-RL LSTM"
 INT8 = "PCC-RL LSTM, int8 weights"
 PAIRS = ((OURS, "PCC-RL"), ("DCQCN", "DC2QCN"), ("HPCC", "HPCC"), ("Swift", "Swift"))
 """Ours and what it stands beside."""
-OTHERS = ("RL-CC MLP", "RL-CC tree", DCQCN_LOSSLESS, "DCQCN orig.", "DCTCP", "TIMELY", "max-min")
+OTHERS = ("RL-CC MLP", "RL-CC tree", ROBUST[1], DCQCN_LOSSLESS, "DCQCN orig.", "DCTCP", "TIMELY", "max-min")
 Rows = tuple[tuple[str, str | None], ...]
 """Contenders, and what of the paper stands beside each."""
 ROWS: Rows = (*PAIRS, *((label, None) for label in OTHERS))
