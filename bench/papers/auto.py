@@ -53,7 +53,6 @@ FIXED = "websearch", 80
 """What the fixed thresholds are for ([AUTO] section 6: the DCTCP distribution at 80 %)."""
 
 HEURISTICS: dict[str, By] = {"QLAS": "sent", "QSJF": "size"}
-SEARCHED = "QLAS, searched"
 SEARCH_SEED = 101
 LONG_ALONE = "lRLA's thresholds"
 ANY_ROW = "any of lRLA's rows"
@@ -142,20 +141,26 @@ def fixed(name: str, by: By, row: tuple[int, ...]) -> Contender:
     return Contender(name, network(by, (row,)))
 
 
-def candidates(place: Place) -> tuple[tuple[int, ...], ...]:
+def searched_name(heuristic: str) -> str:
+    """The heuristic with thresholds that were searched for the scenario."""
+    return f"{heuristic}, searched"
+
+
+def candidates(place: Place, by: By) -> tuple[tuple[int, ...], ...]:
     """Thresholds that the search tries: theory's for the first phase's first load, divided by 1, 3 and 10, and those
     from 10 or 100 KB on, each 3 or 10 times the one before."""
-    best = thresholds(*place.phases[0][0], 4, "sent")
+    best = thresholds(*place.phases[0][0], 4, by)
     theory = [tuple(max(1, row // part) for row in best) for part in (1, 3, 10)]
     spread = [(first, first * ratio, first * ratio**2) for first in (10_000, 100_000) for ratio in (3, 10)]
     return tuple(dict.fromkeys([*theory, *spread]))
 
 
-def of_place(deciders: Deciders | None, searched: tuple[int, ...]) -> list[Contender]:
-    """Everybody in one scenario, for which the search chose these thresholds."""
+def of_place(deciders: Deciders | None, searched: Mapping[str, tuple[int, ...]]) -> list[Contender]:
+    """Everybody in one scenario, for which the search chose these thresholds of each heuristic."""
     who = [Contender("DCTCP alone", network(None))]
     who += [fixed(name, by, thresholds(*FIXED, 4, by)) for name, by in HEURISTICS.items()]
-    who += [fixed(SEARCHED, "sent", searched), fixed(LONG_ALONE, "sent", LONG_THRESHOLDS)]
+    who += [fixed(searched_name(name), by, searched[name]) for name, by in HEURISTICS.items()]
+    who.append(fixed(LONG_ALONE, "sent", LONG_THRESHOLDS))
     if deciders is None:
         return who
     short, long = (network("sent", (row,)) for row in (thresholds(*FIXED, 4, "sent"), LONG_THRESHOLDS))
@@ -215,13 +220,13 @@ class LongSet:
 @dataclass(frozen=True)
 class Outcomes:
     """Metrics of each seed by scenario and by who decided; the thresholds that agents set, their means in KB. By
-    scenario: those that the search chose, in bytes; what lRLA set, its network and its tree; how many flows came with
-    each seed."""
+    scenario: those that the search chose of each heuristic, in bytes; what lRLA set, its network and its tree; how many
+    flows came with each seed."""
 
     seeds: int
     metrics: dict[tuple[str, str], list[Metrics]]
     set_kb: dict[tuple[str, str], list[float]]
-    searched: dict[str, tuple[int, ...]]
+    searched: dict[str, dict[str, tuple[int, ...]]]
     long_set: dict[tuple[str, str], "LongSet"]
     came: dict[str, list[int]]
 
@@ -292,14 +297,16 @@ def came(place: Place, seeds: int) -> list[int]:
     return [len(each.flows) for each in drawn]
 
 
-def search(keep: Path, where: Where) -> dict[str, tuple[int, ...]]:
-    """Of each scenario the candidate with the least mean FCT in one run, with a seed that is not compared by."""
-    rows = [(place, row) for place in PLACES for row in candidates(place)]
-    trials = [fixed(SEARCHED, "sent", row).trial(place, SEARCH_SEED) for place, row in rows]
+def search(keep: Path, where: Where) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Of each scenario and heuristic the candidate with the least mean FCT in one run, with a seed that is not compared
+    by."""
+    rows = [(place, name, row) for place in PLACES for name, by in HEURISTICS.items() for row in candidates(place, by)]
+    trials = [fixed(searched_name(name), HEURISTICS[name], row).trial(place, SEARCH_SEED) for place, name, row in rows]
     fct = [outcome.metrics["fct_mean_us"] for outcome in run_trials(trials, where, Kept(keep), say)]
-    best: dict[str, tuple[int, ...]] = {}
+    best: dict[str, dict[str, tuple[int, ...]]] = {place.title: {} for place in PLACES}
     for at in sorted(range(len(rows)), key=lambda at: fct[at]):
-        best.setdefault(rows[at][0].title, rows[at][1])
+        place, name, row = rows[at]
+        best[place.title].setdefault(name, row)
     return best
 
 
@@ -341,11 +348,11 @@ def page(o: Outcomes, cost: Costs) -> str:
         "[AUTO] section 6: 32 machines with three NICs of 1 Gb/s, each on a switch of its own, base RTT 100 us, DCTCP, "
         "four queues of strict priority at NICs and switches. *QLAS* and *QSJF* are quantised least attained service "
         "and shortest job first with the thresholds that theory gives for web search at 80 % (`netsim/demotion.py`). "
-        f"*{SEARCHED}*: of {len(candidates(PLACES[0]))} settings (theory's for the scenario's first load, divided by "
-        "1, 3 and 10; from 10 and 100 KB on, each 3 or 10 times the one before) the one with the least mean FCT in one "
-        f"run of this very scenario, with seed {SEARCH_SEED}. *sRLA* starts from QLAS' thresholds and sets others "
-        f"every {PERIOD_PS // MS} ms. *{LONG_ALONE}* ({', '.join(f'{b // 1000}' for b in LONG_THRESHOLDS)} KB) are "
-        f"what *lRLA* learnt in and stands on: flows are long from 1 MB on, and looked at every "
+        f"*Searched*: of {len(candidates(PLACES[0], 'sent'))} settings (theory's for the scenario's first load, "
+        "divided by 1, 3 and 10; from 10 and 100 KB on, each 3 or 10 times the one before) the one with the least mean "
+        f"FCT in one run of this very scenario, with seed {SEARCH_SEED}. *sRLA* starts from QLAS' thresholds and sets "
+        f"others every {PERIOD_PS // MS} ms. *{LONG_ALONE}* ({', '.join(f'{b // 1000}' for b in LONG_THRESHOLDS)} KB) "
+        f"are what *lRLA* learnt in and stands on: flows are long from 1 MB on, and looked at every "
         f"{LONG_PERIOD_PS // MS} ms; one call decides one flow. *{ANY_ROW}*: its 36 rows drawn evenly, each decision "
         "anew. *AuTO, trees*: both, on lRLA's thresholds to begin with. What is decided holds "
         f"{PATH_PS // MS} ms later. Flows come for "
@@ -380,11 +387,13 @@ def page(o: Outcomes, cost: Costs) -> str:
         off = o.against(changing, name, _late(LATENCIES_PS[-1]), "fct_mean_us")
         lines.append(f"| {latency / MS:g} ms | {o.mean(changing, name, 'fct_mean_us'):,.0f} | {off} |")
     lines += ["", "## Thresholds", "KB; of the agents the mean over the last seed's run.", ""]
-    lines += ["| | sRLA, network | tree | theory, LAS, first phase and group | searched |", "|---|---|---|---|---|"]
+    found = [f"{what}, first phase and group | searched" for what in ("theory, LAS", "theory, SJF")]
+    lines += [f"| | sRLA, network | tree | {' | '.join(found)} |", "|---|---|---|---|---|---|---|"]
     for place in PLACES:
         columns = [o.set_kb[place.title, f"sRLA, {form}"] for form in FORMS]
-        columns.append([b / 1000 for b in thresholds(*place.phases[0][0], 4, "sent")])
-        columns.append([b / 1000 for b in o.searched[place.title]])
+        for heuristic, by in HEURISTICS.items():
+            columns.append([b / 1000 for b in thresholds(*place.phases[0][0], 4, by)])
+            columns.append([b / 1000 for b in o.searched[place.title][heuristic]])
         shown = " | ".join(", ".join(f"{kb:,.0f}" for kb in column) for column in columns)
         lines.append(f"| {place.title} | {shown} |")
     lines += [

@@ -4,12 +4,25 @@ import numpy as np
 import pytest
 
 from bench.papers import auto
-from bench.papers.auto import ANY_ROW, LATENCIES_PS, PLACES, Costs, LongSet, Outcomes, came, candidates, of_place
+from bench.papers.auto import (
+    ANY_ROW,
+    HEURISTICS,
+    LATENCIES_PS,
+    PLACES,
+    Costs,
+    LongSet,
+    Outcomes,
+    came,
+    candidates,
+    of_place,
+    searched_name,
+)
 from netsim import scenarios
 
 FORMS = ["sRLA, network", "sRLA, tree", "lRLA, network", "lRLA, tree", "AuTO, trees"]
 TREE = ["| the tree, mean | 1 | 1.00 | 1.0 |"]
 COST = Costs(TREE, TREE, ["| 11, 10 | 1 |"], ["| sRLA | clang | 0.10 | 1,000 | 0 | 60 | 1 | 2 | 3 | 3 |"])
+SEARCHED: dict[str, tuple[int, ...]] = {"QLAS": (1000, 2000, 3000), "QSJF": (4000, 5000, 6000)}
 SET = LongSet(10, (0.0, 0.0, 0.2, 0.8), (0.9, 0.1, 0.0), (0.3, 0.3, 0.4), 0.95)
 
 
@@ -17,7 +30,7 @@ def outcomes(agents: float) -> Outcomes:
     """Mean FCTs of 100 and 200 us in two seeds, of agents so many times that."""
     metrics, set_kb = {}, {}
     for place in PLACES:
-        who = [contender.name for contender in of_place(None, (1, 2, 3))]
+        who = [contender.name for contender in of_place(None, SEARCHED)]
         forms = [*FORMS, *(auto._late(latency) for latency in LATENCIES_PS)]
         for name in [*who, ANY_ROW, *forms]:
             factor = agents if name in forms else 1.0
@@ -27,10 +40,11 @@ def outcomes(agents: float) -> Outcomes:
             ]
             if name.startswith("sRLA"):
                 set_kb[place.title, name] = [20.0, 200.0, 2000.0]
-    searched, arrived = (
-        dict.fromkeys((place.title for place in PLACES), each) for each in ((1000, 2000, 3000), [99, 100])
+    titles = [place.title for place in PLACES]
+    searched, arrived = dict.fromkeys(titles, SEARCHED), {title: [99, 100] for title in titles}
+    return Outcomes(
+        2, metrics, set_kb, searched, dict.fromkeys([(title, "lRLA, tree") for title in titles], SET), arrived
     )
-    return Outcomes(2, metrics, set_kb, searched, {(place.title, "lRLA, tree"): SET for place in PLACES}, arrived)
 
 
 @pytest.mark.parametrize(("agents", "says"), [(0.5, "below"), (1.0, "not told from it"), (2.0, "above")])
@@ -52,15 +66,24 @@ def test_the_words_follow_the_figures(agents: float, says: str) -> None:
     assert f"| {PLACES[0].title}: lRLA, tree | 10 | 0%, 0%, 20%, 80% | 90%, 10%, 0% | 30%, 30%, 40% | 95.0% |" in text
     assert "20, 200, 2,000 | 20, 200, 2,000 |" in text
     assert "| 1, 2, 3 |" in text
+    assert "| 4, 5, 6 |" in text
 
 
 def test_its_scenarios_and_thresholds_are_ones_that_there_are() -> None:
     for place in PLACES:
         assert scenarios.read(place.scenario).phases
-        assert len(candidates(place)) >= 6
-        for row in candidates(place):
-            assert list(row) == sorted(set(row))
-            auto.network("sent", (row,))
+        for by in HEURISTICS.values():
+            assert len(candidates(place, by)) >= 6
+            for row in candidates(place, by):
+                assert list(row) == sorted(set(row))
+                auto.network(by, (row,))
+
+
+def test_each_heuristic_is_searched_by_what_it_knows() -> None:
+    who = {contender.name: contender.network for contender in of_place(None, SEARCHED)}
+    for heuristic, by in HEURISTICS.items():
+        found = who[searched_name(heuristic)]
+        assert (found.class_by, found.demotion) == (by, (SEARCHED[heuristic],))
 
 
 def test_flows_have_time_to_end() -> None:
