@@ -333,8 +333,15 @@ class Pool:
 
     def multiple(self, a: int, step: int) -> bool:
         """Whether the word is surely a multiple of a power of two."""
+        return self.step(a) % step == 0
+
+    def step(self, a: int) -> int:
+        """A power of two, 2^32 at most, that the word is surely a multiple of."""
         constant, terms = self.linear(a)
-        return constant % step == 0 and all(factor * self.steps.get(word, 1) % step == 0 for word, factor in terms)
+        together = constant | MODULUS
+        for word, factor in terms:
+            together |= factor * self.steps.get(word, 1)
+        return together & -together
 
     def _apart(self, a: int, b: int) -> bool:
         """Whether two words surely share no bit: one is a multiple of a power of two that is above the other."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from verify import bits
-from verify.expressions import FIRST, UNKNOWN, WORD, Linear, Pool
+from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Linear, Pool, signed
 from verify.failures import Refused
 from verify.intervals import Truth, preimage, simple, truth
 from verify.lanes import Bools, Ints, Lanes, constants, joined, pairs
 from verify.memory import address_of
 from verify.spans import Spans
-from verify.state import State
+from verify.state import Fact, State
 
 MOST_ENTRIES = 4096
 """Of a table that is looked up at once."""
@@ -74,13 +74,16 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
     known = truth(pool, kind, x, y)
     if known is not None:
         return _pieces(state, lanes, known, rows, x if x >= FIRST else y)
-    decided = _by_spans(state, lanes, kind, x, y)[rows]
+    spans = Spans(state, lanes)
+    decided = _by_spans(spans, kind, x, y)[rows]
     parts = [_Part(rows[decided == side], np.full(int((decided == side).sum()), bool(side))) for side in (0, 1)]
     rows = rows[decided < 0]
     for number in np.unique(lanes.facts[rows]):
         facts = state.fact_sets[number]
         at = rows[lanes.facts[rows] == number]
         holds = implied(pool, facts, condition)
+        if holds is None:
+            holds = by_common_factor(spans, facts, condition, at)
         if holds is not None:
             parts.append(_Part(at, np.full(len(at), holds, dtype=bool)))
             continue
@@ -91,9 +94,8 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
     return parts
 
 
-def _by_spans(state: State, lanes: Lanes, op: str, x: int, y: int) -> Ints:
+def _by_spans(spans: Spans, op: str, x: int, y: int) -> Ints:
     """1 where x < y by what the lanes know of both, 0 where not, -1 where that does not say."""
-    spans = Spans(state, lanes)
     (a, b), (c, d) = spans.of(x), spans.of(y)
     first, last = (0, WORD) if op == "sltu" else (-1 - (WORD >> 1), WORD >> 1)
     fine = (np.minimum(a, c) >= first) & (np.maximum(b, d) <= last) & (op != "eq")
@@ -118,6 +120,42 @@ def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> b
             if any((pool.make(less, p, q), True) in facts for less in ("sltu", "slt") for p, q in ((a, b), (b, a))):
                 return False
     return None
+
+
+def by_common_factor(spans: Spans, facts: frozenset[Fact], condition: int, rows: Ints) -> bool | None:
+    """What the facts say about x < y by that of u < v, where x is c * u + a and y is c * v + b, a and b below c, and no
+    lane of these rows lets either wrap: compilers compare counts without the factor that both have."""
+    pool = spans.pool
+    if pool.op(condition) != "sltu" or not facts:
+        return None
+    ends = [pool.linear(word) for word in pool.operands(condition)]
+    together = MODULUS
+    for _, terms in ends:
+        for _, times in terms:
+            together |= times
+    factor = together & -together
+    if factor == 1:
+        return None
+    parts, rests = [], []
+    for constant, terms in ends:
+        rest = constant % factor
+        part = pool.sum(constant // factor, [(word, signed(times) // factor) for word, times in terms])
+        low, high = spans.of(part)
+        if (low[rows] < 0).any() or (high[rows] > (WORD - rest) // factor).any():
+            return None
+        parts.append(part)
+        rests.append(rest)
+    (u, v), (a, b) = parts, rests
+    if a < b:  # x < y is u <= v
+        greater = _asked(pool, facts, v, u)
+        return None if greater is None else not greater
+    return _asked(pool, facts, u, v)
+
+
+def _asked(pool: Pool, facts: frozenset[Fact], x: int, y: int) -> bool | None:
+    """Whether x < y, by the facts."""
+    condition = pool.make("sltu", x, y)
+    return bool(condition) if condition < FIRST else implied(pool, facts, condition)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from verify.graph import KEPT, RA, SP, Graph
 from verify.lanes import Bools, Ints, Lanes, joined, words
 from verify.machine import BRANCHES, LOADS, STORES, Instruction
 from verify.memory import from_constants, load, store
-from verify.spans import Spans, masked, products
+from verify.spans import Spans, masked, products, united
 from verify.state import State
 
 PLAIN = ("add", "sub", "and", "or", "xor", "sll", "srl", "sra", "mul", "mulh", "mulhu", "mulhsu")
@@ -135,6 +135,8 @@ def _step(
         value = products(Spans(state, lanes), a, b, 32)
     elif i.name in ("and", "andi"):
         value = masked(Spans(state, lanes), a, constant(i.imm) if i.name == "andi" else b)
+    elif i.name in ("or", "ori"):
+        value = united(Spans(state, lanes), a, constant(i.imm) if i.name == "ori" else b)
     elif i.name in PLAIN:
         value = words(state.pool, i.name, a, b)
     elif i.name in ("slt", "sltu", "slti", "sltiu"):

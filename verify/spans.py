@@ -150,6 +150,21 @@ def masked(spans: Spans, a: Ints, b: Ints) -> Ints:
     return result
 
 
+def united(spans: Spans, a: Ints, b: Ints) -> Ints:
+    """The words a | b; their sum where only the lane says that they share no bit: one is a multiple of a power of two
+    that is above the other."""
+    pool, result = spans.pool, words(spans.pool, "or", a, b)
+    rows = np.flatnonzero(result >= FIRST)
+    for x, y, at in pairs(a[rows], b[rows]):
+        if pool.op(int(result[rows[at[0]]])) != "or":
+            continue
+        for above, below in ((x, y), (y, x)):
+            step = pool.step(above)
+            low, high = (end[rows[at]] for end in spans.of(below))
+            result[rows[at][(low >= 0) & (high < step)]] = pool.sum(0, ((x, 1), (y, 1)))
+    return result
+
+
 def _factors(spans: Spans, word: int, rows: Ints) -> list[tuple[int, int, Bools]]:
     """A factor without its power of two in the lanes where that is exact, as it is in the others."""
     everywhere = np.ones(len(rows), dtype=bool)

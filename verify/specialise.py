@@ -21,7 +21,7 @@ from decision.program import Node, Op, Program
 from verify.bits import asked, both, either
 from verify.counts import TOGETHER, Counts, counts, inputs_of
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
-from verify.forks import implied
+from verify.forks import by_common_factor, implied
 from verify.intervals import simple
 from verify.lanes import Bools, Ints, Lanes, pairs, words
 from verify.spans import Spans, products
@@ -402,11 +402,14 @@ class View:
         table = np.stack([a[rows], b[rows], self.lanes.facts[rows]])
         different, back = np.unique(table, axis=1, return_inverse=True)
         answers = []
-        for p, q, number in different.T:
+        for k, (p, q, number) in enumerate(different.T):
             condition = self.pool.make(op, int(p), int(q))
             holds: bool | None = bool(condition) if condition < FIRST else None
             if holds is None:
                 holds = implied(self.pool, self.state.fact_sets[number], condition)
+            if holds is None:
+                at = rows[back.reshape(-1) == k]
+                holds = by_common_factor(self.spans, self.state.fact_sets[number], condition, at)
             answers.append(-1 if holds is None else int(holds))
         found, before = np.array(answers, dtype=np.int64)[back.reshape(-1)], known[rows]
         self.possible[rows] &= (before < 0) | (found < 0) | (before == found)

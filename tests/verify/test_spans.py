@@ -1,11 +1,18 @@
 """What a lane knows of a word makes a mask, or the word itself, simpler."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
-from verify.expressions import Pool
-from verify.forks import compare
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from expression_values import value_of
+
+from verify.expressions import WORD, Pool
+from verify.forks import by_common_factor, compare
 from verify.lanes import Ints, Lanes
-from verify.spans import Spans, masked
+from verify.spans import Spans, masked, united
 from verify.state import State
 
 
@@ -47,3 +54,51 @@ def test_what_was_compared_and_has_one_value_left_becomes_it() -> None:
     after, holds = compare(state, lanes, "sltu", column(1, high), column(1, 1))
     values = dict(zip(holds.tolist(), after.values[0].tolist(), strict=True))
     assert values == {True: 0, False: high}
+
+
+def test_an_or_is_a_sum_where_the_lane_says_that_no_bit_is_shared() -> None:
+    """As of a table's entry, 2^14 times what may be negative elsewhere, and the 1 of 1 + entry."""
+    state = State((), (0, b""))
+    pool = state.pool
+    entry, other = pool.atom("node.7", -19661, 1 << 17), pool.atom("other")
+    factor, multiple = pool.sum(0, ((entry, 1 << 14),)), pool.sum(0, ((other, 1 << 8),))
+    lanes = lanes_of(state, entry, (0, 65_535), (0, 65_536), (-1, 65_535), (7, 7))
+    spans = Spans(state, lanes)
+    whole, plain = pool.sum(1 << 30, ((entry, 1 << 14),)), pool.make("or", factor, 1 << 30)
+    for a, b in ((factor, 1 << 30), (1 << 30, factor)):
+        assert united(spans, column(4, a), column(4, b)).tolist() == [whole, plain, plain, whole]
+    small = lanes_of(state, entry, (0, 255), (0, 256), (255, 255))
+    found = united(Spans(state, small), column(3, multiple), column(3, entry)).tolist()
+    assert found == [pool.make("add", multiple, entry), pool.make("or", multiple, entry), found[0]]
+    assert united(spans, column(4, 12), column(4, 6)).tolist() == [14] * 4
+    assert united(spans, column(4, factor), column(4, -1)).tolist() == [-1] * 4
+
+
+def test_a_comparison_without_the_factor_of_both_sides_says_what_it_is_with_it() -> None:
+    """c * u + a < c * v + b by what is known of u and v, as long as neither wraps; checked with numbers."""
+    state = State((), (0, b""))
+    pool = state.pool
+    u, v = pool.atom("u"), pool.atom("v")
+    facts = {f"{x} < {y}": pool.make("sltu", p, q) for x, y, p, q in (("u", "v", u, v), ("v", "u", v, u))}
+    state.base(u), state.base(v)
+    most = (WORD >> 8) - 1
+    fits, wraps = (lanes_of(state, u, (0, end)) for end in (most, most + 2))
+    for lanes in (fits, wraps):
+        state.widen(lanes)
+        lanes.low[1], lanes.high[1] = 0, most
+    told = 0
+    for a, b in ((0, 0), (1, 0), (0, 1), (5, 255), (255, 5), (256, 0), (0, 256)):
+        less = pool.make("sltu", pool.sum(a, ((u, 256),)), pool.sum(b, ((v, 256),)))
+        for fact in facts.values():
+            for side in (False, True):
+                known = frozenset({(fact, side)})
+                assert by_common_factor(Spans(state, wraps), known, less, np.array([0])) is None
+                said = by_common_factor(Spans(state, fits), known, less, np.array([0]))
+                pairs = [{u: x, v: y} for x in range(4) for y in range(4)]
+                held = {value_of(pool, less, at) for at in pairs if value_of(pool, fact, at) == side}
+                assert said is None or held == {int(said)}
+                told += said is not None
+    assert told > 10
+    assert by_common_factor(Spans(state, fits), frozenset(), less, np.array([0])) is None
+    odd = pool.make("sltu", pool.sum(0, ((u, 256), (v, 1))), pool.sum(0, ((v, 256),)))
+    assert by_common_factor(Spans(state, fits), frozenset({(facts["u < v"], True)}), odd, np.array([0])) is None

@@ -46,6 +46,33 @@ def proved(firmware: Firmware) -> tuple[Image, Proof, tuple[Cut, ...]]:
     return certified(firmware)
 
 
+@pytest.fixture(scope="module")
+def at_least_as_many(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+    """Ratio >= 1 is 256 * count + 1 > 256 * over; compilers ask count >= over."""
+    folder = tmp_path_factory.mktemp("whole")
+    trees = (oblivious(((0, 40), (0, 255)), (655, 0, -3000, -8192)),)
+    with writing(folder / "student", "student") as work:
+        make_student([FEATURES["nack_ratio"]], ACTIONS[1], trees).save(work)
+    emit(folder / "student", folder / "firmware", target="generic", seed=0)
+    return read_firmware(folder / "firmware")
+
+
+def test_a_ratio_of_one_is_proved_and_checked_though_the_factor_is_not_compared(at_least_as_many: Firmware) -> None:
+    image, proof, cuts = certified(at_least_as_many)
+    assert proof.worst
+    assert proof.worst.exact == judge(at_least_as_many, image, cuts).bound() + cycle_model(ENGINE).overhead
+
+
+@pytest.mark.parametrize(("text", "other"), [("+ 1U; /* above", "+ 0U; /* above"), ("> (256U", "> (257U")])
+def test_another_comparison_than_with_one_is_refused(
+    text: str, other: str, at_least_as_many: Firmware, tmp_path: Path
+) -> None:
+    cuts = certified(at_least_as_many)[2]
+    wrong, _ = not_proved(at_least_as_many, {text: other}, tmp_path)
+    with pytest.raises(Refused):
+        judge(at_least_as_many, wrong, cuts).bound()
+
+
 def test_threshold_tests_are_proved_and_checked(
     firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]]
 ) -> None:
