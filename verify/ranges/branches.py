@@ -1,5 +1,6 @@
 """What the outcome of a comparison says of the two registers that are compared."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from verify.machine import BRANCHES, Instruction
@@ -35,12 +36,13 @@ class Compared:
     right: Value
 
 
-def outcome(name: str, a: Value, b: Value, taken: bool) -> Compared | None:
-    """None where the branch cannot go this way; where it may, at least the values for which it does."""
+def outcome(name: str, a: Value, b: Value, taken: bool, inside: Callable[[Address], bool]) -> Compared | None:
+    """None where the branch cannot go this way; where it may, at least the values for which it does. ``inside``: that
+    an address is nowhere but in its region, or just behind it."""
     if name in ("beq", "bne"):
         return _equal(a, b) if (name == "beq") == taken else _unequal(a, b)
     if not isinstance(a, Words) or not isinstance(b, Words):
-        return _ordered(name, a, b, taken)
+        return _ordered(name, a, b, taken, inside)
     is_signed, is_less = not name.endswith("u"), name.startswith("blt") == taken
     return _less(a, b, is_signed) if is_less else _not_less(a, b, is_signed)
 
@@ -86,9 +88,11 @@ def _away(a: Value, b: Value) -> Words | None:
     return None
 
 
-def _ordered(name: str, a: Value, b: Value, taken: bool) -> Compared | None:
-    """Addresses in one region are ordered as their offsets; of all else nothing is known."""
-    if name.endswith("u") and isinstance(a, Address) and isinstance(b, Address) and a.region == b.region:
+def _ordered(name: str, a: Value, b: Value, taken: bool, inside: Callable[[Address], bool]) -> Compared | None:
+    """Addresses in one region are ordered as their offsets; farther away the memory may end between them. Of all else
+    nothing is known."""
+    near = isinstance(a, Address) and isinstance(b, Address) and a.region == b.region and inside(a) and inside(b)
+    if near and name.endswith("u"):
         verdict = less(a.offset.signed, b.offset.signed)
         if verdict.exact and bool(verdict.low) != (name.startswith("blt") == taken):
             return None

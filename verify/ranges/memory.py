@@ -22,6 +22,17 @@ class Layout:
     constants: tuple[int, bytes]
     stack_limit: int
 
+    def ends(self, region: str) -> tuple[int, int]:
+        """The offsets of a region's first byte and of the one behind its last."""
+        if region == "frame":
+            return -self.stack_limit, 0
+        return 0, next(s.size for s in self.structures if s.name == region)
+
+    def inside(self, address: Address) -> bool:
+        """Whether an address is nowhere but in its region, or just behind it."""
+        (first, end), (low, high) = self.ends(address.region), address.offset.signed
+        return first <= low and high <= end
+
 
 @dataclass
 class Memory:
@@ -100,10 +111,8 @@ class Memory:
         return between(min(found), max(found))
 
     def _inside(self, region: str, offset: int, size: int) -> bool:
-        if region == "frame":
-            return -self.layout.stack_limit <= offset <= -size
-        structure = next(s for s in self.layout.structures if s.name == region)
-        return 0 <= offset <= structure.size - size
+        first, end = self.layout.ends(region)
+        return first <= offset <= end - size
 
     def _read(self, region: str, offset: int, size: int, sign: bool) -> Value:
         """None where a byte of it was never written."""

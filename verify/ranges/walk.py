@@ -144,7 +144,7 @@ class _Walker:
     def _way(self, state: State, i: Instruction, asked: Question, yes: bool) -> State | None:
         """The state behind an instruction that asks, where the answer is this; None where it cannot be."""
         other = state.registers[i.rs2] if asked.right is None else asked.right
-        found = outcome(asked.name, state.registers[i.rs1], other, yes)
+        found = outcome(asked.name, state.registers[i.rs1], other, yes, self.layout.inside)
         if found is None:
             return None
         way = state.copy()

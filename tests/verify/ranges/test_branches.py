@@ -10,13 +10,18 @@ from verify.execute import CONDITIONS
 from verify.machine import BRANCHES, decode
 from verify.ranges.branches import Compared, outcome, question
 from verify.ranges.values import Address, AtCall
-from verify.ranges.words import MODULUS, Words, between
+from verify.ranges.words import MODULUS, SIGN, Words, between
+
+
+def inside(address: Address) -> bool:
+    low, high = address.offset.signed
+    return low >= -64 and high <= 64
 
 
 @given(st.data(), sets(), sets(), st.sampled_from(BRANCHES))
 def test_no_pair_is_lost(data: st.DataObject, a: Words, b: Words, name: str) -> None:
     x, y = data.draw(members(a)), data.draw(members(b))
-    found = outcome(name, a, b, CONDITIONS[name](x, y))
+    found = outcome(name, a, b, CONDITIONS[name](x, y), inside)
     assert found is not None
     assert isinstance(found.left, Words)
     assert isinstance(found.right, Words)
@@ -39,7 +44,7 @@ def test_no_pair_is_lost(data: st.DataObject, a: Words, b: Words, name: str) -> 
     ],
 )
 def test_each_side_is_narrowed(name: str, a: Words, b: Words, taken: bool, left: Words, right: Words) -> None:
-    assert outcome(name, a, b, taken) == Compared(left, right)
+    assert outcome(name, a, b, taken, inside) == Compared(left, right)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +60,19 @@ def test_each_side_is_narrowed(name: str, a: Words, b: Words, taken: bool, left:
     ],
 )
 def test_what_cannot_come_so_is_seen(name: str, a: Words | Address, b: Words | Address, never: bool) -> None:
-    assert outcome(name, a, b, never) is None
-    assert outcome(name, a, b, not never) is not None
+    assert outcome(name, a, b, never, inside) is None
+    assert outcome(name, a, b, not never, inside) is not None
 
 
 def test_of_addresses_elsewhere_nothing_is_known() -> None:
     frame, other, kept = Address("frame", Words(0)), Address("event", Words(0)), AtCall(8)
+    far, near = Address("frame", Words(SIGN)), Address("frame", between(-65, -64))
     for a, b in ((frame, other), (kept, frame), (None, kept)):
         for name in BRANCHES:
-            assert outcome(name, a, b, True) == outcome(name, a, b, False) == Compared(a, b)
+            assert outcome(name, a, b, True, inside) == outcome(name, a, b, False, inside) == Compared(a, b)
+    for a, b in ((far, frame), (frame, far), (near, frame), (frame, near)):  # the memory may end between them
+        for name in ("blt", "bge", "bltu", "bgeu"):
+            assert outcome(name, a, b, True, inside) == outcome(name, a, b, False, inside) == Compared(a, b)
 
 
 def test_what_asks() -> None:

@@ -157,6 +157,16 @@ def test_calls_come_back_and_none_is_within_itself() -> None:
         ([encode("lw", A2, S0), RET], "load-address"),
         ([encode("sw", 0, A1, A0), RET], "store-outside"),
         ([encode("lw", A2, SP, imm=-4), RET], "load-unwritten"),
+        (  # the address half the memory away is above the event's, wherever the event lies below the half
+            [
+                encode("lui", T0, imm=-(1 << 31)),
+                encode("add", T0, T0, A1),
+                encode("bltu", 0, T0, A1, imm=8),
+                encode("sw", 0, A1, A1),
+                RET,
+            ],
+            "store-outside",
+        ),
     ],
 )
 def test_what_a_decision_may_not_do_is_refused(words: list[int], kind: str) -> None:
