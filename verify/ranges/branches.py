@@ -91,10 +91,9 @@ def _away(a: Value, b: Value) -> Words | None:
 def _ordered(name: str, a: Value, b: Value, taken: bool, inside: Callable[[Address], bool]) -> Compared | None:
     """Addresses in one region are ordered as their offsets; farther away the memory may end between them. Of all else
     nothing is known."""
-    near = isinstance(a, Address) and isinstance(b, Address) and a.region == b.region and inside(a) and inside(b)
-    if near and name.endswith("u"):
+    if isinstance(a, Address) and isinstance(b, Address) and a.region == b.region and name.endswith("u"):
         verdict = less(a.offset.signed, b.offset.signed)
-        if verdict.exact and bool(verdict.low) != (name.startswith("blt") == taken):
+        if inside(a) and inside(b) and verdict.exact and bool(verdict.low) != (name.startswith("blt") == taken):
             return None
     return Compared(a, b)
 
