@@ -98,6 +98,11 @@ def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progres
     return RoundReport(teacher, kept.episode, kept.best_episode, -kept.best_cost, tuple(curve), REWARD)
 
 
+def validate(config: DdqnConfig, weights: Weights) -> float:
+    """The mean reward of a decision, what triggers cost taken off, where nothing is explored."""
+    return _validate(config, config.ddqn, weights)[0]
+
+
 def _validate(config: DdqnConfig, d: Ddqn, weights: Weights) -> tuple[float, float]:
     """The mean reward of a decision, what triggers cost taken off, and how often they fired; each scenario counts
     alike."""

@@ -1,9 +1,9 @@
 """`rlcc train RECIPE`: train a teacher in the native simulator."""
 
 import tomllib
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -13,10 +13,8 @@ from rlcc.options import FOLDER, out_option
 from rlcc.where import where_options
 
 if TYPE_CHECKING:
+    from teachers.methods import Method
     from teachers.round_report import RoundReport
-
-Method = Callable[[Path, Path, bool, Figures, Progress], list[str]]
-ByRounds = Callable[[Path, Path, bool, Progress], "RoundReport"]
 
 
 @click.command()
@@ -34,9 +32,11 @@ def command(recipe_file: Path, resume: bool, out: Path) -> None:
     every episode: interrupt at will and go on with --resume.
     """
     with stage("train") as (figures, progress):
-        tables = _tables(recipe_file)
-        method = next((method for table, method in METHODS.items() if table in tables), _adpg)
-        measured = method(recipe_file, out, resume, figures, progress)
+        from teachers.methods import ADPG, method_of
+
+        method = method_of(_tables(recipe_file))
+        train = _adpg if method is ADPG else partial(_by_rounds, method)
+        measured = train(recipe_file, out, resume, figures, progress)
     for line in measured:
         click.echo(f"  {line}")
 
@@ -66,52 +66,14 @@ def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
     return [str(m) for m in report.measured]
 
 
-def _ddqn(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
-    from teachers import ddqn, ddqn_trigger, online
-    from teachers.ddqn_options import DdqnConfig
-
-    config = load_toml(DdqnConfig, recipe_file)
-    if config.ddqn.trigger is not None:
-        return ddqn_trigger.train(config, out, resume, progress)
-    train = ddqn.train if config.ddqn.exchange is None else online.train
-    return train(config, out, resume, progress)
-
-
-def _ddpg(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
-    from teachers import ddpg
-    from teachers.ddpg_options import DdpgConfig
-
-    return ddpg.train(load_toml(DdpgConfig, recipe_file), out, resume, progress)
-
-
-def _pg(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
-    from teachers import pg
-    from teachers.pg_options import PgConfig
-
-    return pg.train(load_toml(PgConfig, recipe_file), out, resume, progress)
-
-
-def _ppo(recipe_file: Path, out: Path, resume: bool, progress: Progress) -> "RoundReport":
-    from teachers import ppo
-    from teachers.ppo_options import PpoConfig
-
-    return ppo.train(load_toml(PpoConfig, recipe_file), out, resume, progress)
-
-
-def _by_rounds(method: ByRounds) -> Method:
+def _by_rounds(
+    method: "Method", recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress
+) -> list[str]:
     """What is told of a training that goes round by round."""
-
-    def told(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
-        report = method(recipe_file, out, resume, progress)
-        figures += [
-            f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
-            f"{report.rounds} rounds",
-            f"best {report.best_round} with {report.yardstick.told.format(report.best)}",
-        ]
-        return [f"round {number}: {report.yardstick.text.format(value)}" for number, value in report.curve]
-
-    return told
-
-
-METHODS = {name: _by_rounds(method) for name, method in (("ddqn", _ddqn), ("ddpg", _ddpg), ("pg", _pg), ("ppo", _ppo))}
-"""By the table of a recipe that is for each; one without any is for ADPG."""
+    report = cast("RoundReport", method.train(load_toml(method.config, recipe_file), out, resume, progress))
+    figures += [
+        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
+        f"{report.rounds} rounds",
+        f"best {report.best_round} with {report.yardstick.told.format(report.best)}",
+    ]
+    return [f"round {number}: {report.yardstick.text.format(value)}" for number, value in report.curve]
