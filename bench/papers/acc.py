@@ -1,6 +1,7 @@
 """ACC's comparison on its 288 hosts, beside the paper's: teacher and tree, static settings, HPCC.
 
-    rlcc run recipes/acc.toml && python -m bench.papers.acc [fabric|messages|change|idle] [--run runs/acc] [--seeds N]
+    rlcc run recipes/acc.toml
+    python -m bench.papers.acc [fabric|messages|change|courses|idle ..] [--run runs/acc] [--seeds N]
 
 Flow completion times by size; the marking settings of the paper's section 2 (SECN0 of DCTCP, SECN1 of DCQCN, SECN2 of
 HPCC) stay as they are under the same DCQCN senders. The tree's C decides as late as it takes on the engine.
@@ -12,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.papers import acc_bed, acc_change, acc_fabric, acc_idle, contenders
+from bench.papers import acc_bed, acc_change, acc_courses, acc_fabric, acc_idle, contenders
 from bench.papers.acc_bed import Deciders
+from bench.papers.command import store
 from bench.papers.runs import say
 from bench.where.options import add_options, place_of
 from decision.documents import load_toml, write_atomically
@@ -38,6 +40,7 @@ PAGES = {
     "fabric": "papers-acc.md",
     "messages": "papers-acc-messages.md",
     "change": "papers-acc-change.md",
+    "courses": "papers-acc-courses.md",
     "idle": "papers-acc-idle.md",
 }
 TEACHER_LATENCY_PS = 10 * US
@@ -88,6 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     text = acc_fabric.page(acc_fabric.played(deployment, deciders, seeds, where, keep))
                 elif name == "messages":
                     text = acc_bed.page(acc_bed.played(deployment, deciders, seeds, where, keep, say), options.seeds)
+                elif name == "courses":
+                    steps, fallen = acc_courses.played(deployment, deciders, seeds, options.work / "courses", say)
+                    text = acc_courses.page(steps, fallen)
+                    for number, picture in ((6, acc_courses.picture_6(steps)), (15, acc_courses.picture_15(fallen))):
+                        store(options.docs / "papers" / f"acc-figure-{number}.svg", picture)
                 elif name == "idle":
                     config = load_toml(DdqnConfig, TRAINING)
                     idled = acc_idle.played(deployment, deciders, config, seeds, where, keep, say)
