@@ -63,8 +63,8 @@ JUDGED_6 = (
     "paper's numbers of flows are in its picture only."
 )
 JUDGED_15 = (
-    "The paper says the opposite, that ACC lowers its threshold where a queue grows, and draws no other setting. Here "
-    "the burst is gone after about the 1.3 ms that the link takes for it, with any setting: marks come too late for a "
+    "The paper says the opposite, that ACC lowers its threshold where a queue grows. Here the "
+    "burst is gone after about the 1.3 ms that the link takes for it, with any setting: marks come too late for a "
     "burst that each host has sent by then. What ACC changes is the queue before and after it."
 )
 
