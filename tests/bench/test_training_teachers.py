@@ -1,0 +1,103 @@
+"""The page of every teacher's seeds: what it trains, what it keeps, and that it says which seed is shipped."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.papers.contenders import TEACHERS
+from bench.training import teachers as command
+from bench.training import trained as keeping
+from bench.training.teachers import GATES, RECIPES, Seeds, page
+from bench.training.trained import Training
+from decision.errors import InputError
+from rlcc.recipe import load_recipe, teacher_path
+from teachers.load import load
+
+SMALL = """
+format = 1
+[policy]
+format = 1
+name = "small"
+architecture = { kind = "mlp", hidden = [4], bias = true }
+observation = { interface = "queue_marking", window = 1, params = { capacity_bytes = 156250 }, features = [
+  { kind = "ratio", of = "sent_bytes", over = "capacity_bytes" }] }
+action = { kind = "choice", rows = [
+  { kmin_bytes = 5000, kmax_bytes = 200000, pmax_q16 = 655 },
+  { kmin_bytes = 90000, kmax_bytes = 200000, pmax_q16 = 655 }] }
+[network]
+link = "25 Gb/s"
+[ddqn]
+seed = 1
+senders = "dcqcn"
+period = "50 us"
+scenarios = ["incast:4"]
+episode = "2 ms"
+rounds = 1
+updates = 2
+batch = 8
+validate_in = ["incast:4"]
+validate_seeds = [7]
+[[ddqn.reward]]
+weight = 1.0
+feature = { kind = "ratio", of = "sent_bytes", over = "capacity_bytes" }
+"""
+
+
+def training(value: float, better: int = 1) -> Training:
+    return Training(value, "reward" if better > 0 else "fct_us", better, 3, 4, 60.0 + value)
+
+
+def seeds(name: str, values: dict[int, float], better: int, same: bool | None = True) -> Seeds:
+    loops = {seed: {"incast:4": {"goodput": 0.5, "queue_mean_us": 10.0 + seed}} for seed in values}
+    trainings = {seed: training(value, better) for seed, value in values.items()}
+    return Seeds(name, "DDQN", trainings, loops, 1, same, 0.25, 0.5)
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_the_gate_is_that_of_the_teacher_and_the_recipe_has_the_shipped_seed(name: str) -> None:
+    path = RECIPES / f"{GATES[name]}.toml"
+    assert teacher_path(load_recipe(path), path) == (TEACHERS / name).resolve()
+    document = command.document_of(name)
+    shipped = load(TEACHERS / name).policy.provenance["seed"]
+    assert next(document[table]["seed"] for table in ("training", "ddqn", "ddpg", "pg") if table in document) == shipped
+
+
+def test_the_best_is_first_whichever_way_the_yardstick_points() -> None:
+    assert seeds("a", {1: 0.2, 2: 0.3, 3: 0.1}, better=1).ranked == [2, 1, 3]
+    assert seeds("a", {1: 0.2, 2: 0.3, 3: 0.1}, better=-1).ranked == [3, 1, 2]
+
+
+def test_the_page_says_rank_bytes_and_how_far_the_seeds_are_apart() -> None:
+    text = page([seeds("acc", {1: 0.2, 2: 0.3}, 1), seeds("auto-srla", {1: 900.0, 2: 1200.0}, -1, same=False)], "c")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    acc, srla = (next(row for row in rows if row[0] == name) for name in ("acc", "auto-srla"))
+    assert acc[2:] == ["0.2000", "0.3000", "28.3", "1: 2 of 2", "0.2500 / 0.5000", "yes", "8.7: queue us", "60 to 60"]
+    assert srla[2:] == ["900 us", "1,200 us", "20.2", "1: 1 of 2", "0 us / 0 us", "no", "8.7: queue us", "960 to 1260"]
+    assert "is better here of acc: by 50.0 % (seed 2) of the validation" in text
+    assert ["`incast:4`", "queue us", "11.00", "12.00", "8.7"] in rows
+    assert ["weights kept after", "", "3 of 4", "3 of 4", ""] in rows
+
+
+def test_a_training_is_made_once_and_its_time_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(keeping, "WHOLE", tmp_path / "whole")
+    document: dict[str, Any] = tomllib.loads(SMALL)
+    teacher, told = keeping.trained(document, 2)
+    assert teacher.policy.provenance["seed"] == 2
+    assert (told.yardstick, told.better, told.best, told.steps) == ("reward", 1, 1, 1)
+    assert told.value == pytest.approx(teacher.policy.provenance["reward"], abs=1e-6)
+    assert told.cpu_seconds > 0
+    monkeypatch.setattr(keeping, "method_of", lambda _: pytest.fail("it is trained again"))
+    again, same = keeping.trained(document, 2)
+    assert same == told
+    assert all(np.array_equal(again.weights[part], teacher.weights[part]) for part in teacher.weights)
+    (keeping.place_of(document, 2) / "manifest.json").unlink()
+    with pytest.raises(InputError, match="trained again"):
+        keeping.trained(document, 2)
+
+
+def test_a_recipe_that_is_none_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="with seed 1 is not valid"):
+        keeping.place_of({"format": 1}, 1)
