@@ -69,9 +69,20 @@ class Seeds:
     here: float
 
     @property
-    def ranked(self) -> list[int]:
-        """The seeds, the best by validation first."""
-        return sorted(self.trainings, key=lambda seed: -self.trainings[seed].better * self.trainings[seed].value)
+    def best(self) -> int:
+        """The best seed by validation; of the shipped one what its weights are worth here counts."""
+        worth = {seed: training.value for seed, training in self.trainings.items()} | {self.shipped: self.here}
+        return max(worth, key=lambda seed: self.better * worth[seed])
+
+    @property
+    def rank(self) -> int:
+        """Of the shipped weights, as they are here, among the other seeds' trainings."""
+        others = [its.value for seed, its in self.trainings.items() if seed != self.shipped]
+        return 1 + sum(self.better * value > self.better * self.here for value in others)
+
+    @property
+    def better(self) -> int:
+        return next(iter(self.trainings.values())).better
 
     def apart(self, scenario: str, metric: str) -> float:
         """The greatest of the seeds less the least, in % of their mean; 0 where that is 0."""
@@ -147,7 +158,7 @@ def summary(all_seeds: Sequence[Seeds]) -> str:
     for each in all_seeds:
         values = [training.value for training in each.trainings.values()]
         cpu = [training.cpu_seconds for training in each.trainings.values()]
-        rank = f"{each.ranked.index(each.shipped) + 1} of {len(values)}" if each.same is not None else NONE
+        rank = f"{each.rank} of {len(values)}" if each.same is not None else NONE
         rows.append(
             [
                 each.name,
@@ -183,12 +194,12 @@ def loop(each: Seeds) -> str:
 
 def page(all_seeds: Sequence[Seeds], command: str) -> str:
     """The page as Markdown."""
-    not_best = [each for each in all_seeds if each.same is not None and each.ranked[0] != each.shipped]
+    not_best = [each for each in all_seeds if each.same is not None and each.rank > 1]
     said = (
         "The best of these seeds is shipped of every teacher here."
         if not not_best
         else f"Another seed than the shipped one is better here of {listed([each.name for each in not_best])}: by "
-        + listed([f"{_by(each)} (seed {each.ranked[0]})" for each in not_best])
+        + listed([f"{_by(each)} (seed {each.best})" for each in not_best])
         + " of the validation."
     )
     sections = [f"## {each.name}\n{loop(each)}" for each in all_seeds]
@@ -200,7 +211,8 @@ validation that a training ends with, of the weights that it keeps: a cost of AD
 reward of a decision, more is better; of DDPG and the policy gradient the mean completion time of flows. "deviation":
 of the seeds, in % of their mean. "then / here": the validation of the shipped weights when they were trained, and now;
 where both are one, the network is as it was. "the same bytes": whether the training with the shipped one's seed ends
-with the weights that are shipped, on this processor. "closed loop apart": the most that any metric of any network below
+with the weights that are shipped, on this processor; "rank" is that of the shipped weights, as they are here, among the
+trainings of the other seeds. "closed loop apart": the most that any metric of any network below
 is apart between two seeds. CPU seconds are of all threads.
 
 {summary(all_seeds)}
@@ -210,7 +222,7 @@ that another was tried before; RL-CC's MLP ([seed 2](training-rl-cc-mlp.md)) and
 
 Below, what each seed makes in the networks of the gate that judges its student: means over the first {GATE_SEEDS} of
 the gate's seeds, the same arrivals for all, of the metrics that count there. "apart": the greatest less the least, in %
-of the mean.
+of the mean. Where the bytes are not the same, the shipped seed's column is of its training here, too.
 
 {chr(10).join(sections)}"""
 
@@ -222,8 +234,7 @@ def _left(all_seeds: Sequence[Seeds]) -> str:
 
 
 def _by(each: Seeds) -> str:
-    best, shipped = each.trainings[each.ranked[0]].value, each.trainings[each.shipped].value
-    return f"{100 * abs(best - shipped) / abs(shipped):.1f} %"
+    return f"{100 * abs(each.trainings[each.best].value - each.here) / abs(each.here):.1f} %"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
