@@ -4,7 +4,8 @@ The joins make a graph: from the call over joins to the returns, each edge with 
 Every execution is a path, so the longest path is a bound. It is exact if some input takes it; so paths are tried from
 the longest down. Conditions of a path that exclude each other drop it at once; else a solver looks for an input, and
 where there is none it says which of the conditions exclude each other: no path with these is looked at again. The
-first path with an input is the maximum. Nothing depends on the solver's "yes": the input is run.
+first path with an input is the maximum. What excludes each other by ranges alone (a join's range of the trees' sum and
+the cells before it) the program says first, without a solver. Nothing depends on the solver's "yes": the input is run.
 """
 
 import heapq
@@ -19,9 +20,10 @@ from decision.interface import Interface
 from verify.concrete import Example, Runner
 from verify.inputs import Condition, example_of, input_writer
 from verify.joins import Meeting
-from verify.lanes import Ints
+from verify.lanes import Ints, Lanes
 from verify.questions import Question
 from verify.solve import Verdict
+from verify.specialise import Cuts, View
 from verify.state import State
 
 WALL = 20
@@ -114,6 +116,7 @@ class _Search:
     def __init__(self, state: State, graph: list[_Edges], runner: Runner, overhead: int, slow: Example) -> None:
         self.state, self.graph, self.runner, self.overhead, self.slow = state, graph, runner, overhead, slow
         self.turns = turns(runner.program.interface)
+        self.cuts = Cuts(runner.program, state.pool)
         self.excluded: list[list[Condition]] = []
         self.tried = 0
         self.unsure = False
@@ -178,9 +181,39 @@ class _Search:
                 return True
         return False
 
+    def _contradict(self, conditions: list[Condition]) -> bool:
+        """Whether the program, by ranges, excludes conditions together: what a join says of the trees' sum, and the
+        features' cells on the way there, between which solvers would have to look through products."""
+        end = np.array([-1])
+        empty = np.zeros((0, 1), dtype=np.int64)
+        lane = Lanes(empty, empty.copy(), empty.copy(), end * 0, end, end * 0, end * 0, end)
+        self.state.widen(lane)
+        lane.facts[0] = self.state.facts(
+            frozenset((w, bool(low)) for w, low, high in conditions if w not in self.state.bases and low == high)
+        )
+        for word, low, high in conditions:
+            if word in self.state.bases:
+                row = self.state.bases[word]
+                lane.low[row], lane.high[row] = max(low, lane.low[row, 0]), min(high, lane.high[row, 0])
+        atoms = set[int]().union(*(self.state.pool.atoms(word) for word, _, _ in conditions))
+        for used in ({atom: np.ones(1, dtype=bool) for atom in atoms}, {}):  # by the names of joins, and without
+            view = View(self.state, self.cuts, lane, used)
+            for n in range(len(self.runner.program.nodes)):
+                view.bounds(n)
+            if not (lane.reachable() & view.possible).all():
+                return True
+        return False
+
     def _ask(self, conditions: list[Condition], until: float) -> tuple[Verdict, Example]:
         """An input for which all conditions hold; without one the conditions that exclude each other are noted."""
         self.tried += 1
+        if self._contradict(conditions):
+            needed = list(conditions)
+            for condition in conditions:
+                fewer = [c for c in needed if c != condition]
+                needed = fewer if time.thread_time() < until and self._contradict(fewer) else needed
+            self.excluded.append(needed)
+            return "unsat", {}
         writer = input_writer(self.state, self.runner.program, [w for w, _, _ in conditions])
         names = []
         for n, (word, low, high) in enumerate(conditions):
