@@ -12,13 +12,14 @@ from codegen.engines import CostModel, engine_named
 from codegen.passes.limits import limits
 from codegen.passes.merge import merge
 from codegen.passes.prune import prune
+from codegen.passes.rebalance import rebalance
 from codegen.passes.reorder import reorder
 from codegen.walk import Walk
 from decision.errors import InputError
 from decision.forest import Leaf, Node, integer
 from decision.suggest import choices
 
-PASSES = ("ratios", "ranks", "idle", "high-word", "prune", "merge", "limits", "reorder", "entries")
+PASSES = ("ratios", "ranks", "idle", "high-word", "prune", "merge", "limits", "reorder", "rebalance", "entries")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each
 may be left out."""
 
@@ -96,12 +97,14 @@ def check(options: Options) -> None:
 
 
 def _runs(engine: CostModel, options: Options) -> list[tuple[str, Callable[[Walk], Walk]]]:
-    return [
+    runs: list[tuple[str, Callable[[Walk], Walk]]] = [
         ("prune", prune),
         ("merge", merge),
         ("limits", limits),
         ("reorder", lambda walk: reorder(walk, engine, options.optimise)),
     ]
+    # What is cheapest in the worst case may be dearer on average, and longer.
+    return [*runs, ("rebalance", lambda walk: rebalance(walk, engine))] if options.optimise == "worst" else runs
 
 
 def text_of(walk: Walk) -> str:

@@ -83,7 +83,8 @@ def find(
     program: Program, pool: Pool, to_make: list[Visit], rng: np.random.Generator
 ) -> tuple[list[tuple[str, Row]], int]:
     """Chosen rows with their labels, and how many of the visits they make visibly (leaves: at all)."""
-    tried = [(visit, part) for visit, part in ((v, _rows(program, pool, v, rng)) for v in to_make) if count(part)]
+    stored = _stored(program)
+    tried = [(visit, part) for visit, part in ((v, _rows(stored, pool, v, rng)) for v in to_make) if count(part)]
     chosen, made = [], 0
     # Not all at once: a row holds every input, and there may be a hundred of them.
     step = max(1, MOST_NUMBERS // (CANDIDATES * len(pool.columns)))
@@ -133,11 +134,32 @@ def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int,
         yield from _walk(program, label, node.above, bounds | {node.feature: (t + 1, high)})
 
 
-def _rows(program: Program, pool: Pool, visit: Visit, rng: np.random.Generator) -> Columns:
+@dataclass(frozen=True)
+class _Stored:
+    """A feature that stands in an input ``key``, which holds ``low..high``; ``points``: on and beside its
+    thresholds."""
+
+    key: str
+    low: int
+    high: int
+    points: NDArray[np.int64]
+
+
+def _stored(program: Program) -> dict[int, _Stored]:
+    """The features that can be set."""
+    keys = {feature: stored_key(program, feature) for feature in range(len(program.forest.features))}
+    return {
+        feature: _Stored(key, *field_range(program, key), np.array(points_of(program, feature), dtype=np.int64))
+        for feature, key in keys.items()
+        if key is not None
+    }
+
+
+def _rows(stored: dict[int, _Stored], pool: Pool, visit: Visit, rng: np.random.Generator) -> Columns:
     """Up to CANDIDATES rows on the visit's path: the pool's where the computed features fit, past features set."""
     fits = np.ones(len(pool.features), dtype=bool)
     for feature, (low, high) in visit.bounds.items():
-        if stored_key(program, feature) is None:
+        if feature not in stored:
             fits &= (pool.features[:, feature] >= low) & (pool.features[:, feature] <= high)
     rows = np.flatnonzero(fits)
     if rows.size:
@@ -145,14 +167,18 @@ def _rows(program: Program, pool: Pool, visit: Visit, rng: np.random.Generator) 
     rows = rows[:CANDIDATES]
     columns = {key: column[rows] for key, column in pool.columns.items()}
     for feature, (low, high) in visit.bounds.items():
-        key = stored_key(program, feature)
-        if key is not None:
-            least, most = field_range(program, key)
-            columns[key] = rng.choice(_inside(points_of(program, feature), max(low, least), min(high, most)), rows.size)
+        if (field := stored.get(feature)) is not None:
+            values = _inside(field.points, max(low, field.low), min(high, field.high))
+            columns[field.key] = values[rng.integers(values.size, size=rows.size)]
     return columns
 
 
-def _inside(points: list[int], low: int, high: int) -> NDArray[np.int64]:
+def _inside(points: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
     """One value for each side of each threshold, as far as ``low..high`` lets; the ends where none can be met."""
-    ends = [low, high] if low == high or not points else []
-    return np.unique(np.clip(np.array([*points, *ends], dtype=np.int64), low, high))
+    if low >= high or not points.size:
+        return np.unique([low, high] if low < high else [high])
+    first, last = int(points.searchsorted(low)), int(points.searchsorted(high, side="right"))
+    met = points[first:last]
+    below = [low] if first and (not met.size or met[0] != low) else []
+    above = [high] if last < points.size and (not met.size or met[-1] != high) else []
+    return np.concatenate([np.array(below, dtype=np.int64), met, np.array(above, dtype=np.int64)])

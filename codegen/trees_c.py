@@ -8,6 +8,16 @@ trees += (int32_t)leaves[(place >> 9U) & 0x7FU];
 
 A tree that adds to several sums is asked once: in branches, in the caller, each leaf adds its row; in a table, one
 index serves a table a sum. (Rows side by side would cost as many cycles and a wider field of the place.)
+
+Compilers copy what follows a leaf into it, above all where a tree asks other questions on other paths. Where there is
+one sum, such a tree is given the sum so far and gives the next; of equal sides what lies below comes first:
+
+static int32_t tree_07(const int32_t so_far, const int32_t f0) { int32_t sum; if (f0 <= 3) { sum = so_far + 5; } .. }
+
+One that adds to several sums adds to two words a sum, of 12 bits each time: two instructions where a constant of more
+bits takes three.
+
+sum_0 += (-52); sum_0_upper += 11;   ..   sum_0 += sum_0_upper * 4096;
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +27,7 @@ from types import MappingProxyType
 from codegen.ctypes99 import I32, RANGES, U32, U64, literal, type_for
 from codegen.forms import Lowered, Search, entry_bytes, questions_of, table_of
 from codegen.joint import Group
+from codegen.passes.reorder import mixed
 from codegen.search import Ask, Found, SearchNode
 from codegen.walk import features_of
 from decision.errors import InputError
@@ -27,6 +38,10 @@ Physical = Callable[[int, int], str]
 
 COUNTED = "thresholds that it is above: what the context keeps"
 ENTRIES_A_LINE = 12
+UPPER = 12
+"""Bits of an immediate: what a leaf adds of more goes to another word."""
+MOST_HALVED = 1 << 29
+"""Of all leaves together: with half an immediate a tree that the lower word is off, the upper one stays below 2^31."""
 ENTRY_TYPES = {1: "int8_t", 2: "int16_t", 4: "int32_t"}
 
 
@@ -136,8 +151,11 @@ class TreePrinter:
                 lines.append(Statement(f"int32_t {name} = {bias};", "bias"))
         for number in self.lowered.indexed:
             lines += self._indexed(number, names, value)
+        halved = self._halved()
+        lines += [Statement(f"int32_t {names[k]}_upper = 0;", f"of 2^{UPPER}") for k in halved]
         for number in self.lowered.branches:
             lines += self._branches(number, names, value)
+        lines += [Statement(f"{names[k]} += {names[k]}_upper * {1 << UPPER};") for k in halved]
         for column, name in enumerate(names):
             lines += self._clamps(column, name)
         return lines
@@ -204,26 +222,59 @@ class TreePrinter:
         tree = self.lowered.walk.trees[number]
         if not self.one_function and self._adds_to_one(number):
             function = self._tree(number)
-            arguments = ", ".join(value(f, t) for f, (t, _) in zip(function.features, function.parameters, strict=True))
-            return [Statement(f"{names[self._columns(number)[0]]} += {function.name}({arguments});")]
+            arguments = [value(f, self.types[f]) for f in function.features]
+            name = names[self._columns(number)[0]]
+            if self._carries(tree):
+                return [Statement(f"{name} = {function.name}({', '.join((name, *arguments))});")]
+            return [Statement(f"{name} += {function.name}({', '.join(arguments)});")]
         # Inside a block each feature goes by its own value: a name where it has one.
         spelled = {f: value(f, self.types[f]) for f in self._with_divisors(features_of(tree))}
 
+        halved = self._halved() if self._halves(number) else ()
+
         def row(leaf: Leaf) -> list[str]:
             added = [k for k in self._columns(number) if leaf.value[k] or self._adds_to_one(number)]
-            return [f"{names[k]} += {literal(leaf.value[k], I32)};" for k in added]
+            words = []
+            for k in added:
+                upper, lower = _parts(leaf.value[k]) if k in halved else (0, leaf.value[k])
+                words += [(names[k], lower)] if lower or not upper else []
+                words += [(f"{names[k]}_upper", upper)] if upper else []
+            return [f"{name} += {literal(word, I32)};" for name, word in words]
 
         return [Statement(line) for line in self._nest(tree, row, spelled, 0)]
+
+    def _carries(self, tree: Node) -> bool:
+        """Whether a tree's function is given the sum so far: not one of several, which what is copied would hold."""
+        return mixed(tree) and len(self.lowered.walk.sums) == 1
+
+    def _halves(self, number: int) -> bool:
+        """Whether a tree in branches adds to two words a sum."""
+        return not self._adds_to_one(number) and mixed(self.lowered.walk.trees[number])
+
+    def _halved(self) -> tuple[int, ...]:
+        """The sums with an upper word of their own: some leaf adds more than an immediate to it, and no sum of leaves
+        comes near 2^31, from which the lower words might lead the upper ones astray."""
+        trees = [self.lowered.walk.trees[number] for number in self.lowered.branches if self._halves(number)]
+        columns = sorted({k for tree in trees for k in self.lowered.walk.columns(tree)})
+        most = {k: sum(max(abs(leaf.value[k]) for leaf in leaves(tree)) for tree in trees) for k in columns}
+        upper = {k: any(_parts(leaf.value[k])[0] for tree in trees for leaf in leaves(tree)) for k in columns}
+        return tuple(k for k in columns if upper[k] and most[k] < MOST_HALVED)
 
     def _tree(self, number: int) -> Function:
         tree, (column,) = self.lowered.walk.trees[number], self._columns(number)
         used = self._with_divisors(features_of(tree))
         features = self.lowered.walk.features
         spelled = {f: features[f].name for f in used}
-        body = ["    int32_t leaf;", ""]
-        body += self._nest(tree, lambda leaf: [f"leaf = {literal(leaf.value[column], I32)};"], spelled, 1)
         parameters = tuple((self.types[f], features[f].name) for f in used)
-        return Function(f"{self.name}tree_{number:02d}", I32, parameters, used, (*body, "", "    return leaf;"))
+        name = f"{self.name}tree_{number:02d}"
+        if self._carries(tree):
+            nested = self._nest(
+                tree, lambda leaf: [f"sum = so_far + {literal(leaf.value[column], I32)};"], spelled, 1, below=True
+            )
+            body = ("    int32_t sum;", "", *nested, "", "    return sum;")
+            return Function(name, I32, ((I32, "so_far"), *parameters), used, body)
+        nested = self._nest(tree, lambda leaf: [f"leaf = {literal(leaf.value[column], I32)};"], spelled, 1)
+        return Function(name, I32, parameters, used, ("    int32_t leaf;", "", *nested, "", "    return leaf;"))
 
     def _search(self, search: Search) -> Function:
         feature = search.placing.feature
@@ -276,14 +327,23 @@ class TreePrinter:
             pad,
         )
 
-    def _nest(self, node: Node, leaf: Callable[[Leaf], list[str]], spelled: dict[int, str], level: int) -> list[str]:
+    def _nest(
+        self,
+        node: Node,
+        leaf: Callable[[Leaf], list[str]],
+        spelled: dict[int, str],
+        level: int,
+        *,
+        below: bool = False,
+    ) -> list[str]:
+        """The longer side is first; ``below``: of equal ones what lies below the threshold."""
         pad = "    " * level
         if isinstance(node, Leaf):
             return [pad + line for line in leaf(node)]
-        above = self._nest(node.above, leaf, spelled, level + 1)
-        below = self._nest(node.below, leaf, spelled, level + 1)
-        first = len(above) >= len(below)
-        sides = (above, below) if first else (below, above)
+        over = self._nest(node.above, leaf, spelled, level + 1, below=below)
+        under = self._nest(node.below, leaf, spelled, level + 1, below=below)
+        first = len(over) > len(under) if below else len(over) >= len(under)
+        sides = (over, under) if first else (under, over)
         return self._either(node.feature, spelled, node.threshold, True, first, *sides, pad)
 
     def _either(
@@ -332,6 +392,13 @@ class TreePrinter:
                 raise InputError(
                     f"the trees can add up to {low}..{high}, which 32 bits cannot hold; use fewer leaf bits"
                 )
+
+
+def _parts(value: int) -> tuple[int, int]:
+    """What is added to the upper word and to the lower one, which an immediate holds."""
+    half = 1 << (UPPER - 1)
+    lower = (value + half) % (2 * half) - half
+    return (value - lower) >> UPPER, lower
 
 
 def features_read(lowered: Lowered) -> set[int]:

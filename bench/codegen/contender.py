@@ -11,8 +11,8 @@ ENTRY = "bench_model"
 
 Takes = Literal["int16", "int32", "float32", "float64"]
 Gives = Literal["int32", "float32", "float64"]
-Reads = Literal["symmetric", "catboost", "lightgbm", "xgboost"]
-EVERYTHING: tuple[Reads, ...] = ("symmetric", "catboost", "lightgbm", "xgboost")
+Reads = Literal["symmetric", "catboost", "lightgbm", "xgboost", "scikit-learn"]
+EVERYTHING: tuple[Reads, ...] = ("symmetric", "catboost", "lightgbm", "xgboost", "scikit-learn")
 STORED: Mapping[str, np.dtype[np.generic]] = {
     "int16": np.dtype("<i2"),
     "int32": np.dtype("<i4"),
@@ -33,7 +33,7 @@ class Source:
 
     ``files`` are generated files that ``text`` includes; ``units`` those of them that are compiled for themselves.
     ``scribbles``: it writes into the row, as tl2cgen does when it
-    quantises.
+    quantises. ``cuts``: by feature the values that it compares with besides the model's thresholds.
     """
 
     text: str
@@ -44,6 +44,7 @@ class Source:
     units: tuple[str, ...] = ()
     scribbles: bool = False
     outputs: int = 1
+    cuts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

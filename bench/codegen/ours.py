@@ -10,8 +10,9 @@ from functools import partial
 from bench.codegen.contender import ENTRY, EVERYTHING, Contender, Source
 from bench.codegen.outside import AnySubject, Outside
 from codegen.choose import Limits
-from codegen.kernel import kernel
+from codegen.kernel import Kernel, kernel
 from codegen.lower import Options
+from codegen.search import Ask
 
 OPTIONS: Mapping[str, Options] = {
     "worst": Options(),
@@ -29,7 +30,20 @@ FOR_ALL = ("worst", "mean", "size")
 def compiled(subject: AnySubject, engine: str, options: Options) -> Source:
     forest = subject.integers.forest if isinstance(subject, Outside) else subject.forest
     made = kernel(forest, subject.ranges, replace(options, engine=engine))
-    return Source(made.c_source(ENTRY), "int32", "int32", outputs=subject.outputs)
+    return Source(made.c_source(ENTRY), "int32", "int32", outputs=subject.outputs, cuts=_pivots(made))
+
+
+def _pivots(made: Kernel) -> dict[int, tuple[int, ...]]:
+    """What searches compare with: thresholds, and values inside an interval that are cheaper constants."""
+    asked: dict[int, set[int]] = {}
+    for search in made.choice.lowered.searches:
+        todo = [search.root]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, Ask):
+                asked.setdefault(search.placing.feature, set()).add(search.placing.thresholds[node.border])
+                todo += [node.above, node.below]
+    return {feature: tuple(sorted(values)) for feature, values in sorted(asked.items())}
 
 
 OURS = tuple(

@@ -1,7 +1,8 @@
 """Models as other libraries grow them, and models of several outputs: what `rlcc emit MODEL --grid GRID` is given.
 
 The features are those of the symmetric models: integers that float32 holds exactly. Each model is trained here from the
-seed, saved as its library saves it, and read by the front end that reads a user's.
+seed, saved as its library saves it, and read by the front end that reads a user's. A forest of scikit-learn's, which is
+saved as a pickle only, is read from memory.
 """
 
 import tempfile
@@ -15,14 +16,15 @@ from typing import Any, Literal
 import numpy as np
 from catboost import CatBoostClassifier, CatBoostRegressor
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from bench.codegen.contender import Absent
 from bench.codegen.subjects import DEPTH, LEAF_BITS, RANGES, TREES, Subject, catboost_options, uniform
-from codegen.frontends import load
+from codegen.frontends import from_sklearn, load
 from codegen.frontends.grid import Grid
 from decision.model import Model
 
-Library = Literal["catboost", "lightgbm", "xgboost"]
+Library = Literal["catboost", "lightgbm", "xgboost", "scikit-learn"]
 SUFFIX = {"catboost": ".cbm", "lightgbm": ".txt", "xgboost": ".json"}
 
 SAMPLES = 4000
@@ -33,8 +35,8 @@ CLASSES, TARGETS = 3, 3
 
 @dataclass(frozen=True)
 class Outside:
-    """One model. ``model`` is the fitted estimator, ``file`` what its library saved, ``integers`` what we read there;
-    ``raw`` predicts what an output is before any sigmoid or softmax."""
+    """One model. ``model`` is the fitted estimator, ``file`` what its library saved (nothing of scikit-learn's),
+    ``integers`` what we read there; ``raw`` predicts what an output is before any sigmoid or softmax."""
 
     name: str
     what: str
@@ -142,12 +144,31 @@ def catboost_targets(name: str, seed: int) -> Outside:
     return _catboost(name, what, model)
 
 
+def random_forest(name: str, seed: int) -> Outside:
+    x, y = _regression(seed)
+    model = RandomForestRegressor(**_forest_options(seed)).fit(x, y[:, 0])
+    what = f"a scikit-learn random forest, {TREES} trees of at most {LEAVES} leaves, grown best first"
+    return _sklearn(name, what, model, model.predict)
+
+
+def random_forest_classifier(name: str, seed: int) -> Outside:
+    x, y = _regression(seed)
+    model = RandomForestClassifier(**_forest_options(seed)).fit(x, _classes(y[:, 0]))
+    what = (
+        f"a scikit-learn random forest of {CLASSES} classes, {TREES} trees of at most {LEAVES} leaves with a share of "
+        f"each class"
+    )
+    return _sklearn(name, what, model, model.predict_proba)
+
+
 MODELS: dict[str, Callable[[str, int], Outside]] = {
     "lightgbm": lightgbm_regressor,
     "xgboost": xgboost_regressor,
     "catboost, 3 classes": catboost_classifier,
     "catboost, 3 targets": catboost_targets,
     "xgboost, 3 classes": xgboost_classifier,
+    "random forest": random_forest,
+    "random forest, 3 classes": random_forest_classifier,
 }
 """By the name in the tables. One more is one more entry here."""
 
@@ -202,19 +223,31 @@ def _catboost(name: str, what: str, model: Any) -> Outside:
     )
 
 
+def _forest_options(seed: int) -> dict[str, Any]:
+    return {"n_estimators": TREES, "max_leaf_nodes": LEAVES, "random_state": seed, "n_jobs": 1}
+
+
+def _sklearn(name: str, what: str, model: Any, raw: Callable[..., Any]) -> Outside:
+    return Outside(name, what, "scikit-learn", model, b"", from_sklearn(model, _grid("scikit-learn")), RANGES, raw)
+
+
 def _outside(
     name: str, what: str, library: Library, model: Any, save: Callable[[str], Any], raw: Callable[..., Any]
 ) -> Outside:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{SUFFIX[library]}"
         save(str(path))
-        grid = Grid.of(dict(zip(_names(library), ((*r, 0) for r in RANGES), strict=True)), leaf_bits=LEAF_BITS)
-        return Outside(name, what, library, model, path.read_bytes(), load(path, grid), RANGES, raw)
+        integers = load(path, _grid(library))
+        return Outside(name, what, library, model, path.read_bytes(), integers, RANGES, raw)
+
+
+def _grid(library: Library) -> Grid:
+    return Grid.of(dict(zip(_names(library), ((*r, 0) for r in RANGES), strict=True)), leaf_bits=LEAF_BITS)
 
 
 def _names(library: Library) -> list[str]:
     """What a library calls features that came without names."""
-    form = {"catboost": "{}", "lightgbm": "Column_{}", "xgboost": "f{}"}[library]
+    form = {"catboost": "{}", "lightgbm": "Column_{}", "xgboost": "f{}", "scikit-learn": "x{}"}[library]
     return [form.format(i) for i in range(len(RANGES))]
 
 

@@ -66,7 +66,10 @@ def tl2cgen_c(subject: AnySubject, _: str, kind: Takes = "float32", quantize: bo
 
 
 def read_by_treelite(subject: Outside) -> Any:
-    """The model as treelite reads its library's file, its raw outputs asked for, as of everybody."""
+    """The model as treelite reads its library's file (scikit-learn's from memory), its raw outputs asked for, as of
+    everybody."""
+    if subject.library == "scikit-learn":
+        return import_module("treelite.sklearn").import_model(subject.model)
     frontend = import_module("treelite.frontend")
     readers = {"lightgbm": frontend.load_lightgbm_model, "xgboost": frontend.load_xgboost_model}
     with tempfile.TemporaryDirectory() as folder:
@@ -85,6 +88,8 @@ def m2cgen_c(subject: AnySubject, _: str) -> Source:
         exported: str = m2cgen.export_to_c(subject.model if isinstance(subject, Outside) else lightgbm_model(subject))
     except TypeError as error:  # XGBoost's classifiers of today
         raise Absent(f"m2cgen ends in a TypeError: {error}") from None
+    if "memcpy(" in exported:
+        raise Absent("its code of several outputs calls memcpy, of a C library that is not there")
     call = "double bench_model(double *row);\ndouble bench_model(double *row) { return score(row); }\n"
     return Source(f"{exported}\n{call}", "float64", "float64")
 
@@ -119,10 +124,10 @@ PEERS = (
         partial(tl2cgen_c, kind="float64"),
         "tl2cgen",
         "Apache-2.0",
-        ("symmetric", "lightgbm"),
+        ("symmetric", "lightgbm", "scikit-learn"),
     ),
     Contender("tl2cgen, float32, quantize", "peer", partial(tl2cgen_c, quantize=True), "tl2cgen", "Apache-2.0"),
-    Contender("m2cgen", "peer", m2cgen_c, "m2cgen", "MIT", ("symmetric", "lightgbm", "xgboost")),
+    Contender("m2cgen", "peer", m2cgen_c, "m2cgen", "MIT", ("symmetric", "lightgbm", "xgboost", "scikit-learn")),
     Contender("emlearn, inline int16", "peer", partial(emlearn_inline, kind="int16"), "emlearn", "MIT"),
     Contender("emlearn, inline int32", "peer", partial(emlearn_inline, kind="int32"), "emlearn", "MIT"),
     Contender("emlearn, inline float", "peer", partial(emlearn_inline, kind="float32"), "emlearn", "MIT"),

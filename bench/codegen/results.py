@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bench.codegen import core
 from bench.codegen.contender import Contender, Source, Takes
 from bench.codegen.outside import AnySubject
-from bench.codegen.rows import Rows
+from bench.codegen.rows import Rows, cells
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
 from decision.manifest import sha256
@@ -83,16 +83,17 @@ def result(case: Case, contender: Contender, source: Source, place: Place, keep:
 
 
 def measure(case: Case, contender: Contender, source: Source, place: Place) -> Result:
-    tables = [case.rows.table]
+    every = None
     if _by_cells(case, contender):
-        tables += [case.cells] if case.cells is not None else []
+        every = cells(case.subject, source.cuts) if source.cuts else case.cells
+    tables = [case.rows.table] if every is None else [case.rows.table, every]
     built, calls = core.run_fresh(source, place.compiler, place.profile, tables)
     wrong, error = judge(case, source, calls[0].values)
     elsewhere = int(wrong[case.rows.edges :].sum())
-    if len(calls) > 1 and case.cells is not None:
+    if every is not None:
         if calls[0].cycles.max() > calls[1].cycles.max():
             raise InputError("a row takes longer than every cell, so the code does more than compare with thresholds")
-        elsewhere += int((calls[1].values != case.subject.evaluate(case.cells)).sum())
+        elsewhere += int((calls[1].values != case.subject.evaluate(every)).sum())
     return Result(
         takes=source.takes,
         worst=int(calls[0].cycles.max()),
@@ -126,7 +127,8 @@ def judge(case: Case, source: Source, values: NDArray[np.generic]) -> tuple[NDAr
 
 
 def _by_cells(case: Case, contender: Contender) -> bool:
-    """Ours and the floors, which give integers, compare features with the model's own thresholds: a cell is a path."""
+    """Ours and the floors, which give integers, compare features with the model's own thresholds, and ours with cuts
+    that it tells: a cell is a path."""
     return contender.kind != "peer" and case.cells is not None
 
 

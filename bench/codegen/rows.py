@@ -1,5 +1,6 @@
 """What the contenders are called with: rows on and beside the model's thresholds, corners, random rows; all cells."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -53,13 +54,18 @@ def between(subject: AnySubject, count: int, rng: np.random.Generator) -> NDArra
     return np.column_stack(columns)
 
 
-def cells(subject: AnySubject) -> NDArray[np.int64] | None:
-    """One row for each cell of the input space that the thresholds cut; None where there are too many.
+def cells(subject: AnySubject, more: Mapping[int, tuple[int, ...]] | None = None) -> NDArray[np.int64] | None:
+    """One row for each cell of the input space that the thresholds cut, and ``more`` values of a feature; None where
+    there are too many.
 
-    Code that only compares features with the model's thresholds does the same at every point of a cell, so these rows
-    stand for all inputs.
+    Code that only compares features with these does the same at every point of a cell, so the rows stand for all
+    inputs.
     """
-    points = [[*_cuts(subject, f), high] for f, (_, high) in enumerate(subject.ranges)]
+    besides = more or {}
+    points = [
+        sorted({*_cuts(subject, f), *(v for v in besides.get(f, ()) if low <= v < high), high})
+        for f, (low, high) in enumerate(subject.ranges)
+    ]
     if np.prod([float(len(p)) for p in points]) > CELL_LIMIT:
         return None
     return np.array(list(product(*points)), dtype=np.int64)

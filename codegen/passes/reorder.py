@@ -11,7 +11,7 @@ from itertools import permutations
 from codegen.engines import CostModel
 from codegen.passes.prune import Known, pruned
 from codegen.walk import Feature, Walk
-from decision.forest import Branch, Leaf, Node, branches
+from decision.forest import Branch, Leaf, Node, branches, depth
 
 MOST_SPLITS = 5
 """Up to 120 orders are tried."""
@@ -92,6 +92,13 @@ def _levels(tree: Node) -> list[tuple[int, int]] | None:
         if len(questions) > MOST_SPLITS:
             return None
     return list(questions)
+
+
+def mixed(tree: Node) -> bool:
+    """Whether a tree asks other questions on other paths: more than are permuted, and than any path asks. No symmetric
+    tree of so few splits does, pruned or not."""
+    questions = {(branch.feature, branch.threshold) for branch in branches(tree)}
+    return len(questions) > max(MOST_SPLITS, depth(tree))
 
 
 def _regrown(tree: Node, order: tuple[tuple[int, int], ...]) -> Node:

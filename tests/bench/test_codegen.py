@@ -114,6 +114,13 @@ def test_cells_are_all_combinations_of_answers_and_each_once(subject: Subject) -
     assert len(np.unique(answers(subject.forest, found), axis=0)) == len(found)
 
 
+def test_more_cuts_are_more_cells_and_one_beyond_the_range_is_none(subject: Subject) -> None:
+    few, more = cells(subject), cells(subject, {0: (subject.thresholds()[0][0], subject.ranges[0][1], 5)})
+    assert few is not None
+    assert more is not None
+    assert set(more[:, 0]) == {*few[:, 0], 5}
+
+
 # --- models of other libraries and of several outputs -------------------------------------------------------------
 
 
@@ -145,7 +152,7 @@ def test_it_is_as_large_as_the_page_says(other: Outside) -> None:
     several = 3 if "classes" in other.name or "targets" in other.name else 1
     assert other.outputs == several
     assert len(other.integers.trees) == (30 if other.name == "xgboost, 3 classes" else 10)
-    if other.library != "lightgbm":
+    if other.library not in ("lightgbm", "scikit-learn"):
         assert other.integers.forest.depth == 4
 
 
@@ -216,7 +223,7 @@ def test_a_library_that_is_not_there_leaves_its_models_out(monkeypatch: pytest.M
 
     monkeypatch.setattr(outside, "import_module", missing)
     found, absent = outside.outside_subjects(SEED)
-    assert {other.library for other in found} == {"catboost"}
+    assert {other.library for other in found} == {"catboost", "scikit-learn"}
     assert set(absent) == {"lightgbm", "xgboost", "xgboost, 3 classes"}
 
 

@@ -110,3 +110,33 @@ def test_trees_of_the_same_questions_become_one_for_all_outputs():
     made = kernel(Forest(("a", "b", "c"), (first, second), (0, 0), 0), RANGES, options("branches"))
     assert len(made.choice.lowered.walk.trees) == 1
     assert made.c_source().count("if (") == 3
+
+
+def mixed(outputs: int, size: int) -> Forest:
+    """A tree of seven questions, three a path."""
+    rows = iter([tuple(size - 100 * k - n for n in range(outputs)) for k in range(8)])
+    asked = iter([(1, 7), (2, 9), (1, 70), (2, 90), (0, 50), (0, -8)])
+    low = [Branch(*next(asked), Leaf(next(rows)), Leaf(next(rows))) for _ in range(4)]
+    sides = [Branch(*next(asked), *low[k : k + 2]) for k in (0, 2)]
+    return Forest(("a", "b", "c"), (Branch(0, 3, *sides),), (5,) * outputs, 0)
+
+
+def test_a_tree_of_other_questions_on_other_paths_is_given_the_sum_so_far():
+    source = kernel(mixed(1, 100), RANGES, options("branches")).c_source()
+    assert "tree_00(const int32_t so_far, " in source
+    assert "sum = tree_00(sum, features[0]" in source
+    assert "so_far" not in kernel(mixed(2, 100), RANGES, options("branches")).c_source()
+    symmetric = kernel(drawn(1, 1, 3), RANGES, options("branches")).c_source()
+    assert "so_far" not in symmetric
+
+
+@pytest.mark.parametrize(("size", "halved"), [(1000, False), (300_000, True), (2**29 - 1, True), (2**29, False)])
+def test_large_leaves_of_several_sums_are_added_to_two_words_a_sum(size, halved, tmp_path, run):
+    forest = mixed(2, size)
+    source = kernel(forest, RANGES, options("branches")).c_source()
+    assert ("sum_0 += sum_0_upper * 4096;" in source) == halved
+    rows = points(forest, 4)
+    assert np.array_equal(ran(forest, source, rows, tmp_path, run), forest.evaluate(rows))
+    if halved:
+        wrong = source.replace("sum_1_upper * 4096", "sum_1_upper * 2048")
+        assert not np.array_equal(ran(forest, wrong, rows, tmp_path, run), forest.evaluate(rows))

@@ -11,15 +11,18 @@ from codegen.passes import limits as limits_pass
 from codegen.passes.limits import limits
 from codegen.passes.merge import merge
 from codegen.passes.prune import prune
+from codegen.passes.rebalance import rebalance, rebalanced
 from codegen.passes.reorder import mean, reorder, worst
 from codegen.walk import Histogram, Walk
 from decision.forest import Branch, branches, oblivious
+from decision.forest import value as walk_value
 
 UNIT = CostModel("unit", alu=1, load=2, jump=2, taken=3, not_taken=1)
 PASSES: dict[str, Callable[[Walk], Walk]] = {
     "prune": prune,
     "merge": merge,
     "limits": limits,
+    "rebalance": lambda made: rebalance(made, UNIT),
     **{f"reorder {how}": lambda made, how=how: reorder(made, UNIT, how) for how in ("worst", "mean", "size")},
 }
 
@@ -173,3 +176,66 @@ def test_the_dearer_side_falls_through() -> None:
     assert worst(ask(0, 0, 5, ask(1, 0, 5, 6)), made, UNIT) == worst(ask(0, 0, ask(1, 0, 5, 6), 5), made, UNIT)
     assert worst(leaf(0), made, UNIT) == 2  # the jump alone: 0 is no constant to load
     assert worst(leaf(5, 5000), made, UNIT) == 1 + 2 + 1 + 2
+
+
+# --- rebalance -------------------------------------------------------------------------------------------------------
+
+
+def chain(*values: int) -> Branch:
+    """Leaves one after the other along one feature, as a library may grow them: the last is the deepest."""
+    tree: Branch | int = values[-1]
+    for place in reversed(range(len(values) - 1)):
+        tree = ask(0, place, tree, values[place])
+    assert isinstance(tree, Branch)
+    return tree
+
+
+def cheapest(rows: list[tuple[int, int]], questions: list[int], made: Walk) -> int:
+    """By trying every tree over (value of the feature, leaf)."""
+    if len({value for _, value in rows}) == 1:
+        return worst(leaf(rows[0][1]), made, UNIT)
+    prices = []
+    for t in questions:
+        below, above = [r for r in rows if r[0] <= t], [r for r in rows if r[0] > t]
+        if below and above:
+            cheap, dear = sorted((cheapest(below, questions, made), cheapest(above, questions, made)))
+            prices.append(UNIT.constant(t + 1) + max(UNIT.not_taken + dear, UNIT.taken + cheap))
+    return min(prices)
+
+
+@given(walks())
+def test_a_tree_grown_anew_says_the_same_on_no_longer_a_path(made: Walk) -> None:
+    made = prune(made)
+    rows = all_rows(made)
+    for tree in made.trees:
+        if isinstance(tree, Branch):
+            grown = rebalanced(tree, made, UNIT)
+            assert grown is not None
+            assert worst(grown, made, UNIT) <= worst(tree, made, UNIT)
+            assert (walk_value(grown, rows) == walk_value(tree, rows)).all()
+
+
+def test_a_chain_becomes_the_cheapest_search() -> None:
+    values = [10, 20, 3000, 40, 50, 6000, 70, 80]
+    made = walk(chain(*values))
+    grown = rebalanced(made.trees[0], made, UNIT)
+    assert grown is not None
+    least = cheapest(list(enumerate(values)), list(range(len(values) - 1)), made)
+    assert worst(grown, made, UNIT) == least < worst(made.trees[0], made, UNIT)
+    assert len(list(branches(grown))) == len(values) - 1
+
+
+def test_what_asks_elsewhere_otherwise_is_grown_anew_where_that_saves_enough() -> None:
+    long = ask(1, 0, chain(10, 20, 3000, 40, 50, 6000, 70, 80), ask(2, 0, 1, 2))
+    made = walk(long)
+    (grown,) = rebalance(made, UNIT).trees
+    assert worst(grown, made, UNIT) + 2 <= worst(long, made, UNIT)
+    assert rebalance(walk(grown), UNIT).trees == (grown,)  # there is nothing more to save
+
+
+def test_what_adds_to_several_sums_or_asks_the_same_everywhere_or_is_too_large_stays() -> None:
+    rows = ask(1, 0, ask(0, 0, leaf(1, 2), ask(0, -1, leaf(3, 4), leaf(5, 6))), ask(2, 0, leaf(7, 8), leaf(9, 9)))
+    symmetric = oblivious([(n % 3, n - 3) for n in range(6)], list(range(64)))
+    assert rebalance(walk(rows, bias=(0, 0)), UNIT).trees == (rows,)
+    assert rebalance(walk(symmetric), UNIT).trees == (symmetric,)
+    assert rebalanced(chain(*range(600)), walk(leaf(0)), UNIT) is None
