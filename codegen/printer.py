@@ -275,6 +275,9 @@ class Printer:
         if self._decides(number) and self._inline(number):
             return f"({self._condition(number)} ? ({ctype}){literal(1, ctype)} : {literal(0, ctype)})"
         have = I32 if number in self.lowered.sums else type_of(node)
+        if (have, ctype) == (I32, U64) and node.low >= 0:
+            # Straight from int32_t, gcc warns of the sign beside a constant where uint64_t is unsigned long.
+            return f"({U64})({U32}){self.names[number]}"
         return self.names[number] if have == ctype else f"({ctype}){self.names[number]}"
 
     def _cast(self, number: int, text: str, have: str, want: str) -> str:

@@ -209,6 +209,16 @@ def test_a_product_shifted_by_32_is_done_in_64_bits():
     assert ">> 32U" not in text, "its range is 0..0: no code is needed"
 
 
+def test_a_sum_of_trees_that_is_not_negative_gets_wider_without_a_warning(tmp_path, host_compiler, run):
+    """The sum is an int32_t whatever its range: beside a constant gcc warns where it becomes a uint64_t at once."""
+    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (100_000, 200_000)),), (0,), 16))
+    rate = b.state_in("rate_q30", "uint32")
+    b.state_out("rate_q30", b.add(Op.SHR, (b.add(Op.MUL, (b.add(Op.TREES, (rate,)), b.const(88_387))),), 4))
+    (tmp_path / "policy.c").write_text(printed(b.finish(rate)))
+    built = run(*host_compiler, *STRICT, *PURPOSELESS, "-c", tmp_path / "policy.c", "-o", tmp_path / "policy.o")
+    assert built.returncode == 0, built.stderr
+
+
 @pytest.mark.parametrize(
     ("low", "high", "ctype"),
     [
