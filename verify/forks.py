@@ -79,11 +79,10 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
     parts = [_Part(rows[decided == side], np.full(int((decided == side).sum()), bool(side))) for side in (0, 1)]
     rows = rows[decided < 0]
     for number in np.unique(lanes.facts[rows]):
-        facts = state.fact_sets[number]
         at = rows[lanes.facts[rows] == number]
-        holds = implied(pool, facts, condition)
+        holds = implied_in(state, int(number), condition)
         if holds is None:
-            holds = by_common_factor(spans, facts, condition, at)
+            holds = by_common_factor(spans, state.fact_sets[number], condition, at)
         if holds is not None:
             parts.append(_Part(at, np.full(len(at), holds, dtype=bool)))
             continue
@@ -100,6 +99,14 @@ def _by_spans(spans: Spans, op: str, x: int, y: int) -> Ints:
     first, last = (0, WORD) if op == "sltu" else (-1 - (WORD >> 1), WORD >> 1)
     fine = (np.minimum(a, c) >= first) & (np.maximum(b, d) <= last) & (op != "eq")
     return np.where(fine & (b < c), 1, np.where(fine & (a >= d), 0, -1))
+
+
+def implied_in(state: State, number: int, condition: int) -> bool | None:
+    """What a set of facts, by its number, says about a condition."""
+    key = number, condition
+    if key not in state.implied:
+        state.implied[key] = implied(state.pool, state.fact_sets[number], condition)
+    return state.implied[key]
 
 
 def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> bool | None:

@@ -115,12 +115,21 @@ def words(pool: Pool, op: str, a: Ints, b: Ints) -> Ints:
 
 def pairs(a: Ints, b: Ints) -> list[tuple[int, int, Ints]]:
     """The different pairs of two columns, each with its rows."""
-    if len(a) == 0:
+    return [(x, y, rows) for (x, y), rows in groups(a, b)]
+
+
+def groups(*columns: Ints) -> list[tuple[tuple[int, ...], Ints]]:
+    """The different rows of some columns, each with where it is."""
+    count = len(columns[0])
+    if count == 0:
         return []
-    order = np.lexsort((b, a))
-    x, y = a[order], b[order]
-    starts = np.flatnonzero(np.concatenate([[True], (x[1:] != x[:-1]) | (y[1:] != y[:-1])]))
-    return [(int(x[s]), int(y[s]), rows) for s, rows in zip(starts, np.split(order, starts[1:]), strict=True)]
+    if all((column == column[0]).all() for column in columns):  # as it is mostly, and far sooner than sorted
+        return [(tuple(int(column[0]) for column in columns), np.arange(count))]
+    order = np.lexsort(columns[::-1])
+    inorder = np.stack([column[order] for column in columns])
+    starts = np.flatnonzero(np.concatenate([[True], (inorder[:, 1:] != inorder[:, :-1]).any(axis=0)]))
+    rows = np.split(order, starts[1:])
+    return [(tuple(key), at) for key, at in zip(inorder[:, starts].T.tolist(), rows, strict=True)]
 
 
 def constants(op: str, a: Ints, b: Ints) -> Ints:

@@ -21,9 +21,9 @@ from decision.program import Node, Op, Program
 from verify.bits import asked, both, either
 from verify.counts import TOGETHER, Counts, counts, inputs_of
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
-from verify.forks import by_common_factor, implied
+from verify.forks import by_common_factor, implied_in
 from verify.intervals import simple
-from verify.lanes import Bools, Ints, Lanes, pairs, words
+from verify.lanes import Bools, Ints, Lanes, groups, pairs, words
 from verify.spans import Spans, products
 from verify.state import State
 
@@ -207,23 +207,25 @@ class View:
     def _known(self, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """Bounds narrowed by the intervals of the words that stand for the node. Where nearly every lane has a word of
         its own that would cost lanes times words, and say little."""
-        different = np.unique(column)
+        if not self.count:
+            return low, high
+        single = bool((column == column[0]).all())
+        different = column[:1] if single else np.unique(column)
         if len(different) * self.count > MOST_WORK:
             return low, high
-        for word in different:
-            if word < FIRST:
-                continue
-            at = column == word
-            first, last = (end[at] for end in self.spans.of(int(word)))
-            below, above = high[at] + 1, low[at] - 1
-            for turn in (-MODULUS, 0, MODULUS):
-                a, b = np.maximum(first + turn, low[at]), np.minimum(last + turn, high[at])
+        for word in different[different >= FIRST].tolist():
+            at = slice(None) if single else np.flatnonzero(column == word)
+            first, last = (end[at] for end in self.spans.of(word))
+            least, most = low[at], high[at]
+            below, above = most + 1, least - 1
+            for turn in _turns(first, last, least, most):
+                a, b = np.maximum(first + turn, least), np.minimum(last + turn, most)
                 some = a <= b
                 below = np.where(some, np.minimum(below, a), below)
                 above = np.where(some, np.maximum(above, b), above)
             fine = below <= above  # else the program excludes what the branches said
             self.possible[at] &= fine
-            low[at], high[at] = np.where(fine, below, low[at]), np.where(fine, above, high[at])
+            low[at], high[at] = np.where(fine, below, least), np.where(fine, above, most)
         return low, high
 
     def _raw_words(self, n: int) -> Ints:
@@ -399,19 +401,15 @@ class View:
         rows = np.flatnonzero(asked & (a != UNKNOWN) & (b != UNKNOWN) & (self.lanes.facts != 0))
         if not rows.size:
             return
-        table = np.stack([a[rows], b[rows], self.lanes.facts[rows]])
-        different, back = np.unique(table, axis=1, return_inverse=True)
-        answers = []
-        for k, (p, q, number) in enumerate(different.T):
-            condition = self.pool.make(op, int(p), int(q))
+        found, before = np.full(len(rows), -1, dtype=np.int64), known[rows]
+        for (p, q, number), at in groups(a[rows], b[rows], self.lanes.facts[rows]):
+            condition = self.pool.make(op, p, q)
             holds: bool | None = bool(condition) if condition < FIRST else None
             if holds is None:
-                holds = implied(self.pool, self.state.fact_sets[number], condition)
+                holds = implied_in(self.state, number, condition)
             if holds is None:
-                at = rows[back.reshape(-1) == k]
-                holds = by_common_factor(self.spans, self.state.fact_sets[number], condition, at)
-            answers.append(-1 if holds is None else int(holds))
-        found, before = np.array(answers, dtype=np.int64)[back.reshape(-1)], known[rows]
+                holds = by_common_factor(self.spans, self.state.fact_sets[number], condition, rows[at])
+            found[at] = -1 if holds is None else holds
         self.possible[rows] &= (before < 0) | (found < 0) | (before == found)
         known[rows] = np.where(before < 0, found, before)
 
@@ -501,6 +499,12 @@ class View:
 
     def _features(self) -> tuple[int, ...]:
         return next(node.args for node in self.program.nodes if node.op is Op.TREES)
+
+
+def _turns(first: Ints, last: Ints, least: Ints, most: Ints) -> Iterator[int]:
+    """By which multiples of 2^32 the ranges first..last may have to be shifted to meet least..most."""
+    nearest, furthest = int(least.min()) - int(last.max()), int(most.max()) - int(first.min())
+    return (turn for turn in (-MODULUS, 0, MODULUS) if nearest <= turn <= furthest)
 
 
 def _each(make: Callable[[int, int], int], a: Ints, b: Ints) -> Ints:

@@ -56,6 +56,8 @@ class State:
     trails: Trails = field(default_factory=Trails.empty)
     counted: frozenset[frozenset[int]] = frozenset()
     """Of comparisons that the program only counts, the atoms that each is about: these stay words of 0 or 1."""
+    implied: dict[tuple[int, int], bool | None] = field(default_factory=dict)
+    """What a set of facts, by its number, says about a condition (``verify.forks``): asked again and again."""
     _fact_numbers: dict[frozenset[Fact], int] = field(default_factory=lambda: {frozenset(): 0})
 
     def column(self, key: Column) -> int:

@@ -9,6 +9,7 @@ of which (if (sltu 611 node.25) 48 0) is what a feature with one threshold adds.
 stands for all of the lanes: behind it the next feature is searched once, not once a cell of each feature before.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,8 @@ FEWEST = 3
 """So many lanes are worth a cut."""
 SAMPLE = 256
 """So many lanes show of most places that nothing can be told of them."""
+FARTHEST = 32
+"""So many positions back it is looked for a place where it can be told."""
 COMPARES = ("slt", "slti", "sltu", "sltiu")
 
 
@@ -54,31 +57,39 @@ class Watcher(Joiner):
         super().__init__(*of)
         self.found: dict[int, Steps] = {}
         """By position."""
-        self.before: tuple[int, Lanes] | None = None
+        self.passed: deque[tuple[int, Lanes]] = deque(maxlen=FARTHEST)
+        """Positions since paths last met or were told, the last one first, and the lanes there."""
 
     def look(self, number: int, lanes: Lanes) -> None:
         position = self.graph.positions[number]
         i = position.instruction
         if len(lanes) < FEWEST or position.arrivals > 1:
-            self.before = None
+            self.passed.clear()
             if len(lanes) >= FEWEST:
                 self._note(number, lanes)
             return
+        self.passed.appendleft((number, _copy(lanes)))
+        if i.name in COMPARES or (i.name in LOADS and _mixed(lanes.values[i.rs1])):
+            last = next((passed for passed in self.passed if self._may_tell(*passed)), None)
+            if last is not None:
+                self._note(*last)
+                self.passed.clear()
+
+    def _may_tell(self, number: int, lanes: Lanes) -> bool:
+        """Whether of some of the lanes all that they hold apart can be told."""
         rows = np.unique(np.random.default_rng(0).integers(0, len(lanes), SAMPLE))
-        if self._steps(number, lanes.take(rows)) is not None:
-            self.before = number, lanes.take(np.arange(len(lanes)))
-        if self.before and (i.name in COMPARES or (i.name in LOADS and _mixed(lanes.values[i.rs1]))):
-            self._note(*self.before)
-            self.before = None
+        return self._told(number, lanes.take(rows)) is not None
 
     def _note(self, number: int, lanes: Lanes) -> None:
-        steps = self._steps(number, lanes)
-        if steps is not None:
-            self.found[number] = steps
+        told = self._told(number, _copy(lanes))
+        if told is not None:
+            view, names, texts = told
+            self.found[number] = Steps(self._together(number, view, view.lanes, names), texts)
 
-    def _steps(self, number: int, lanes: Lanes) -> Steps | None:
-        """None where something that lanes hold apart is no sum of steps, or nothing is."""
-        lanes = lanes.take(np.arange(len(lanes)))
+    def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str]] | None:
+        """Of each column that the lanes (which this forgets in) hold apart its name, where it has one, and an
+        expression; None where something is no sum of steps, or nothing is held apart."""
+        self.state.widen(lanes)
         columns = self._forget(number, lanes)
         view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
         cells = self._partitions(view)
@@ -96,7 +107,7 @@ class Watcher(Joiner):
             if text is None:
                 return None
             told[n] = text
-        return Steps(self._together(number, view, lanes, names), told)
+        return view, names, told
 
     def _partitions(self, view: View) -> list[_Cells]:
         """Of each feature of which the lanes know different things; none where cells overlap or leave gaps, in which
@@ -175,6 +186,10 @@ def _choice(cells: _Cells, adds: list[int]) -> str:
         if add != before:
             text = f"(if ({op} {end & WORD} {cells.name}) {add & WORD} {text})"
     return text
+
+
+def _copy(lanes: Lanes) -> Lanes:
+    return lanes.take(np.arange(len(lanes)))
 
 
 def _mixed(column: Ints) -> bool:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.expressions import UNKNOWN, WORD, Pool, fold
-from verify.lanes import Ints, Lanes, Trails, constants, joined, pairs, words
+from verify.lanes import Ints, Lanes, Trails, constants, groups, joined, pairs, words
 
 OPS = ["add", "sub", "and", "or", "xor", "sll", "srl", "sra", "sltu", "slt", "eq", "mul", "mulhu", "mulh", "mulhsu"]
 WORDS = st.one_of(st.integers(0, WORD), st.sampled_from([0, 1, 31, 32, 1 << 31, (1 << 31) - 1, WORD]))
@@ -100,3 +100,10 @@ def test_a_trail_leads_back_to_where_it_began() -> None:
     assert trails.conditions(-1) == []
     assert trails.extend(second[:1], column(300), column(0), column(0)).tolist() == [5]  # packed, and on
     assert [word for word, _, _ in trails.conditions(5)] == [300, 200, 101]
+
+
+@given(st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 1), st.integers(0, 2)), max_size=20))
+def test_groups_are_the_different_rows_in_order_each_with_its_places(rows: list[tuple[int, int, int]]) -> None:
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    found = [(key, at.tolist()) for key, at in groups(*columns)]
+    assert found == [(key, [n for n, row in enumerate(rows) if row == key]) for key in sorted(set(rows))]

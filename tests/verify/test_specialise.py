@@ -19,10 +19,10 @@ from decision.forest import Branch, Forest, Leaf, oblivious
 from decision.interpret import trace
 from decision.program import Op, Program, ProgramBuilder
 from verify.explore import input_ranges
-from verify.expressions import FIRST, UNKNOWN, WORD, Pool
+from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.lanes import Ints, Lanes
 from verify.prove import unfollowed
-from verify.specialise import Cuts, View
+from verify.specialise import Cuts, View, _turns
 from verify.state import State
 
 LANES, INPUTS = 6, 12
@@ -256,3 +256,11 @@ def test_what_was_learnt_of_a_node_is_not_looked_for() -> None:
     view = view_of(program, whole(program, 2))
     view.learn(node, np.array([7, FIRST], dtype=np.int64))
     assert view.words(node).tolist() == [7, FIRST]
+
+
+@given(st.lists(st.tuples(*[st.integers(-(2**33), 2**33)] * 4), min_size=1, max_size=4))
+def test_the_turns_that_are_left_out_meet_no_bounds(ends: list[tuple[int, int, int, int]]) -> None:
+    """Of the three multiples of 2^32 by which a word's range may stand for a node's."""
+    first, last, least, most = (np.array(column, dtype=np.int64) for column in zip(*ends, strict=True))
+    left = {-MODULUS, 0, MODULUS} - set(_turns(first, last, least, most))
+    assert not any(((first + turn <= most) & (last + turn >= least)).any() for turn in left)
