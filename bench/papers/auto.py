@@ -8,7 +8,8 @@ Whoever decides stands in the paper's network of 32 machines in three planes; wh
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -163,13 +164,20 @@ def of_place(deciders: Deciders | None, searched: Mapping[str, tuple[int, ...]])
     who.append(fixed(LONG_ALONE, "sent", LONG_THRESHOLDS))
     if deciders is None:
         return who
-    short, long = (network("sent", (row,)) for row in (thresholds(*FIXED, 4, "sent"), LONG_THRESHOLDS))
-    for form in FORMS:
-        who.append(Contender(f"sRLA, {form}", short, (Cohort(deciders.short[form], PERIOD_PS, PATH_PS),)))
-    for form in FORMS:
-        who.append(Contender(f"lRLA, {form}", long, (Cohort(deciders.long[form], LONG_PERIOD_PS, PATH_PS),)))
-    who.append(Contender(ANY_ROW, long, (Cohort(deciders.any_row, LONG_PERIOD_PS, PATH_PS),)))
-    return [*who, both("AuTO, trees", deciders, PATH_PS)]
+    return [*who, *setting_thresholds(deciders), *deciding_flows(deciders), both("AuTO, trees", deciders, PATH_PS)]
+
+
+def setting_thresholds(deciders: Deciders) -> list[Contender]:
+    """sRLA alone."""
+    first = network("sent", (thresholds(*FIXED, 4, "sent"),))
+    return [Contender(f"sRLA, {form}", first, (Cohort(deciders.short[form], PERIOD_PS, PATH_PS),)) for form in FORMS]
+
+
+def deciding_flows(deciders: Deciders) -> list[Contender]:
+    """lRLA alone, and any of its rows."""
+    specs = {f"lRLA, {form}": deciders.long[form] for form in FORMS} | {ANY_ROW: deciders.any_row}
+    kept = network("sent", (LONG_THRESHOLDS,))
+    return [Contender(name, kept, (Cohort(spec, LONG_PERIOD_PS, PATH_PS),)) for name, spec in specs.items()]
 
 
 def both(name: str, deciders: Deciders, latency_ps: int) -> Contender:
@@ -253,18 +261,24 @@ class Outcomes:
         return f"{mean:+.1f} ± {half:.1f}"
 
 
-def played(short: Path, long: Path, seeds: int, keep: Path, where: Where) -> Outcomes:
-    """The search of each scenario, everybody everywhere, and both trees after other latencies where traffic changes."""
-    searched = search(keep, where)
+@contextmanager
+def deciders_of(short: Path, long: Path) -> Iterator[Deciders]:
+    """The shipped teachers, and the trees of these firmware folders."""
     with by_path(short) as srla, by_path(long) as lrla:
         assert not isinstance(srla.policy, BaselineSpec)
         assert not isinstance(lrla.policy, BaselineSpec)
         teachers = _teacher("auto-srla"), _teacher("auto-lrla")
-        deciders = Deciders(
+        yield Deciders(
             {"network": teachers[0], "tree": srla.policy},
             {"network": teachers[1], "tree": lrla.policy},
             replace(teachers[1], explore=(1.0, 1)),
         )
+
+
+def played(short: Path, long: Path, seeds: int, keep: Path, where: Where) -> Outcomes:
+    """The search of each scenario, everybody everywhere, and both trees after other latencies where traffic changes."""
+    searched = search(PLACES, keep, where)
+    with deciders_of(short, long) as deciders:
         keys, trials = [], []
         for place in PLACES:
             who = of_place(deciders, searched[place.title])
@@ -297,13 +311,13 @@ def came(place: Place, seeds: int) -> list[int]:
     return [len(each.flows) for each in drawn]
 
 
-def search(keep: Path, where: Where) -> dict[str, dict[str, tuple[int, ...]]]:
+def search(places: Sequence[Place], keep: Path, where: Where) -> dict[str, dict[str, tuple[int, ...]]]:
     """Of each scenario and heuristic the candidate with the least mean FCT in one run, with a seed that is not compared
     by."""
-    rows = [(place, name, row) for place in PLACES for name, by in HEURISTICS.items() for row in candidates(place, by)]
+    rows = [(place, name, row) for place in places for name, by in HEURISTICS.items() for row in candidates(place, by)]
     trials = [fixed(searched_name(name), HEURISTICS[name], row).trial(place, SEARCH_SEED) for place, name, row in rows]
     fct = [outcome.metrics["fct_mean_us"] for outcome in run_trials(trials, where, Kept(keep), say)]
-    best: dict[str, dict[str, tuple[int, ...]]] = {place.title: {} for place in PLACES}
+    best: dict[str, dict[str, tuple[int, ...]]] = {place.title: {} for place in places}
     for at in sorted(range(len(rows)), key=lambda at: fct[at]):
         place, name, row = rows[at]
         best[place.title].setdefault(name, row)
