@@ -16,7 +16,8 @@ from collections.abc import Iterator
 
 from decision.program import Op
 from verify.certificate import CutClaim
-from verify.expressions import UNKNOWN
+from verify.expressions import UNKNOWN, WORD
+from verify.graph import Graph
 from verify.joins import Meeting
 from verify.lanes import Ints
 from verify.prove import Attempt
@@ -29,7 +30,9 @@ MOST_JOINS, FEWEST_EACH, FEWEST_LANES = 64, 8, 128
 the checker follows as quickly by themselves."""
 QUICKLY = 20_000
 """So many paths the checker follows in half a minute."""
+START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
+NAME = re.compile(r"[a-z]+\.\w+")
 VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
 
 
@@ -42,13 +45,13 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     for meeting in meetings:
         lanes[meeting.number] += len(meeting.origins)
     wide = {n for n in joins if joins[n] <= MOST_JOINS and lanes[n] >= max(FEWEST_LANES, FEWEST_EACH * joins[n])}
-    cuts = [_cut(run, m, ahead=False) for m in meetings if joins[m.number] <= FEW_JOINS]
-    apart = [_cut(run, m, ahead=True) for m in meetings if joins[m.number] > FEW_JOINS and m.number in wide]
-    cuts += {cut.model_dump_json(): cut for cut in apart}.values()  # what is left out may have told two apart
+    cuts = [(m.number, _cut(run, m, ahead=False)) for m in meetings if joins[m.number] <= FEW_JOINS]
+    apart = [(m.number, _cut(run, m, ahead=True)) for m in meetings if joins[m.number] > FEW_JOINS and m.number in wide]
+    cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
     joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
     if _paths(run, joined) > QUICKLY:
         cuts = _with_steps(run, cuts)
-    return tuple(sorted(cuts, key=lambda c: -_said(c)))
+    return tuple(sorted((cut for _, cut in cuts), key=lambda c: -_said(c)))
 
 
 def _paths(run: Attempt, cuts: set[int]) -> int:
@@ -65,31 +68,72 @@ def _paths(run: Attempt, cuts: set[int]) -> int:
     return total + sum(arriving(lanes.origin) for _, lanes in run.ends)
 
 
-def _with_steps(run: Attempt, cuts: list[CutClaim]) -> list[CutClaim]:
+def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:
     """With cuts of sums of steps, in the place of others at their addresses. Behind them every sum of leaves is
     possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are left out."""
     again = run.again()
     again.execute(Watcher)
     joiner = again.joiner
     assert isinstance(joiner, Watcher)
-    steps = list(_steps(again, joiner))
-    taken = {cut.pc for cut in steps}
+    steps = dict(_steps(again, joiner))
+    taken = {cut.pc for cut in steps.values()}
     before = {f"node.{n}" for n, sums in enumerate(joiner.behind) if not sums}
 
     def weaker(cut: CutClaim) -> CutClaim:
         kept = {t: s for t, s in cut.bounds.items() if t.startswith("(eq ") or before.issuperset(VALUE.findall(t))}
         return cut.model_copy(update={"bounds": kept})
 
-    return [weaker(cut) for cut in (*(cut for cut in cuts if cut.pc not in taken), *steps)]
+    steps = {n: weaker(cut) for n, cut in steps.items()}
+    others = [(n, weaker(cut)) for n, cut in cuts if cut.pc not in taken]
+    last = _last(joiner.graph, set(steps))
+    features = joiner.names_of_features()
+    for n in sorted(steps):
+        steps[n] = _asked_again(steps[n], [steps[s] for s in last[n] if s != START], features)
+    return [(n, c) for n, c in others if any(s == START or _follows(c, steps[s]) for s in last[n])] + [*steps.items()]
 
 
-def _steps(run: Attempt, joiner: Watcher) -> Iterator[CutClaim]:
+def _last(graph: Graph, places: set[int]) -> list[set[int]]:
+    """Of each position which of the places a path to it may have come by last; START where it came by none."""
+    last = [set[int]() for _ in graph.positions]
+    last[0] = {START}
+    for number, position in enumerate(graph.positions):
+        for following in position.following:
+            last[following] |= {number} if number in places else last[number]
+    return last
+
+
+def _follows(cut: CutClaim, steps: CutClaim) -> bool:
+    """Whether a cut knows no more of the numbers than the one with sums of steps before it: what paths knew that it
+    stands for is forgotten there, and those that go on from it would come to no cut that says it."""
+    return all(_known_before(text, span, steps) for text, span in cut.bounds.items() if not text.startswith("(eq "))
+
+
+def _known_before(text: str, span: list[int], steps: CutClaim) -> bool:
+    before = steps.bounds.get(text, [0, WORD])
+    return span[0] <= before[0] and before[1] <= span[1]
+
+
+def _asked_again(cut: CutClaim, before: list[CutClaim], features: set[str]) -> CutClaim:
+    """Without what was found of values before the last cuts with sums of steps, and of which nothing is left behind
+    them: it holds neither, and no code asks them again."""
+    left = features | {name for text in cut.holds.values() for name in NAME.findall(text)}
+
+    def asked(text: str) -> bool:
+        names = set(NAME.findall(text))
+        return names <= left if text.startswith("(eq ") else bool(names & left)
+
+    kept = {t: s for t, s in cut.bounds.items() if asked(t) or all(_known_before(t, s, steps) for steps in before)}
+    return cut.model_copy(update={"bounds": kept})
+
+
+def _steps(run: Attempt, joiner: Watcher) -> Iterator[tuple[int, CutClaim]]:
     places = {n: _place(*key) for key, n in run.state.columns.items()}
     for steps in joiner.found.values():
         cut = _cut(run, steps.known, ahead=False)
         if any(PRODUCT.search(text) for text in cut.holds.values()):
             continue  # behind it what is multiplied and what is known by name would be apart
-        yield cut.model_copy(update={"holds": cut.holds | {places[n]: text for n, text in steps.told.items()}})
+        told = {places[n]: text for n, text in steps.told.items()}
+        yield steps.known.number, cut.model_copy(update={"holds": cut.holds | told})
 
 
 def _place(kind: str, at: int, size: int) -> str:

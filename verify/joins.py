@@ -112,8 +112,9 @@ class Joiner:
         view = View(self.state, self.cuts, lanes.take(rows), {})
         return any(_shift(view.words(n), written[rows]) is not None for n in self.after_trees if self.cuts.narrow(n))
 
-    def look(self, number: int, lanes: Lanes) -> None:
-        """Nothing; what looks at lanes that do not join is a ``verify.steps.Watcher``."""
+    def look(self, number: int, lanes: Lanes) -> Lanes:
+        """All; what looks at lanes that do not join is a ``verify.steps.Watcher``."""
+        return lanes
 
     def counted(self, lanes: Lanes) -> bool:
         """Whether the last instruction has left a whole count in a register: from here on it is the program's, and how

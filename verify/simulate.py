@@ -37,13 +37,13 @@ FEW, SOON = 64, 8
 
 class Join(Protocol):
     """May merge the lanes at a position. ``due``: it should, although no paths meet there; ``counted``: even of one.
-    ``look`` sees them wherever they are."""
+    ``look`` sees them wherever they are, and says which go on."""
 
     def __call__(self, number: int, lanes: Lanes) -> Lanes: ...
 
     def due(self, lanes: Lanes) -> bool: ...
 
-    def look(self, number: int, lanes: Lanes) -> None: ...
+    def look(self, number: int, lanes: Lanes) -> Lanes: ...
 
     def counted(self, lanes: Lanes) -> bool: ...
 
@@ -83,7 +83,7 @@ def walk(
             if not len(lanes):
                 continue  # unreachable
         result.most_lanes = max(result.most_lanes, len(lanes))
-        join.look(number, lanes)
+        lanes = join.look(number, lanes)
         i = position.instruction
         if len(lanes) > most_lanes:
             raise Refused("too-large", i.address, f"more than {most_lanes} cells at {i.address:#x}")

@@ -25,6 +25,10 @@ FEWEST = 3
 """So many lanes are worth a cut."""
 SAMPLE = 256
 """So many lanes show of most places that nothing can be told of them."""
+MOST = 1024
+"""So many lanes are followed: they show what all hold, which the checker asks of all."""
+FEW_CELLS = 256
+"""Of a word with so many intervals each is kept, of others the ends."""
 FARTHEST = 32
 """So many positions back it is looked for a place where it can be told."""
 COMPARES = ("slt", "slti", "sltu", "sltiu")
@@ -60,20 +64,26 @@ class Watcher(Joiner):
         self.passed: deque[tuple[int, Lanes]] = deque(maxlen=FARTHEST)
         """Positions since paths last met or were told, the last one first, and the lanes there."""
 
-    def look(self, number: int, lanes: Lanes) -> None:
+    def look(self, number: int, lanes: Lanes) -> Lanes:
         position = self.graph.positions[number]
         i = position.instruction
+        if len(lanes) > MOST:
+            lanes = lanes.take(_telling(lanes))
         if len(lanes) < FEWEST or position.arrivals > 1:
             self.passed.clear()
             if len(lanes) >= FEWEST:
                 self._note(number, lanes)
-            return
+            return lanes
         self.passed.appendleft((number, _copy(lanes)))
         if i.name in COMPARES or (i.name in LOADS and _mixed(lanes.values[i.rs1])):
             last = next((passed for passed in self.passed if self._may_tell(*passed)), None)
             if last is not None:
                 self._note(*last)
                 self.passed.clear()
+        return lanes
+
+    def names_of_features(self) -> set[str]:
+        return {self.state.pool.text(self._atom(node)) for node in self.features}
 
     def _may_tell(self, number: int, lanes: Lanes) -> bool:
         """Whether of some of the lanes all that they hold apart can be told."""
@@ -186,6 +196,16 @@ def _choice(cells: _Cells, adds: list[int]) -> str:
         if add != before:
             text = f"(if ({op} {end & WORD} {cells.name}) {add & WORD} {text})"
     return text
+
+
+def _telling(lanes: Lanes) -> Ints:
+    """``MOST`` lanes that say what all do: every interval that one knows of a word, every set of facts, some drawn."""
+    rows = [np.random.default_rng(0).permutation(len(lanes))[:MOST], np.unique(lanes.facts, return_index=True)[1]]
+    for low, high in zip(lanes.low, lanes.high, strict=True):
+        if _mixed(low) or _mixed(high):
+            first = np.unique(low * 0x9E3779B1 + high, return_index=True)[1]  # two that are one here are as rare as few
+            rows.append(first if len(first) <= FEW_CELLS else np.array([np.argmin(low), np.argmax(high)]))
+    return np.unique(np.concatenate(rows))
 
 
 def _copy(lanes: Lanes) -> Lanes:

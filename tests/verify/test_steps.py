@@ -18,12 +18,14 @@ from students_drawn import Drawn, built, grown
 
 from emulator.build import Build
 from verify import cuts as cuts_module
+from verify.certificate import CutClaim
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
 from verify.check.refused import Refused
 from verify.costs import cycle_model
+from verify.lanes import Lanes
 from verify.prove import ENTRY, Attempt, Limits
-from verify.steps import _Cells, _choice, _fitted
+from verify.steps import MOST, _Cells, _choice, _fitted, _telling
 
 STEP = re.compile(r"\(if \((?:slt|sltu) (\d+) (?:context|node)[.\w]+\) (\d+)")
 
@@ -100,3 +102,28 @@ def test_only_sums_of_steps_are_told() -> None:
     assert _choice(second, [0, -4]) == "(if (sltu 9 event.b) 4294967292 0)"
     numbers[5] = 9
     assert _fitted(numbers, [first, second]) is None
+
+
+def test_lanes_that_are_followed_know_every_interval_and_fact_that_all_do() -> None:
+    count = 20 * MOST
+    cells, facts = np.arange(count) % 7, np.zeros(count, dtype=np.int64)
+    facts[-1] = 3
+    wide = np.arange(count)
+    low, high = np.stack([10 * cells, wide]), np.stack([10 * cells + 9, wide + 1])
+    low[0, 5], high[0, 5] = 100, 101  # only one lane knows it
+    zeros = np.zeros(count, dtype=np.int64)
+    rows = _telling(Lanes(np.zeros((1, count), dtype=np.int64), low, high, facts, zeros, zeros, zeros, zeros))
+    assert MOST <= len(rows) < MOST + 300
+    assert {5, 0, count - 1} <= set(rows.tolist())
+    assert set(zip(low[0, rows].tolist(), high[0, rows].tolist(), strict=True)) == {*zip(low[0], high[0], strict=True)}
+
+
+def test_a_cut_behind_sums_of_steps_is_kept_where_it_knows_no_more_than_they() -> None:
+    steps = CutClaim(pc=0, holds={}, bounds={"node.3": [2, 9]})
+    for bounds, kept in (
+        ({}, True),
+        ({"node.3": [2, 9]}, True),
+        ({"node.3": [3, 9]}, False),
+        ({"node.4": [0, 1]}, False),
+    ):
+        assert cuts_module._follows(CutClaim(pc=4, holds={}, bounds=bounds), steps) is kept

@@ -36,6 +36,7 @@ MOST_CHAINS = 20_000
 START = -1
 DEFINED = (Op.ADD, Op.SUB, Op.WRAP_SUB, Op.SHL, Op.SHR, Op.MIN, Op.MAX, Op.GT, Op.EQ, Op.SELECT)
 """Operators whose meaning is added to what is known behind a cut: those that a solver decides quickly."""
+MOST_OPERATORS = 8
 WRITTEN = ("context", "action")
 """Structures that the function writes."""
 Key = tuple[int, Instruction | None]
@@ -208,15 +209,25 @@ class Judge:
         return fixed
 
     def _definitions(self, free: frozenset[str]) -> Iterator[Term]:
-        """What the program says of a value that a cut holds, where the cut holds the values that it is made of as well:
-        as true behind the cut as before."""
-        nodes = self.program.nodes
-        names = {n for n in range(len(nodes)) if f"node.{n}" in free}
-        meaning = self._meaning(None, free)
-        for n in sorted(names):
-            made_of = {a for a in nodes[n].args if nodes[a].args}  # neither constants nor inputs
-            if nodes[n].op in DEFINED and made_of and made_of <= names:
-                yield make("=", meaning.value(n), self._meaning(None, free - {f"node.{n}"}).value(n))
+        """What the program says of a value that a cut holds, where all that it is made of leads to other values that
+        the cut holds, or to inputs: as true behind the cut as before."""
+        for n in (n for n in range(len(self.program.nodes)) if f"node.{n}" in free):
+            if self._made_of(n, free):
+                without = self._meaning(None, free - {f"node.{n}"})
+                yield make("=", self._meaning(None, free).value(n), without.value(n))
+
+    def _made_of(self, n: int, free: frozenset[str]) -> set[int]:
+        """The nodes with these names that a node is made of, by a few operators that a solver decides quickly; none
+        where it is made of anything else."""
+        nodes, todo, seen, found = self.program.nodes, [n], {n}, set[int]()
+        for k in todo:
+            if nodes[k].op not in DEFINED or len(todo) > MOST_OPERATORS:
+                return set()
+            found |= {a for a in nodes[k].args if f"node.{a}" in free}
+            between = {a for a in nodes[k].args if nodes[a].args and f"node.{a}" not in free} - seen
+            seen |= between
+            todo += between
+        return found
 
     def _start(self, key: Key) -> Lane:
         number, before = key

@@ -11,9 +11,11 @@ from typing import Any
 import bitwuzla
 import cvc5
 
+from verify.check.linear import linear
 from verify.check.terms import Term, text, unshifted
 
 MILLISECONDS = 20_000
+SEVERAL = 3
 Bounds = Callable[[Term], tuple[int, int]]
 Prove = Callable[[str], None]
 """Proves that a script is unsatisfiable, or raises (verify.check.proofs)."""
@@ -53,6 +55,7 @@ class _Script:
         self.bounds, self.exact = bounds, exact
         self.names: dict[Term, str] = {}
         self.products: dict[tuple[Term, Term], str] = {}
+        self.sums: dict[tuple[Term, ...], str] = {}
         self.lines = ["(set-logic QF_BV)"]
         for term in _in_order(conditions):
             self._define(term)
@@ -74,8 +77,27 @@ class _Script:
         if a.op == "var":
             self.lines.append(f"(declare-const {name} {sort})")
         else:
-            body = self._product(a) if a.op == "prod" else text(a).format(*(self.names[x] for x in a.args))
+            body = self._product(a) if a.op == "prod" else self._sum(a) if a.op == "bvadd" else self._plain(a)
             self.lines.append(f"(define-fun {name} () {sort} {body})")
+
+    def _plain(self, a: Term) -> str:
+        return text(a).format(*(self.names[x] for x in a.args))
+
+    def _sum(self, a: Term) -> str:
+        """A sum of several words, in one order however the code or the program adds them: two that differ by a
+        constant have all else in common."""
+        constant, parts = linear(a) if a.width == 32 else (0, ())
+        if len(parts) < SEVERAL or any(times != 1 for _, times in parts):
+            return self._plain(a)
+        words = [word for word, _ in parts]
+        for last in range(2, len(words) + 1):
+            key = tuple(words[:last])
+            if key not in self.sums:
+                before = self.sums[key[:-1]] if last > 2 else self.names[words[0]]
+                self.sums[key] = f"s{len(self.sums)}"
+                body = f"(bvadd {before} {self.names[words[last - 1]]})"
+                self.lines.append(f"(define-fun {self.sums[key]} () (_ BitVec 32) {body})")
+        return f"(bvadd {self.sums[tuple(words)]} (_ bv{constant} 32))"
 
     def _product(self, a: Term) -> str:
         """A product by that of its factors before they were shifted left, where the shift has lost nothing."""

@@ -139,6 +139,28 @@ def test_nothing_is_said_of_a_value_whose_operands_are_lost_nor_of_a_product_nor
     assert not judge(None, only)._start((0, None)).known.facts
 
 
+def test_a_value_is_known_by_others_that_are_held_with_operators_between() -> None:
+    """Half of the lesser of the RTT and a parameter is no more than the RTT; of its square nothing is said."""
+    last, oracle = len(PROGRAM.nodes) - 1, Oracle()
+
+    def held(*nodes: int) -> Known:
+        holds = {f"x{5 + k}": f"node.{n}" for k, n in enumerate(nodes)}
+        return judge(None, Cut(AT["write"], {**KEPT, **holds}, {}))._start((0, None)).known
+
+    known = held(RTT, HALVED)
+    more = make("bvult", var(f"node.{RTT}"), var(f"node.{HALVED}"))
+    assert oracle.impossible([more, *known.everything()], known)
+    for facts in (held(HALVED).facts, held(HALVED, last).facts, held(RTT, last).facts):
+        assert not facts
+
+
+def test_a_value_with_many_operators_between_is_not_known_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = Cut(AT["write"], {**KEPT, "x5": f"node.{RTT}", "x6": f"node.{HALVED}"}, {})
+    assert judge(None, cut)._start((0, None)).known.facts
+    monkeypatch.setattr("verify.check.judge.MOST_OPERATORS", 1)
+    assert not judge(None, cut)._start((0, None)).known.facts
+
+
 # --- places ---
 
 
