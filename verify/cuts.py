@@ -78,18 +78,24 @@ def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[in
     steps = dict(_steps(again, joiner))
     taken = {cut.pc for cut in steps.values()}
     before = {f"node.{n}" for n, sums in enumerate(joiner.behind) if not sums}
-
-    def weaker(cut: CutClaim) -> CutClaim:
-        kept = {t: s for t, s in cut.bounds.items() if t.startswith("(eq ") or before.issuperset(VALUE.findall(t))}
-        return cut.model_copy(update={"bounds": kept})
-
-    steps = {n: weaker(cut) for n, cut in steps.items()}
-    others = [(n, weaker(cut)) for n, cut in cuts if cut.pc not in taken]
+    steps = {n: _weaker(cut, before) for n, cut in steps.items()}
+    others = [(n, _weaker(cut, before)) for n, cut in cuts if cut.pc not in taken]
     last = _last(joiner.graph, set(steps))
     features = joiner.names_of_features()
     for n in sorted(steps):
         steps[n] = _asked_again(steps[n], [steps[s] for s in last[n] if s != START], features)
     return [(n, c) for n, c in others if any(s == START or _follows(c, steps[s]) for s in last[n])] + [*steps.items()]
+
+
+def _weaker(cut: CutClaim, before: set[str]) -> CutClaim:
+    """Without ranges of what follows from the trees (values not ``before`` them), and of products that no place holds:
+    what was made of one is known by its own name behind a cut that says it, and the product is not."""
+
+    def follows(text: str) -> bool:
+        held = not PRODUCT.search(text) or any(text in word for word in cut.holds.values())
+        return text.startswith("(eq ") or (held and before.issuperset(VALUE.findall(text)))
+
+    return cut.model_copy(update={"bounds": {text: span for text, span in cut.bounds.items() if follows(text)}})
 
 
 def _last(graph: Graph, places: set[int]) -> list[set[int]]:

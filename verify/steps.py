@@ -44,7 +44,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Of a feature's cells, which follow each other without gaps: the last value of each but the last, and the lanes'
+    """Of a feature's cells, each one or several of the trees': the last value of each but the last, and the lanes'
     places among them."""
 
     name: str
@@ -73,6 +73,9 @@ class Watcher(Joiner):
             self.passed.clear()
             if len(lanes) >= FEWEST:
                 self._note(number, lanes)
+                # What is told later of what a feature is made of would hide what was compared.
+                everything = list(range(len(lanes.values)))
+                self._keep_bounds(lanes, View(self.state, self.cuts, lanes, self.used(lanes, everything)), {})
             return lanes
         self.passed.appendleft((number, _copy(lanes)))
         if i.name in COMPARES or (i.name in LOADS and _mixed(lanes.values[i.rs1])):
@@ -120,18 +123,19 @@ class Watcher(Joiner):
         return view, names, told
 
     def _partitions(self, view: View) -> list[_Cells]:
-        """Of each feature of which the lanes know different things; none where cells overlap or leave gaps, in which
-        the sum would be another."""
+        """Of each feature that the lanes have searched; none where some lanes have searched one further than others:
+        what those know would be lost."""
         found = []
         for node in dict.fromkeys(self.features):
-            low, high = view.bounds(node)
-            if not (_mixed(low) or _mixed(high)):
+            thresholds = np.array(self.thresholds.get(self.features.index(node), []), dtype=np.int64)
+            between = [np.searchsorted(thresholds, end) for end in view.bounds(node)]
+            (first, last), places = np.unique(np.stack(between), axis=1, return_inverse=True)
+            if len(first) == 1:
                 continue
-            ends, places = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
-            if (ends[0, 1:] != ends[1, :-1] + 1).any() or not self.cuts.narrow(node):
+            if (first[1:] <= last[:-1]).any() or not self.cuts.narrow(node):
                 return []
-            name = self.state.pool.text(self._atom(node))
-            found.append(_Cells(name, self.program.nodes[node].low < 0, ends[1, :-1], places.reshape(-1)))
+            name, signed = self.state.pool.text(self._atom(node)), self.program.nodes[node].low < 0
+            found.append(_Cells(name, signed, thresholds[last[:-1]], places.reshape(-1)))
         return found
 
     def _sum(self, view: View, column: Ints, cells: list[_Cells]) -> str | None:

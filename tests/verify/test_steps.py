@@ -5,6 +5,8 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.lanes import Lanes
 from verify.prove import ENTRY, Attempt, Limits
-from verify.steps import MOST, _Cells, _choice, _fitted, _telling
+from verify.steps import MOST, Watcher, _Cells, _choice, _fitted, _telling
 
 STEP = re.compile(r"\(if \((?:slt|sltu) (\d+) (?:context|node)[.\w]+\) (\d+)")
 
@@ -102,6 +104,51 @@ def test_only_sums_of_steps_are_told() -> None:
     assert _choice(second, [0, -4]) == "(if (sltu 9 event.b) 4294967292 0)"
     numbers[5] = 9
     assert _fitted(numbers, [first, second]) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends", "places"),
+    [
+        ([0, 10, 10], [9, 19, 99], None, None),  # the last one has not searched as far as the second
+        ([0, 10, 20], [9, 19, 99], [9, 19], [0, 1, 2]),
+        ([20, 3, 0], [99, 9, 5], [9], [1, 0, 0]),  # knows more than the cell it is in, and none is in the second
+        ([0, 0, 10], [9, 99, 99], None, None),
+        ([3, 3, 3], [5, 6, 7], None, None),
+    ],
+)
+def test_cells_are_the_trees_and_all_lanes_have_searched_as_far(
+    low: list[int], high: list[int], ends: list[int] | None, places: list[int] | None
+) -> None:
+    def bounds(_: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.array(low), np.array(high)
+
+    watcher: Any = SimpleNamespace(
+        features=(0,),
+        thresholds={0: [9, 19]},
+        cuts=SimpleNamespace(narrow=lambda _: True),
+        state=SimpleNamespace(pool=SimpleNamespace(text=str)),
+        program=SimpleNamespace(nodes=[SimpleNamespace(low=0)]),
+        _atom=lambda _: "event.a",
+    )
+    found = Watcher._partitions(watcher, SimpleNamespace(bounds=bounds))  # type: ignore[arg-type]
+    if places is None:
+        assert found == []
+    else:
+        (cells,) = found
+        assert (cells.name, cells.signed) == ("event.a", False)
+        assert (cells.ends.tolist(), cells.places.tolist()) == (ends, places)
+
+
+def test_a_range_of_a_product_is_kept_where_a_place_holds_the_product() -> None:
+    product, value, after = "(product node.3 (+ (* 4 event.a) 0) 32)", "node.5", "(+ node.3 node.9)"
+    bounds = {product: [0, 99], value: [0, 6], after: [0, 1], "(eq node.9 node.3)": [1, 1]}
+    for holds, kept in (
+        ({"x5": value}, {value, "(eq node.9 node.3)"}),
+        ({"x5": f"(srl {product} 4)"}, {product, value, "(eq node.9 node.3)"}),
+    ):
+        weaker = cuts_module._weaker(CutClaim(pc=0, holds=holds, bounds=bounds), {"node.3", "node.5"})
+        assert weaker.bounds.keys() == kept
+        assert weaker.holds == holds
 
 
 def test_lanes_that_are_followed_know_every_interval_and_fact_that_all_do() -> None:
