@@ -15,6 +15,7 @@ from decision.quotients import multiples
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
+from verify.check.chains import START, Chains, Key, Path
 from verify.check.counted import counted
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.layout import fields_of, structures_of
@@ -32,17 +33,11 @@ SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
 REGISTER = re.compile(r"x([1-9]|[12][0-9]|3[01])")
 MEMORY = re.compile(r"(frame|context|action)([+-][0-9]{1,6}):([124])")
 EQUAL = re.compile(r"\(eq node\.([0-9]{1,9}) (.+)\)")
-MOST_CHAINS = 20_000
-START = -1
 DEFINED = (Op.ADD, Op.SUB, Op.WRAP_SUB, Op.SHL, Op.SHR, Op.MIN, Op.MAX, Op.GT, Op.EQ, Op.SELECT)
 """Operators whose meaning is added to what is known behind a cut: those that a solver decides quickly."""
 MOST_OPERATORS = 8
 WRITTEN = ("context", "action")
 """Structures that the function writes."""
-Key = tuple[int, Instruction | None]
-"""A cut's number (START: the call) and the instruction before it, where that matters for the cycles."""
-
-
 MOST_PATHS = 50_000
 """A certificate without enough cuts would keep the checker for ever."""
 
@@ -54,15 +49,6 @@ class Cut:
     pc: int
     holds: Mapping[str, str]
     bounds: Mapping[str, tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Path:
-    """A way from a cut to the next (None: the return)."""
-
-    cycles: int
-    following: Key | None
-    known: Known
 
 
 @dataclass
@@ -129,24 +115,7 @@ class Judge:
 
     def dearer_chains(self, limit: int) -> Iterator[list[Path]]:
         """Chains of paths from call to return that cost more than ``limit`` cycles and may be possible."""
-        stack: list[tuple[Key, int, list[Path]]] = [((START, None), 0, [])]
-        tried = 0
-        while stack:
-            key, spent, chain = stack.pop()
-            for path in self.paths(key):
-                rest = self.bound(path.following) if path.following else 0
-                if spent + path.cycles + rest <= limit:
-                    continue
-                tried += 1
-                if tried > MOST_CHAINS:
-                    raise Refused(f"more than {MOST_CHAINS} chains of paths may cost more than {limit} cycles")
-                longer = [*chain, path]
-                if self._chain_impossible(longer):
-                    continue
-                if path.following is None:
-                    yield longer
-                else:
-                    stack.append((path.following, spent + path.cycles, longer))
+        return Chains(self.paths, self.bound, self._chain_impossible).dearer(limit)
 
     def _chain_impossible(self, chain: list[Path]) -> bool:
         """Whether no input takes these paths: their conditions, with every node spelt out down to the inputs."""

@@ -199,17 +199,6 @@ def test_without_an_answer_a_dear_chain_stays_possible() -> None:
     assert found._chain_impossible([way(10, None, OPEN)]) is False
 
 
-@pytest.mark.parametrize("paths", [3, 4])
-def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CHAINS", 3)
-    found = chained({START: [way(10, None)] * paths})
-    if paths == 3:
-        assert len(list(found.dearer_chains(9))) == 3
-    else:
-        with pytest.raises(Refused, match="more than 3 chains of paths may cost more than 9 cycles"):
-            list(found.dearer_chains(9))
-
-
 def with_trees() -> Program:
     """Two trees over a context field of 16 bits; leaves 10 or 20, and 1 or 2."""
     trees = (oblivious(((0, 0),), (10, 20)), oblivious(((0, 100),), (1, 2)))

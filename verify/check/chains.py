@@ -1,0 +1,131 @@
+"""Paths one after the other, from call to return: which cost more than a limit, and whether an input takes them.
+
+Most chains that none takes are impossible for the reason that others are: two or three of their paths ask for what is
+never so together. That is found once, by leaving paths out, and no solver is asked about a chain that has them again.
+Nor is one asked about each of a hundred paths that cost the same, a load from each entry of a table say, before it was
+asked about what all of them know.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from verify.check.known import Known
+from verify.check.refused import Refused
+from verify.machine import Instruction
+
+START = -1
+MOST_CHAINS = 20_000
+Key = tuple[int, Instruction | None]
+"""A cut's number (START: the call) and the instruction before it, where that matters for the cycles."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way from a cut to the next (None: the return)."""
+
+    cycles: int
+    following: Key | None
+    known: Known
+
+
+@dataclass
+class Chains:
+    """``paths`` and ``bound`` of a cut; ``impossible``: whether no input takes all of these paths. Paths are told apart
+    as objects: ``paths`` gives the same ones each time."""
+
+    paths: Callable[[Key], list[Path]]
+    bound: Callable[[Key], int]
+    impossible: Callable[[list[Path]], bool]
+    _tried: int = 0
+    _alike: dict[Key, list[Path]] = field(default_factory=dict)
+    _members: dict[int, list[Path]] = field(default_factory=dict)
+    """What each of those stands for, if not for itself."""
+    _never: dict[int, list[frozenset[int]]] = field(default_factory=dict)
+    """By path the sets of paths with it that no input takes together."""
+
+    def dearer(self, limit: int) -> Iterator[list[Path]]:
+        """Chains that cost more than ``limit`` cycles and may be possible."""
+        stack: list[tuple[Key, int, list[Path]]] = [((START, None), 0, [])]
+        while stack:
+            key, spent, chain = stack.pop()
+            for path in self._together(key):
+                rest = self.bound(path.following) if path.following else 0
+                longer = [*chain, path]
+                if spent + path.cycles + rest <= limit or self._known_impossible(longer, path):
+                    continue
+                self._count(limit)
+                if path.following is None:
+                    yield from self._possible(longer, limit)
+                else:
+                    stack.append((path.following, spent + path.cycles, longer))
+
+    def _possible(self, chain: list[Path], limit: int) -> Iterator[list[Path]]:
+        """The chains of single paths that a chain stands for and that may be possible: what stands for several is
+        taken apart, the fewest first, only where all that is known together does not rule the chain out."""
+        several = [n for n, path in enumerate(chain) if id(path) in self._members]
+        # A solver may have an answer about the first paths where it has none about all.
+        asked = (len(chain),) if several else (len(chain), *range(1, len(chain)))
+        if any(self._found_impossible(chain[:count]) for count in asked):
+            return
+        if not several:
+            yield chain
+            return
+        at = min(several, key=lambda n: len(self._members[id(chain[n])]))
+        for path in self._members[id(chain[at])]:
+            narrower = [*chain[:at], path, *chain[at + 1 :]]
+            if not self._known_impossible(narrower, path):
+                self._count(limit)
+                yield from self._possible(narrower, limit)
+
+    def _together(self, key: Key) -> list[Path]:
+        """One for all paths from a cut that lead to the same and cost the same, of which it knows what all know."""
+        if key not in self._alike:
+            alike: dict[tuple[int, Key | None], list[Path]] = {}
+            for path in self.paths(key):
+                alike.setdefault((path.cycles, path.following), []).append(path)
+            self._alike[key] = [p[0] if len(p) == 1 else Path(*of, _common(p)) for of, p in alike.items()]
+            several = zip(self._alike[key], alike.values(), strict=True)
+            self._members |= {id(one): p for one, p in several if len(p) > 1}
+        return self._alike[key]
+
+    def _count(self, limit: int) -> None:
+        self._tried += 1
+        if self._tried > MOST_CHAINS:
+            raise Refused(f"more than {MOST_CHAINS} chains of paths may cost more than {limit} cycles")
+
+    def _known_impossible(self, chain: list[Path], path: Path) -> bool:
+        """Whether a path is never taken together with others of these."""
+        taken = {id(path) for path in chain}
+        return any(never <= taken for never in self._never.get(id(path), ()))
+
+    def _found_impossible(self, chain: list[Path]) -> bool:
+        if not self.impossible(chain):
+            return False
+        never = frozenset(id(path) for path in self._fewest(chain))
+        for path in never:
+            self._never.setdefault(path, []).append(never)
+        return True
+
+    def _fewest(self, chain: list[Path]) -> list[Path]:
+        """Of these paths some of which already no input takes all: none can be left out, as far as the solver says."""
+        size = len(chain) // 2
+        while size:
+            for first in range(0, len(chain), size):
+                fewer = chain[:first] + chain[first + size :]
+                if fewer and self.impossible(fewer):
+                    chain = fewer
+                    break
+            else:
+                size //= 2
+                continue
+            size = min(size, len(chain) // 2)
+        return chain
+
+
+def _common(paths: list[Path]) -> Known:
+    """What is known on all of these paths."""
+    bounds = [path.known.bounds for path in paths]
+    words = set(bounds[0]).intersection(*bounds[1:])
+    ends = {word: list(zip(*(known[word] for known in bounds), strict=True)) for word in words}
+    hulls = {word: (min(of[0]), max(of[1]), min(of[2]), max(of[3])) for word, of in ends.items()}
+    return Known(hulls, frozenset.intersection(*(path.known.facts for path in paths)))
