@@ -28,8 +28,8 @@ FEW_JOINS = 2
 MOST_JOINS, FEWEST_EACH, FEWEST_LANES = 64, 8, 128
 """So many joins at an address are cuts where they join so many lanes each on average, and so many in all: fewer lanes
 the checker follows as quickly by themselves."""
-QUICKLY = 20_000
-"""So many paths the checker follows in half a minute."""
+QUICKLY = 2_000
+"""So many paths the checker follows in ten seconds, or, where each is asked about products, in five minutes."""
 START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
@@ -124,11 +124,14 @@ def _asked_again(cut: CutClaim, before: list[CutClaim], features: set[str]) -> C
     them: it holds neither, and no code asks them again."""
     left = features | {name for text in cut.holds.values() for name in NAME.findall(text)}
 
-    def asked(text: str) -> bool:
+    def asked(text: str, span: list[int]) -> bool:
         names = set(NAME.findall(text))
-        return names <= left if text.startswith("(eq ") else bool(names & left)
+        if text.startswith("(eq "):
+            return names <= left
+        # Of an input that is known as a number places say the number.
+        return bool(names & left) or (span[0] == span[1] and text in names and not VALUE.fullmatch(text))
 
-    kept = {t: s for t, s in cut.bounds.items() if asked(t) or all(_known_before(t, s, steps) for steps in before)}
+    kept = {t: s for t, s in cut.bounds.items() if asked(t, s) or all(_known_before(t, s, step) for step in before)}
     return cut.model_copy(update={"bounds": kept})
 
 

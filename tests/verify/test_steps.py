@@ -174,3 +174,22 @@ def test_a_cut_behind_sums_of_steps_is_kept_where_it_knows_no_more_than_they() -
         ({"node.4": [0, 1]}, False),
     ):
         assert cuts_module._follows(CutClaim(pc=4, holds={}, bounds=bounds), steps) is kept
+
+
+def test_what_nobody_asks_again_is_left_out_but_for_inputs_that_places_hold_as_numbers() -> None:
+    """Else a value that a place is said to hold would be another than what the program makes of the input."""
+    cut = CutClaim(
+        pc=0,
+        holds={"x5": "node.7", "context+0:4": "0"},
+        bounds={
+            "context.rate_q30": [0, 0],
+            "event.sent_bytes": [0, 9],
+            "node.3": [2, 2],
+            "node.7": [1, 4],
+            "(+ event.nack_count 1)": [5, 5],
+            "(eq node.3 node.7)": [1, 1],
+        },
+    )
+    before = CutClaim(pc=4, holds={}, bounds={})
+    found = cuts_module._asked_again(cut, [before], {"context.queue"})
+    assert found.bounds.keys() == {"context.rate_q30", "node.7"}

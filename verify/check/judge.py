@@ -20,7 +20,7 @@ from verify.check.counted import counted
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.layout import fields_of, structures_of
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
-from verify.check.notation import NAME, NUMBER, evaluate, names_in
+from verify.check.notation import NAME, NUMBER, TOKEN, evaluate, names_in
 from verify.check.refused import Refused
 from verify.check.shared import Memory, Shared
 from verify.check.solver import Undecided
@@ -177,23 +177,26 @@ class Judge:
                 fixed[int(equal[1])] = evaluate(equal[2], meaning)
         return fixed
 
-    def _definitions(self, free: frozenset[str]) -> Iterator[Term]:
+    def _definitions(self, cut: Cut, free: frozenset[str]) -> Iterator[Term]:
         """What the program says of a value that a cut holds, where all that it is made of leads to other values that
-        the cut holds, or to inputs: as true behind the cut as before."""
-        for n in (n for n in range(len(self.program.nodes)) if f"node.{n}" in free):
-            if self._made_of(n, free):
+        the cut holds, in registers if they are inputs, or to other inputs: as true behind the cut as before."""
+        registers = {t for at, text in cut.holds.items() if REGISTER.fullmatch(at) for t in TOKEN.findall(text)}
+        nodes = self.program.nodes
+        held = {n for n in range(len(nodes)) if f"node.{n}" in free or input_name(self.program, nodes[n]) in registers}
+        for n in (n for n in range(len(nodes)) if f"node.{n}" in free):
+            if self._made_of(n, held):
                 without = self._meaning(None, free - {f"node.{n}"})
                 yield make("=", self._meaning(None, free).value(n), without.value(n))
 
-    def _made_of(self, n: int, free: frozenset[str]) -> set[int]:
-        """The nodes with these names that a node is made of, by a few operators that a solver decides quickly; none
-        where it is made of anything else."""
+    def _made_of(self, n: int, held: set[int]) -> set[int]:
+        """Which of these nodes a node is made of, by a few operators that a solver decides quickly; none where it is
+        made of anything else but inputs."""
         nodes, todo, seen, found = self.program.nodes, [n], {n}, set[int]()
         for k in todo:
             if nodes[k].op not in DEFINED or len(todo) > MOST_OPERATORS:
                 return set()
-            found |= {a for a in nodes[k].args if f"node.{a}" in free}
-            between = {a for a in nodes[k].args if nodes[a].args and f"node.{a}" not in free} - seen
+            found |= {a for a in nodes[k].args if a in held}
+            between = {a for a in nodes[k].args if nodes[a].args and a not in held} - seen
             seen |= between
             todo += between
         return found
@@ -212,7 +215,7 @@ class Judge:
             word = evaluate(text, meaning)
             bounds: dict[Term, Bounds] = {**known.bounds, word: bounded(low, high)}
             known = Known(bounds)
-        for definition in self._definitions(free):
+        for definition in self._definitions(cut, free):
             known = known.assume(definition)
         fixed = self._fixed(cut, meaning)
         meaning = self._meaning(None, free, fixed)

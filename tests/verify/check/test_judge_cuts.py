@@ -36,7 +36,7 @@ from verify.calibrate_programs import encode
 from verify.check.judge import START, Cut, Judge, _location, place
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
-from verify.check.terms import FALSE, NARROW, Term, const, extract, make, var
+from verify.check.terms import FALSE, NARROW, Term, const, extract, make, negate, var
 from verify.check.walk import Lane, at_call
 
 NODE, WRITTEN = f"node.{LEAST}", {"context+0:4": f"node.{LEAST}"}
@@ -137,6 +137,17 @@ def test_nothing_is_said_of_a_value_whose_operands_are_lost_nor_of_a_product_nor
     assert len(behind(x7=f"node.{HALVED}").facts) == 1
     only = Cut(AT["write"], {**KEPT, "x5": f"node.{RTT}"}, {})
     assert not judge(None, only)._start((0, None)).known.facts
+
+
+def test_behind_a_cut_a_value_is_what_the_program_makes_of_inputs_that_registers_hold() -> None:
+    """In memory every field of the context is, of which most are asked no more."""
+    only = {**KEPT, "x5": f"node.{RTT}"}
+    both = {**only, "x6": "event.response_ns", "x7": "event.request_sent_ns"}
+    known, oracle = judge(None, Cut(AT["write"], both, {}))._start((0, None)).known, Oracle()
+    other = negate(make("=", var(f"node.{RTT}"), make("bvsub", var("event.response_ns"), SENT)))
+    assert oracle.impossible([other, *known.everything()], known)
+    frame = judge(None, Cut(AT["write"], {**only, "frame-8:4": "event.response_ns"}, {}))._start((0, None)).known
+    assert not frame.facts
 
 
 def test_a_value_is_known_by_others_that_are_held_with_operators_between() -> None:
