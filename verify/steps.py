@@ -9,7 +9,7 @@ of which (if (sltu 611 node.25) 48 0) is what a feature with one threshold adds.
 stands for all of the lanes: behind it the next feature is searched once, not once a cell of each feature before.
 """
 
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ FEW_CELLS = 256
 """Of a word with so many intervals each is kept, of others the ends."""
 FARTHEST = 32
 """So many positions back it is looked for a place where it can be told."""
+MOST_PASSED = 128
+"""So many positions are kept for that, of all branches."""
 COMPARES = ("slt", "slti", "sltu", "sltiu")
 
 
@@ -61,29 +63,39 @@ class Watcher(Joiner):
         super().__init__(*of)
         self.found: dict[int, Steps] = {}
         """By position."""
-        self.passed: deque[tuple[int, Lanes]] = deque(maxlen=FARTHEST)
-        """Positions since paths last met or were told, the last one first, and the lanes there."""
+        self.passed: dict[int, tuple[int, Lanes]] = {}
+        """By position where no paths meet the one before it, and the lanes there; the last ``MOST_PASSED`` of them."""
 
     def look(self, number: int, lanes: Lanes) -> Lanes:
         position = self.graph.positions[number]
         i = position.instruction
         if len(lanes) > MOST:
             lanes = lanes.take(_telling(lanes))
-        if len(lanes) < FEWEST or position.arrivals > 1:
-            self.passed.clear()
-            if len(lanes) >= FEWEST:
-                self._note(number, lanes)
-                # What is told later of what a feature is made of would hide what was compared.
-                everything = list(range(len(lanes.values)))
-                self._keep_bounds(lanes, View(self.state, self.cuts, lanes, self.used(lanes, everything)), {})
+        if len(lanes) < FEWEST:
             return lanes
-        self.passed.appendleft((number, _copy(lanes)))
+        if position.arrivals > 1:
+            self._note(number, lanes)
+            # What is told later of what a feature is made of would hide what was compared.
+            everything = list(range(len(lanes.values)))
+            self._keep_bounds(lanes, View(self.state, self.cuts, lanes, self.used(lanes, everything)), {})
+            return lanes
+        self.passed[number] = (int(lanes.before[0]), _copy(lanes))
+        if len(self.passed) > MOST_PASSED:
+            del self.passed[next(iter(self.passed))]
         if i.name in COMPARES or (i.name in LOADS and _mixed(lanes.values[i.rs1])):
-            last = next((passed for passed in self.passed if self._may_tell(*passed)), None)
+            last = next((n for n in self._back(number) if self._may_tell(n, self.passed[n][1])), None)
             if last is not None:
-                self._note(*last)
-                self.passed.clear()
+                self._note(last, self.passed.pop(last)[1])
         return lanes
+
+    def _back(self, number: int) -> Iterator[int]:
+        """A position and those before it, the last one first, as far as they are kept: since paths met, or since the
+        last one that was told."""
+        for _ in range(FARTHEST):
+            if number not in self.passed:
+                return
+            yield number
+            number = self.passed[number][0]
 
     def names_of_features(self) -> set[str]:
         return {self.state.pool.text(self._atom(node)) for node in self.features}
