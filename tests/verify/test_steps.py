@@ -27,7 +27,7 @@ from verify.check.refused import Refused
 from verify.costs import cycle_model
 from verify.lanes import Lanes
 from verify.prove import ENTRY, Attempt, Limits
-from verify.steps import MOST, Watcher, _Cells, _choice, _fitted, _telling
+from verify.steps import FARTHEST, MOST, Watcher, _Cells, _choice, _fitted, _telling
 
 STEP = re.compile(r"\(if \((?:slt|sltu) (\d+) (?:context|node)[.\w]+\) (\d+)")
 
@@ -137,6 +137,15 @@ def test_cells_are_the_trees_and_all_lanes_have_searched_as_far(
         (cells,) = found
         assert (cells.name, cells.signed) == ("event.a", False)
         assert (cells.ends.tolist(), cells.places.tolist()) == (ends, places)
+
+
+def test_where_sums_can_be_told_is_looked_for_along_the_way_of_a_position() -> None:
+    """7 and 9 lie on another branch; at 3 paths met, or something was told."""
+    watcher: Any = SimpleNamespace(passed={n: (before, None) for n, before in ((4, 3), (7, 6), (5, 4), (9, 7), (8, 5))})
+    assert list(Watcher._back(watcher, 8)) == [8, 5, 4]
+    assert list(Watcher._back(watcher, 3)) == []
+    watcher.passed = {n: (n - 1, None) for n in range(100)}
+    assert list(Watcher._back(watcher, 99)) == list(range(99, 99 - FARTHEST, -1))
 
 
 def test_a_range_of_a_product_is_kept_where_a_place_holds_the_product() -> None:

@@ -40,8 +40,8 @@ class Chains:
     _alike: dict[Key, list[Path]] = field(default_factory=dict)
     _members: dict[int, list[Path]] = field(default_factory=dict)
     """What each of those stands for, if not for itself."""
-    _never: dict[int, list[frozenset[int]]] = field(default_factory=dict)
-    """By path the sets of paths with it that no input takes together."""
+    _never: list[frozenset[int]] = field(default_factory=list)
+    """Sets of paths that no input takes together."""
 
     def dearer(self, limit: int) -> Iterator[list[Path]]:
         """Chains that cost more than ``limit`` cycles and may be possible."""
@@ -51,7 +51,7 @@ class Chains:
             for path in self._together(key):
                 rest = self.bound(path.following) if path.following else 0
                 longer = [*chain, path]
-                if spent + path.cycles + rest <= limit or self._known_impossible(longer, path):
+                if spent + path.cycles + rest <= limit or self._known_impossible(longer):
                     continue
                 self._count(limit)
                 if path.following is None:
@@ -73,7 +73,7 @@ class Chains:
         at = min(several, key=lambda n: len(self._members[id(chain[n])]))
         for path in self._members[id(chain[at])]:
             narrower = [*chain[:at], path, *chain[at + 1 :]]
-            if not self._known_impossible(narrower, path):
+            if not self._known_impossible(narrower):
                 self._count(limit)
                 yield from self._possible(narrower, limit)
 
@@ -84,8 +84,8 @@ class Chains:
             for path in self.paths(key):
                 alike.setdefault((path.cycles, path.following), []).append(path)
             self._alike[key] = [p[0] if len(p) == 1 else Path(*of, _common(p)) for of, p in alike.items()]
-            several = zip(self._alike[key], alike.values(), strict=True)
-            self._members |= {id(one): p for one, p in several if len(p) > 1}
+            named = zip(self._alike[key], alike.values(), strict=True)
+            self._members |= {id(one): p for one, p in named if len(p) > 1}
         return self._alike[key]
 
     def _count(self, limit: int) -> None:
@@ -93,17 +93,14 @@ class Chains:
         if self._tried > MOST_CHAINS:
             raise Refused(f"more than {MOST_CHAINS} chains of paths may cost more than {limit} cycles")
 
-    def _known_impossible(self, chain: list[Path], path: Path) -> bool:
-        """Whether a path is never taken together with others of these."""
+    def _known_impossible(self, chain: list[Path]) -> bool:
         taken = {id(path) for path in chain}
-        return any(never <= taken for never in self._never.get(id(path), ()))
+        return any(never <= taken for never in self._never)
 
     def _found_impossible(self, chain: list[Path]) -> bool:
         if not self.impossible(chain):
             return False
-        never = frozenset(id(path) for path in self._fewest(chain))
-        for path in never:
-            self._never.setdefault(path, []).append(never)
+        self._never.append(frozenset(id(path) for path in self._fewest(chain)))
         return True
 
     def _fewest(self, chain: list[Path]) -> list[Path]:
@@ -112,7 +109,7 @@ class Chains:
         while size:
             for first in range(0, len(chain), size):
                 fewer = chain[:first] + chain[first + size :]
-                if fewer and self.impossible(fewer):
+                if self.impossible(fewer):
                     chain = fewer
                     break
             else:

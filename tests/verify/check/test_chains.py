@@ -1,12 +1,18 @@
 """Dear chains are passed over where no input takes them, and only there: against all chains, one by one."""
 
-from dataclasses import dataclass
-from itertools import combinations
+import sys
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+from pathlib import Path as File
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
+sys.path.insert(0, str(File(__file__).resolve().parents[1]))  # decision_by_hand.py, shared by the tests of the checker
+
+from decision_by_hand import judge
 
 from verify.check import chains as module
 from verify.check.chains import START, Chains, Path
@@ -14,43 +20,68 @@ from verify.check.known import Known, bounded
 from verify.check.refused import Refused
 from verify.check.terms import var
 
-FACTS = st.frozensets(st.sampled_from([1, -1, 2, -2, 3, -3]), max_size=3)
-LAYERS = st.lists(st.lists(st.tuples(st.integers(1, 3), FACTS), min_size=1, max_size=5), min_size=1, max_size=4)
+WORD = var("event.response_ns")
+FACTS = st.frozensets(st.sampled_from([1, -1, 2, -2, 10, 11, 12]), max_size=3)
+ENDS = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 4))
+# Cycles, how many cuts it leads on by, the instruction before that, facts, the least value of a word and how many more.
+WAYS = st.lists(st.tuples(st.integers(1, 3), st.integers(1, 2), st.booleans(), FACTS, ENDS), min_size=1, max_size=4)
+LAYERS = st.lists(st.tuples(WAYS, WAYS), min_size=1, max_size=4)
 
 
 @dataclass
 class Walked:
-    """Paths from cut 0 to 1 to 2 .. and out; facts are numbers, of which n and -n are never so together."""
+    """Paths between cuts 0, 1, .., of each with two instructions before it, and out. Facts are numbers, of which n and
+    -n are never so together, nor are 10, 11 and 12; a word is known by bounds."""
 
-    layers: list[list[Path]]
+    ways: dict[Any, list[Path]]
     asked: int = 0
+    bounds: dict[Any, int] = field(default_factory=dict)
 
     def impossible(self, chain: list[Path]) -> bool:
         self.asked += 1
         facts: set[Any] = set().union(*(path.known.facts for path in chain))
-        return any(-fact in facts for fact in facts)
+        ends = [path.known.bounds[WORD] for path in chain if WORD in path.known.bounds]
+        nowhere = bool(ends) and max(end[0] for end in ends) > min(end[1] for end in ends)
+        return nowhere or {10, 11, 12} <= facts or any(-fact in facts for fact in facts)
 
     def bound(self, key: Any) -> int:
-        return sum(max(path.cycles for path in layer) for layer in self.layers[key[0] :])
+        if key not in self.bounds:
+            rests = (path.cycles + (self.bound(path.following) if path.following else 0) for path in self.paths(key))
+            self.bounds[key] = max(rests)
+        return self.bounds[key]
+
+    def paths(self, key: Any) -> list[Path]:
+        return self.ways[max(key[0], 0), key[1]]
 
     def chains(self) -> Chains:
-        return Chains(lambda key: self.layers[max(key[0], 0)], self.bound, self.impossible)
+        return Chains(self.paths, self.bound, self.impossible)
 
-    def every(self) -> list[list[Path]]:
-        found: list[list[Path]] = [[]]
-        for layer in self.layers:
-            found = [[*chain, path] for chain in found for path in layer]
-        return found
+    def every(self, key: Any = (0, None)) -> list[list[Path]]:
+        return [
+            [path, *rest]
+            for path in self.paths(key)
+            for rest in (self.every(path.following) if path.following else [[]])
+        ]
+
+
+def branching(layers: list[tuple[list[Any], list[Any]]]) -> Walked:
+    ways: dict[Any, list[Path]] = {}
+    for n, layer in enumerate(layers):
+        for before, found in zip((None, "load"), layer, strict=True):
+            ways[n, before] = [
+                Path(
+                    cycles,
+                    (n + on, "load" if load else None) if n + on < len(layers) else None,  # type: ignore[arg-type]
+                    Known({} if ends is None else {WORD: bounded(ends[0], sum(ends))}, facts),
+                )
+                for cycles, on, load, facts, ends in found
+            ]
+    return Walked(ways)
 
 
 def walked(layers: list[list[tuple[int, Any]]]) -> Walked:
-    last = len(layers) - 1
-    return Walked(
-        [
-            [Path(cycles, None if n == last else (n + 1, None), Known({}, frozenset(facts))) for cycles, facts in layer]
-            for n, layer in enumerate(layers)
-        ]
-    )
+    """One cut after the other: cycles and facts."""
+    return branching([([(cycles, 1, False, frozenset(facts), None) for cycles, facts in of], []) for of in layers])
 
 
 def names(found: list[list[Path]]) -> list[list[int]]:
@@ -58,12 +89,13 @@ def names(found: list[list[Path]]) -> list[list[int]]:
 
 
 def dear(of: Walked, limit: int) -> list[list[Path]]:
-    return [c for c in of.every() if sum(p.cycles for p in c) > limit and not Walked(of.layers).impossible(c)]
+    return [c for c in of.every() if sum(p.cycles for p in c) > limit and not Walked(of.ways).impossible(c)]
 
 
+@settings(max_examples=150)
 @given(LAYERS, st.integers(0, 12))
-def test_all_dear_chains_that_may_be_possible_are_found_once(layers: list[list[tuple[int, Any]]], limit: int) -> None:
-    of = walked(layers)
+def test_all_dear_chains_that_may_be_possible_are_found_once(layers: list[Any], limit: int) -> None:
+    of = branching(layers)
     assert names(list(of.chains().dearer(limit))) == names(dear(of, limit))
 
 
@@ -71,33 +103,52 @@ def test_what_stands_for_several_knows_no_more_than_each(monkeypatch: pytest.Mon
     """With what any of them knows a chain that may be possible is lost: this is the claim that all rests on."""
     of = walked([[(1, {1}), (1, {-1})], [(2, {1})]])
     assert len(list(of.chains().dearer(0))) == 1
-    known = Known({}, frozenset().union(*(path.known.facts for path in of.layers[0])))
+    known = Known({}, frozenset().union(*(path.known.facts for path in of.ways[0, None])))
     monkeypatch.setattr(module, "_common", lambda _: known)
     assert not list(of.chains().dearer(0))
 
 
 def test_what_all_know_of_a_word_is_the_hull() -> None:
-    a, b = var("event.response_ns"), var("event.request_sent_ns")
-    first, second = {a: bounded(3, 4), b: bounded(0, 1)}, {a: bounded(-7, -2)}
-    common = module._common([Path(1, None, Known(first)), Path(1, None, Known(second))])
-    ends = zip((min, max, min, max), first[a], second[a], strict=True)
-    assert common.bounds == {a: tuple(outer(one, other) for outer, one, other in ends)}
+    other = var("event.request_sent_ns")
+    known = [{WORD: bounded(3, 4), other: bounded(0, 1)}, {WORD: bounded(-7, -2)}, {WORD: bounded(5, 9)}]
+    for bounds in permutations(known):
+        common = module._common([Path(1, None, Known(of)) for of in bounds])
+        assert common.bounds == {WORD: (3, (1 << 32) - 2, -7, 9)}
 
 
-def test_the_reason_is_found_once() -> None:
-    """The first path and the last are never taken together, whatever lies between: 5 ** 3 chains."""
-    between = [[(n, {2}) for n in range(5)]] * 3
-    of = walked([[(1, {1})], *between, [(1, {-1})]])
+def test_a_range_of_a_group_rules_out_only_what_that_of_each_does() -> None:
+    """Through the judge's own question: what is known of several is a range, which a chain's other paths have to
+    meet."""
+    of = judge()
+    several = [Path(1, (0, None), Known({WORD: bounded(low, low + 1)})) for low in (2, 6)]
+    for low, high, possible in ((0, 1, 0), (2, 2, 1), (4, 5, 0), (7, 9, 1), (3, 6, 2), (8, 9, 0)):
+        ends = {START: several, 0: [Path(1, None, Known({WORD: bounded(low, high)}))]}
+        chains = Chains(lambda key, of=ends: of[key[0]], lambda _: 1, of._chain_impossible)  # type: ignore[misc]
+        assert len(list(chains.dearer(0))) == possible
+
+
+@pytest.mark.parametrize("first", list(permutations([(2, {11}), (1, {2})])))
+@pytest.mark.parametrize("second", list(permutations([(2, {12}), (1, {3})])))
+def test_of_three_paths_that_are_never_taken_together_two_are(first: Any, second: Any) -> None:
+    of = walked([[(1, {10})], list(first), list(second)])
+    assert len(list(of.chains().dearer(0))) == 3
+
+
+@pytest.mark.parametrize("at", [(0, 4), (1, 2), (0, 1), (3, 4)])
+@pytest.mark.parametrize("between", [5, 7])
+def test_the_reason_is_found_once(at: tuple[int, int], between: int) -> None:
+    """Two paths that are never taken together, wherever they are in 5 ** 3 chains, or 7 ** 3."""
+    layers = [[(n, {2}) for n in range(between)] for _ in range(5)]
+    layers[at[0]], layers[at[1]] = [(1, {1})], [(1, {-1})]
+    of = walked(layers)
     assert not list(of.chains().dearer(0))
     assert of.asked < 20
 
 
 def test_paths_that_cost_the_same_are_asked_about_together() -> None:
-    of = walked([[(1, {1})], *[[(2, {n, 1}) for n in range(10, 60)]] * 3, [(1, {-1}), (1, {2})]])
-    assert len(of.every()) == 2 * 50**3
-    chains = of.chains()
-    found = chains.dearer(0)
-    assert next(found)[-1] is of.layers[-1][1]
+    of = walked([[(1, {1})], *[[(2, {n, 1}) for n in range(20, 70)]] * 3, [(1, {-1}), (1, {2})]])
+    found = of.chains().dearer(0)
+    assert next(found)[-1] is of.ways[4, None][1]
     assert of.asked < 30
 
 
@@ -113,9 +164,12 @@ def test_a_reason_is_as_small_as_it_can_be(several: tuple[int, ...]) -> None:
                 assert [id(p) for p in chains._fewest([paths[n] for n in chosen])] == [id(p) for p in wanted]
 
 
-def test_first_paths_are_asked_about_where_all_have_no_answer() -> None:
-    of = walked([[(1, {1, -1})], [(1, {2})]])
-    silent = Chains(of.chains().paths, of.bound, lambda chain: len(chain) < 2 and of.impossible(chain))
+@pytest.mark.parametrize("first", range(3))
+def test_first_paths_are_asked_about_where_all_have_no_answer(first: int) -> None:
+    layers: list[Any] = [[(1, {2})] for _ in range(4)]
+    layers[first] = [(1, {1, -1})]
+    of = walked(layers)
+    silent = Chains(of.paths, of.bound, lambda chain: len(chain) < 4 and of.impossible(chain))
     assert not list(silent.dearer(0))
 
 
@@ -128,6 +182,13 @@ def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int, monkeypat
     else:
         with pytest.raises(Refused, match="more than 3 chains of paths may cost more than 9 cycles"):
             list(of.chains().dearer(9))
+
+
+def test_single_paths_are_tried_as_many_as_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CHAINS", 20)
+    of = walked([[(1, {n}) for n in range(20, 30)] for _ in range(3)])
+    with pytest.raises(Refused, match="more than 20 chains"):
+        list(of.chains().dearer(0))
 
 
 def test_the_call_comes_first() -> None:
