@@ -33,6 +33,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify/behaviour/order.py": (f"{BEHAVIOUR}_order.py",),
     "verify/behaviour/steps.py": (f"{BEHAVIOUR}_steps.py",),
     "verify/check/boundary.py": (f"{CHECK}_boundary_process.py",),
+    "verify/check/chains.py": (f"{CHECK}_chains.py",),
     "verify/check/counted.py": ("tests/verify/test_counts.py",),
     "verify/check/judge.py": (f"{CHECK}_judge.py", f"{CHECK}_judge_cuts.py", f"{CHECK}_judge_unsure.py"),
     "verify/check/known.py": (f"{CHECK}_known.py",),

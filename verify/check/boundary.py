@@ -110,7 +110,7 @@ def _answer(pipe: Connection, child: BaseProcess, progress: Progress | None, lim
         try:
             kind, content = pipe.recv()
         except EOFError:
-            child.join(10)  # dumping its memory takes a busy machine a while
+            child.join(10)
             raise Refused(f"the checker ended without an answer (exit code {child.exitcode})") from None
         if kind == "holds" and isinstance(content, Recheck):
             return content
