@@ -139,14 +139,14 @@ class Watcher(Joiner):
         what those know would be lost."""
         found = []
         for node in dict.fromkeys(self.features):
-            thresholds = np.array(self.thresholds.get(self.features.index(node), []), dtype=np.int64)
-            between = [np.searchsorted(thresholds, end) for end in view.bounds(node)]
-            (first, last), places = np.unique(np.stack(between), axis=1, return_inverse=True)
-            if len(first) == 1:
+            cells, places = np.unique(self._cells(view, node), return_inverse=True)
+            first, last = cells >> 16, cells & 0xFFFF
+            if len(cells) == 1:
                 continue
             if (first[1:] <= last[:-1]).any() or not self.cuts.narrow(node):
                 return []
             name, signed = self.state.pool.text(self._atom(node)), self.program.nodes[node].low < 0
+            thresholds = np.array(self.thresholds[self.features.index(node)], dtype=np.int64)
             found.append(_Cells(name, signed, thresholds[last[:-1]], places.reshape(-1)))
         return found
 

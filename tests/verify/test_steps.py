@@ -129,6 +129,7 @@ def test_cells_are_the_trees_and_all_lanes_have_searched_as_far(
         state=SimpleNamespace(pool=SimpleNamespace(text=str)),
         program=SimpleNamespace(nodes=[SimpleNamespace(low=0)]),
         _atom=lambda _: "event.a",
+        _cells=lambda view, node: Watcher._cells(watcher, view, node),
     )
     found = Watcher._partitions(watcher, SimpleNamespace(bounds=bounds))  # type: ignore[arg-type]
     if places is None:
