@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from decision.program import Op
+from decision.program import Op, Program
 from verify.certificate import CutClaim
 from verify.expressions import UNKNOWN, WORD
 from verify.graph import Graph
@@ -28,8 +28,9 @@ FEW_JOINS = 2
 MOST_JOINS, FEWEST_EACH, FEWEST_LANES = 64, 8, 128
 """So many joins at an address are cuts where they join so many lanes each on average, and so many in all: fewer lanes
 the checker follows as quickly by themselves."""
-QUICKLY = 2_000
-"""So many paths the checker follows in ten seconds, or, where each is asked about products, in five minutes."""
+QUICKLY, QUICKLY_MULTIPLIED = 20_000, 2_000
+"""So many paths the checker follows in minutes: a path takes 1 to 20 ms, or, where a feature multiplies what is not
+known and each path asks about the product, 200."""
 START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
@@ -49,7 +50,7 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     apart = [(m.number, _cut(run, m, ahead=True)) for m in meetings if joins[m.number] > FEW_JOINS and m.number in wide]
     cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
     joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
-    if _paths(run, joined) > QUICKLY:
+    if _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
         cuts = _with_steps(run, cuts)
     return tuple(sorted((cut for _, cut in cuts), key=lambda c: -_said(c)))
 
@@ -66,6 +67,19 @@ def _paths(run: Attempt, cuts: set[int]) -> int:
         begun.append(arriving(meeting.origins))
         total += begun[number] if number in cuts else 0
     return total + sum(arriving(lanes.origin) for _, lanes in run.ends)
+
+
+def _multiplies(program: Program) -> bool:
+    """Whether a feature of the trees is made of a product of two numbers that are not known."""
+    made_of = [a for node in program.nodes if node.op is Op.TREES for a in node.args]
+    seen = set(made_of)
+    for n in made_of:
+        before = program.nodes[n].args
+        if program.nodes[n].op in (Op.MUL, Op.MUL_SHR) and all(program.nodes[a].op is not Op.CONST for a in before):
+            return True
+        made_of += set(before) - seen
+        seen.update(before)
+    return False
 
 
 def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:

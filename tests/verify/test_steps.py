@@ -18,6 +18,8 @@ from drawing import ACTIONS
 from options_by_hand import cuts
 from students_drawn import Drawn, built, grown
 
+from bench.drawn.students import drawn
+from decision.program import Op
 from emulator.build import Build
 from verify import cuts as cuts_module
 from verify.certificate import CutClaim
@@ -62,7 +64,34 @@ def told(build: Build) -> tuple[tuple[Cut, ...], int, int]:
     assert bound + cycle_model(build.engine).overhead == run.worst().exact
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cuts_module, "QUICKLY", 0)
+        patch.setattr(cuts_module, "QUICKLY_MULTIPLIED", 0)
         return cuts(cuts_module.cuts_of(run)), plain.walked, bound
+
+
+@pytest.mark.parametrize(("limit", "told_so"), [("QUICKLY_MULTIPLIED", True), ("QUICKLY", False)])
+def test_sums_are_told_from_fewer_paths_on_where_each_asks_about_a_product(
+    build: Build, monkeypatch: pytest.MonkeyPatch, limit: str, told_so: bool
+) -> None:
+    monkeypatch.setattr(cuts_module, limit, 0)
+    found = cuts_module.cuts_of(attempted(build))
+    assert any(STEP.search(text) for cut in found for text in cut.holds.values()) == told_so
+
+
+@pytest.mark.parametrize(
+    ("seed", "kinds", "multiplies"),
+    [(3, "rl_cc_congestion", True), (37, "rtt_inflation", True), (0, "ratio", False), (14, "bucket", False)],
+)
+def test_a_student_multiplies_by_what_its_features_are(seed: int, kinds: str, multiplies: bool) -> None:
+    student = drawn(seed)
+    assert kinds in {feature.kind for feature in student.observation.features}
+    assert cuts_module._multiplies(student.program()) == multiplies
+
+
+@pytest.mark.parametrize(("factor", "multiplies"), [(Op.CONST, False), (Op.PARAM, True)])
+def test_a_number_times_a_constant_is_no_product_of_what_is_not_known(factor: Op, multiplies: bool) -> None:
+    nodes = [(Op.EVENT, ()), (factor, ()), (Op.MUL, (0, 1)), (Op.SHR, (2,)), (Op.TREES, (3,)), (Op.MUL, (4, 0))]
+    program: Any = SimpleNamespace(nodes=[SimpleNamespace(op=op, args=args) for op, args in nodes])
+    assert cuts_module._multiplies(program) == multiplies
 
 
 def test_paths_are_as_many_as_cells_of_a_feature_and_not_of_all(
