@@ -105,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     kept = options.work / "changes"
                     changed = acc_change.played(deployment, deciders, *learners(config), seeds, kept, say)
                     text = acc_change.page(changed, options.seeds, config)
+                    store(options.docs / "papers" / "acc-figure-16.svg", acc_change.picture(changed))
                 write_atomically(options.docs / PAGES[name], text)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)

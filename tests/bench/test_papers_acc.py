@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.papers import acc, acc_bed, acc_change, acc_fabric, acc_idle
 from bench.papers.acc_bed import Bed
-from bench.papers.acc_change import METRICS, PHASES, Changed
+from bench.papers.acc_change import FLOWS, PHASES, SLICES, Changed
 from decision.documents import load_toml
 from decision.interfaces import QUEUE_MARKING
 from decision.records import record_columns
@@ -72,20 +72,34 @@ def test_the_fabric_is_set_beside_the_paper_load_by_load() -> None:
     assert [cell.strip() for cell in shown.split("|")[8:10]] == ["-", "10.0"]
 
 
-def test_phases_are_told_apart() -> None:
-    def phases(fct: float) -> list[dict[str, float]]:
-        return [dict.fromkeys(METRICS, fct * (number + 1)) for number in range(len(PHASES))]
+def slices(fct: float) -> list[dict[str, float]]:
+    """Of each phase the first slice has one flow of ``fct``, the last three of twice that, all times the phase's
+    number; between none ends."""
+    none = dict.fromkeys((f"{flows}completions" for flows in FLOWS), 0.0) | {f"{f}fct_mean_us": np.nan for f in FLOWS}
+    found = []
+    for number in range(len(PHASES)):
+        first, last = (
+            {f"{f}completions": flows for f in FLOWS} | {f"{f}fct_mean_us": us * (number + 1) for f in FLOWS}
+            for flows, us in ((1.0, fct), (3.0, 2 * fct))
+        )
+        found += [first, *[none] * (SLICES - 2), last]
+    return found
 
+
+def test_phases_are_told_apart_and_their_halves() -> None:
     changed = Changed(
-        {"ACC": [phases(60), phases(120)], "SECN1": [phases(100), phases(200)], "SECN2": [phases(80)] * 2}
+        {"ACC": [slices(60), slices(120)], "SECN1": [slices(100), slices(200)], "SECN2": [slices(80)] * 2}
     )
-    rows = {
-        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:]]
-        for line in acc_change.page(changed, 2, load_toml(DdqnConfig, acc.ONLINE)).splitlines()
-        if "|" in line
-    }
-    assert rows["SECN2"] == ["80", "80", "160", "160", "240", "240", "320", "320", ""]
-    assert rows["against SECN1"][:2] == ["-31.1", "-40.0"]
+    text = acc_change.page(changed, 2, load_toml(DdqnConfig, acc.ONLINE))
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line]
+    assert rows.count(["SECN2", "140", "280", "420", "560"]) == len(FLOWS)
+    assert ["against SECN1, all", "-31.1", "-40.0"] in rows
+    mice = next(row for row in rows if row[0] == "against SECN2, mice")
+    assert mice[1] == "-"
+    assert mice[2].startswith("12.5 ±")
+    assert ["ACC", *["-40"] * 8] in rows
+    assert changed.means("SECN1", "", 1).shape == (2, len(PHASES) * SLICES)
+    assert acc_change.picture(changed).startswith(b"<?xml")
 
 
 def idled(events: float, fct: float) -> list[dict[str, float]]:
