@@ -36,11 +36,11 @@ def counts(program: Program) -> Counts:
     whole = {n for n in sums if n in program.outputs or not asking[n] <= sums}
     whole = {n for n in whole if len({inputs[bit] for bit in _added(program, n, sums)}) > 1}
     while True:
-        parts = _made_of(program, whole, bits | sums)
+        parts = made_of(program, whole, bits | sums)
         if all(asking[n] <= parts and n not in program.outputs for n in parts - whole):
             return Counts(frozenset(parts & bits), frozenset(parts & sums), frozenset(whole))
         alone = {n for n in parts - whole if n in program.outputs or not asking[n] <= parts}
-        whole = {n for n in whole if not _made_of(program, {n}, bits | sums) & alone}
+        whole = {n for n in whole if not made_of(program, {n}, bits | sums) & alone}
 
 
 def inputs_of(program: Program) -> list[frozenset[int]]:
@@ -68,7 +68,7 @@ def _added(program: Program, n: int, sums: set[int]) -> set[int]:
     return set[int]().union(*(_added(program, a, sums) if a in sums else {a} for a in program.nodes[n].args))
 
 
-def _made_of(program: Program, whole: set[int], among: set[int]) -> set[int]:
+def made_of(program: Program, whole: set[int], among: set[int]) -> set[int]:
     """Nodes and what they are made of, as far as that is ``among`` some."""
     todo, found = list(whole), set[int]()
     while todo:

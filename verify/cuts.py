@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from decision.program import Op, Program
 from verify.certificate import CutClaim
+from verify.counts import made_of
 from verify.expressions import UNKNOWN, WORD
 from verify.graph import Graph
 from verify.joins import Meeting
@@ -71,15 +72,10 @@ def _paths(run: Attempt, cuts: set[int]) -> int:
 
 def _multiplies(program: Program) -> bool:
     """Whether a feature of the trees is made of a product of two numbers that are not known."""
-    made_of = [a for node in program.nodes if node.op is Op.TREES for a in node.args]
-    seen = set(made_of)
-    for n in made_of:
-        before = program.nodes[n].args
-        if program.nodes[n].op in (Op.MUL, Op.MUL_SHR) and all(program.nodes[a].op is not Op.CONST for a in before):
-            return True
-        made_of += set(before) - seen
-        seen.update(before)
-    return False
+    nodes = program.nodes
+    asked = {a for node in nodes if node.op is Op.TREES for a in node.args}
+    behind = (nodes[n] for n in made_of(program, asked, set(range(len(nodes)))))
+    return any(n.op in (Op.MUL, Op.MUL_SHR) and all(nodes[a].op is not Op.CONST for a in n.args) for n in behind)
 
 
 def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:

@@ -25,7 +25,6 @@ from netsim.kept import Kept
 from netsim.mixes import Mix, Part, Steering
 from netsim.network import MS, Network
 from netsim.places import Place
-from netsim.statistics import confidence
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from rlcc.evaluation.grid import Times
@@ -107,7 +106,7 @@ class Outcomes:
 
     def figure(self, case: Case, who: str, metric: str) -> Figure:
         values = [m[metric] for m in self.metrics[case.name, who]]
-        return Figure(float(np.mean(values)), confidence(values))
+        return Figure.of(values)
 
     def mean_off(self, case: Case, who: str, other: str, metric: str) -> float:
         """By how many percent, seed by seed, in the mean."""
@@ -123,7 +122,7 @@ class Outcomes:
     def share(self, case: Case, who: str) -> Figure:
         """RDMA's of what both deliver, in %."""
         values = [100 * m["a_goodput"] / m["goodput"] for m in self.metrics[case.name, who]]
-        return Figure(float(np.mean(values)), confidence(values))
+        return Figure.of(values)
 
 
 def played(

@@ -18,7 +18,6 @@ from netsim.network import MS
 from netsim.places import Place
 from netsim.policies import PolicySpec
 from netsim.samples import Sampling
-from netsim.statistics import confidence
 from netsim.trials import Trial, run
 from rlcc.origin import made_by
 
@@ -54,8 +53,7 @@ class Bed:
         return np.array([of(outcome) for outcome in self.outcomes[who, load]])
 
     def figure(self, who: str, load: int, of: Callable[[Outcome], float]) -> Figure:
-        values = self.values(who, load, of)
-        return Figure(float(np.mean(values)), confidence(values.tolist()))
+        return Figure.of(self.values(who, load, of))
 
     def over(self, who: str, other: str, load: int, of: Callable[[Outcome], float]) -> str:
         """How many times the other's, seed by seed: mean, and from the least to the greatest."""

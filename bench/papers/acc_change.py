@@ -27,7 +27,6 @@ from netsim.content import content, package_hash
 from netsim.deployment import Deployment
 from netsim.network import MS, US
 from netsim.policies import native
-from netsim.statistics import confidence
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 from teachers.ddqn import Learner
@@ -85,28 +84,24 @@ class Changed:
         """us, [seeds, spans of ``many`` slices]: the mean FCT of the flows that end in a span; NaN where none does."""
         count, mean = (
             np.array([[each[f"{flows}{metric}"] for each in slices] for slices in self.slices[who]])
-            for metric in ("completions", "fct_mean_us")
+            for metric in MEASURED
         )
-        spent = np.where(count > 0, count * mean, 0).reshape(len(count), -1, many).sum(2)
-        ended = count.reshape(len(count), -1, many).sum(2)
+        total = np.where(count > 0, count * mean, 0)
+        spent, ended = (each.reshape(len(each), -1, many).sum(2) for each in (total, count))
         means: Floats = np.divide(spent, ended, out=np.full(spent.shape, np.nan), where=ended > 0)
         return means
 
     def figure(self, who: str, phase: int, flows: str) -> Figure:
-        return _figure(self.means(who, flows, SLICES)[:, phase])
+        return Figure.of(self.means(who, flows, SLICES)[:, phase])
 
     def against(self, who: str, other: str, flows: str) -> Figure:
         """By how many percent, of the mean over all phases."""
         ours, theirs = (self.means(name, flows, SLICES).mean(1) for name in (who, other))
-        return _figure(100 * (ours / theirs - 1))
+        return Figure.of(100 * (ours / theirs - 1))
 
     def in_time(self, who: str, other: str, flows: str, many: int) -> list[Figure]:
         """By how many percent, of each span of so many slices."""
-        return [_figure(off) for off in (100 * (self.means(who, flows, many) / self.means(other, flows, many) - 1)).T]
-
-
-def _figure(values: Floats) -> Figure:
-    return Figure(float(np.mean(values)), confidence(values))
+        return [Figure.of(off) for off in (100 * (self.means(who, flows, many) / self.means(other, flows, many) - 1)).T]
 
 
 def played(

@@ -29,7 +29,6 @@ from netsim.content import content
 from netsim.deployment import Deployment
 from netsim.network import MS, US, Network
 from netsim.scenarios import Flows, Scenario, instantiate
-from netsim.statistics import confidence
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 
@@ -209,8 +208,7 @@ def kmin_kb(each: Course, long: bool) -> float:
 
 
 def figure(courses: Sequence[Course], of: Callable[[Course], float]) -> Figure:
-    values = [of(each) for each in courses]
-    return Figure(float(np.mean(values)), confidence(values))
+    return Figure.of([of(each) for each in courses])
 
 
 def picture_6(steps: Courses) -> bytes:

@@ -35,7 +35,6 @@ from netsim.build import simulator_hash
 from netsim.network import MS
 from netsim.policies import native
 from netsim.simulation import DECISION_LATENCY_PS
-from netsim.statistics import confidence
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 from teachers import adpg, ddpg, ddqn, ppo
@@ -225,7 +224,7 @@ def furthest(f: Found, label: str, seed: int) -> float:
 def off(f: Found, label: str) -> Figure:
     """The mean of it over seeds."""
     each = [furthest(f, label, seed) for seed in f.seeds]
-    return Figure(float(np.mean(each)), confidence(each))
+    return Figure.of(each)
 
 
 def near(f: Found, label: str) -> int:
@@ -248,7 +247,7 @@ def _training_table(f: Found, made: Trainings) -> str:
         inflation = "-" if aurora else off(f, method.label).times(100).text(0)
         close = "-" if aurora else f"{near(f, method.label)} of {len(its)}"
         decisions = f"{np.mean([each.decisions for each in its]):,.0f}"
-        figure = Figure(float(np.mean(rewards)), confidence(rewards)).text(2)
+        figure = Figure.of(rewards).text(2)
         spread = f"{min(rewards):.2f} to {max(rewards):.2f}"
         count = f"{settled} of {len(its)}"
         rows.append([method.label, decisions, figure, spread, count, close, inflation, method.paper])

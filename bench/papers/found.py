@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite, isnan, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.papers.runs import Metrics
 from bench.papers.traffic import Traffic
@@ -22,6 +23,11 @@ class Figure:
 
     mean: float
     half: float = nan
+
+    @classmethod
+    def of(cls, values: Sequence[float] | NDArray[np.float64]) -> "Figure":
+        """Of a value a seed."""
+        return cls(float(np.mean(values)), confidence(values))
 
     def times(self, factor: float) -> "Figure":
         return Figure(self.mean * factor, abs(self.half * factor))
@@ -46,7 +52,7 @@ class Found:
         """Seeds in which nothing was measured leave the mean; if any was, it is NaN only where all are."""
         values = [self.runs[contender, traffic.name, seed].get(metric, nan) for seed in traffic.seeds(self.seeds)]
         known = [v for v in values if not isnan(v)]
-        return Figure(float(np.mean(known)), confidence(known)) if known else Figure(nan)
+        return Figure.of(known) if known else Figure(nan)
 
     def mean(self, contender: str, traffic: Traffic, metric: str) -> float:
         return self.figure(contender, traffic, metric).mean

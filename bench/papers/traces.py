@@ -21,7 +21,6 @@ from bench.papers.sections import LONG_BANDWIDTH, RECOVERY, Column, cell
 from bench.papers.traffic import FAIR_MS, Traffic, joining, named
 from bench.where.options import place_of
 from netsim.network import MS, Network
-from netsim.statistics import confidence
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 
@@ -112,7 +111,7 @@ def _figure_9(seen: Seen, seeds: Sequence[int]) -> str:
         cells = []
         for of_change in zip(*by_seed, strict=True):
             known = [x for x in of_change if np.isfinite(x)]
-            figure = Figure(float(np.mean(known)), confidence(known)) if known else Figure(float("nan"))
+            figure = Figure.of(known) if known else Figure(float("nan"))
             cells.append(figure.text(1) + ("" if len(known) in (0, len(of_change)) else f" ({len(known)})"))
         rows.append([c, *cells])
     heads = [f"flow {i + 1} comes" for i in range(1, FLOWS)] + [f"flow {i + 1} goes" for i in range(FLOWS - 1)]
