@@ -200,16 +200,21 @@ papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.decisions
 	$(BIN)/python -m bench.papers.tuned
 	$(BIN)/python -m bench.papers.traces
+	$(BIN)/python -m bench.papers.together
 	$(BIN)/python -m bench.papers.acc_marking
+	$(BIN)/python -m bench.papers.acc_rewards
+	$(BIN)/python -m bench.papers.acc_unseen
 	$(BIN)/rlcc run recipes/acc.toml
 	$(BIN)/rlcc run recipes/haecn.toml
 	$(BIN)/python -m bench.papers.haecn
+	$(BIN)/python -m bench.papers.haecn_readings
 	$(BIN)/rlcc run recipes/auto-srla.toml
 	$(BIN)/rlcc run recipes/auto-lrla.toml
 	$(BIN)/python -m bench.papers.auto
 	$(BIN)/python -m bench.papers.auto_detail
 	$(BIN)/python -m bench.papers
 	$(BIN)/python -m bench.papers.acc
+	$(BIN)/python -m bench.papers.acc_applications
 
 # The trees are those of the demo; the networks are quantised here.
 table-1: setup runs/rl-cc/student

@@ -124,17 +124,29 @@ def played(
             policy = native(learner.policy, learner.weights)
         assert policy is not None
         cohort = Cohort(policy, deployment.period_ps, late_ps)
-        for seed in seeds:
-            what = [simulator_hash(), SCENARIO, PHASE_PS, SLICE_PS, seed, content(cohort), content(deployment.network)]
-            learns = None if learner is None else (learner, learning(config, name))
-            how = [] if learns is None else [learns[1].model_dump(mode="json"), SHARED, CODE]
-            kept = keep / f"{sha256(dump_json([what, how]).encode())}.json"
-            if not kept.exists():
-                made = _run(deployment, cohort, seed, learns)
-                write_atomically(kept, json.dumps(made))
-                say(f"{name}, seed {seed}")
-            slices.setdefault(name, []).append(json.loads(kept.read_text()))
+        learns = None if learner is None else (learner, learning(config, name))
+        slices[name] = [course(deployment, cohort, seed, learns, keep, say, name) for seed in seeds]
     return Changed(slices)
+
+
+def course(
+    deployment: Deployment,
+    cohort: Cohort,
+    seed: int,
+    learns: tuple[Teacher, DdqnConfig] | None,
+    keep: Path,
+    say: Callable[[str], None],
+    name: str,
+) -> Slices:
+    """The slices of ``name``, which decides as the cohort does, or learns on; those that are kept are not run again."""
+    what = [simulator_hash(), SCENARIO, PHASE_PS, SLICE_PS, seed, content(cohort), content(deployment.network)]
+    how = [] if learns is None else [learns[1].model_dump(mode="json"), SHARED, CODE]
+    kept = keep / f"{sha256(dump_json([what, how]).encode())}.json"
+    if not kept.exists():
+        write_atomically(kept, json.dumps(_run(deployment, cohort, seed, learns)))
+        say(f"{name}, seed {seed}")
+    made: Slices = json.loads(kept.read_text())
+    return made
 
 
 def learning(config: DdqnConfig, who: str) -> DdqnConfig:

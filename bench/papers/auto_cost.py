@@ -25,6 +25,9 @@ PAPER_SHORT = 14 * 600 + 600**2 + 3 * 600
 """Multiply-adds of sRLA's network: two hidden layers of 600 ([AUTO] section 5.2.1), on our 14 features."""
 PAPER_LONG = 136 * 300 + 9 * 300**2 + 300 * 36
 """Of lRLA's: ten of 300 (section 5.2.2), for the 36 rows of one flow."""
+METIS_SHORTER, METIS_FEWER = 27, 156
+"""By how many times Metis' trees of AuTO decide sooner, and how many times fewer resources those of all its systems
+take at the most ([METIS])."""
 GROWTH = ((11, 10), (100, 100), (1000, 1000))
 """Long flows that run, and that have ended lately ([AUTO] section 6.2.3 goes from the first to the last)."""
 
@@ -130,6 +133,24 @@ def costs(tree: Taken, own: Int8, paper: int) -> list[str]:
         f"| {size:,} | {size / (tree.code + tree.tables):,.1f} |"
         for words, mean, slowest, size in rows
     ]
+
+
+def beside_metis(name: str, tree: Taken, own: Int8, paper: int) -> str:
+    """Whether the tree's decision is shorter, and its bytes fewer, by as much as Metis reports; ``own`` and ``paper``
+    as of `costs`."""
+    ours, theirs = tree.code + tree.tables, reckoned(paper)
+    shorter, fewer = theirs.slowest / tree.slowest, theirs.code_bytes / ours
+    return (
+        f"{name}'s tree decides {own.slowest / tree.slowest:,.1f} times as fast as its own teacher in int8 "
+        f"({_reaches(own.slowest / tree.slowest, METIS_SHORTER)}) with {ours / own.code_bytes:,.1f} times its bytes; "
+        f"{shorter:,.0f} times as fast as the paper's network in int8 ({_reaches(shorter, METIS_SHORTER)}), which has "
+        f"{fewer:,.0f} times its bytes, in float32 {4 * fewer:,.0f} ({_reaches(4 * fewer, METIS_FEWER)})."
+    )
+
+
+def _reaches(ours: float, theirs: float) -> str:
+    """Beside Metis' figure."""
+    return f"over {theirs}" if ours > theirs else f"**not** {theirs}"
 
 
 def growth(tree: Taken) -> list[str]:

@@ -9,7 +9,8 @@ teacher's in both forms, so that nothing but the waiting differs between them.
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -159,18 +160,25 @@ def tree_costs(firmware: Path) -> Costs:
     return taken[1], taken[0] if report.told else None
 
 
-def played(acc_run: Path, run: Path, seeds: int, keep: Path, where: Where) -> "Outcomes":
-    """Everybody everywhere."""
-    acc, haecn = (load(contenders.TEACHERS / name) for name in ("acc", "haecn"))
+@contextmanager
+def deciding(acc_run: Path, run: Path) -> Iterator[tuple[dict[str, Ports], dict[str, list[Int8]]]]:
+    """ACC's and HAECN's ports in each form, and their networks in int8, as measured, by system."""
+    ports: dict[str, Ports] = {}
+    int8: dict[str, list[Int8]] = {}
     with by_path(acc_run / "firmware") as acc_tree, by_path(run / "firmware") as haecn_tree:
-        ports: dict[str, Ports] = {}
-        int8: dict[str, list[Int8]] = {}
-        for name, teacher, tree, folder in (("ACC", acc, acc_tree, acc_run), ("HAECN", haecn, haecn_tree, run)):
+        for name, tree, folder in (("ACC", acc_tree, acc_run), ("HAECN", haecn_tree, run)):
+            teacher = load(contenders.TEACHERS / name.lower())
             policy = native(teacher.policy, teacher.weights)
             int8[name] = networks_in_int8(name.lower(), folder)
             for form, costs in network_costs(teacher, int8[name]).items():
                 ports[f"{name}, {form}"] = Ports(policy, *costs)
             ports[f"{name}, trees"] = Ports(tree.policy, *tree_costs(folder / "firmware"))  # type: ignore[arg-type]
+        yield ports, int8
+
+
+def played(acc_run: Path, run: Path, seeds: int, keep: Path, where: Where) -> "Outcomes":
+    """Everybody everywhere."""
+    with deciding(acc_run, run) as (ports, int8):
         places = [*(bursty(hosts) for hosts in HOSTS), *(stabilising(hosts) for hosts in HOSTS)]
         return replace(outcomes_of(places, ports, seeds, Kept(keep), where), int8=int8)
 

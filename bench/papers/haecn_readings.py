@@ -4,23 +4,22 @@
 
 The paper's senders send to "the server connected to leaf switch 1". To one server over a hundred flows share 25 Gb/s,
 and whatever is marked is marked; to all servers of leaf 1 a few share each, and what congests is also the spines' six
-links to it. Teachers' networks decide, in float32 and in int8, on one CPU a switch; of the recipes' runs the rollouts
-are needed, which int8 is calibrated on.
+links to it. Who decides, on one CPU a switch, is the first page's: networks in float32 and in int8, and trees.
 """
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from bench.papers import contenders
 from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.haecn import (
     BASELINES,
+    FORMS,
     NETWORK,
     PAPER,
     Outcomes,
@@ -28,31 +27,26 @@ from bench.papers.haecn import (
     Ports,
     add_runs,
     bursty,
+    deciding,
     fabric,
-    network_costs,
-    networks_in_int8,
     outcomes_of,
     packets_of,
     stabilising,
     trial,
 )
-from bench.papers.int8_cost import Int8
 from bench.papers.pictures import STYLE, svg
 from bench.where.options import place_of
 from netsim.kept import Kept
 from netsim.network import MS
-from netsim.policies import native
 from netsim.scenarios import Flows, Scenario
 from netsim.series import record
 from netsim.simulation import Simulation
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
-from teachers.load import load
 
 COMMAND = "rlcc run recipes/acc.toml && rlcc run recipes/haecn.toml && python -m bench.papers.haecn_readings"
 HOSTS = (12, 24, 36, 48)
 SIZES = (100_000, 1_000_000, 5_000_000)
-FORMS = ("float32", "int8")
 HALF_PS = 50 * MS
 """Until more hosts send, over time; the paper's halves are some 150 ms."""
 EVERY_PS = 2 * MS
@@ -73,16 +67,6 @@ def to_all(hosts: int, size: int) -> Place:
 
 def _all(hosts: int, size: int) -> str:
     return f"to all, {hosts}, {size // 1000} KB"
-
-
-def deciders(int8: Mapping[str, Sequence[Int8]]) -> dict[str, Ports]:
-    """ACC's and HAECN's networks by form; ``int8``: by teacher, as measured."""
-    ports: dict[str, Ports] = {}
-    for name, measured in int8.items():
-        teacher = load(contenders.TEACHERS / name)
-        policy, costs = native(teacher.policy, teacher.weights), network_costs(teacher, measured)
-        ports |= {f"{name.upper()}, {form}": Ports(policy, *each) for form, each in costs.items()}
-    return ports
 
 
 Course = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -133,9 +117,9 @@ def page(o: Outcomes, shown: dict[int, dict[str, Course]]) -> str:
         "",
         '[HAECN] section 5 sends to "the server connected to leaf switch 1", and names neither buffer nor Pmax, nor '
         "what an inference takes. Fabric and deciders are those of [the first page](papers-haecn.md); "
-        f"{o.seeds} seeds; the networks of the teachers, the decisions of a switch's ports waiting for one CPU. A "
-        f"choice takes {', '.join(f'{who} {ports.busy_ps * 1e-6:.1f} us' for who, ports in o.ports.items())}: int8 as "
-        "measured on `ibex-small`, float32 reckoned, both as there.",
+        f"{o.seeds} seeds; the decisions of a switch's ports wait for one CPU. A "
+        f"choice takes {', '.join(f'{who} {ports.busy_ps * 1e-6:.1f} us' for who, ports in o.ports.items())}: int8 and "
+        "trees as measured on `ibex-small`, float32 reckoned, all as there.",
         "",
         "## To all servers of leaf 1",
         "Every fourth host outside leaf 1 sends one flow to its servers in turn, at once.",
@@ -159,8 +143,8 @@ def page(o: Outcomes, shown: dict[int, dict[str, Course]]) -> str:
         "## Against the others, 5 MB",
         "Mean FCT of HAECN in % of each, mean of the seeds (least to greatest); ACC's of the same form.",
         "",
-        "| | paper | to all, float32 | to all, int8 | to one, float32 | to one, int8 |",
-        "|---|---|---|---|---|---|",
+        f"| | paper | {' | '.join(f'{to}, {form}' for to in ('to all', 'to one') for form in FORMS)} |",
+        "|---" * (2 + 2 * len(FORMS)) + "|",
     ]
     for hosts in (36, 48):
         for other, theirs in PAPER[str(hosts)].items():
@@ -223,10 +207,9 @@ def _write(options: argparse.Namespace) -> None:
         *(to_all(hosts, size) for size in SIZES for hosts in HOSTS),
         *(bursty(hosts, SIZES[-1]) for hosts in HOSTS),
     ]
-    runs = {"acc": options.acc_run, "haecn": options.run}
-    ports = deciders({name: networks_in_int8(name, run) for name, run in runs.items()})
-    outcomes = outcomes_of(places, ports, options.seeds, Kept(options.work / "runs"), place_of(options))
-    shown = {hosts: over_time(hosts, ports) for hosts in SHOWN}
+    with deciding(options.acc_run, options.run) as (ports, _):
+        outcomes = outcomes_of(places, ports, options.seeds, Kept(options.work / "runs"), place_of(options))
+        shown = {hosts: over_time(hosts, ports) for hosts in SHOWN}
     store(options.docs / PICTURE, picture(shown))
     store(options.docs / "papers-haecn-readings.md", page(outcomes, shown).encode())
 

@@ -329,3 +329,12 @@ def test_seldom_short_flows_are_those_of_rl_ccs_code() -> None:
         assert scenario.flows[1].period_ps == SELDOM_PERIOD_PS
     assert pcc_rl.rounds(seldom_long_short(128, SELDOM)) == 3
     assert pcc_rl.rounds(named("long-short-mild:128", MILD)) == 3
+
+
+def test_make_papers_makes_every_page() -> None:
+    """Each command of bench/papers is a step of the target."""
+    papers = re.search(r"^papers:.*\n((?:\t.*\n)+)", (contenders.ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert papers is not None
+    steps = set(re.findall(r"-m (bench\.papers[\w.]*)", papers[1]))
+    commands = [f for f in (contenders.ROOT / "bench" / "papers").glob("*.py") if "sys.exit(main())" in f.read_text()]
+    assert steps == {"bench.papers" if f.stem == "__main__" else f"bench.papers.{f.stem}" for f in commands}

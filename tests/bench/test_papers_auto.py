@@ -9,6 +9,7 @@ from bench.papers.auto import (
     HEURISTICS,
     LATENCIES_PS,
     PLACES,
+    WHOLE,
     Costs,
     LongSet,
     Outcomes,
@@ -19,9 +20,9 @@ from bench.papers.auto import (
 )
 from netsim import scenarios
 
-FORMS = ["sRLA, network", "sRLA, tree", "lRLA, network", "lRLA, tree", "AuTO, trees"]
+FORMS = ["sRLA, network", "sRLA, tree", "lRLA, network", "lRLA, tree", *WHOLE.values()]
 TREE = ["| the tree, mean | 1 | 1.00 | 1.0 |"]
-COST = Costs(TREE, TREE, ["| 11, 10 | 1 |"], ["| sRLA | clang | 0.10 | 1,000 | 0 | 60 | 1 | 2 | 3 | 3 |"])
+COST = Costs(TREE, TREE, ["| 11, 10 | 1 |"], ["| sRLA | clang | 0.10 | 1,000 | 0 | 60 | 1 | 2 | 3 | 3 |"], ["A tree."])
 SEARCHED: dict[str, tuple[int, ...]] = {"QLAS": (1000, 2000, 3000), "QSJF": (4000, 5000, 6000)}
 SET = LongSet(10, (0.0, 0.0, 0.2, 0.8), (0.9, 0.1, 0.0), (0.3, 0.3, 0.4), 0.95)
 
@@ -50,8 +51,10 @@ def outcomes(agents: float) -> Outcomes:
 @pytest.mark.parametrize(("agents", "says"), [(0.5, "below"), (1.0, "not told from it"), (2.0, "above")])
 def test_the_words_follow_the_figures(agents: float, says: str) -> None:
     text = auto.page(outcomes(agents), COST)
-    for place in PLACES:  # of lRLA against two, of sRLA and of both against QLAS
-        assert text.count(f"*{place.title}* {says} (") == 4
+    for place in PLACES:  # of lRLA against two, of sRLA against QLAS, of both against QLAS and QSJF
+        assert text.count(f"*{place.title}* {says} (") == 5
+    assert ("gains are reproduced" in text) == (agents == 0.5)
+    assert ("gains **are not** reproduced" in text) == (agents != 0.5)
     row = next(line for line in text.splitlines() if line.startswith("| sRLA, tree |"))
     off = f"{100 * (agents - 1):+.1f} ± 0.0"
     assert [cell.strip() for cell in row.split("|")[2:-1]] == [

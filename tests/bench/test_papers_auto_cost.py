@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.papers.auto_cost import PAPER_LONG, Taken, costs, growth, own_network, taken, written
+from bench.papers.auto_cost import PAPER_LONG, Taken, beside_metis, costs, growth, own_network, taken, written
 from bench.papers.int8_cost import Int8
 from decision.errors import InputError
 
@@ -26,6 +26,14 @@ def test_a_tree_is_set_beside_its_own_network_and_the_papers() -> None:
         "| the paper's network in int8, 861,600 multiply-adds | 9,994,560 | 9,994,560 | 30,286.55 | 15,143.3 | 861,600 "
         "| 88.7 |",
     ]
+
+
+def test_where_metis_is_not_reached_it_is_told() -> None:
+    assert beside_metis("lRLA", TREE, Int8(256, 2860.0, 2904, 330.0, 2428), PAPER_LONG) == (
+        "lRLA's tree decides 4.4 times as fast as its own teacher in int8 (**not** 27) with 4.0 times its bytes; "
+        "15,143 times as fast as the paper's network in int8 (over 27), which has 89 times its bytes, in float32 355 "
+        "(over 156)."
+    )
 
 
 def test_a_network_that_sets_levels_is_reckoned() -> None:

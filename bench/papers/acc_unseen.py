@@ -1,0 +1,230 @@
+"""Traffic that ACC never met ([ACC] section 6): when its tree is due to be distilled again, and what that gives.
+
+python -m bench.papers.acc_unseen [--seeds N] [--docs FOLDER] [--work FOLDER]
+
+A teacher learns incasts and web search alone, and its tree is distilled there; then data mining comes, and goes. Who
+keeps to what was learnt stands beside who learns on where it is, and beside trees that are distilled again: of the same
+network, and of one that has learnt on in the new traffic. Some 10 minutes of CPU; what was trained is kept in
+build/training, the rest in the work folder.
+"""
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.papers.acc import ONLINE, RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
+from bench.papers.acc_change import FABRIC, FLOWS, LOAD, PHASE_PS, PHASES, SCENARIO, Changed, course
+from bench.papers.command import DOCS, page_parser, written
+from bench.papers.contenders import TEACHERS
+from bench.papers.found import table, wrapped
+from bench.papers.runs import say
+from bench.training.trained import place_of, trained
+from decision.documents import dump_json, load_toml, read_text, write_atomically
+from decision.manifest import sha256
+from decision.student import NAME, Student, load_student
+from distill import distil
+from distill.dataset import join, label
+from distill.options import RolloutOptions
+from distill.rollout import collect
+from netsim import Cohort
+from netsim.build import simulator_hash
+from netsim.network import MS
+from netsim.policies import PolicySpec, interpreted, native
+from rlcc.drift import MOST, Drift, drift, seen_in
+from rlcc.origin import made_by
+from rlcc.recipe import deployment_of, load_recipe
+from teachers.ddqn_options import DdqnConfig
+from teachers.load import load
+from teachers.teacher import Teacher
+
+NEW = PHASES[1]
+"""What the teacher does not meet."""
+BOTH, NETWORK, TREE, ONLINE_ON, AGAIN, LEARNT = (
+    "met both", "network", "tree", "network, learns on", "tree, distilled again", "tree of a network learnt on"
+)  # fmt: skip
+SEED = 1
+ROUNDS = 1
+"""Of DAgger, for the recipe's three."""
+WATCHED = 501
+"""A network seed that no recipe has."""
+TRAFFIC = tuple(dict.fromkeys(PHASES))
+
+
+@dataclass(frozen=True)
+class Watched:
+    """In one kind of traffic: how far it is from what the tree was made on, and which share of the tree's decisions
+    is not its network's."""
+
+    drift: Drift
+    differs: float
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """The course of each; ``watched``: the tree, and the one distilled again, by traffic."""
+
+    changed: Changed
+    watched: Mapping[tuple[str, str], Watched]
+
+
+def recipe() -> dict[str, Any]:
+    """ACC's training without what comes later."""
+    document = tomllib.loads(read_text(TRAINING))
+    document["ddqn"]["scenarios"] = [name for name in document["ddqn"]["scenarios"] if NEW not in name]
+    document["policy"] |= {"name": "acc-one-workload", "provenance": {}}
+    return document
+
+
+def recipe_on(start: Path) -> dict[str, Any]:
+    """Learning on in the new traffic, as `recipes/train-acc-online.toml` says."""
+    document = tomllib.loads(read_text(ONLINE))
+    document["policy"] |= {"name": "acc-one-workload-on", "provenance": {}}
+    document["ddqn"] |= {
+        "start": str(start),
+        "scenarios": [f"{NEW}:{LOAD}%@{FABRIC}"],
+        "validate_in": [f"{NEW}:{load}%@{FABRIC}" for load in (LOAD - 10, LOAD + 10)],
+    }
+    return document
+
+
+def watched_in(new: bool) -> RolloutOptions:
+    """The rollouts of ACC's recipe, with the new traffic or without."""
+    options = load_recipe(RECIPE).rollout
+    scenarios = [name for name in options.scenarios if new or NEW not in name]
+    return options.model_copy(update={"scenarios": scenarios})
+
+
+def student_of(teacher: Teacher, options: RolloutOptions, work: Path) -> Student:
+    """Distilled as ACC's recipe says, or what is kept."""
+    its = load_recipe(RECIPE)
+    how = its.distill.model_copy(update={"rounds": ROUNDS})
+    key = dump_json([teacher.hash, options.model_dump(mode="json"), how.model_dump(mode="json"), simulator_hash()])
+    folder = work / "trained" / f"{teacher.policy.name}-student-{sha256(key.encode())[:16]}"
+    if not folder.exists():
+        say(f"distilling {teacher.policy.name}")
+        deployment = deployment_of(its, RECIPE)
+        runs = collect(native(teacher.policy, teacher.weights), options, deployment)
+        fitted = distil.distil(teacher, runs, how, options, seed=SEED, deployment=deployment)
+        distil.save(fitted, "0" * 64, folder, seed=SEED)
+    return load_student(folder / NAME)
+
+
+def watch(student: Student, teacher: Teacher, made_in: RolloutOptions, traffic: str) -> Watched:
+    """The student where it drives itself."""
+    deployment, policy = deployment_of(load_recipe(RECIPE), RECIPE), interpreted(student)
+    here = made_in.model_copy(update={"scenarios": [f"{traffic}:{LOAD}%@{FABRIC}"], "seeds": [WATCHED]})
+    runs = collect(policy, here, deployment)
+    its = partial(seen_in, teacher.hash, student)
+    met = join(label(runs, teacher, student.observation, rows=100_000, seed=WATCHED))
+    sums = student.forest.evaluate(met.x) / 2**student.forest.leaf_bits
+    return Watched(
+        drift(its(runs), its(collect(policy, made_in, deployment))), student.action.loss(sums, met.y, met.weight)
+    )
+
+
+def played(seeds: Sequence[int], work: Path) -> Unseen:
+    teacher, _ = trained(recipe(), SEED)
+    on, _ = trained(recipe_on(place_of(recipe(), SEED)), SEED)
+    before, both = watched_in(False), watched_in(True)
+    tree, again, learnt = (student_of(*each, work) for each in ((teacher, before), (teacher, both), (on, both)))
+    original = load(TEACHERS / "acc")
+    network = native(teacher.policy, teacher.weights)
+    who: dict[str, PolicySpec] = {
+        "SECN1": setting(*STATIC["SECN1"]),
+        BOTH: native(original.policy, original.weights),
+        NETWORK: network,
+        TREE: interpreted(tree),
+        ONLINE_ON: network,
+        AGAIN: interpreted(again),
+        LEARNT: interpreted(learnt),
+    }
+    deployment = deployment_of(load_recipe(RECIPE), RECIPE)
+    learns = {ONLINE_ON: (teacher, load_toml(DdqnConfig, ONLINE))}
+    slices = {}
+    for name, policy in who.items():
+        cohort = Cohort(policy, deployment.period_ps, TEACHER_LATENCY_PS if name != "SECN1" else 0)
+        slices[name] = [
+            course(deployment, cohort, seed, learns.get(name), work / "changes", say, name) for seed in seeds
+        ]
+    watched = {
+        (name, traffic): watch(student, teacher, made_in, traffic)
+        for name, student, made_in in ((TREE, tree, before), (AGAIN, again, both))
+        for traffic in TRAFFIC
+    }
+    return Unseen(Changed(slices), watched)
+
+
+def page(found: Unseen, seeds: Sequence[int]) -> str:
+    changed = found.changed
+    fct = []
+    for flows, which in FLOWS.items():
+        rows = [
+            [name, *(changed.figure(name, p, flows).text(0) for p in range(len(PHASES)))] for name in changed.slices
+        ]
+        head = [f"mean FCT of {which}, us", *(f"{number + 1} {phase}" for number, phase in enumerate(PHASES))]
+        fct.append(table(head, rows))
+    against = [
+        [name, *(changed.against(name, NETWORK, flows).text(1) for flows in FLOWS)]
+        for name in changed.slices
+        if name != NETWORK
+    ]
+    due = [
+        [
+            f"{name}, {traffic}",
+            f"{100 * its.drift.apart:.1f}",
+            f"{100 * its.drift.beyond:.2f}",
+            f"{100 * its.drift.unseen:.2f}",
+            "due" if its.drift.beyond > MOST else "not due",
+            f"{100 * its.differs:.1f}",
+        ]
+        for (name, traffic), its in found.watched.items()
+    ]
+    return wrapped(f"""# ACC in traffic that it never met
+
+{made_by("python -m bench.papers.acc_unseen")}
+
+[ACC] section 6 changes from web search to data mining and back. [The page of that](papers-acc-change.md) has a teacher
+that learnt both; here it learnt incasts and web search alone ([train-acc](../../recipes/train-acc.toml) without data
+mining), and so did its tree (rollouts of [acc](../../recipes/acc.toml) without it, {ROUNDS} round of DAgger).
+`{SCENARIO}`: phases of {PHASE_PS // MS} ms, {len(seeds)} seeds, ± is half of the 99 % interval of the mean.
+
+- **{NETWORK}**, **{TREE}**: keep to what they learnt. **{ONLINE_ON}**: a network a switch, as [learning on
+  where it is put](../train.md#going-on-from-a-teacher).
+- **{AGAIN}**: of the same network, with data mining among its rollouts.
+- **{LEARNT}**: the network has learnt on in data mining for as long as `recipes/train-acc-online.toml` says, and is
+  distilled in all of it. It stands there from the first phase on.
+- **{BOTH}**: the shipped teacher. **SECN1**: static.
+
+## What comes of it
+{chr(10).join(fct)}
+Over all phases, in % of the network that keeps to what it learnt:
+
+{table(["", *FLOWS.values()], against)}
+## When it is due
+[`rlcc drift`](../drift.md) of the tree where it drives itself at {LOAD} %: *apart* from what it was made on, *beyond*
+what any of that explains (above {MOST:.0%} it is due), decisions in cells that were never met; beside it which of its
+decisions are not its network's. All in %.
+
+{table(["", "apart", "beyond", "unseen", "drift says", "not its network's"], due)}
+""")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = page_parser("acc_unseen", "ACC in traffic that it never met.")
+    parser.add_argument("--out", type=Path, default=DOCS / "papers-acc-unseen.md")
+    return written(parser, arguments, _write)
+
+
+def _write(options: argparse.Namespace) -> None:
+    seeds = range(1, 1 + options.seeds)
+    write_atomically(options.out, page(played(seeds, options.work), seeds))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
