@@ -22,8 +22,15 @@ PROFILE = (ROOT / "emulator" / "profiles" / "ibex-small.toml").read_text()
 SUITE = (ROOT / "rlcc" / "evaluation" / "suites" / "quick.toml").read_text()
 TRAIN = (ROOT / "recipes" / "train-rl-cc-mlp.toml").read_text()
 TEACHERS = ROOT / "fixtures" / "teachers"
-AUTO = (ROOT / "recipes" / "auto-srla.toml").read_text().replace("../fixtures/teachers", str(TEACHERS))
+AUTO, ACC = (
+    (ROOT / "recipes" / f"{name}.toml").read_text().replace("../fixtures/teachers", str(TEACHERS))
+    for name in ("auto-srla", "acc")
+)
+TRAIN_ACC = (ROOT / "recipes" / "train-acc.toml").read_text()
 NETWORK = 'lossless = true\nbuffer = "32 MiB"\nclass_weights = [1, 3]\n'
+
+LAST_ROW = r"\[\[action\.rows\]\]\nkmin_bytes = 2560000\n.*\n.*\n"
+"""Of ACC's and HAECN's tables."""
 
 Change = tuple[str, str, str]
 """What stands there, what stands there instead, and what is said."""
@@ -117,6 +124,28 @@ SCHEDULERS: list[Change] = [
     ('auto-srla"\nperiod', 'acc"\nperiod', "agents of queue_marking cannot stand at those of mlfq_thresholds"),
     ('period = "20 ms"', 'period = "10 ms"', "the period of network is shorter than a decision takes"),
 ]
+MARKINGS: list[Change] = [
+    ('period = "50 us"', 'period = "5 us"', "the period of queues is shorter than a decision takes"),
+    ('"queue_marking"', '"queue_markings"', "did you mean queue_marking?"),
+]
+LEARNT_MARKINGS: list[Change] = [
+    (
+        "kmin_bytes = 20_000, kmax_bytes = 1_000_000",
+        "kmin_bytes = 2_000_000, kmax_bytes = 1_000_000",
+        "policy: row 0: kmax_bytes is below kmin_bytes",
+    ),
+    (
+        'signal = "queue_bytes", first = 20_000',
+        'signal = "queue_byte", first = 20_000',
+        "agents of queue_marking are not told queue_byte; they are told queue_bytes, ",
+    ),
+    (
+        'signal = "queue_bytes", first = 20_000',
+        'signal = "rtt_ns", first = 20_000',
+        "agents of queue_marking are not told rtt_ns; they are told queue_bytes, ",
+    ),
+    ('period = "50 us"', 'period = "5 us"', "the period is shorter than the decision takes; give a longer one"),
+]
 POLICIES: list[Change] = [
     ("window = 2", "window = true", "observation.window: Input should be a valid integer, not true"),
     ("window = 2", "window = 2.0", "observation.window: Input should be a valid integer, not 2.0"),
@@ -171,6 +200,8 @@ def _files() -> Iterator[tuple[str, str, str, Change]]:
     for name, text, line, changes in (
         ("recipe.toml", RECIPE, "run FILE --out out", RECIPES),
         ("recipe.toml", AUTO, "run FILE --out out", SCHEDULERS),
+        ("recipe.toml", ACC, "run FILE --out out", MARKINGS),
+        ("train.toml", TRAIN_ACC, "train FILE --out out", LEARNT_MARKINGS),
         ("policy.toml", POLICY, "check FOLDER", POLICIES),
         ("network.toml", NETWORK, "evaluate hpcc --scenario many-to-one:2 --network FILE", NETWORKS),
         ("suite.toml", SUITE, "evaluate hpcc --suite FILE", SUITES),
@@ -224,6 +255,8 @@ def test_a_file_with_one_thing_wrong(
             "it must set threshold_1_bytes, threshold_2_bytes, threshold_3_bytes",
         ),
         ("auto-lrla", r", \{ path_number = 2 \}", "out.weight has the shape [10, 16]"),
+        ("acc", LAST_ROW, "out.weight has the shape [20, 40]"),
+        ("haecn", LAST_ROW, "out.weight has the shape [20, 40]"),
     ],
 )
 def test_a_network_with_another_number_of_outputs(
