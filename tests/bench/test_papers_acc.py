@@ -3,6 +3,7 @@
 from math import nan
 
 import numpy as np
+import pytest
 
 from bench.papers import acc, acc_bed, acc_change, acc_fabric, acc_idle
 from bench.papers.acc_bed import Bed
@@ -65,6 +66,25 @@ def test_the_fabric_is_set_beside_the_paper_load_by_load() -> None:
     first = lines.index(f"## {acc_fabric.DATA_MINING[0]}")
     shown = next(line for line in lines[first:] if line.startswith("| SECN0"))
     assert [cell.strip() for cell in shown.split("|")[8:10]] == ["-", "10.0"]
+
+
+@pytest.mark.parametrize(
+    ("secn1", "secn2", "says"),
+    [
+        (1.25, 2.0, "is there: -20.0 %"),
+        (0.8, 2.0, "is there in part: +25.0 %"),
+        (0.8, 0.8, "**is not reproduced**: +25.0"),
+    ],
+)
+def test_whether_the_papers_gain_is_there_is_said(secn1: float, secn2: float, says: str) -> None:
+    loads = (acc_fabric.WEB_SEARCH[-1], acc_fabric.FOLLOWED)
+    metrics = {
+        (who, load): [{"fct_mean_us": factor * seed} for seed in (1, 2)]
+        for who, factor in (("ACC", 1.0), ("SECN1", secn1), ("SECN2", secn2))
+        for load in loads
+    }
+    text = acc_fabric._verdict(acc_fabric.Outcomes(2, metrics), "fct_mean_us", "all flows")
+    assert text.startswith(f"The paper's gain in the mean FCT of all flows at 90 % {says}")
 
 
 def slices(fct: float) -> list[dict[str, float]]:
