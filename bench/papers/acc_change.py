@@ -140,7 +140,7 @@ def course(
 ) -> Slices:
     """The slices of ``name``, which decides as the cohort does, or learns on; those that are kept are not run again."""
     what = [simulator_hash(), SCENARIO, PHASE_PS, SLICE_PS, seed, content(cohort), content(deployment.network)]
-    how = [] if learns is None else [learns[1].model_dump(mode="json"), SHARED, CODE]
+    how = [] if learns is None else [learns[0].hash, learns[1].model_dump(mode="json"), SHARED, CODE]
     kept = keep / f"{sha256(dump_json([what, how]).encode())}.json"
     if not kept.exists():
         write_atomically(kept, json.dumps(_run(deployment, cohort, seed, learns)))

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,21 +21,21 @@ from numpy.typing import NDArray
 from bench.papers.acc import RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
 from bench.papers.acc_marking import reward_of_queue
 from bench.papers.command import add_docs, page_parser, store, written
-from bench.papers.found import Figure, listed, table, wrapped
+from bench.papers.found import NONE, Figure, listed, table, wrapped
 from bench.papers.pictures import STYLE, svg
-from bench.papers.runs import say
+from bench.papers.runs import percent_off, say, spread
 from bench.training.trained import Training, trained
 from bench.where.options import place_of
 from decision.documents import read_text
+from distill.rollout import teacher_policy
 from netsim.kept import Kept, Outcome
 from netsim.network import MS
 from netsim.places import Place
-from netsim.policies import PolicySpec, native
+from netsim.policies import PolicySpec
 from netsim.trials import run
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
-from teachers.teacher import Teacher
 
 STEPS, LINEAR = "steps", "linear"
 REWARDS = (STEPS, LINEAR)
@@ -58,14 +59,19 @@ Choices = dict[int, float]
 
 @dataclass(frozen=True)
 class Rewarded:
-    """Each seed's training by reward; what ended in each network, and what was chosen there; ``static`` chooses
-    nothing."""
+    """Each seed's training by reward; by who decided and network what came of it, with the decisions of REWARDS."""
 
     trainings: Mapping[str, Sequence[Training]]
     outcomes: Mapping[tuple[str, str], Sequence[Outcome]]
 
     def figure(self, who: str, network: str, metric: str) -> Figure:
         return Figure.of([outcome.metrics[metric] for outcome in self.outcomes[who, network]])
+
+    def against(self, network: str, metric: str) -> str:
+        """Linear against steps; nothing where no such flow ended."""
+        linear, steps = ([outcome.metrics for outcome in self.outcomes[who, network]] for who in (LINEAR, STEPS))
+        off = percent_off(linear, steps, metric)
+        return spread(off) if all(isfinite(each) for each in off) else NONE
 
     def chosen(self, who: str, network: str) -> dict[int, Figure]:
         """By Kmin, every one that any training chose in any network."""
@@ -82,7 +88,8 @@ class Rewarded:
 def choices(outcome: Outcome) -> Choices:
     """Of the recorded decisions."""
     records = outcome.records[1]
-    queued: NDArray[np.bool_] = np.asarray(records["queue_bytes"]) > 0
+    settled = np.asarray(records["t_ps"]) >= SETTLED_PS
+    queued: NDArray[np.bool_] = settled & (np.asarray(records["queue_bytes"]) > 0)
     values, times = np.unique(np.asarray(records["kmin_bytes"])[queued], return_counts=True)
     return {int(value): float(n / queued.sum()) for value, n in zip(values, times, strict=True)}
 
@@ -108,7 +115,7 @@ def played(seeds: Sequence[int], where: Place, keep: Kept) -> Rewarded:
     """Each seed's training in networks of its seed; beside them what stays as it is."""
     taught = {reward: [trained(recipe(reward), seed) for seed in seeds] for reward in REWARDS}
     who: dict[str, list[PolicySpec]] = {
-        **{reward: [_native(teacher) for teacher, _ in its] for reward, its in taught.items()},
+        **{reward: [teacher_policy(teacher) for teacher, _ in its] for reward, its in taught.items()},
         **{name: [setting(*knobs)] * len(seeds) for name, knobs in STATIC.items()},
     }
     deployment = deployment_of(load_recipe(RECIPE), RECIPE)
@@ -132,10 +139,6 @@ def played(seeds: Sequence[int], where: Place, keep: Kept) -> Rewarded:
     return Rewarded(trainings, {place: [next(outcomes) for _ in seeds] for place in places})
 
 
-def _native(teacher: Teacher) -> PolicySpec:
-    return native(teacher.policy, teacher.weights)
-
-
 def picture(found: Rewarded) -> bytes:
     """Both rewards over the queue; what was chosen in the incast."""
     with rc_context(STYLE):
@@ -154,7 +157,7 @@ def picture(found: Rewarded) -> bytes:
             right.bar(at + 0.4 * (i - 0.5), shares, 0.4, color=COLOURS[i], label=name)
         right.set_xticks(at, [f"{kmin // 1000:g}" for kmin in found.thresholds])
         right.set_xlabel("Kmin, KB")
-        right.set_title("decisions in the incast, %", fontsize=8.5)
+        right.set_title("decisions at queues in the incast, %", fontsize=8.5)
         for axes in (left, right):
             axes.set_ylim(0)
             axes.grid(linewidth=0.5, color="#DDDDDD")
@@ -173,6 +176,7 @@ def page(found: Rewarded, seeds: Sequence[int]) -> str:
         for network in (INCAST, LOADED)
         for who in (*REWARDS, *STATIC)
     ]
+    apart_rows = [[f"`{network}`", *(found.against(network, m) for m in SHOWN)] for network in (INCAST, LOADED)]
     rows = [f"{kmin // 1000:g} KB" for kmin in found.thresholds]
     apart = [f"{d(0) - d(10**6):g} ({name})" for name, d in ((STEPS, reward_of_queue), (LINEAR, linear_of_queue))]
     cpu = [training.cpu_seconds for its in found.trainings.values() for training in its]
@@ -200,6 +204,10 @@ Its picture has ten levels of high thresholds; the rows here are [the teacher's
 {DURATION_PS // MS} ms of which {SETTLED_PS // MS} are left out, beside the paper's static settings. Times in us.
 
 {table(["", *(heading for heading, _ in SHOWN.values())], metrics)}
+Linear against steps, in %, seed by seed (least to greatest); {LOADED.split("@")[0]} is, with other seeds, what the
+weights of both are kept by:
+
+{table(["", *(heading for heading, _ in SHOWN.values())], apart_rows)}
 """)
 
 

@@ -1,6 +1,6 @@
 """Traffic that ACC never met ([ACC] section 6): when its tree is due to be distilled again, and what that gives.
 
-python -m bench.papers.acc_unseen [--seeds N] [--docs FOLDER] [--work FOLDER]
+python -m bench.papers.acc_unseen [--seeds N] [--where PLACE] [--jobs N] [--out FILE] [--work FOLDER]
 
 A teacher learns incasts and web search alone, and its tree is distilled there; then data mining comes, and goes. Who
 keeps to what was learnt stands beside who learns on where it is, and beside trees that are distilled again: of the same
@@ -13,10 +13,11 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.drift import SEED as WATCHED
+from bench.drift import error_in
 from bench.papers.acc import ONLINE, RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
 from bench.papers.acc_change import FABRIC, FLOWS, LOAD, PHASE_PS, PHASES, SCENARIO, Changed, course
 from bench.papers.command import DOCS, page_parser, written
@@ -24,17 +25,18 @@ from bench.papers.contenders import TEACHERS
 from bench.papers.found import table, wrapped
 from bench.papers.runs import say
 from bench.training.trained import place_of, trained
-from decision.documents import dump_json, load_toml, read_text, write_atomically
-from decision.manifest import sha256
-from decision.student import NAME, Student, load_student
+from bench.where.options import place_of as place_of_runs
+from decision.documents import dump_json, read_text, write_atomically
+from decision.manifest import opened, sha256
+from decision.student import NAME, load_student
 from distill import distil
-from distill.dataset import join, label
 from distill.options import RolloutOptions
-from distill.rollout import collect
+from distill.rollout import collect, teacher_policy
 from netsim import Cohort
 from netsim.build import simulator_hash
-from netsim.network import MS
-from netsim.policies import PolicySpec, interpreted, native
+from netsim.network import MS, US
+from netsim.places import at_place
+from netsim.policies import PolicySpec, interpreted
 from rlcc.drift import MOST, Drift, drift, seen_in
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
@@ -50,8 +52,6 @@ BOTH, NETWORK, TREE, ONLINE_ON, AGAIN, LEARNT = (
 SEED = 1
 ROUNDS = 1
 """Of DAgger, for the recipe's three."""
-WATCHED = 501
-"""A network seed that no recipe has."""
 TRAFFIC = tuple(dict.fromkeys(PHASES))
 
 
@@ -66,10 +66,12 @@ class Watched:
 
 @dataclass(frozen=True)
 class Unseen:
-    """The course of each; ``watched``: the tree, and the one distilled again, by traffic."""
+    """The course of each; ``watched``: the tree, and the one distilled again, by traffic; ``learnt``: of learning on
+    the round whose weights were kept (0: those before it), and how many there were."""
 
     changed: Changed
     watched: Mapping[tuple[str, str], Watched]
+    learnt: tuple[int, int]
 
 
 def recipe() -> dict[str, Any]:
@@ -80,10 +82,10 @@ def recipe() -> dict[str, Any]:
     return document
 
 
-def recipe_on(start: Path) -> dict[str, Any]:
-    """Learning on in the new traffic, as `recipes/train-acc-online.toml` says."""
+def recipe_on(start: Path, hash: str) -> dict[str, Any]:
+    """Learning on in the new traffic, as `recipes/train-acc-online.toml` says, from the teacher of this hash there."""
     document = tomllib.loads(read_text(ONLINE))
-    document["policy"] |= {"name": "acc-one-workload-on", "provenance": {}}
+    document["policy"] |= {"name": "acc-one-workload-on", "provenance": {"start": hash}}
     document["ddqn"] |= {
         "start": str(start),
         "scenarios": [f"{NEW}:{LOAD}%@{FABRIC}"],
@@ -92,59 +94,57 @@ def recipe_on(start: Path) -> dict[str, Any]:
     return document
 
 
-def watched_in(new: bool) -> RolloutOptions:
+def made_in(new: bool) -> RolloutOptions:
     """The rollouts of ACC's recipe, with the new traffic or without."""
     options = load_recipe(RECIPE).rollout
     scenarios = [name for name in options.scenarios if new or NEW not in name]
     return options.model_copy(update={"scenarios": scenarios})
 
 
-def student_of(teacher: Teacher, options: RolloutOptions, work: Path) -> Student:
-    """Distilled as ACC's recipe says, or what is kept."""
+def student_of(teacher: Teacher, options: RolloutOptions, work: Path) -> Path:
+    """Where it is: distilled as ACC's recipe says, but for ROUNDS, or what is kept."""
     its = load_recipe(RECIPE)
-    how = its.distill.model_copy(update={"rounds": ROUNDS})
-    key = dump_json([teacher.hash, options.model_dump(mode="json"), how.model_dump(mode="json"), simulator_hash()])
+    how, tolerance = its.distill.model_copy(update={"rounds": ROUNDS}), its.gate.tolerance
+    key = dump_json([teacher.hash, options.model_dump(mode="json"), its.model_dump(mode="json"), simulator_hash()])
     folder = work / "trained" / f"{teacher.policy.name}-student-{sha256(key.encode())[:16]}"
     if not folder.exists():
         say(f"distilling {teacher.policy.name}")
         deployment = deployment_of(its, RECIPE)
-        runs = collect(native(teacher.policy, teacher.weights), options, deployment)
-        fitted = distil.distil(teacher, runs, how, options, seed=SEED, deployment=deployment)
+        runs = collect(teacher_policy(teacher), options, deployment)
+        fitted = distil.distil(teacher, runs, how, options, seed=SEED, deployment=deployment, tolerance=tolerance)
         distil.save(fitted, "0" * 64, folder, seed=SEED)
-    return load_student(folder / NAME)
+    return folder
 
 
-def watch(student: Student, teacher: Teacher, made_in: RolloutOptions, traffic: str) -> Watched:
-    """The student where it drives itself."""
-    deployment, policy = deployment_of(load_recipe(RECIPE), RECIPE), interpreted(student)
-    here = made_in.model_copy(update={"scenarios": [f"{traffic}:{LOAD}%@{FABRIC}"], "seeds": [WATCHED]})
-    runs = collect(policy, here, deployment)
-    its = partial(seen_in, teacher.hash, student)
-    met = join(label(runs, teacher, student.observation, rows=100_000, seed=WATCHED))
-    sums = student.forest.evaluate(met.x) / 2**student.forest.leaf_bits
-    return Watched(
-        drift(its(runs), its(collect(policy, made_in, deployment))), student.action.loss(sums, met.y, met.weight)
-    )
+def watch(folder: Path, teacher: Teacher, options: RolloutOptions, traffic: str) -> Watched:
+    """The student there, made in these rollouts, where it drives itself."""
+    student, deployment = load_student(folder / NAME), deployment_of(load_recipe(RECIPE), RECIPE)
+    here = options.model_copy(update={"scenarios": [f"{traffic}:{LOAD}%@{FABRIC}"], "seeds": [WATCHED]})
+    runs, made_on = (collect(interpreted(student), each, deployment) for each in (here, options))
+    now, before = (seen_in(opened(folder, "student").hash, student, each) for each in (runs, made_on))
+    return Watched(drift(now, before), error_in(runs, student, teacher))
 
 
 def played(seeds: Sequence[int], work: Path) -> Unseen:
     teacher, _ = trained(recipe(), SEED)
-    on, _ = trained(recipe_on(place_of(recipe(), SEED)), SEED)
-    before, both = watched_in(False), watched_in(True)
-    tree, again, learnt = (student_of(*each, work) for each in ((teacher, before), (teacher, both), (on, both)))
-    original = load(TEACHERS / "acc")
-    network = native(teacher.policy, teacher.weights)
+    on, learning_on = trained(recipe_on(place_of(recipe(), SEED), teacher.hash), SEED)
+    before, both = made_in(False), made_in(True)
+    folders = {
+        name: student_of(*how, work)
+        for name, how in ((TREE, (teacher, before)), (AGAIN, (teacher, both)), (LEARNT, (on, both)))
+    }
+    trees = {name: interpreted(load_student(folder / NAME)) for name, folder in folders.items()}
     who: dict[str, PolicySpec] = {
         "SECN1": setting(*STATIC["SECN1"]),
-        BOTH: native(original.policy, original.weights),
-        NETWORK: network,
-        TREE: interpreted(tree),
-        ONLINE_ON: network,
-        AGAIN: interpreted(again),
-        LEARNT: interpreted(learnt),
+        BOTH: teacher_policy(load(TEACHERS / "acc")),
+        NETWORK: teacher_policy(teacher),
+        TREE: trees[TREE],
+        ONLINE_ON: teacher_policy(teacher),
+        AGAIN: trees[AGAIN],
+        LEARNT: trees[LEARNT],
     }
     deployment = deployment_of(load_recipe(RECIPE), RECIPE)
-    learns = {ONLINE_ON: (teacher, load_toml(DdqnConfig, ONLINE))}
+    learns = {ONLINE_ON: (teacher, DdqnConfig.model_validate(recipe_on(place_of(recipe(), SEED), teacher.hash)))}
     slices = {}
     for name, policy in who.items():
         cohort = Cohort(policy, deployment.period_ps, TEACHER_LATENCY_PS if name != "SECN1" else 0)
@@ -152,11 +152,11 @@ def played(seeds: Sequence[int], work: Path) -> Unseen:
             course(deployment, cohort, seed, learns.get(name), work / "changes", say, name) for seed in seeds
         ]
     watched = {
-        (name, traffic): watch(student, teacher, made_in, traffic)
-        for name, student, made_in in ((TREE, tree, before), (AGAIN, again, both))
+        (name, traffic): watch(folders[name], teacher, options, traffic)
+        for name, options in ((TREE, before), (AGAIN, both))
         for traffic in TRAFFIC
     }
-    return Unseen(Changed(slices), watched)
+    return Unseen(Changed(slices), watched, (learning_on.best, learning_on.steps))
 
 
 def page(found: Unseen, seeds: Sequence[int]) -> str:
@@ -184,6 +184,8 @@ def page(found: Unseen, seeds: Sequence[int]) -> str:
         ]
         for (name, traffic), its in found.watched.items()
     ]
+    best, steps = found.learnt
+    kept = f"after round {best}" if best else "from before the first"
     return wrapped(f"""# ACC in traffic that it never met
 
 {made_by("python -m bench.papers.acc_unseen")}
@@ -191,13 +193,15 @@ def page(found: Unseen, seeds: Sequence[int]) -> str:
 [ACC] section 6 changes from web search to data mining and back. [The page of that](papers-acc-change.md) has a teacher
 that learnt both; here it learnt incasts and web search alone ([train-acc](../../recipes/train-acc.toml) without data
 mining), and so did its tree (rollouts of [acc](../../recipes/acc.toml) without it, {ROUNDS} round of DAgger).
-`{SCENARIO}`: phases of {PHASE_PS // MS} ms, {len(seeds)} seeds, ± is half of the 99 % interval of the mean.
+`{SCENARIO}`: phases of {PHASE_PS // MS} ms, {len(seeds)} seeds of the network, one of each training, ± is half of the
+99 % interval of the mean. All decide {TEACHER_LATENCY_PS // US} us late.
 
 - **{NETWORK}**, **{TREE}**: keep to what they learnt. **{ONLINE_ON}**: a network a switch, as [learning on
   where it is put](../train.md#going-on-from-a-teacher).
 - **{AGAIN}**: of the same network, with data mining among its rollouts.
-- **{LEARNT}**: the network has learnt on in data mining for as long as `recipes/train-acc-online.toml` says, and is
-  distilled in all of it. It stands there from the first phase on.
+- **{LEARNT}**: the network has learnt on in data mining for as long as `recipes/train-acc-online.toml` says (of
+  {steps} rounds its validation keeps the weights {kept}), and is distilled in all of it. It stands there from the first
+  phase on.
 - **{BOTH}**: the shipped teacher. **SECN1**: static.
 
 ## What comes of it
@@ -223,7 +227,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
-    write_atomically(options.out, page(played(seeds, options.work), seeds))
+    with at_place(place_of_runs(options)):
+        text = page(played(seeds, options.work), seeds)
+    write_atomically(options.out, text)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +60,6 @@ ANY_ROW = "any of lRLA's rows"
 FORMS = ("network", "tree")
 WHOLE = {"network": "AuTO, networks", "tree": "AuTO, trees"}
 """Both halves together, by form."""
-GREATEST = -48.14
-"""The paper's greatest reduction of the mean FCT against a heuristic, %."""
 
 Loads = tuple[tuple[str, int], ...]
 
@@ -69,13 +67,14 @@ Loads = tuple[tuple[str, int], ...]
 @dataclass(frozen=True)
 class Place:
     """A scenario: its phases, of each the loads of equal groups of machines; for how long flows come, and how many more
-    such phases they have to end; what the paper says of it."""
+    such phases they have to end; what the paper says of it, and its gains in the mean FCT against heuristics, %."""
 
     title: str
     phases: tuple[Loads, ...]
     arrivals_ps: int
     idle: int
     paper: str
+    gains: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def scenario(self) -> str:
@@ -89,7 +88,14 @@ class Place:
 
 SPATIAL = (("websearch", 60), ("websearch", 80), ("datamining", 60), ("datamining", 80))
 PLACES = (
-    Place("Web search, 80 %", ((("websearch", 80),),), 600 * MS, 5, "up to -48.14 % against the heuristics"),
+    Place(
+        "Web search, 80 %",
+        ((("websearch", 80),),),
+        600 * MS,
+        5,
+        "up to -48.14 % against the heuristics",
+        {"QSJF": -48.14, "QLAS": -48.14},
+    ),
     Place("Data mining, 80 %", ((("datamining", 80),),), 1500 * MS, 8, "as QLAS"),
     Place(
         "Spatially heterogeneous",
@@ -97,6 +103,7 @@ PLACES = (
         1000 * MS,
         14,
         "-37.20 % against QLAS (p99 -19.78 %), -27.95 % against QSJF (p99 -11.98 %)",
+        {"QLAS": -37.20, "QSJF": -27.95},
     ),
     Place(
         "Changing in time",
@@ -104,6 +111,7 @@ PLACES = (
         1200 * MS,
         45,
         "-8.71 % against QSJF in the last hour (p99 -9.18 %)",
+        {"QSJF": -8.71},
     ),
 )
 """The loads of the paper's four clusters are lost in our text of it: these are ours."""
@@ -483,7 +491,6 @@ def _words(o: Outcomes) -> list[str]:
     random = [_told(o, place, "lRLA, network", ANY_ROW) for place in PLACES]
     short = [_told(o, place, "sRLA, network", "QLAS") for place in PLACES]
     whole = {other: [_told(o, place, WHOLE["tree"], other) for place in PLACES] for other in HEURISTICS}
-    reached = min(o.off(place, WHOLE["tree"], other, "fct_mean_us")[0] for place in PLACES for other in HEURISTICS)
     last = [o.set_kb[place.title, "sRLA, network"][-1] for place in PLACES]
     worst = {who: max(abs(o.off(place, f"{who}, tree", f"{who}, network", "fct_mean_us")[0]) for place in PLACES)
              for who in ("sRLA", "lRLA")}  # fmt: skip
@@ -499,12 +506,22 @@ def _words(o: Outcomes) -> list[str]:
         f"**Both** against QLAS: {'; '.join(whole['QLAS'])}. Against QSJF, which knows the sizes of flows: "
         f"{'; '.join(whole['QSJF'])}.",
         "",
-        f"The paper's gains {'are' if reached <= GREATEST else '**are not**'} reproduced: the most that both gain on a "
-        f"heuristic in any of these scenarios is {reached:+.1f} %, the paper's greatest {GREATEST:+.2f} %.",
+        f"The paper's gains: {'; '.join(_reproduced(o, place) for place in PLACES if place.gains)}.",
         "",
         f"Trees against their networks, mean FCT: within {worst['sRLA']:.1f} % (sRLA), {worst['lRLA']:.1f} % (lRLA) "
         f"and {together:.1f} % (both) everywhere.",
     ]
+
+
+def _reproduced(o: Outcomes, place: Place) -> str:
+    """Beside each of the paper's gains what both, as trees and as networks, have."""
+    cells = []
+    for other, theirs in place.gains.items():
+        off = {form: o.off(place, name, other, "fct_mean_us") for form, name in WHOLE.items()}
+        said = "reproduced" if max(mean for mean, _ in off.values()) <= theirs else "**not reproduced**"
+        ours = ", ".join(f"{form}s {mean:+.1f} ± {half:.1f} %" for form, (mean, half) in off.items())
+        cells.append(f"{theirs:+.2f} % against {other} {said} ({ours})")
+    return f"*{place.title}* {', '.join(cells)}"
 
 
 def _told(o: Outcomes, place: Place, who: str, other: str) -> str:

@@ -50,6 +50,7 @@ SIZES = (100_000, 1_000_000, 5_000_000)
 HALF_PS = 50 * MS
 """Until more hosts send, over time; the paper's halves are some 150 ms."""
 EVERY_PS = 2 * MS
+SYSTEMS = (*BASELINES, "ACC", "HAECN")
 SHOWN = (12, 48)
 """Hosts a leaf of the pictures over time."""
 PICTURE = "papers/haecn-figure-7.svg"
@@ -99,9 +100,10 @@ def picture(shown: dict[int, dict[str, Course]]) -> bytes:
         canvas = Figure(figsize=(8.2, 2.8), layout="constrained")
         panels = canvas.subplots(1, len(shown), sharey=True, squeeze=False)[0]
         for axes, (hosts, courses) in zip(panels, shown.items(), strict=True):
-            for number, (who, (t, share)) in enumerate(courses.items()):
-                style = {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number % len(LINES)]}
-                axes.plot(t, share, linewidth=1.0, label=who, **style)
+            for who, (t, share) in courses.items():
+                system, _, form = who.partition(", ")
+                colour, line = COLOURS[SYSTEMS.index(system)], LINES[FORMS.index(form) if form else 0]
+                axes.plot(t, share, linewidth=1.0, label=who, color=colour, linestyle=line)
             axes.set(title=f"{hosts} hosts a leaf", xlabel="ms", ylim=(0, 1))
             axes.grid(linewidth=0.5, color="#DDDDDD")
         panels[0].set_ylabel("goodput of the link")

@@ -13,10 +13,11 @@ CHOSEN = {STEPS: [20_000, 20_000, 20_000, 40_000], LINEAR: [2_560_000, 2_560_000
 
 
 def outcome(who: str) -> Outcome:
-    """Four decisions at queues and one at an empty one, at which 80 KB are set."""
-    chosen = np.array([*CHOSEN.get(who, CHOSEN[STEPS]), 80_000])
-    queues = np.array([5_000, 6_000, 7_000, 8_000, 0])
-    records = ({}, {"queue_bytes": queues, "kmin_bytes": chosen})
+    """Four decisions at queues, one at an empty one, at which 80 KB are set, and one before what is measured."""
+    chosen = np.array([*CHOSEN.get(who, CHOSEN[STEPS]), 80_000, 160_000])
+    queues = np.array([5_000, 6_000, 7_000, 8_000, 0, 9_000])
+    when = acc_rewards.SETTLED_PS - (chosen == 160_000)
+    records = ({}, {"queue_bytes": queues, "kmin_bytes": chosen, "t_ps": when})
     return Outcome(1, dict.fromkeys(acc_rewards.SHOWN, 12.0), records=records)
 
 
@@ -34,6 +35,7 @@ def test_choices_at_queues_are_counted_by_reward() -> None:
     assert ["", "20 KB", "40 KB", "2560 KB"] in rows
     assert [f"`{INCAST}`, steps", "75.0", "25.0", "0.0"] in rows
     assert [f"`{LOADED}`, linear", "50.0", "0.0", "50.0"] in rows
+    assert [f"`{INCAST}`", *["+0.0 (+0.0 to +0.0)"] * len(acc_rewards.SHOWN)] in rows
     assert acc_rewards.picture(its).startswith(b"<?xml")
 
 

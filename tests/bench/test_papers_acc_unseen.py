@@ -3,6 +3,7 @@
 from bench.papers import acc_unseen
 from bench.papers.acc_change import FLOWS, PHASES, SLICES, Changed, Slices
 from bench.papers.acc_unseen import AGAIN, BOTH, LEARNT, NETWORK, NEW, ONLINE_ON, TRAFFIC, TREE, Unseen, Watched
+from bench.papers.contenders import TEACHERS
 from decision.documents import load_toml
 from rlcc.drift import Drift
 from rlcc.recipe import load_recipe
@@ -24,19 +25,23 @@ def test_a_tree_is_due_where_drift_says_so() -> None:
         for name in (TREE, AGAIN)
         for traffic in TRAFFIC
     }
-    text = acc_unseen.page(Unseen(changed, watched), (1, 2, 3))
+    text = acc_unseen.page(Unseen(changed, watched, (0, 8)), (1, 2, 3))
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     assert [TREE, *["110"] * len(PHASES)] in rows
     assert [TREE, *["10.0"] * len(FLOWS)] in rows
     assert [f"{TREE}, {NEW}", "50.0", "20.00", "10.00", "due", "4.0"] in rows
     assert [f"{AGAIN}, {NEW}", "50.0", "2.00", "10.00", "not due", "4.0"] in rows
+    assert "the weights from before the first" in " ".join(text.split())
 
 
 def test_the_teacher_does_not_meet_what_is_new() -> None:
     config, whole = DdqnConfig.model_validate(acc_unseen.recipe()), load_toml(DdqnConfig, acc_unseen.TRAINING)
-    met = [*config.ddqn.scenarios, *config.ddqn.validate_in, *acc_unseen.watched_in(False).scenarios]
+    met = [*config.ddqn.scenarios, *config.ddqn.validate_in, *acc_unseen.made_in(False).scenarios]
     assert met
     assert not any(NEW in name for name in met)
     assert len(config.ddqn.scenarios) == len(whole.ddqn.scenarios) - 1
     assert config.ddqn.model_copy(update={"scenarios": whole.ddqn.scenarios}) == whole.ddqn
-    assert acc_unseen.watched_in(True) == load_recipe(acc_unseen.RECIPE).rollout
+    on = DdqnConfig.model_validate(acc_unseen.recipe_on(TEACHERS / "acc", "0" * 64))
+    assert all(NEW in name for name in (*on.ddqn.scenarios, *on.ddqn.validate_in))
+    assert on.policy.observation == whole.policy.observation
+    assert acc_unseen.made_in(True) == load_recipe(acc_unseen.RECIPE).rollout
