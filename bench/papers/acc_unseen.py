@@ -1,6 +1,6 @@
 """Traffic that ACC never met ([ACC] section 6): when its tree is due to be distilled again, and what that gives.
 
-python -m bench.papers.acc_unseen [--seeds N] [--where PLACE] [--jobs N] [--out FILE] [--work FOLDER]
+python -m bench.papers.acc_unseen [--seeds N] [--out FILE] [--work FOLDER]
 
 A teacher learns incasts and web search alone, and its tree is distilled there; then data mining comes, and goes. Who
 keeps to what was learnt stands beside who learns on where it is, and beside trees that are distilled again: of the same
@@ -20,12 +20,11 @@ from bench.drift import SEED as WATCHED
 from bench.drift import error_in
 from bench.papers.acc import ONLINE, RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
 from bench.papers.acc_change import FABRIC, FLOWS, LOAD, PHASE_PS, PHASES, SCENARIO, Changed, course
-from bench.papers.command import DOCS, page_parser, written
-from bench.papers.contenders import TEACHERS
+from bench.papers.command import DOCS, SEEDS, written
+from bench.papers.contenders import ROOT, TEACHERS
 from bench.papers.found import table, wrapped
 from bench.papers.runs import say
 from bench.training.trained import place_of, trained
-from bench.where.options import place_of as place_of_runs
 from decision.documents import dump_json, read_text, write_atomically
 from decision.manifest import opened, sha256
 from decision.student import NAME, load_student
@@ -35,7 +34,6 @@ from distill.rollout import collect, teacher_policy
 from netsim import Cohort
 from netsim.build import simulator_hash
 from netsim.network import MS, US
-from netsim.places import at_place
 from netsim.policies import PolicySpec, interpreted
 from rlcc.drift import MOST, Drift, drift, seen_in
 from rlcc.origin import made_by
@@ -220,16 +218,18 @@ decisions are not its network's. All in %.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = page_parser("acc_unseen", "ACC in traffic that it never met.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.papers.acc_unseen", description="ACC in traffic it never met."
+    )
+    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "papers", help="kept runs and trees")
     parser.add_argument("--out", type=Path, default=DOCS / "papers-acc-unseen.md")
     return written(parser, arguments, _write)
 
 
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
-    with at_place(place_of_runs(options)):
-        text = page(played(seeds, options.work), seeds)
-    write_atomically(options.out, text)
+    write_atomically(options.out, page(played(seeds, options.work), seeds))
 
 
 if __name__ == "__main__":
