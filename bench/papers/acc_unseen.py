@@ -213,7 +213,22 @@ what any of that explains (above {MOST:.0%} it is due), decisions in cells that 
 decisions are not its network's. All in %.
 
 {table(["", "apart", "beyond", "unseen", "drift says", "not its network's"], due)}
+{_words(found)}
 """)
+
+
+def _words(found: Unseen) -> str:
+    """Whether the tree is due in what is new, and whether distilling again gives what the seeds can tell."""
+    its, changed = found.watched[TREE, NEW], found.changed
+    due = "is due" if its.drift.beyond > MOST else "is not due"
+    off = {which: changed.against(AGAIN, TREE, flows) for flows, which in FLOWS.items()}
+    told = ", ".join(f"{figure.text(1)} % for {which}" for which, figure in off.items())
+    gives = any(figure.mean < -figure.half for figure in off.values())
+    return f"""The tree {due} in {NEW}: {100 * its.drift.beyond:.1f} % of its decisions are beyond what it was made on,
+and {100 * its.differs:.1f} % are not its network's ({100 * found.watched[TREE, PHASES[0]].differs:.1f} % in
+{PHASES[0]}, which it was made on). Distilled again it takes, over all phases, against itself: {told} of the mean FCT;
+{"some of that" if gives else "none of it a gain that"} the seeds tell from nothing. [Where ACC's tree is due](drift.md)
+is another table."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

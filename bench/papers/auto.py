@@ -58,6 +58,8 @@ SEARCH_SEED = 101
 LONG_ALONE = "lRLA's thresholds"
 ANY_ROW = "any of lRLA's rows"
 FORMS = ("network", "tree")
+GAINED = {"fct_mean_us": "mean FCT", "fct_p99_us": "p99"}
+"""What the paper's gains are of, by metric."""
 WHOLE = {"network": "AuTO, networks", "tree": "AuTO, trees"}
 """Both halves together, by form."""
 
@@ -67,14 +69,14 @@ Loads = tuple[tuple[str, int], ...]
 @dataclass(frozen=True)
 class Place:
     """A scenario: its phases, of each the loads of equal groups of machines; for how long flows come, and how many more
-    such phases they have to end; what the paper says of it, and its gains in the mean FCT against heuristics, %."""
+    such phases they have to end; what the paper says of it, and its gains against heuristics by metric, %."""
 
     title: str
     phases: tuple[Loads, ...]
     arrivals_ps: int
     idle: int
     paper: str
-    gains: Mapping[str, float] = field(default_factory=dict)
+    gains: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def scenario(self) -> str:
@@ -94,7 +96,7 @@ PLACES = (
         600 * MS,
         5,
         "up to -48.14 % against the heuristics",
-        {"QSJF": -48.14, "QLAS": -48.14},
+        {"fct_mean_us": {"QSJF": -48.14, "QLAS": -48.14}},
     ),
     Place("Data mining, 80 %", ((("datamining", 80),),), 1500 * MS, 8, "as QLAS"),
     Place(
@@ -103,7 +105,7 @@ PLACES = (
         1000 * MS,
         14,
         "-37.20 % against QLAS (p99 -19.78 %), -27.95 % against QSJF (p99 -11.98 %)",
-        {"QLAS": -37.20, "QSJF": -27.95},
+        {"fct_mean_us": {"QLAS": -37.20, "QSJF": -27.95}, "fct_p99_us": {"QLAS": -19.78, "QSJF": -11.98}},
     ),
     Place(
         "Changing in time",
@@ -111,7 +113,7 @@ PLACES = (
         1200 * MS,
         45,
         "-8.71 % against QSJF in the last hour (p99 -9.18 %)",
-        {"QSJF": -8.71},
+        {"fct_mean_us": {"QSJF": -8.71}, "fct_p99_us": {"QSJF": -9.18}},
     ),
 )
 """The loads of the paper's four clusters are lost in our text of it: these are ours."""
@@ -514,13 +516,18 @@ def _words(o: Outcomes) -> list[str]:
 
 
 def _reproduced(o: Outcomes, place: Place) -> str:
-    """Beside each of the paper's gains what both, as trees and as networks, have."""
+    """Beside each of the paper's gains what both, as networks and as trees, have."""
     cells = []
-    for other, theirs in place.gains.items():
-        off = {form: o.off(place, name, other, "fct_mean_us") for form, name in WHOLE.items()}
-        said = "reproduced" if max(mean for mean, _ in off.values()) <= theirs else "**not reproduced**"
-        ours = ", ".join(f"{form}s {mean:+.1f} ± {half:.1f} %" for form, (mean, half) in off.items())
-        cells.append(f"{theirs:+.2f} % against {other} {said} ({ours})")
+    for metric, gains in place.gains.items():
+        for other, theirs in gains.items():
+            off = {form: o.off(place, name, other, metric) for form, name in WHOLE.items()}
+            if max(mean for mean, _ in off.values()) <= theirs:
+                said = "reproduced"
+            else:
+                near = max(mean - half for mean, half in off.values()) <= theirs
+                said = "within the interval" if near else "**not reproduced**"
+            ours = ", ".join(f"{form}s {mean:+.1f} ± {half:.1f} %" for form, (mean, half) in off.items())
+            cells.append(f"{theirs:+.2f} % of the {GAINED[metric]} against {other} {said} ({ours})")
     return f"*{place.title}* {', '.join(cells)}"
 
 

@@ -31,7 +31,10 @@ def test_a_tree_is_due_where_drift_says_so() -> None:
     assert [TREE, *["10.0"] * len(FLOWS)] in rows
     assert [f"{TREE}, {NEW}", "50.0", "20.00", "10.00", "due", "4.0"] in rows
     assert [f"{AGAIN}, {NEW}", "50.0", "2.00", "10.00", "not due", "4.0"] in rows
-    assert "the weights from before the first" in " ".join(text.split())
+    words = " ".join(text.split())
+    assert f"The tree is due in {NEW}: 20.0 % of its decisions are beyond" in words
+    assert "against itself: -9.1 % for all, -9.1 % for mice" in words
+    assert "the weights from before the first" in words
 
 
 def test_the_teacher_does_not_meet_what_is_new() -> None:
