@@ -24,15 +24,14 @@ from bench.papers.command import DOCS, SEEDS, written
 from bench.papers.contenders import ROOT, TEACHERS
 from bench.papers.found import table, wrapped
 from bench.papers.runs import say
+from bench.papers.trained import distilled
 from bench.training.trained import place_of, trained
-from decision.documents import dump_json, read_text, write_atomically
-from decision.manifest import opened, sha256
+from decision.documents import read_text, write_atomically
+from decision.manifest import opened
 from decision.student import NAME, load_student
-from distill import distil
 from distill.options import RolloutOptions
 from distill.rollout import collect, teacher_policy
 from netsim import Cohort
-from netsim.build import simulator_hash
 from netsim.network import MS, US
 from netsim.policies import PolicySpec, interpreted
 from rlcc.drift import MOST, Drift, drift, seen_in
@@ -100,18 +99,10 @@ def made_in(new: bool) -> RolloutOptions:
 
 
 def student_of(teacher: Teacher, options: RolloutOptions, work: Path) -> Path:
-    """Where it is: distilled as ACC's recipe says, but for ROUNDS, or what is kept."""
+    """Where it is: distilled as ACC's recipe says, but for ROUNDS."""
     its = load_recipe(RECIPE)
-    how, tolerance = its.distill.model_copy(update={"rounds": ROUNDS}), its.gate.tolerance
-    key = dump_json([teacher.hash, options.model_dump(mode="json"), its.model_dump(mode="json"), simulator_hash()])
-    folder = work / "trained" / f"{teacher.policy.name}-student-{sha256(key.encode())[:16]}"
-    if not folder.exists():
-        say(f"distilling {teacher.policy.name}")
-        deployment = deployment_of(its, RECIPE)
-        runs = collect(teacher_policy(teacher), options, deployment)
-        fitted = distil.distil(teacher, runs, how, options, seed=SEED, deployment=deployment, tolerance=tolerance)
-        distil.save(fitted, "0" * 64, folder, seed=SEED)
-    return folder
+    how = its.distill.model_copy(update={"rounds": ROUNDS})
+    return distilled(teacher, options, how, work, SEED, deployment_of(its, RECIPE), its.gate.tolerance)
 
 
 def watch(folder: Path, teacher: Teacher, options: RolloutOptions, traffic: str) -> Watched:

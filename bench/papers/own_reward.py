@@ -15,7 +15,7 @@ from bench.papers.command import page_parser, written
 from bench.papers.contenders import ROOT, TARGETS, TEACHERS, Contender, retargeted
 from bench.papers.found import Found, beside, listed, table, wrapped
 from bench.papers.pcc_rl import FULL_BUFFER, recovery
-from bench.papers.runs import Run, run_all, say
+from bench.papers.runs import Run, run_all
 from bench.papers.sections import (
     DROPS,
     FAIRNESS,
@@ -29,13 +29,11 @@ from bench.papers.sections import (
     cell,
 )
 from bench.papers.traffic import TIMES, Traffic, named
-from bench.papers.trained import PCC_RL, OwnReward, trained
+from bench.papers.trained import PCC_RL, OwnReward, distilled, trained
 from bench.where.options import place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
-from decision.manifest import sha256
 from decision.student import NAME, Student, load_student
-from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
 from netsim.policies import PolicySpec, interpreted, native
 from netsim.simulation import DECISION_LATENCY_PS
@@ -76,23 +74,16 @@ def label(kind: str, name: str) -> str:
     return f"{name}, {kind}"
 
 
-def student_of(teacher: Teacher, work: Path, seed: int) -> Student:
-    """Distilled, or what is kept; half a minute."""
-    options = f"{teacher.hash}\n{WATCHED.model_dump_json()}\n{STUDENT.model_dump_json()}"
-    folder = work / "trained" / f"{teacher.policy.name}-student-{seed}-{sha256(options.encode())[:16]}"
-    if not folder.exists():
-        say(f"distilling {teacher.policy.name}, seed {seed}")
-        runs = rollout.collect(rollout.teacher_policy(teacher), WATCHED)
-        distil.save(distil.distil(teacher, runs, STUDENT, WATCHED, seed=seed), "0" * 64, folder, seed=seed)
-    return load_student(folder / NAME)
-
-
 def make(seeds: Sequence[int], work: Path, now: bool) -> Trainings:
     """Of every target and seed the teacher and its student; where not ``now``, of targets that are kept whole."""
     aims = {name: [OwnReward(float(target), seed) for seed in seeds] for name, target in p.TARGETS.items()}
     given = trained([aim for its in aims.values() for aim in its], work, now)
+
+    def student(aim: OwnReward) -> Student:
+        return load_student(distilled(given[aim], WATCHED, STUDENT, work, aim.seed) / NAME)
+
     return {
-        name: [Made(given[aim], student_of(given[aim], work, aim.seed)) for aim in its]
+        name: [Made(given[aim], student(aim)) for aim in its]
         for name, its in aims.items()
         if all(aim in given for aim in its)
     }

@@ -1,4 +1,5 @@
-"""Teachers trained for this page alone: RL-CC's MLP for other targets and betas, PCC-RL's network with its own reward.
+"""Teachers trained for one page alone: RL-CC's MLP for other targets and betas, PCC-RL's network with its own reward;
+and students distilled for one.
 
 What was trained is kept in a folder by recipe and simulator, so that one training serves several pages.
 """
@@ -13,7 +14,11 @@ from bench.papers.contenders import ROOT
 from bench.papers.runs import say
 from decision.documents import dump_json, read_text
 from decision.manifest import sha256
+from distill.options import DistillOptions, RolloutOptions
 from netsim.build import simulator_hash
+from netsim.content import content
+from netsim.deployment import Deployment
+from netsim.tolerance import DEFAULT, Tolerance
 from teachers.load import load
 from teachers.teacher import Teacher
 
@@ -63,6 +68,32 @@ class OwnReward:
         feature = _congestion(document)
         feature |= {"target": self.target, "scale": feature["scale"] * feature["target"] / self.target}
         return document
+
+
+def distilled(
+    teacher: Teacher,
+    watched: RolloutOptions,
+    options: DistillOptions,
+    work: Path,
+    seed: int,
+    deployment: Deployment | None = None,
+    tolerance: Tolerance = DEFAULT,
+) -> Path:
+    """Where its student is, made of these rollouts, or kept; half a minute and more."""
+    from distill import distil, rollout
+
+    made_of = [each.model_dump(mode="json") for each in (watched, options)]
+    allowed = {name: one.text() for name, one in tolerance.items()}
+    key = sha256(dump_json([teacher.hash, *made_of, content(deployment), allowed, seed, simulator_hash()]).encode())[
+        :16
+    ]
+    folder = work / "trained" / f"{teacher.policy.name}-student-{key}"
+    if not folder.exists():
+        say(f"distilling {teacher.policy.name}, seed {seed}")
+        runs = rollout.collect(rollout.teacher_policy(teacher), watched, deployment)
+        fitted = distil.distil(teacher, runs, options, watched, seed=seed, deployment=deployment, tolerance=tolerance)
+        distil.save(fitted, "0" * 64, folder, seed=seed)
+    return folder
 
 
 def _congestion(document: dict[str, Any]) -> dict[str, Any]:
