@@ -318,12 +318,13 @@ def page(o: Outcomes) -> str:
 
 def _int8_table(o: Outcomes) -> list[str]:
     """What the networks take, as measured."""
-    rows = ["| int8 | multiply-adds | cycles, mean | slowest vector | a multiply-add | 48 ports in turn, us |"]
-    rows.append("|---|---|---|---|---|---|")
+    rows = ["| int8 | multiply-adds | bytes | cycles, mean | slowest vector | a multiply-add | 48 ports in turn, us |"]
+    rows.append("|---|---|---|---|---|---|---|")
     for name, networks in o.int8.items():
         for what, one in zip(("asked every time", "trigger"), networks, strict=False):
             each = f"{one.mean / one.multiply_adds:.1f} | {48 * one.mean_ps / US:.0f}"
-            rows.append(f"| {name}, {what} | {one.multiply_adds} | {one.mean:.0f} | {one.slowest} | {each} |")
+            taken = f"{one.multiply_adds} | {one.code_bytes:,} | {one.mean:.0f} | {one.slowest}"
+            rows.append(f"| {name}, {what} | {taken} | {each} |")
     return rows if o.int8 else []
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 
 from bench.papers.acc import setting
-from bench.papers.haecn import FORMS, NETWORK, Outcomes, Ports
+from bench.papers.haecn import FORMS, NETWORK, Outcomes, Ports, _int8_table
 from bench.papers.haecn_readings import BASELINES, HOSTS, SIZES, page, picture, to_all
+from bench.papers.int8_cost import Int8
 
 SYSTEMS = ("ACC", "HAECN")
 
@@ -44,3 +45,9 @@ def test_the_page_sets_haecn_beside_each_and_says_where_the_gain_is() -> None:
     assert "ACC +0.0 to +5.0 % (paper -16 and -21: not there)" in text
     assert "12 hosts a leaf, mean of the second half (50 ms, seed 1): DCQCN 0.500" in text
     assert picture(shown).startswith(b"<?xml")
+
+
+def test_what_the_networks_take_in_int8_has_their_bytes() -> None:
+    one = Int8(100, 1_000.0, 1_001, 330.0, 2_000)
+    *_, row = _int8_table(Outcomes(2, [], {}, {}, {"ACC": [one]}))
+    assert row == "| ACC, asked every time | 100 | 2,000 | 1000 | 1001 | 10.0 | 145 |"
