@@ -33,9 +33,12 @@ def test_choices_at_queues_are_counted_by_reward() -> None:
     text = acc_rewards.page(its, (1, 2))
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     assert ["", "20 KB", "40 KB", "2560 KB"] in rows
-    assert [f"`{INCAST}`, steps", "75.0", "25.0", "0.0"] in rows
-    assert [f"`{LOADED}`, linear", "50.0", "0.0", "50.0"] in rows
+    assert [f"`{INCAST}`, steps", "75.0 (75.0 to 75.0)", "25.0 (25.0 to 25.0)", "0.0 (0.0 to 0.0)"] in rows
+    assert [f"`{LOADED}`, linear", "50.0 (50.0 to 50.0)", "0.0 (0.0 to 0.0)", "50.0 (50.0 to 50.0)"] in rows
     assert [f"`{INCAST}`", *["+0.0 (+0.0 to +0.0)"] * len(acc_rewards.SHOWN)] in rows
+    words = " ".join(text.split())
+    assert "100 and 50 % of the decisions (`incast:10`)" in words
+    assert "as the paper has it" in words
     assert acc_rewards.picture(its).startswith(b"<?xml")
 
 
