@@ -209,6 +209,13 @@ def picture(changed: Changed) -> bytes:
         return svg(canvas)
 
 
+def by_phase(changed: Changed, flows: str, corner: str = "") -> str:
+    """The mean FCT of such flows, a row who decided and a column a phase; ``corner``: of the heading."""
+    head = [corner, *(f"{number + 1} {phase}" for number, phase in enumerate(PHASES))]
+    rows = [[name, *(changed.figure(name, p, flows).text(0) for p in range(len(PHASES)))] for name in changed.slices]
+    return table(head, rows)
+
+
 def page(changed: Changed, seeds: int, config: DdqnConfig) -> str:
     """Tables a kind of flow, all phases beside the paper's figures, the course over time; ``config``: of learners."""
     assert config.ddqn.exchange is not None
@@ -224,9 +231,7 @@ def page(changed: Changed, seeds: int, config: DdqnConfig) -> str:
         "",
     ]
     for flows, label in FLOWS.items():
-        head = ["", *(f"{number + 1} {phase}" for number, phase in enumerate(PHASES))]
-        rows = [[name, *(changed.figure(name, p, flows).text(0) for p in range(len(PHASES)))] for name in names]
-        lines += [f"Mean FCT of {label}, us:", "", *table(head, rows).splitlines(), ""]
+        lines += [f"Mean FCT of {label}, us:", "", *by_phase(changed, flows).splitlines(), ""]
     learnt = [name for name in names if name.startswith("ACC")]
     against = [
         [

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -84,7 +85,7 @@ class Rewarded:
         """The share in % of the decisions at queues that set LOW or less."""
         return float(sum(np.mean(shares) for kmin, shares in self.chosen(who, network).items() if kmin <= LOW))
 
-    @property
+    @cached_property
     def thresholds(self) -> list[int]:
         return sorted(
             {kmin for who in REWARDS for n in (INCAST, LOADED) for o in self.outcomes[who, n] for kmin in choices(o)}

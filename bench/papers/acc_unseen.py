@@ -19,7 +19,7 @@ from typing import Any
 from bench.drift import SEED as WATCHED
 from bench.drift import error_in
 from bench.papers.acc import ONLINE, RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
-from bench.papers.acc_change import FABRIC, FLOWS, LOAD, PHASE_PS, PHASES, SCENARIO, Changed, course
+from bench.papers.acc_change import FABRIC, FLOWS, LOAD, PHASE_PS, PHASES, SCENARIO, Changed, by_phase, course
 from bench.papers.command import DOCS, SEEDS, written
 from bench.papers.contenders import ROOT, TEACHERS
 from bench.papers.found import table, wrapped
@@ -32,6 +32,7 @@ from decision.student import NAME, load_student
 from distill.options import RolloutOptions
 from distill.rollout import collect, teacher_policy
 from netsim import Cohort
+from netsim.deployment import Deployment
 from netsim.network import MS, US
 from netsim.policies import PolicySpec, interpreted
 from rlcc.drift import MOST, Drift, drift, seen_in
@@ -105,18 +106,23 @@ def student_of(teacher: Teacher, options: RolloutOptions, work: Path) -> Path:
     return distilled(teacher, options, how, work, SEED, deployment_of(its, RECIPE), its.gate.tolerance)
 
 
-def watch(folder: Path, teacher: Teacher, options: RolloutOptions, traffic: str) -> Watched:
-    """The student there, made in these rollouts, where it drives itself."""
-    student, deployment = load_student(folder / NAME), deployment_of(load_recipe(RECIPE), RECIPE)
-    here = options.model_copy(update={"scenarios": [f"{traffic}:{LOAD}%@{FABRIC}"], "seeds": [WATCHED]})
-    runs, made_on = (collect(interpreted(student), each, deployment) for each in (here, options))
-    now, before = (seen_in(opened(folder, "student").hash, student, each) for each in (runs, made_on))
-    return Watched(drift(now, before), error_in(runs, student, teacher))
+def watch(folder: Path, teacher: Teacher, options: RolloutOptions, deployment: Deployment) -> dict[str, Watched]:
+    """By traffic, the student there, made in these rollouts, where it drives itself."""
+    student, hash = load_student(folder / NAME), opened(folder, "student").hash
+    policy = interpreted(student)
+    made_on = seen_in(hash, student, collect(policy, options, deployment))
+    found = {}
+    for traffic in TRAFFIC:
+        here = options.model_copy(update={"scenarios": [f"{traffic}:{LOAD}%@{FABRIC}"], "seeds": [WATCHED]})
+        runs = collect(policy, here, deployment)
+        found[traffic] = Watched(drift(seen_in(hash, student, runs), made_on), error_in(runs, student, teacher))
+    return found
 
 
 def played(seeds: Sequence[int], work: Path) -> Unseen:
     teacher, _ = trained(recipe(), SEED)
-    on, learning_on = trained(recipe_on(place_of(recipe(), SEED), teacher.hash), SEED)
+    going_on = recipe_on(place_of(recipe(), SEED), teacher.hash)
+    on, learning_on = trained(going_on, SEED)
     before, both = made_in(False), made_in(True)
     folders = {
         name: student_of(*how, work)
@@ -133,7 +139,7 @@ def played(seeds: Sequence[int], work: Path) -> Unseen:
         LEARNT: trees[LEARNT],
     }
     deployment = deployment_of(load_recipe(RECIPE), RECIPE)
-    learns = {ONLINE_ON: (teacher, DdqnConfig.model_validate(recipe_on(place_of(recipe(), SEED), teacher.hash)))}
+    learns = {ONLINE_ON: (teacher, DdqnConfig.model_validate(going_on))}
     slices = {}
     for name, policy in who.items():
         cohort = Cohort(policy, deployment.period_ps, TEACHER_LATENCY_PS if name != "SECN1" else 0)
@@ -141,22 +147,16 @@ def played(seeds: Sequence[int], work: Path) -> Unseen:
             course(deployment, cohort, seed, learns.get(name), work / "changes", say, name) for seed in seeds
         ]
     watched = {
-        (name, traffic): watch(folders[name], teacher, options, traffic)
+        (name, traffic): its
         for name, options in ((TREE, before), (AGAIN, both))
-        for traffic in TRAFFIC
+        for traffic, its in watch(folders[name], teacher, options, deployment).items()
     }
     return Unseen(Changed(slices), watched, (learning_on.best, learning_on.steps))
 
 
 def page(found: Unseen, seeds: Sequence[int]) -> str:
     changed = found.changed
-    fct = []
-    for flows, which in FLOWS.items():
-        rows = [
-            [name, *(changed.figure(name, p, flows).text(0) for p in range(len(PHASES)))] for name in changed.slices
-        ]
-        head = [f"mean FCT of {which}, us", *(f"{number + 1} {phase}" for number, phase in enumerate(PHASES))]
-        fct.append(table(head, rows))
+    fct = [by_phase(changed, flows, f"mean FCT of {which}, us") for flows, which in FLOWS.items()]
     against = [
         [name, *(changed.against(name, NETWORK, flows).text(1) for flows in FLOWS)]
         for name in changed.slices

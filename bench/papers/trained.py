@@ -84,10 +84,8 @@ def distilled(
 
     made_of = [each.model_dump(mode="json") for each in (watched, options)]
     allowed = {name: one.text() for name, one in tolerance.items()}
-    key = sha256(dump_json([teacher.hash, *made_of, content(deployment), allowed, seed, simulator_hash()]).encode())[
-        :16
-    ]
-    folder = work / "trained" / f"{teacher.policy.name}-student-{key}"
+    given = dump_json([teacher.hash, *made_of, content(deployment), allowed, seed, simulator_hash()])
+    folder = work / "trained" / f"{teacher.policy.name}-student-{sha256(given.encode())[:16]}"
     if not folder.exists():
         say(f"distilling {teacher.policy.name}, seed {seed}")
         runs = rollout.collect(rollout.teacher_policy(teacher), watched, deployment)
