@@ -16,7 +16,7 @@ export UV_HTTP_TIMEOUT ?= 300
 
 CXX_PATTERNS := '*.c' '*.cc' '*.cpp' '*.h' '*.hpp'
 CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
-NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core decision/include -type f 2>/dev/null)
+NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core teachers/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers stubs table-1 clean
@@ -31,7 +31,7 @@ help:
 	@echo 'make package  build sdist and wheel into dist/ and check both (PYTHON_OF_WHEEL=... for another Python)'
 	@echo 'make example  the example repository of docs/example-firmware with firmware of the demo, in build/example'
 	@echo 'make doca-sdk compile build/doca-pcc (make doca-firmware) by the DPA compiler of an installed DOCA SDK'
-	@echo 'make stubs    write _core.pyi and _fast.pyi anew from the compiled modules'
+	@echo 'make stubs    write _core.pyi, _fast.pyi and _mkl.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
 	@echo 'make papers   set our figures beside the papers in docs/generated/papers*.md (over an hour, trainings included; what is done is kept in build/papers)'
@@ -173,7 +173,7 @@ doca-sdk:
 
 # What type checkers see of the compiled modules.
 stubs: setup-test
-	@for stub in netsim/_core emulator/_fast; do \
+	@for stub in netsim/_core emulator/_fast teachers/_mkl; do \
 	  $(BIN)/python -m nanobind.stubgen -q -m $$(echo $$stub | tr / .) -o $$stub.pyi && $(BIN)/ruff format -q $$stub.pyi || exit 1; done
 
 # Anew each time: a page that is gone must not be found. Warnings, as of a link that leads nowhere, are errors.

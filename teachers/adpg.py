@@ -43,6 +43,7 @@ from teachers.load import load
 from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.randomisation import draw, first_rates
 from teachers.save import save
+from teachers.sums import same_sums
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.validation import Changing, Measured, Steady, interval_ps, measure_all
@@ -88,13 +89,12 @@ def train(config: TrainConfig, out: Path, resume: bool = False, progress: Progre
     """
     if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / manifest.NAME).exists())):
         raise InputError(f"{out} is not an empty folder or a teacher; name another place before training for nothing")
-    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    torch.set_num_threads(1)
+    mode = torch.get_deterministic_debug_mode()
     torch.set_deterministic_debug_mode("error")  # as use_deterministic_algorithms(True), which imports the compiler too
     try:
-        return _train(config, out, resume, progress)
+        with same_sums(config.training.kernels):
+            return _train(config, out, resume, progress)
     finally:
-        torch.set_num_threads(threads)
         torch.set_deterministic_debug_mode(mode)
 
 

@@ -10,7 +10,7 @@ first rates drawn at random, and networks drawn at random are options; without t
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -35,12 +35,15 @@ def _known(names: list[str]) -> list[str]:
 
 
 ScenarioNames = Annotated[list[str], AfterValidator(_known)]
+Kernels = Literal["wide", "generic"]
+"""Of MKL, which PyTorch multiplies with: teachers/sums.py."""
 
 
 class Training(_Strict):
     """Where the policy learns, and how fast. Sources: RL-CC's paper and the published research code ([code])."""
 
     seed: int = Field(ge=0, lt=2**31)
+    kernels: Kernels = "wide"
     scenarios: ScenarioNames = Field(min_length=1, max_length=32)
     episodes: int = Field(ge=0, le=100_000)  # 0: the weights of ``start`` as they are, under this recipe's policy
     segments: int = Field(default=40, ge=1, le=10_000)  # updates an episode; every episode starts in an empty network

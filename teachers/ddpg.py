@@ -26,11 +26,12 @@ from netsim.trials import run
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddpg_options import Ddpg, DdpgConfig
 from teachers.memory import PARTS, Memory, check_place, seed_of
-from teachers.networks import one_thread, seeded, torch
+from teachers.networks import seeded, torch
 from teachers.playing import mean_reward, trajectories
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
+from teachers.sums import same_sums
 from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, growing, transitions
@@ -129,7 +130,7 @@ def train(config: DdpgConfig, out: Path, resume: bool = False, progress: Progres
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
     """
     check_place(out)
-    with one_thread():
+    with same_sums(config.ddpg.kernels):
         return _train(config, out, resume, progress or (lambda _: None))
 
 

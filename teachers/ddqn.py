@@ -26,11 +26,12 @@ from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, wr
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.load import load
 from teachers.memory import PARTS, Memory, check_place, seed_of
-from teachers.networks import PolicyNetwork, one_thread, seeded, torch
+from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.playing import mean_reward, trajectories
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
+from teachers.sums import same_sums
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, transitions
@@ -139,7 +140,7 @@ def train(
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
     """
     check_place(out)
-    with one_thread():
+    with same_sums(config.ddqn.kernels):
         return _train(config, out, resume, progress or (lambda _: None), learn)
 
 

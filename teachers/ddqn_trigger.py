@@ -21,10 +21,10 @@ from teachers.ddqn import Learner, Progress
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.load import load
 from teachers.memory import PARTS, Memory, check_place, seed_of
-from teachers.networks import one_thread
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
+from teachers.sums import same_sums
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, trigger_transitions
@@ -45,7 +45,7 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
     learnt = resume and (alone / manifest.NAME).exists()
     if not learnt:
         ddqn.train(config.untriggered(), alone, resume, say)
-    with one_thread():
+    with same_sums(config.ddqn.kernels):
         report = _train(config, load(alone), out, learnt and checkpoint_path(out).exists(), say)
     shutil.rmtree(alone)
     return report

@@ -1,7 +1,6 @@
 """The PyTorch module of a policy's architecture, for training. The order of layers is spec'd in teachers/teacher.py."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,13 @@ from decision.extras import needed
 from decision.policy import Policy
 from decision.trigger import OUTPUTS
 from decision.weights import TRIGGER
+from teachers.sums import torch
 from teachers.teacher import Weights
 
 with needed():
-    import torch
     from torch import nn
 
-__all__ = ["PolicyNetwork", "State", "one_thread", "seeded", "torch"]
+__all__ = ["PolicyNetwork", "State", "seeded", "torch"]
 
 State = tuple[torch.Tensor, torch.Tensor]
 
@@ -86,17 +85,6 @@ class PolicyNetwork(nn.Module):
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 parameter.copy_(torch.from_numpy(np.array(weights[self.prefix + _canonical(name)])))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """PyTorch on one thread: layers this small gain nothing from more, and the same sums come out everywhere."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def seeded(policy: Policy, seed: int, trigger: bool = False) -> PolicyNetwork:

@@ -24,8 +24,8 @@ from teachers import ddqn
 from teachers.ddqn import Learner, Learnt, Progress
 from teachers.ddqn_options import DdqnConfig
 from teachers.memory import Memory, part_of, seed_of
-from teachers.networks import one_thread
 from teachers.round_report import RoundReport
+from teachers.sums import same_sums
 from teachers.transitions import transitions
 
 
@@ -59,7 +59,7 @@ class OnlineLearning:
 
     def advance(self, until_ps: int) -> None:
         """Run on, exchanging and learning; rewards and losses on the way are kept."""
-        with one_thread():
+        with same_sums(self.options.kernels):
             while self.simulation.now_ps < until_ps:
                 begin_ps = self.simulation.now_ps
                 self.simulation.run(min(begin_ps + self.exchange_ps, until_ps))

@@ -44,11 +44,12 @@ from netsim.simulation import Simulation
 from netsim.trials import Trial
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.memory import check_place, seed_of
-from teachers.networks import PolicyNetwork, one_thread, seeded, torch
+from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.pg_options import Pg, PgConfig
 from teachers.round_options import FCT
 from teachers.round_report import RoundReport
 from teachers.save import save
+from teachers.sums import same_sums
 from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 
@@ -183,7 +184,7 @@ def train(config: PgConfig, out: Path, resume: bool = False, progress: Progress 
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
     """
     check_place(out)
-    with one_thread():
+    with same_sums(config.pg.kernels):
         return _train(config, out, resume, progress or (lambda _: None))
 
 

@@ -20,7 +20,7 @@ from netsim import baselines
 from netsim.deployment import Deployment
 from netsim.network import MS, Network
 from netsim.network_file import from_table
-from teachers.curriculum import ScenarioNames
+from teachers.curriculum import Kernels, ScenarioNames
 from teachers.round_options import Strict
 
 
@@ -33,6 +33,7 @@ class Pg(Strict):
     entropy is worth, in standard deviations of the return."""
 
     seed: int = Field(ge=0, lt=2**31)
+    kernels: Kernels = "wide"
     senders: str
     period: DurationPs = Field(gt=0)
     decision_latency: DurationPs = 0

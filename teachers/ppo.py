@@ -29,12 +29,13 @@ from netsim.environments.task import Task
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.many_networks import Networks
 from teachers.memory import check_place, seed_of
-from teachers.networks import one_thread, seeded, torch
+from teachers.networks import seeded, torch
 from teachers.playing import mean_reward
 from teachers.ppo_options import Ppo, PpoConfig
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
+from teachers.sums import same_sums
 from teachers.teacher import make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.validation import interval_ps
@@ -235,7 +236,7 @@ def train(config: PpoConfig, out: Path, resume: bool = False, progress: Progress
     The same configuration gives the same weights, resumed or not. InputError where ``out`` or the checkpoint is unfit.
     """
     check_place(out)
-    with one_thread():
+    with same_sums(config.ppo.kernels):
         return _train(config, out, resume, progress or (lambda _: None))
 
 

@@ -13,7 +13,7 @@ from netsim import baselines
 from netsim.deployment import Deployment
 from netsim.network import Network
 from netsim.network_file import from_table
-from teachers.curriculum import ScenarioNames
+from teachers.curriculum import Kernels, ScenarioNames
 from teachers.transitions import RewardTerm
 
 
@@ -27,6 +27,7 @@ class RewardedTraining(Strict):
     """``decisions``: training ends with the round after which so many have been played; None: with the last round."""
 
     seed: int = Field(ge=0, lt=2**31)
+    kernels: Kernels = "wide"
     decision_latency: DurationPs = 0
     scenarios: ScenarioNames = Field(min_length=1, max_length=32)
     reward: list[RewardTerm] = Field(min_length=1, max_length=8)

@@ -13,6 +13,8 @@ from bench.training.__main__ import TRAINED
 from decision.documents import dump_json, load_json, write_atomically
 from decision.errors import InputError
 from decision.manifest import NAME as MANIFEST
+from netsim.answers import Lost
+from netsim.processes import Processes
 from teachers.adpg import TrainReport
 from teachers.checkpoint import checkpoint_path, recipe_hash
 from teachers.ddqn_trigger import policy_path
@@ -53,20 +55,26 @@ def trained(document: dict[str, Any], seed: int) -> tuple[Teacher, Training]:
             shutil.rmtree(left, ignore_errors=True)
         checkpoint_path(out).unlink(missing_ok=True)
         out.parent.mkdir(parents=True, exist_ok=True)
-        method = method_of(document)
-        before = process_time()
-        report = method.train(seeded(document, seed), out)
-        seconds = process_time() - before
-        if isinstance(report, TrainReport):
-            training = Training(report.cost, "cost", -1, report.best_episode, report.episodes, seconds)
-        else:
-            its = report.yardstick
-            training = Training(report.best, its.name, its.better, report.best_round, report.rounds, seconds)
+        # A process of its own: MKL's kernels are chosen once a process, and recipes ask for either.
+        ((_, training),) = Processes(1).answers(_train, [(document, seed, out)])
+        if isinstance(training, Lost):
+            raise InputError(f"the training with seed {seed} was killed; run it again, with more memory")
         write_atomically(told, dump_json(asdict(training)))
-        print(f"# {method.name}, seed {seed}: {training}", file=sys.stderr, flush=True)
+        print(f"# {method_of(document).name}, seed {seed}: {training}", file=sys.stderr, flush=True)
     if not (out / MANIFEST).exists():
         raise InputError(f"{out} is gone, but {told.name} beside it tells of it; remove that, and it is trained again")
     return load(out), Training(**load_json(told))
+
+
+def _train(task: tuple[dict[str, Any], int, Path]) -> Training:
+    document, seed, out = task
+    before = process_time()
+    report = method_of(document).train(seeded(document, seed), out)
+    seconds = process_time() - before
+    if isinstance(report, TrainReport):
+        return Training(report.cost, "cost", -1, report.best_episode, report.episodes, seconds)
+    its = report.yardstick
+    return Training(report.best, its.name, its.better, report.best_round, report.rounds, seconds)
 
 
 def validated(document: dict[str, Any], teacher: Teacher) -> float:

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("module", ["netsim._core", "emulator._fast"])
+@pytest.mark.parametrize("module", ["netsim._core", "emulator._fast", "teachers._mkl"])
 def test_the_stub_is_current(module: str, tmp_path: Path) -> None:
     stub = tmp_path / "stub.pyi"
     kept = ROOT / (module.replace(".", "/") + ".pyi")

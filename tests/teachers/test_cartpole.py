@@ -16,10 +16,10 @@ import torch
 from decision.policy import Policy
 from teachers.ddqn import Learner
 from teachers.ddqn_options import Ddqn
-from teachers.networks import one_thread
 from teachers.ppo import ENDED, OPEN, Rollout
 from teachers.ppo import Learner as PpoLearner
 from teachers.ppo_options import Ppo
+from teachers.sums import same_sums
 from teachers.transitions import Transitions
 
 STEPS, LEARN_FROM, EVERY, UPDATES = 50_000, 1_000, 256, 128
@@ -78,7 +78,7 @@ PPO_OPTIONS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def one() -> Iterator[None]:
-    with one_thread():
+    with same_sums():
         yield
 
 
