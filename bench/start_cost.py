@@ -1,0 +1,156 @@
+"""What a start (slow start, brake, recovery) and a cap on what is in flight add to a decision's worst case, proved.
+
+    python -m bench.start_cost [--runs FOLDER] [--out FILE]
+
+The students of RL-CC's MLP and of the flagship, as `rlcc run` left them: the trees stay, the header has or has not the
+flagship's `[start]` and `[in_flight]`. Each is emitted as its recipe emits it, compiled, proved and its certificate
+written.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import BaseModel
+
+from bench.papers.found import table
+from bench.papers.runs import say
+from codegen.emit import emission_of, emit_body
+from codegen.tree_body import StudentBody
+from decision.documents import write_atomically
+from decision.errors import InputError
+from decision.manifest import opened
+from decision.student import NAME, Header, Student, load_student
+from emulator.build import built
+from emulator.profile import load_profile
+from emulator.run import run_vectors
+from rlcc.origin import made_by
+from verify.certify import certify
+from verify.check.recheck import recheck
+from verify.check.refused import Refused
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "generated" / "start-cost.md"
+STUDENTS = ("rl-cc", "robust-in-flight")
+FLAGSHIP = "robust-in-flight"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """``worst``: cycles that no input exceeds; ``exact``: one takes them. ``certificate``: its hash where it holds,
+    else what its check says. Bytes."""
+
+    worst: int
+    exact: bool
+    certificate: str
+    context: int
+    code: int
+    tables: int
+
+
+def variants(student: Student, flagship: Student) -> Mapping[str, Student]:
+    """By what the header has of the flagship's."""
+    return {
+        "trees alone": _with(student, {}),
+        "start": _with(student, {"start": flagship.start}),
+        "cap": _with(student, {"in_flight": flagship.in_flight}),
+        "start and cap": _with(student, {"start": flagship.start, "in_flight": flagship.in_flight}),
+    }
+
+
+def _with(student: Student, tables: Mapping[str, BaseModel | None]) -> Student:
+    """With these tables of a flow and no others; its interface is what they make of it."""
+    said = Header.of(student).model_dump(mode="json", exclude={"start": True, "in_flight": True})
+    said["observation"].pop("interface", None)
+    said |= {name: its.model_dump(mode="json") for name, its in tables.items() if its is not None}
+    return replace(student, **dict(Header.model_validate(said)))
+
+
+def cost(student: Student, artefact: str, like: Path) -> Cost:
+    """Of the student emitted as the firmware folder ``like`` was. InputError where it does not run or is not proved."""
+    with TemporaryDirectory() as name:
+        folder = Path(name) / "firmware"
+        emit_body(StudentBody(student, artefact), folder, emission_of(opened(like, "firmware")))
+        build = built(folder, profile=load_profile("ibex-small"))
+        ran = run_vectors(build)
+        verification = certify(build)
+        worst, certificate = verification.proof.worst, verification.certificate
+        if ran.fault or worst is None or certificate is None:
+            raise InputError(f"{student.name} is not proved: {ran.fault or verification.problem}")
+        try:
+            recheck(certificate, build)
+            holds = certificate.hash[:12]
+        except Refused as error:
+            holds = f"refused: {error}"
+    return Cost(
+        worst.bound,
+        worst.exact == worst.bound,
+        holds,
+        ran.context_bytes or 0,
+        ran.code_bytes or 0,
+        ran.table_bytes or 0,
+    )
+
+
+def costs(runs: Path) -> dict[tuple[str, str], Cost]:
+    """By student and variant. InputError where a run is not there."""
+    folders = {name: runs / name for name in STUDENTS}
+    for name, folder in folders.items():
+        if not (folder / "student").is_dir():
+            raise InputError(f"{folder} has no student; run `rlcc run recipes/{name}.toml` first")
+    students = {name: load_student(folder / "student" / NAME) for name, folder in folders.items()}
+    found = {}
+    for name, student in students.items():
+        artefact = opened(folders[name] / "student", "student").hash
+        for text, variant in variants(student, students[FLAGSHIP]).items():
+            say(f"proving {name}, {text}")
+            found[name, text] = cost(variant, artefact, folders[name] / "firmware")
+    return found
+
+
+def page(found: Mapping[tuple[str, str], Cost], command: str) -> str:
+    """The page as Markdown."""
+    rows = [
+        [
+            f"[{name}](../../recipes/{name}.toml)",
+            text,
+            str(its.worst) if its.exact else f"{its.worst}, a bound",
+            f"{its.worst - found[name, 'trees alone'].worst:+d}",
+            str(its.context),
+            str(its.code),
+            str(its.tables),
+            its.certificate,
+        ]
+        for (name, text), its in found.items()
+    ]
+    head = ["student", "with", "cycles", "more", "context B", "code B", "tables B", "certificate"]
+    return f"""# What a start and a cap cost
+{made_by(command)}
+
+The worst case of the whole decision on `ibex-small` (clang -O2), proved: no input takes more, and where it is not
+called a bound one that takes it ran on the Verilated core. The trees of a row are those of its student; its header has
+or has not the flagship's [`[start]`](../policy-toml.md#start) (slow start, brake, recovery) and
+[`[in_flight]`](../policy-toml.md#in_flight). *Certificate*: checked again by `verify/check`.
+
+{table(head, rows)}"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = argparse.ArgumentParser(prog="python -m bench.start_cost", description="What a start and a cap cost.")
+    parser.add_argument("--runs", type=Path, default=ROOT / "runs", help="finished runs; runs")
+    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    options = parser.parse_args(arguments)
+    try:
+        write_atomically(options.out, page(costs(options.runs), "python -m bench.start_cost"))
+    except InputError as error:
+        print(f"start_cost: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""What a start and a cap cost: which students are set beside each other, and that each is proved."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.drawn.students import drawn
+from bench.papers.contenders import TEACHERS
+from bench.start_cost import Cost, cost, main, page, variants
+from codegen.emit import Emission, emit_body
+from codegen.tree_body import StudentBody
+from decision.student import Student
+from teachers.load import load
+
+ARTEFACT = "0" * 64
+
+
+def flagship() -> Student:
+    """A small student with the flagship's start and cap."""
+    policy = load(TEACHERS / "robust-in-flight").policy
+    return replace(drawn(4), start=policy.start, in_flight=policy.in_flight, observation=policy.observation)
+
+
+def test_the_trees_stay_and_the_header_changes() -> None:
+    whole, small = flagship(), drawn(4)
+    assert whole.start is not None
+    assert whole.in_flight is not None
+    made = variants(small, whole)
+    assert [(v.start is not None, v.in_flight is not None) for v in made.values()] == [
+        (False, False),
+        (True, False),
+        (False, True),
+        (True, True),
+    ]
+    assert all(each.forest == small.forest for each in made.values())
+
+
+def test_a_start_costs_what_the_proof_says(tmp_path: Path) -> None:
+    made = variants(drawn(4), flagship())
+    emit_body(StudentBody(made["trees alone"], ARTEFACT), tmp_path / "firmware", Emission())
+    alone, started = (cost(made[text], ARTEFACT, tmp_path / "firmware") for text in ("trees alone", "start"))
+    assert alone.exact
+    assert started.exact
+    assert started.worst > alone.worst
+    assert started.code > alone.code
+    assert len(alone.certificate) == len(started.certificate) == 12
+
+
+def test_the_page_tells_bounds_from_what_an_input_takes() -> None:
+    bare, more = Cost(90, True, "abc", 8, 900, 1600), Cost(112, False, "refused: a cut", 8, 1100, 1600)
+    text = page({("rl-cc", "trees alone"): bare, ("rl-cc", "start"): more}, "c")
+    rows = [[cell.strip() for cell in line.split("|")[2:-1]] for line in text.splitlines() if line.startswith("| [")]
+    assert rows == [
+        ["trees alone", "90", "+0", "8", "900", "1600", "abc"],
+        ["start", "112, a bound", "+22", "8", "1100", "1600", "refused: a cut"],
+    ]
+
+
+def test_runs_that_are_not_there_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--runs", str(tmp_path), "--out", str(tmp_path / "page.md")]) == 2
+    assert "run `rlcc run recipes/rl-cc.toml` first" in capsys.readouterr().err
+    assert not (tmp_path / "page.md").exists()
