@@ -1,8 +1,8 @@
 """The same sums on processors of any make: one thread, and MKL's kernels by their name.
 
 PyTorch multiplies matrices with MKL, and MKL asks who made the processor. On Intel's it takes the widest vectors there
-are, on any other's what every x86-64 can run: it adds in another order, and takes twice the time. A training is a long
-chain of such sums, so the same recipe and seed would end in other weights on another make. Here the recipe says which
+are, on any other's what every x86-64 can run, which adds in another order. A training is a long chain of such sums, so
+the same recipe and seed would end in other weights on another make. Here the recipe says which
 kernels (``kernels``), and teachers/core/mkl.cpp answers MKL's question by that. Among processors with AVX-512 the bytes
 are then the same; without it "wide" are narrower ones, which add in a third order.
 
