@@ -187,6 +187,11 @@ PROFILES: list[Change] = [
 ]
 TRAININGS: list[Change] = [
     ("[training]", "[trainin]", "trainin: no such key; did you mean training?"),
+    (
+        'kernels = "generic"',
+        'kernels = "avx512"',
+        "training.kernels: Input should be 'wide' or 'generic', not \"avx512\"",
+    ),
 ]
 LINES: list[tuple[str, str]] = [
     ("disti x", "No such command 'disti'. (did you mean distill?)"),
