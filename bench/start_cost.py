@@ -40,9 +40,10 @@ FLAGSHIP = "robust-in-flight"
 
 @dataclass(frozen=True)
 class Cost:
-    """``worst``: cycles that no input exceeds; ``exact``: one takes them. ``certificate``: its hash where it holds,
-    else what its check says. Bytes."""
+    """``student``: the hash of the artefact with the trees. ``worst``: cycles that no input exceeds; ``exact``: one
+    takes them. ``certificate``: its hash where it holds, else what its check says. Bytes."""
 
+    student: str
     worst: int
     exact: bool
     certificate: str
@@ -86,6 +87,7 @@ def cost(student: Student, artefact: str, like: Path) -> Cost:
         except Refused as error:
             holds = f"refused: {error}"
     return Cost(
+        artefact,
         worst.bound,
         worst.exact == worst.bound,
         holds,
@@ -115,7 +117,7 @@ def page(found: Mapping[tuple[str, str], Cost], command: str) -> str:
     """The page as Markdown."""
     rows = [
         [
-            f"[{name}](../../recipes/{name}.toml)",
+            f"[{name}](../../recipes/{name}.toml) {its.student[:12]}",
             text,
             str(its.worst) if its.exact else f"{its.worst}, a bound",
             f"{its.worst - found[name, 'trees alone'].worst:+d}",

@@ -2,5 +2,8 @@
 
 def say_intel(yes: bool) -> bool:
     """
-    Tell MKL that Intel made the processor, or that it did not; what it was told first, once it has asked.
+    Tell MKL that Intel made the processor, or that AMD did; what it was told first, once it has asked.
     """
+
+def asked() -> bool:
+    """Whether MKL has asked."""

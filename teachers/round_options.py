@@ -27,7 +27,7 @@ class RewardedTraining(Strict):
     """``decisions``: training ends with the round after which so many have been played; None: with the last round."""
 
     seed: int = Field(ge=0, lt=2**31)
-    kernels: Kernels = "wide"
+    kernels: Kernels = "intel"
     decision_latency: DurationPs = 0
     scenarios: ScenarioNames = Field(min_length=1, max_length=32)
     reward: list[RewardTerm] = Field(min_length=1, max_length=8)

@@ -1,43 +1,41 @@
-"""The same sums on processors of any make: one thread, and MKL's kernels by their name.
+"""The same sums wherever a recipe is trained: one thread, and the kernels of MKL that the recipe names."""
 
-PyTorch multiplies matrices with MKL, and MKL asks who made the processor. On Intel's it takes the widest vectors there
-are, on any other's what every x86-64 can run, which adds in another order. A training is a long chain of such sums, so
-the same recipe and seed would end in other weights on another make. Here the recipe says which
-kernels (``kernels``), and teachers/core/mkl.cpp answers MKL's question by that. Among processors with AVX-512 the bytes
-are then the same; without it "wide" are narrower ones, which add in a third order.
-
-This module comes before PyTorch in a process: whoever imports torch first has what MKL chooses.
-"""
-
-import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from decision.errors import InputError
 from decision.extras import needed
-from teachers import _mkl
+from teachers import mkl
 from teachers.curriculum import Kernels
-
-ctypes.CDLL(_mkl.__file__, mode=ctypes.RTLD_GLOBAL)  # MKL's calls look for its names among what is global, in turn
 
 with needed():
     import torch
 
 __all__ = ["same_sums", "torch"]
 
+SIZE = 64
+"""Of matrices that are multiplied to have MKL ask."""
+
 
 @contextmanager
-def same_sums(kernels: Kernels = "wide") -> Iterator[None]:
-    """PyTorch on one thread, with these kernels: layers this small gain nothing from more threads. InputError where
-    this process has computed with others: MKL chooses once."""
-    wide = kernels == "wide"
-    if _mkl.say_intel(wide) != wide:
+def same_sums(kernels: Kernels = "intel") -> Iterator[None]:
+    """PyTorch on one thread, with these kernels where it has MKL: layers this small gain nothing from more threads.
+    InputError where this process has computed with others, or imported PyTorch before rlcc's teachers."""
+    if not mkl.told(kernels):
         raise InputError(
             f'kernels = "{kernels}": this process has computed with the other ones; train in one of its own'
         )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
+        if not mkl.asked():
+            torch.mm(torch.zeros(SIZE, SIZE), torch.zeros(SIZE, SIZE))
+        there: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+        if there and not mkl.asked():
+            raise InputError(
+                f'kernels = "{kernels}": PyTorch was imported before rlcc could name its kernels; '
+                "import teachers.mkl before torch"
+            )
         yield
     finally:
         torch.set_num_threads(threads)

@@ -6,6 +6,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch and the BLAS when
 
 from hypothesis import HealthCheck, settings
 
+import teachers.mkl  # noqa: F401 - before any test imports torch
+
 pytest_plugins = ("skips",)  # tests/plugins
 
 # Deadlines measure the machine, not the code. Derandomised: a run fails or passes for all alike; `-m slow` tests and

@@ -101,16 +101,18 @@ def _congestion(document: dict[str, Any]) -> dict[str, Any]:
 def trained(aims: Sequence[Aim | OwnReward], work: Path, now: bool) -> dict[Any, Teacher]:
     """Those that are kept, and where ``now`` the others too, trained; minutes each."""
     from teachers.adpg import train
+    from teachers.checkpoint import recipe_hash
     from teachers.curriculum import TrainConfig
 
     found: dict[Any, Teacher] = {}
     for aim in aims:
         recipe = aim.recipe()
-        key = sha256(dump_json([recipe, simulator_hash()]).encode())[:16]
+        config = TrainConfig.model_validate(recipe)
+        key = sha256(dump_json([recipe_hash(config), simulator_hash()]).encode())[:16]
         folder = work / "trained" / f"{recipe['policy']['name']}-{key}"
         if now and not folder.exists():
             say(f"training for {aim}")
-            train(TrainConfig.model_validate(recipe), folder)
+            train(config, folder)
         if folder.exists():
             found[aim] = load(folder)
     return found

@@ -62,7 +62,8 @@ def retrained(name: str) -> Retrained:
         command = [sys.executable, "-m", "rlcc", "train", str(recipe), "--out", str(out)]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if ended.returncode:
-            raise InputError(f"{recipe} was not trained: {ended.stderr.strip().splitlines()[-1]}")
+            said = ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"]
+            raise InputError(f"{recipe} was not trained: {said[-1]}")
         seconds, cpu = time.monotonic() - began, _cpu() - before
         return Retrained(name, method.name, its.seed, its.kernels, differing(out, TEACHERS / name), cpu, seconds)
 
@@ -103,11 +104,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train, write the page; 0, 1 where bytes differ, 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.training.retrained", description="The teachers again.")
     parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME", help="by default all")
-    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    parser.add_argument("--out", type=Path, help="the page; docs/generated/retrained.md, where all are trained")
     options = parser.parse_args(arguments)
     try:
         found = [retrained(name) for name in options.names or NAMES]
-        write_atomically(options.out, page(found, " ".join(["python -m bench.training.retrained", *options.names])))
+        text = page(found, " ".join(["python -m bench.training.retrained", *options.names]))
+        if options.names and options.out is None:
+            print(text)
+        else:
+            write_atomically(options.out or PAGE, text)
     except InputError as error:
         print(f"retrained: {error}", file=sys.stderr)
         return 2

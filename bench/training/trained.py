@@ -55,7 +55,7 @@ def trained(document: dict[str, Any], seed: int) -> tuple[Teacher, Training]:
             shutil.rmtree(left, ignore_errors=True)
         checkpoint_path(out).unlink(missing_ok=True)
         out.parent.mkdir(parents=True, exist_ok=True)
-        # A process of its own: MKL's kernels are chosen once a process, and recipes ask for either.
+        # A process of its own: MKL's kernels are chosen once a process, and recipes ask for either's.
         ((_, training),) = Processes(1).answers(_train, [(document, seed, out)])
         if isinstance(training, Lost):
             raise InputError(f"the training with seed {seed} was killed; run it again, with more memory")

@@ -48,7 +48,10 @@ def test_a_start_costs_what_the_proof_says(tmp_path: Path) -> None:
 
 
 def test_the_page_tells_bounds_from_what_an_input_takes() -> None:
-    bare, more = Cost(90, True, "abc", 8, 900, 1600), Cost(112, False, "refused: a cut", 8, 1100, 1600)
+    bare, more = (
+        Cost(ARTEFACT, 90, True, "abc", 8, 900, 1600),
+        Cost(ARTEFACT, 112, False, "refused: a cut", 8, 1100, 1600),
+    )
     text = page({("rl-cc", "trees alone"): bare, ("rl-cc", "start"): more}, "c")
     rows = [[cell.strip() for cell in line.split("|")[2:-1]] for line in text.splitlines() if line.startswith("| [")]
     assert rows == [

@@ -34,11 +34,11 @@ def test_the_flagship_comes_out_as_it_is_shipped(tmp_path: Path) -> None:
     text = (tmp_path / "page.md").read_text()
     assert "**1 of 1** end in the same bytes" in text
     row = next(line for line in text.splitlines() if FLAGSHIP in line and line.startswith("|"))
-    assert [cell.strip() for cell in row.split("|")[2:6]] == ["ADPG", "1", "wide", "the same"]
+    assert [cell.strip() for cell in row.split("|")[2:6]] == ["ADPG", "1", "intel", "the same"]
 
 
 def test_other_bytes_are_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    other = Retrained("acc", "DDQN", 1, "wide", ("policy.safetensors",), 60.0, 61.0)
+    other = Retrained("acc", "DDQN", 1, "intel", ("policy.safetensors",), 60.0, 61.0)
     monkeypatch.setattr(command, "retrained", lambda name: other)
     assert command.main(["acc", "--out", str(tmp_path / "page.md")]) == 1
     assert "others: policy.safetensors" in (tmp_path / "page.md").read_text()
@@ -48,7 +48,7 @@ def test_other_bytes_are_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_a_recipe_that_is_not_trained_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (RECIPES / "train-acc.toml").read_text().replace("seed = 1", 'seed = 1\nkernels = "wider"', 1)
+    text = (RECIPES / "train-acc.toml").read_text().replace("seed = 1", 'seed = 1\nkernels = "via"', 1)
     (tmp_path / "train-acc.toml").write_text(text)
     monkeypatch.setattr(command, "RECIPES", tmp_path)
     assert command.main(["acc", "--out", str(tmp_path / "page.md")]) == 2

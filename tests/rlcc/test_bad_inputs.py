@@ -188,9 +188,9 @@ PROFILES: list[Change] = [
 TRAININGS: list[Change] = [
     ("[training]", "[trainin]", "trainin: no such key; did you mean training?"),
     (
-        'kernels = "generic"',
+        'kernels = "amd"',
         'kernels = "avx512"',
-        "training.kernels: Input should be 'wide' or 'generic', not \"avx512\"",
+        "training.kernels: Input should be 'intel' or 'amd', not \"avx512\"",
     ),
 ]
 LINES: list[tuple[str, str]] = [

@@ -20,6 +20,7 @@ import pytest
 
 import emulator._fast
 import netsim._core
+import teachers._mkl
 from rlcc.shipped import FOLDER, recipes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +56,7 @@ def installed(first: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(first.wheel) as wheel:
         wheel.extractall(folder)
-    for module in (netsim._core, emulator._fast):
+    for module in (netsim._core, emulator._fast, teachers._mkl):
         compiled = Path(module.__file__)
         shutil.copy(compiled, folder / module.__name__.partition(".")[0] / compiled.name)
     return folder
@@ -124,7 +125,7 @@ def test_the_stable_abi_is_asked_for_where_nanobind_has_it() -> None:
     assert build["cibuildwheel"]["linux"]["manylinux-x86_64-image"] == "manylinux_2_28"
     modules = (ROOT / "netsim/core/CMakeLists.txt").read_text()
     assert "${SKBUILD_SABI_COMPONENT}" in modules
-    assert modules.count("nanobind_add_module(") == modules.count("STABLE_ABI NB_STATIC") == 2
+    assert modules.count("nanobind_add_module(") == modules.count("STABLE_ABI NB_STATIC") == 3
 
 
 def test_recipes_and_their_teachers_are_found(installed: Path) -> None:
