@@ -26,6 +26,10 @@ recipe["validation"] = {"flows": [2], "every": 1}
 print(train(TrainConfig.model_validate(recipe), Path(sys.argv[2])).teacher.hash)
 """
 ROOT = Path(__file__).parents[2]
+PROCESSOR = Path("/proc/cpuinfo").read_text()
+TRIED = "AuthenticAMD" in PROCESSOR and "avx512f" in PROCESSOR
+"""Where the kernels are known to add in different orders, and what MKL takes by itself; elsewhere each is only held to
+give the same bytes again."""
 
 
 def asked_for(kernels: str) -> str:
@@ -45,12 +49,11 @@ def products() -> dict[str, str]:
 
 
 def test_either_is_what_mkl_takes_on_some_make(products: dict[str, str]) -> None:
-    assert products["intel"] != products["amd"]
-    assert printed(UNTOUCHED) in products.values()
+    assert not TRIED or products["intel"] != products["amd"] == printed(UNTOUCHED)
 
 
 def test_the_same_are_the_same_bytes_again(products: dict[str, str]) -> None:
-    assert printed(asked_for("amd")) == products["amd"]
+    assert {kernels: printed(asked_for(kernels)) for kernels in products} == products
 
 
 def test_a_training_computes_with_those_of_its_recipe(tmp_path: Path) -> None:
@@ -58,7 +61,8 @@ def test_a_training_computes_with_those_of_its_recipe(tmp_path: Path) -> None:
         printed(TRAIN, kernels, str(tmp_path / place))
         for kernels, place in (("intel", "a"), ("amd", "b"), ("amd", "c"))
     )
-    assert intel != amd == again
+    assert amd == again
+    assert not TRIED or intel != amd
 
 
 def test_whoever_computed_first_has_chosen() -> None:
