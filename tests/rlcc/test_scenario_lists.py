@@ -35,13 +35,11 @@ def test_the_papers_list_is_a_part_of_it() -> None:
     assert listed(["many-to-one:2"]) == ["many-to-one:2"]
 
 
-@pytest.mark.parametrize(("file", "latency"), [("rl-cc-lstm", 0.015), ("pcc-rl-lstm", 0.01)])
-def test_lstm_recipes_are_judged_in_every_kind_but_the_crowd_in_which_their_teachers_are_unsteady(
-    file: str, latency: float
-) -> None:
+@pytest.mark.parametrize("file", ["rl-cc-lstm", "pcc-rl-lstm"])
+def test_lstm_recipes_are_judged_in_every_kind_but_the_crowd_in_which_their_teachers_are_unsteady(file: str) -> None:
     gate = load_recipe(ROOT / "recipes" / f"{file}.toml").gate
     assert set(GateOptions.model_validate({"budget": "1 us"}).scenarios) - set(gate.scenarios) == {"many-to-one:8192"}
-    assert (gate.tolerance["goodput"].most, gate.tolerance["latency"].most) == (0.005, latency)
+    assert (gate.tolerance["goodput"].most, gate.tolerance["latency"].most) == (0.005, 0.01)
     assert len(gate.seeds) >= 3
 
 
