@@ -4,7 +4,7 @@
 
 The students of RL-CC's MLP and of the flagship, as `rlcc run` left them: the trees stay, the header has or has not the
 flagship's `[start]` and `[in_flight]`. Each is emitted as its recipe emits it, compiled, proved and its certificate
-written.
+checked.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from bench.papers.found import table
 from bench.papers.runs import say
-from codegen.emit import emission_of, emit_body
+from codegen.emit import Emission, emission_of, emit_body
 from codegen.tree_body import StudentBody
 from decision.documents import write_atomically
 from decision.errors import InputError
@@ -70,11 +70,11 @@ def _with(student: Student, tables: Mapping[str, BaseModel | None]) -> Student:
     return replace(student, **dict(Header.model_validate(said)))
 
 
-def cost(student: Student, artefact: str, like: Path) -> Cost:
-    """Of the student emitted as the firmware folder ``like`` was. InputError where it does not run or is not proved."""
+def cost(student: Student, artefact: str, emission: Emission) -> Cost:
+    """Of the student, emitted so. InputError where it does not run or is not proved."""
     with TemporaryDirectory() as name:
         folder = Path(name) / "firmware"
-        emit_body(StudentBody(student, artefact), folder, emission_of(opened(like, "firmware")))
+        emit_body(StudentBody(student, artefact), folder, emission)
         build = built(folder, profile=load_profile("ibex-small"))
         ran = run_vectors(build)
         verification = certify(build)
@@ -107,9 +107,10 @@ def costs(runs: Path) -> dict[tuple[str, str], Cost]:
     found = {}
     for name, student in students.items():
         artefact = opened(folders[name] / "student", "student").hash
+        emission = emission_of(opened(folders[name] / "firmware", "firmware"))
         for text, variant in variants(student, students[FLAGSHIP]).items():
             say(f"proving {name}, {text}")
-            found[name, text] = cost(variant, artefact, folders[name] / "firmware")
+            found[name, text] = cost(variant, artefact, emission)
     return found
 
 

@@ -30,12 +30,12 @@ def same_sums(kernels: Kernels = "intel") -> Iterator[None]:
     try:
         if not mkl.asked():
             torch.mm(torch.zeros(SIZE, SIZE), torch.zeros(SIZE, SIZE))
-        there: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
-        if there and not mkl.asked():
-            raise InputError(
-                f'kernels = "{kernels}": PyTorch was imported before rlcc could name its kernels; '
-                "import teachers.mkl before torch"
-            )
+            there: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+            if there and not mkl.asked():
+                raise InputError(
+                    f'kernels = "{kernels}": PyTorch was imported before rlcc could name its kernels; '
+                    "import teachers.mkl before torch"
+                )
         yield
     finally:
         torch.set_num_threads(threads)

@@ -1,9 +1,9 @@
 """What AuTO's decisions cost on an engine: trees beside networks, as flows grow, and the C of each half."""
 
-import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.cpu import children_s
 from bench.papers import contenders, int8_cost
 from bench.papers.contenders import INT8_CYCLES
 from bench.papers.int8_cost import Int8
@@ -58,9 +58,9 @@ def taken(run: Path) -> list[Taken]:
 
 def _taken(run: Path, compiler: str) -> Taken:
     firmware, tools = read_firmware(run / "firmware"), toolchain(contenders.ENGINE, compiler, "-O2")
-    before = _children_s()
+    before = children_s()
     made = build(firmware, tools)
-    seconds = _children_s() - before
+    seconds = children_s() - before
     report = run_vectors(made)
     if report.cycles is None or report.code_bytes is None:
         raise InputError(f"{run} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")
@@ -69,12 +69,6 @@ def _taken(run: Path, compiler: str) -> Taken:
     slowest, clock, found = float(cycles.max), report.clock_mhz, bounded(made)
     bound = found.cycles if isinstance(found, Bound) else None
     return Taken(compiler, seconds, report.code_bytes, tables, stack, cycles.mean, slowest, proved, clock, bound)
-
-
-def _children_s() -> float:
-    """CPU time of the processes that this one has waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _proved(path: Path, made: Build) -> int | None:

@@ -7,7 +7,7 @@ teacher where all of its files have the same bytes. Exit code 1 where one has ot
 """
 
 import argparse
-import resource
+import filecmp
 import subprocess
 import sys
 import time
@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.cpu import children_s
 from bench.papers.contenders import ROOT, TEACHERS
 from bench.papers.found import table
 from bench.papers.runs import say
 from decision import manifest
-from decision.documents import load_json, load_toml, read_bytes, read_text, write_atomically
+from decision.documents import load_json, load_toml, read_text, write_atomically
 from decision.errors import InputError
 from rlcc.origin import made_by
 from teachers.methods import method_of
@@ -47,7 +48,8 @@ class Retrained:
 def differing(mine: Path, shipped: Path) -> tuple[str, ...]:
     """Of the shipped folder's files those that are not there with the same bytes."""
     names = [*load_json(shipped / manifest.NAME)["files"], manifest.NAME]
-    return tuple(n for n in names if not (mine / n).exists() or read_bytes(mine / n) != read_bytes(shipped / n))
+    _, other, missing = filecmp.cmpfiles(mine, shipped, names, shallow=False)
+    return (*other, *missing)
 
 
 def retrained(name: str) -> Retrained:
@@ -58,20 +60,14 @@ def retrained(name: str) -> Retrained:
     say(f"training {name}")
     with TemporaryDirectory() as folder:
         out = Path(folder) / name
-        began, before = time.monotonic(), _cpu()
+        began, before = time.monotonic(), children_s()
         command = [sys.executable, "-m", "rlcc", "train", str(recipe), "--out", str(out)]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if ended.returncode:
             said = ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"]
             raise InputError(f"{recipe} was not trained: {said[-1]}")
-        seconds, cpu = time.monotonic() - began, _cpu() - before
+        seconds, cpu = time.monotonic() - began, children_s() - before
         return Retrained(name, method.name, its.seed, its.kernels, differing(out, TEACHERS / name), cpu, seconds)
-
-
-def _cpu() -> float:
-    """Of the processes that have ended, in seconds."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def page(found: Sequence[Retrained], command: str) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from bench.cpu import children_s
 from decision.documents import write_atomically
 from decision.errors import InputError
 from netsim import baselines
@@ -55,10 +56,9 @@ def cost(trials: Sequence[Trial], place: Place) -> Cost:
 
 def cpu_s() -> float:
     """Of this process, of its children that have ended, and of all that live and descend from it."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     mine = resource.getrusage(resource.RUSAGE_SELF)
     living = sum(ticks * TICK_S for ticks in _descendants(os.getpid()))
-    return mine.ru_utime + mine.ru_stime + ended.ru_utime + ended.ru_stime + living
+    return mine.ru_utime + mine.ru_stime + children_s() + living
 
 
 def _descendants(pid: int) -> list[float]:

@@ -8,8 +8,7 @@ import pytest
 from bench.drawn.students import drawn
 from bench.papers.contenders import TEACHERS
 from bench.start_cost import Cost, cost, main, page, variants
-from codegen.emit import Emission, emit_body
-from codegen.tree_body import StudentBody
+from codegen.emit import Emission
 from decision.student import Student
 from teachers.load import load
 
@@ -36,10 +35,9 @@ def test_the_trees_stay_and_the_header_changes() -> None:
     assert all(each.forest == small.forest for each in made.values())
 
 
-def test_a_start_costs_what_the_proof_says(tmp_path: Path) -> None:
+def test_a_start_costs_what_the_proof_says() -> None:
     made = variants(drawn(4), flagship())
-    emit_body(StudentBody(made["trees alone"], ARTEFACT), tmp_path / "firmware", Emission())
-    alone, started = (cost(made[text], ARTEFACT, tmp_path / "firmware") for text in ("trees alone", "start"))
+    alone, started = (cost(made[text], ARTEFACT, Emission()) for text in ("trees alone", "start"))
     assert alone.exact
     assert started.exact
     assert started.worst > alone.worst
