@@ -50,6 +50,10 @@ GATE_SEEDS = 2
 """Of the gate's, the first: what is compared meets the same arrivals."""
 KEPT = ("trigger_reward", "reward", "fct_mean_us", "cost")
 """What the validation of the weights that were kept is called in a teacher's provenance."""
+CHOSEN = {
+    "acc-groups": "the most rewarded whose student [passes its gate](../train.md#agents-that-choose-a-row-ddqn)",
+}
+"""By teacher why another seed than 1 is shipped."""
 PAGE = ROOT / "docs" / "generated" / "training-teachers.md"
 
 
@@ -202,6 +206,7 @@ def page(all_seeds: Sequence[Seeds], command: str) -> str:
         + listed([f"{_by(each)} (seed {each.best})" for each in not_best])
         + " of the validation."
     )
+    others = [f", but of {each.name} {each.shipped}, {CHOSEN[each.name]}" for each in all_seeds if each.name in CHOSEN]
     sections = [f"## {each.name}\n{loop(each)}" for each in all_seeds]
     return f"""# Seeds of the teachers' trainings
 {made_by(command)}
@@ -216,8 +221,8 @@ trainings of the other seeds. "closed loop apart": the most that any metric of a
 is apart between two seeds. CPU seconds are of all threads.
 
 {summary(all_seeds)}
-What is shipped has the seed that its recipe says. Of the teachers here that is 1, and nothing that is kept says
-that another was tried before; RL-CC's MLP ([seed 2](training-rl-cc-mlp.md)) and the flagship
+What is shipped has the seed that its recipe says. Of the teachers here that is 1{"".join(others)}. Nothing that is kept
+says that another was tried before of those with 1. RL-CC's MLP ([seed 2](training-rl-cc-mlp.md)) and the flagship
 ([seed 1](training-seeds.md)) are the least cost of five. {said}{_left(all_seeds)}
 
 Below, what each seed makes in the networks of the gate that judges its student: means over the first {GATE_SEEDS} of

@@ -11,7 +11,7 @@ import pytest
 from bench.papers.contenders import TEACHERS
 from bench.training import teachers as command
 from bench.training import trained as keeping
-from bench.training.teachers import GATES, RECIPES, Seeds, page
+from bench.training.teachers import CHOSEN, GATES, RECIPES, Seeds, page
 from bench.training.trained import Training
 from decision.errors import InputError
 from rlcc.recipe import load_recipe, teacher_path
@@ -72,6 +72,10 @@ def test_the_shipped_weights_are_ranked_by_what_they_are_worth_here() -> None:
     assert (down.best, down.rank) == (3, 2)
     worth_more = replace(up, here=0.4)
     assert (worth_more.best, worth_more.rank) == (1, 1)
+
+
+def test_whoever_has_another_seed_than_1_is_said_to_have_it_for_a_reason() -> None:
+    assert {name for name in GATES if load(TEACHERS / name).policy.provenance["seed"] != 1} == set(CHOSEN)
 
 
 def test_the_page_says_rank_bytes_and_how_far_the_seeds_are_apart() -> None:
