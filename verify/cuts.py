@@ -152,7 +152,8 @@ def _steps(run: Attempt, joiner: Watcher) -> Iterator[tuple[int, CutClaim]]:
         if any(PRODUCT.search(text) for text in cut.holds.values()):
             continue  # behind it what is multiplied and what is known by name would be apart
         told = {places[n]: text for n, text in steps.told.items()}
-        yield steps.known.number, cut.model_copy(update={"holds": cut.holds | told})
+        bounds = cut.bounds | {gap: [1, 1] for gap in steps.gaps}
+        yield steps.known.number, cut.model_copy(update={"holds": cut.holds | told, "bounds": bounds})
 
 
 def _place(kind: str, at: int, size: int) -> str:

@@ -38,21 +38,35 @@ COMPARES = ("slt", "slti", "sltu", "sltiu")
 
 @dataclass(frozen=True)
 class Steps:
-    """What all lanes at a position know together, and of each column that they hold apart an expression."""
+    """What all lanes at a position know together, of each column that they hold apart an expression, and that no
+    feature is where no lane is (``gaps``: each is so)."""
 
     known: Meeting
     told: dict[int, str]
+    gaps: list[str]
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """Of a feature's cells, each one or several of the trees': the last value of each but the last, and the lanes'
-    places among them."""
+    """Of a feature's cells, each one or several of the trees': the last value of each but the last, the last one that
+    comes before the next cell, and the lanes' places among them."""
 
     name: str
     signed: bool
     ends: Ints
+    next: Ints
     places: Ints
+
+    def beyond(self, value: int) -> str:
+        return f"({'slt' if self.signed else 'sltu'} {value & WORD} {self.name})"
+
+    @property
+    def gaps(self) -> list[str]:
+        """What is so where no lane is in the cells between two: who is beyond the one is beyond all up to the other. A
+        cut that says the least and the greatest value alone would stand for those as well, of which it says the
+        wrong numbers."""
+        pairs = zip(self.ends.tolist(), self.next.tolist(), strict=True)
+        return [f"(eq {self.beyond(end)} {self.beyond(following)})" for end, following in pairs if end != following]
 
 
 class Watcher(Joiner):
@@ -108,12 +122,12 @@ class Watcher(Joiner):
     def _note(self, number: int, lanes: Lanes) -> None:
         told = self._told(number, _copy(lanes))
         if told is not None:
-            view, names, texts = told
-            self.found[number] = Steps(self._together(number, view, view.lanes, names), texts)
+            view, names, texts, gaps = told
+            self.found[number] = Steps(self._together(number, view, view.lanes, names), texts, gaps)
 
-    def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str]] | None:
+    def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str], list[str]] | None:
         """Of each column that the lanes (which this forgets in) hold apart its name, where it has one, and an
-        expression; None where something is no sum of steps, or nothing is held apart."""
+        expression, and where no lane is; None where something is no sum of steps, or nothing is held apart."""
         self.state.widen(lanes)
         columns = self._forget(number, lanes)
         view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
@@ -132,7 +146,7 @@ class Watcher(Joiner):
             if text is None:
                 return None
             told[n] = text
-        return view, names, told
+        return view, names, told, [gap for of in cells for gap in of.gaps]
 
     def _partitions(self, view: View) -> list[_Cells]:
         """Of each feature that the lanes have searched; none where some lanes have searched one further than others:
@@ -147,7 +161,8 @@ class Watcher(Joiner):
                 return []
             name, signed = self.state.pool.text(self._atom(node)), self.program.nodes[node].low < 0
             thresholds = np.array(self.thresholds[self.features.index(node)], dtype=np.int64)
-            found.append(_Cells(name, signed, thresholds[last[:-1]], places.reshape(-1)))
+            ends, following = thresholds[last[:-1]], thresholds[first[1:] - 1]
+            found.append(_Cells(name, signed, ends, following, places.reshape(-1)))
         return found
 
     def _sum(self, view: View, column: Ints, cells: list[_Cells]) -> str | None:
@@ -207,10 +222,10 @@ def _fitted(numbers: Ints, cells: list[_Cells]) -> list[Ints] | None:
 
 def _choice(cells: _Cells, adds: list[int]) -> str:
     """What a cell adds; the last one whose predecessor the value is beyond."""
-    text, op = str(adds[0] & WORD), "slt" if cells.signed else "sltu"
+    text = str(adds[0] & WORD)
     for end, add, before in zip(cells.ends.tolist(), adds[1:], adds, strict=False):
         if add != before:
-            text = f"(if ({op} {end & WORD} {cells.name}) {add & WORD} {text})"
+            text = f"(if {cells.beyond(end)} {add & WORD} {text})"
     return text
 
 

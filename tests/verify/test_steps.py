@@ -3,6 +3,7 @@ paths to the same worst case, and believes no sum that is not so."""
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,7 @@ from verify.lanes import Lanes
 from verify.prove import ENTRY, Attempt, Limits
 from verify.steps import FARTHEST, MOST, Watcher, _Cells, _choice, _fitted, _telling
 
+TWO_STEPS = re.compile(r"\(if (\(sltu? \d+ [^()]+\)) \d+ \(if (\(sltu? \d+ [^()]+\)) \d+ (\d+)\)\)")
 STEP = re.compile(r"\(if \((?:slt|sltu) (\d+) (?:context|node)[.\w]+\) (\d+)")
 
 
@@ -122,9 +124,38 @@ def test_a_step_that_is_another_is_met_by_no_path(build: Build, told: tuple[tupl
         assert number not in again.met
 
 
+def test_a_cut_does_not_stand_for_cells_that_it_says_to_be_empty(
+    build: Build, told: tuple[tuple[Cut, ...], int, int]
+) -> None:
+    """Of a search's three neighbouring cells the middle one is taken out of what a cut says of a place. Said to be
+    empty, its lanes go on by themselves, and all holds; not said so, the cut stands for it too, with a wrong number."""
+    found, _, bound = told
+    for number, at, without, empty in _with_a_cell_less(found):
+        cut = replace(found[number], holds={**found[number].holds, at: without})
+        said = replace(cut, bounds={**cut.bounds, empty: (1, 1)})
+        again = judge(build, (*found[:number], said, *found[number + 1 :]))
+        assert again.bound() == bound
+        if number in again.met:
+            with pytest.raises(Refused, match="another value"):
+                judge(build, (*found[:number], cut, *found[number + 1 :])).bound()
+            return
+    pytest.fail("no lanes come to any of these cuts in a cell of their own")
+
+
+def _with_a_cell_less(found: tuple[Cut, ...]) -> Iterator[tuple[int, str, str, str]]:
+    """Of each sum with three cells of a feature: the cut's number, the place, the sum without the middle one, and that
+    it is empty."""
+    for number, cut in enumerate(found):
+        for at, text in cut.holds.items():
+            if steps := TWO_STEPS.search(text):
+                last, middle, first = steps.groups()
+                without = text[: steps.start(2) - 4] + first + text[steps.end() - 1 :]
+                yield number, at, without, f"(eq {middle} {last})"
+
+
 def test_only_sums_of_steps_are_told() -> None:
-    first = _Cells("context.a", True, np.array([-5, 7]), np.array([0, 1, 2, 0, 1, 2]))
-    second = _Cells("event.b", False, np.array([9]), np.array([0, 0, 0, 1, 1, 1]))
+    first = _Cells("context.a", True, np.array([-5, 7]), np.array([-5, 7]), np.array([0, 1, 2, 0, 1, 2]))
+    second = _Cells("event.b", False, np.array([9]), np.array([9]), np.array([0, 0, 0, 1, 1, 1]))
     numbers = np.array([10, 12, 12, 6, 8, 8], dtype=np.int64)
     fitted = _fitted(numbers, [first, second])
     assert fitted is not None
@@ -136,17 +167,18 @@ def test_only_sums_of_steps_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "ends", "places"),
+    ("low", "high", "ends", "places", "gaps"),
     [
-        ([0, 10, 10], [9, 19, 99], None, None),  # the last one has not searched as far as the second
-        ([0, 10, 20], [9, 19, 99], [9, 19], [0, 1, 2]),
-        ([20, 3, 0], [99, 9, 5], [9], [1, 0, 0]),  # knows more than the cell it is in, and none is in the second
-        ([0, 0, 10], [9, 99, 99], None, None),
-        ([3, 3, 3], [5, 6, 7], None, None),
+        ([0, 10, 10], [9, 19, 99], None, None, []),  # the last one has not searched as far as the second
+        ([0, 10, 20], [9, 19, 99], [9, 19], [0, 1, 2], []),
+        # Knows more than the cell it is in, and none is in the second.
+        ([20, 3, 0], [99, 9, 5], [9], [1, 0, 0], ["(eq (sltu 9 event.a) (sltu 19 event.a))"]),
+        ([0, 0, 10], [9, 99, 99], None, None, []),
+        ([3, 3, 3], [5, 6, 7], None, None, []),
     ],
 )
 def test_cells_are_the_trees_and_all_lanes_have_searched_as_far(
-    low: list[int], high: list[int], ends: list[int] | None, places: list[int] | None
+    low: list[int], high: list[int], ends: list[int] | None, places: list[int] | None, gaps: list[str]
 ) -> None:
     def bounds(_: int) -> tuple[np.ndarray, np.ndarray]:
         return np.array(low), np.array(high)
@@ -167,6 +199,7 @@ def test_cells_are_the_trees_and_all_lanes_have_searched_as_far(
         (cells,) = found
         assert (cells.name, cells.signed) == ("event.a", False)
         assert (cells.ends.tolist(), cells.places.tolist()) == (ends, places)
+        assert cells.gaps == gaps
 
 
 def test_where_sums_can_be_told_is_looked_for_along_the_way_of_a_position() -> None:
