@@ -8,7 +8,7 @@ than the witness is impossible for all inputs.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from decision.program import STORAGE_RANGE, Op, Program
 from decision.quotients import multiples
@@ -24,6 +24,7 @@ from verify.check.notation import NAME, NUMBER, TOKEN, evaluate, names_in
 from verify.check.refused import Refused
 from verify.check.shared import Memory, Shared
 from verify.check.solver import Undecided
+from verify.check.sums import sum_range
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
 from verify.check.walk import A0, SP, Bytes, Code, Lane, at_call, pointer, step
 from verify.costs import CycleModel
@@ -76,6 +77,7 @@ class Judge:
         self._inputs = {name: n for n in self.program.nodes if (name := input_name(self.program, n))}
         asked = next((node.args for node in self.program.nodes if node.op is Op.TREES), ())
         self._counted = {asked[k]: counts for k, counts in multiples(self.program).items()}
+        self._sums = [sum_range(self.program.forest, output) for output in range(self.program.forest.outputs)]
         self._fields = fields_of(self.program, self.layouts)
         structures = {name: self._structure(name) for name in self._fields}
         self._code = Code(
@@ -274,6 +276,7 @@ class Judge:
 
     def _returned(self, lane: Lane, free: frozenset[str]) -> None:
         """Result, context, stack pointer and the caller's registers at the return."""
+        lane = self._knowing_sums(lane, free)
         meaning = self._meaning(lane, free)
         for r in SAVED:
             if lane.registers[r] is not at_call(r):
@@ -292,6 +295,18 @@ class Judge:
                     raise Refused(f"the function does not write {kind}.{name} on every path")
                 wanted = extract(meaning.word(node), 8 * size - 1, 0)
                 self._equal(lane, found, wanted, f"the function leaves another value in {kind}.{name}")
+
+    def _knowing_sums(self, lane: Lane, free: frozenset[str]) -> Lane:
+        """With how little and how much the trees add together: behind a cut that holds leaves, or sums of some, each is
+        any of its range, whether or not the others are ever beside it."""
+        meaning, known = self._meaning(lane, free), lane.known
+        for n, node in enumerate(self.program.nodes):
+            if node.op is Op.TREES and fits(node.low, node.high):
+                low, high = self._sums[node.imm]
+                op = "bvult" if node.low >= 0 else "bvslt"
+                for beyond in (make(op, meaning.word(n), const(low)), make(op, const(high), meaning.word(n))):
+                    known = known if beyond is FALSE else known.assume(negate(beyond))
+        return replace(lane, known=known)
 
     def _meaning(self, lane: Lane | None, free: frozenset[str], fixed: Mapping[int, Term] | None = None) -> Meaning:
         """The program for a lane, or for all inputs, of those that come to a cut what it has fixed."""
