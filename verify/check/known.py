@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from verify.check.linear import Question, linear, question
+from verify.check.linear import Question, ascending, linear, question
 from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
 
@@ -160,6 +160,8 @@ class Known:
                 return inner[0][0] << a.args[1].value, inner[0][1] << a.args[1].value
             case "bvadd" if (inner[0][0] + inner[1][0]) >> a.width == (inner[0][1] + inner[1][1]) >> a.width:
                 return (inner[0][0] + inner[1][0]) & top, (inner[0][1] + inner[1][1]) & top
+            case "bvadd" if (ends := self._ends(a))[0] >= 0 and ends[1] <= top:
+                return ends
             case "prod" if (high := MEANING[a.op](a.width, inner[0][1], inner[1][1])) <= top:
                 return MEANING[a.op](a.width, inner[0][0], inner[1][0]), high
         return 0, top
@@ -178,11 +180,18 @@ class Known:
     def _signed_span(self, a: Term) -> tuple[int, int]:
         if a in self.bounds:
             return self.bounds[a][2:]
-        low, high = self.span(a)
         half = 1 << (a.width - 1)
+        if a.op == "bvadd" and -half <= (ends := self._ends(a))[0] and ends[1] < half:
+            return ends
+        low, high = self.span(a)
         if high < half or low >= half:
             return signed(low, a.width), signed(high, a.width)
         return -half, half - 1
+
+    def _ends(self, total: Term) -> tuple[int, int]:
+        """Bounds of the sum of two words with sign, before it is cut to a word."""
+        (a, b), (c, d) = map(self._signed_span, total.args)
+        return a + c, b + d
 
     def decide(self, condition: Term, oracle: Oracle) -> Term:
         """TRUE or FALSE where that is known, else the condition."""
@@ -193,8 +202,9 @@ class Known:
         if condition in self.facts or negate(condition) in self.facts:
             return TRUE if condition in self.facts else FALSE
         asked = question(condition, self.span)
-        if asked is not None and asked[0] in self._answers:
-            return TRUE if self._answers[asked[0]] == asked[1] else FALSE
+        answer = None if asked is None else ascending(asked[0], self._answers, self.span)
+        if asked is not None and answer is not None:
+            return TRUE if answer == asked[1] else FALSE
         if (
             condition.op == "="
             and condition.args[0].width == 32
@@ -202,9 +212,9 @@ class Known:
         ):
             return TRUE
         if condition.op in ("=", "bvult", "bvslt"):
-            answer = self._by_spans(condition)
-            if answer is not None:
-                return TRUE if answer else FALSE
+            within = self._by_spans(condition)
+            if within is not None:
+                return TRUE if within else FALSE
             if self._plain(condition):
                 return condition
         near = self.about(condition)

@@ -4,7 +4,7 @@ A compiler makes products with constants of shifts, sums and differences, and mo
 the other. Both sides as sums, mod 2^32, show that two comparisons are one without a solver.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from verify.check.terms import Term
 
@@ -67,3 +67,28 @@ def question(condition: Term, span: Span) -> tuple[Question, bool] | None:
     if b[0] == 1 and span(more)[0] >= 1:  # a < L + 1 is not L < a: L is what it is without wrapping
         return ((0, b[1]), a), False
     return (a, b), True
+
+
+def ascending(asked: Question, answers: Mapping[Question, bool], span: Span) -> bool | None:
+    """The answer to a question from those to others, of which the same word or another multiple of one was compared:
+    what is at least 161 x is at least 14 x, where 161 x does not wrap. None where that says nothing."""
+    if asked in answers:
+        return answers[asked]
+    for side, other in ((0, 1), (1, 0)):
+        multiple = _multiple(asked[side])
+        for known, less in answers.items() if multiple else ():
+            compared = _multiple(known[side]) if known[other] == asked[other] else None
+            if multiple is None or compared is None or compared[0] is not multiple[0]:
+                continue
+            greater = max(multiple[1], compared[1])
+            # A side that has become less on the left, or more on the right, is less all the more; else not less.
+            grew = multiple[1] == greater
+            if less == (grew == bool(side)) and greater * span(multiple[0])[1] < MODULUS:
+                return less
+    return None
+
+
+def _multiple(total: Sum) -> tuple[Term, int] | None:
+    """The word, and how many times it is there, of a sum that is nothing else."""
+    constant, parts = total
+    return parts[0] if constant == 0 and len(parts) == 1 else None

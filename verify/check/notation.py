@@ -60,6 +60,8 @@ def _apply(op: str, operands: list[Term], meaning: Meaning, text: str) -> Term:
     factor, shift = unshifted(a)
     if op == "*" and factor is const(1):
         return make("bvshl", b, const(shift))
+    if op == "*" and a is const(-1):  # what is taken away
+        return make("bvsub", const(0), b)
     product = meaning.multiply(a, b)
     if op == "product" and len(operands) == 3 and operands[2].op == "const":  # a word of the product, from a bit on
         return extract(make("bvlshr", product, const(operands[2].value, 64)), 31, 0)

@@ -89,6 +89,10 @@ def make(op: str, *args: Term) -> Term:
             return make("bvadd", a, const(-b.value, width))
         if b.op == "bvsub" and b.args[0] is const(0, width):  # a - (0 - c)
             return make("bvadd", a, b.args[1])
+    if op == "bvadd":
+        for x, minus in ((a, b), (b, a)):
+            if minus.op == "bvsub" and minus.args[0] is const(0, width):  # x + (0 - c)
+                return make("bvsub", x, minus.args[1])
     if op == "bvadd" and a is b:
         return make("bvshl", a, const(1, width))
     if op in COMMUTATIVE and (a.op == "const" or (b.op != "const" and a.serial > b.serial)):
@@ -133,9 +137,13 @@ def make(op: str, *args: Term) -> Term:
 
 
 def unshifted(a: Term) -> tuple[Term, int]:
-    """A word before it was shifted left by a constant, and by how much."""
+    """A word before it was shifted left by a constant, and by how much; (x << k) + (c << k) is (x + c) << k."""
     if a.op == "bvshl" and a.args[1].op == "const" and a.args[1].value < WORD:
         return a.args[0], a.args[1].value
+    if a.op == "bvadd" and a.width == WORD and a.args[1].op == "const":
+        inner, k = unshifted(a.args[0])
+        if k and a.args[1].value % (1 << k) == 0:
+            return make("bvadd", inner, const(a.args[1].value >> k)), k
     if a.op == "const" and a.value:
         zeros = (a.value & -a.value).bit_length() - 1
         return const(a.value >> zeros), zeros

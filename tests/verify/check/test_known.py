@@ -295,6 +295,59 @@ def test_the_span_of_a_term_follows_from_its_parts() -> None:
         assert known.span(term) == wanted, what
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "added", "wanted"),
+    [
+        ((-19661, 655), None, 65536, (45875, 66191)),
+        ((-5, 9), None, 5, (0, 14)),
+        ((-5, 9), None, 4, (0, FULL)),  # -1 is the greatest word
+        ((-5, 9), None, -10, (0, FULL)),
+        ((-5, 9), (-3, 1), 8, (0, 18)),
+        ((-5, 9), (-3, 1), 7, (0, FULL)),
+        ((-5, HALF - 1), None, HALF - 1, (HALF - 6, FULL - 1)),
+        ((-HALF, HALF - 1), (-HALF, HALF - 1), 0, (0, FULL)),
+    ],
+)
+def test_a_sum_that_is_not_negative_has_the_span_of_its_words_with_sign(
+    x: tuple[int, int], y: tuple[int, int] | None, added: int, wanted: tuple[int, int]
+) -> None:
+    known = Known({X: bounded(*x), Y: bounded(*(y or (0, 0)))})
+    total = make("bvadd", make("bvadd", X, Y), const(added)) if y else make("bvadd", X, const(added))
+    span = known.span(total)
+    for a, b in itertools.product((x[0], x[0] + 1, -1, 0, x[1] - 1, x[1]), y or (0,)):
+        if x[0] <= a <= x[1]:
+            assert span[0] <= (a + b + added) & FULL <= span[1]
+    assert span == wanted
+
+
+@given(st.data())
+def test_drawn_sums_lie_within_their_spans(data: st.DataObject) -> None:
+    edges = st.sampled_from([-HALF, -HALF + 1, -2, -1, 0, 1, 5, HALF - 2, HALF - 1])
+    ends = [sorted(data.draw(st.tuples(edges, edges))) for _ in range(2)]
+    known = Known({word: bounded(*of) for word, of in zip((X, Y), ends, strict=True)})
+    a, b = (data.draw(st.integers(*of)) for of in ends)
+    c = data.draw(edges)
+    for term, value in ((make("bvadd", X, Y), a + b), (make("bvadd", make("bvadd", X, Y), const(c)), a + b + c)):
+        low, high = known.span(term)
+        assert low <= value & FULL <= high
+        low, high = known._signed_span(term)
+        assert low <= signed(value & FULL, 32) <= high
+
+
+def test_the_sign_of_a_sum_follows_from_the_signs_of_its_words() -> None:
+    known = Known({X: bounded(-5, 9), Y: bounded(-3, 1)})
+    total = make("bvadd", X, Y)
+    assert known._signed_span(total) == (-8, 10)
+    assert known.decide(make("bvslt", total, const(11)), NONE) is TRUE
+    assert known.decide(make("bvslt", total, const(-8)), NONE) is FALSE
+    least = Known({X: bounded(-HALF, 0), Y: bounded(0, 0)})
+    assert least._signed_span(total) == (-HALF, 0)
+    below = Known({X: bounded(-HALF, 0), Y: bounded(-1, 0)})
+    assert below._signed_span(total) == (-HALF, HALF - 1)
+    assert Known({X: bounded(0, HALF - 1), Y: bounded(-1, 0)})._signed_span(total) == (-1, HALF - 1)
+    assert Known({X: bounded(-1, HALF - 1), Y: bounded(-1, 1)})._signed_span(total) == (-HALF, HALF - 1)
+
+
 def test_the_span_of_a_product_at_most() -> None:
     known = Known({X: bounded(0, FULL), Y: bounded(0, FULL)})
     assert known.span(make("prod", X, Y)) == (0, FULL * FULL)

@@ -2,11 +2,11 @@
 
 from random import Random
 
-from verify.check.known import ALL, Known
-from verify.check.linear import linear, question
+from verify.check.known import ALL, Known, bounded
+from verify.check.linear import Question, ascending, linear, question
 from verify.check.terms import TRUE, Term, const, extract, make, negate, var
 
-X, Y = var("event.x"), var("event.y")
+X, Y, Z = var("event.x"), var("event.y"), var("event.z")
 WORD = (1 << 32) - 1
 
 
@@ -93,3 +93,63 @@ def test_a_path_knows_a_comparison_in_other_words() -> None:
     assert Known({}).decide(make("=", times(Y, 9), make("bvadd", shifted(Y, 3), Y)), nobody) is TRUE  # type: ignore[arg-type]
     open_ = make("=", times(Y, 9), make("bvadd", shifted(Y, 2), Y))
     assert Known({}).decide(open_, nobody) is open_  # type: ignore[arg-type]
+
+
+def test_multiples_of_a_word_ascend_as_far_as_they_do_not_wrap() -> None:
+    below = {(linear(times(X, 14)), linear(Y)): True}
+    beyond = {(linear(times(X, 14)), linear(Y)): False}
+    above = {(linear(Y), linear(times(X, 14))): True}
+    within = {(linear(Y), linear(times(X, 14))): False}
+
+    def asked(less: int, known: dict[Question, bool], most: int, more: bool) -> bool | None:
+        sides = linear(times(X, less)), linear(Y)
+        return ascending(sides[::-1] if more else sides, known, lambda _: (0, most))
+
+    for factor, says in ((13, True), (14, True), (15, None), (1, True)):
+        assert asked(factor, below, 1000, False) is says
+        assert asked(factor, within, 1000, True) is (says and False)
+    for factor, says in ((13, None), (14, True), (15, True), (1, None)):
+        assert asked(factor, above, 1000, True) is says
+        assert asked(factor, beyond, 1000, False) is (says and False)
+    assert asked(13, below, 1000, True) is asked(13, above, 1000, False) is None
+    assert asked(15, above, WORD // 15, True) is True
+    assert asked(15, above, WORD // 15 + 1, True) is None
+    assert asked(13, below, WORD // 14, False) is True
+    assert asked(13, below, WORD // 14 + 1, False) is None
+
+
+def test_only_multiples_of_one_word_are_compared() -> None:
+    span = lambda _: (0, 100)  # noqa: E731
+    known = {(linear(times(X, 14)), linear(Y)): True}
+    for less in (times(Z, 3), make("bvadd", times(X, 3), const(1)), make("bvadd", X, Z), const(3)):
+        assert ascending((linear(less), linear(Y)), known, span) is None
+    assert ascending((linear(X), linear(Z)), known, span) is None
+    mixed = {(linear(make("bvadd", times(X, 14), Z)), linear(Y)): True}
+    assert ascending((linear(X), linear(Y)), mixed, span) is None
+
+
+def test_drawn_comparisons_of_multiples_are_answered_as_they_are() -> None:
+    rng = Random(7)
+    answered = 0
+    for _ in range(3000):
+        most = rng.choice([1, 7, 1000, WORD // 9, WORD])
+        of = {X: rng.randrange(most + 1), Y: rng.choice([rng.randrange(40), rng.randrange(most + 1) * 4 & WORD])}
+
+        sides = [
+            (times(X, rng.choice([1, 2, 3, 8, 9, 10, 1 << 31, WORD])), Y)[:: rng.choice([1, -1])] for _ in range(4)
+        ]
+        less = [value(a, of) < value(b, of) for a, b in sides]
+        asked, *others = [(linear(a), linear(b)) for a, b in sides]
+        found = ascending(asked, dict(zip(others, less[1:], strict=True)), Known({X: bounded(0, most)}).span)
+        assert found in (None, less[0])
+        answered += found is not None
+    assert answered > 500
+
+
+def test_a_path_that_knows_a_multiple_knows_a_smaller_one() -> None:
+    fact = negate(make("bvult", shifted(Y, 8), times(X, 161)))
+    known = Known({X: bounded(1, 4194303), Y: bounded(0, 4194302)}).assume(fact)
+    asked = make("bvult", times(X, 14), make("bvadd", shifted(Y, 8), const(1)))
+    assert known.decide(asked, Nobody()) is TRUE  # type: ignore[arg-type]
+    wide = Known({X: bounded(1, 1 << 30), Y: bounded(0, 4194302)}).assume(fact)
+    assert wide.decide(asked, Nobody()) is asked  # type: ignore[arg-type]

@@ -102,6 +102,15 @@ def test_a_power_of_two_is_a_shift() -> None:
         assert evaluate(f"(* {1 << k} {A})", meaning()) is make("bvshl", var(A), const(k))
 
 
+def test_a_word_times_minus_one_is_taken_away() -> None:
+    """As the program and the code write a difference: else a solver would have to find that they are one."""
+    for text in (f"(+ {A} (* {WORD} {B}) 0)", f"(+ (* {WORD} {B}) {A} 0)"):
+        assert evaluate(text, meaning()) is make("bvsub", var(A), var(B))
+    for a, b in ((0, 0), (5, 9), (WORD, 1), (1, WORD)):
+        assert of(f"(* {WORD} {A})", a, b) == -a & WORD
+        assert of(f"(* {WORD - 1} {A})", a, b) == -2 * a & WORD
+
+
 @pytest.mark.parametrize("bit", [0, 1, 16, 31, 32, 40, 63])
 def test_a_word_of_a_product_begins_at_a_bit_of_its_64(bit: int) -> None:
     for a in WORDS:

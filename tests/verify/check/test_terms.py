@@ -415,9 +415,26 @@ def test_a_shift_to_the_left_is_taken_off() -> None:
         (const(1), (const(1), 0)),
         (const(12), (const(3), 2)),
         (const(HALF), (const(1), 31)),
+        (make("bvadd", make("bvshl", X, const(14)), const(1 << 30)), (make("bvadd", X, const(1 << 16)), 14)),
+        (make("bvadd", make("bvshl", X, const(4)), const(-16)), (make("bvadd", X, const((1 << 28) - 1)), 4)),
+        (make("bvadd", X, const(4)), (make("bvadd", X, const(4)), 0)),
+        (make("bvadd", make("bvshl", X, const(4)), Y), (make("bvadd", make("bvshl", X, const(4)), Y), 0)),
     ]
-    for word, wanted in cases:
+    odd = make("bvadd", make("bvshl", X, const(4)), const(8))
+    long = make("bvadd", make("bvshl", extend(X, 64, False), const(4, 64)), const(16, 64))
+    for word, wanted in (*cases, (odd, (odd, 0)), (long, (long, 0))):
         assert unshifted(word) == wanted
+    for word, (inner, by) in cases:
+        for x, y in itertools.product(EDGES, EDGES):
+            values = {"terms.x": x, "terms.y": y}
+            assert value_of(word, values, {}) == value_of(inner, values, {}) << by & FULL
+
+
+def test_what_is_taken_from_nothing_and_added_is_taken_away() -> None:
+    minus = make("bvsub", const(0), Y)
+    assert make("bvadd", X, minus) is make("bvadd", minus, X) is make("bvsub", X, Y)
+    assert make("bvadd", make("bvsub", const(1), Y), X) is not make("bvsub", X, Y)
+    assert make("bvadd", minus, minus).op == "bvsub"
 
 
 def test_bits_in_memory_stay_bits_of_the_shifted_word() -> None:
