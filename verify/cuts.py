@@ -47,8 +47,12 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     for meeting in meetings:
         lanes[meeting.number] += len(meeting.origins)
     wide = {n for n in joins if joins[n] <= MOST_JOINS and lanes[n] >= max(FEWEST_LANES, FEWEST_EACH * joins[n])}
-    cuts = [(m.number, _cut(run, m, ahead=False)) for m in meetings if joins[m.number] <= FEW_JOINS]
-    apart = [(m.number, _cut(run, m, ahead=True)) for m in meetings if joins[m.number] > FEW_JOINS and m.number in wide]
+    chosen = [m for m in meetings if joins[m.number] <= FEW_JOINS or m.number in wide]
+    cuts = [(m.number, _cut(run, m, ahead=False)) for m in chosen if joins[m.number] <= FEW_JOINS]
+    apart = [(m.number, _cut(run, m, ahead=True)) for m in chosen if joins[m.number] > FEW_JOINS]
+    if apart:
+        known = [_cut(run, m, ahead=False) for m in chosen if joins[m.number] > FEW_JOINS]
+        cuts = _without_forgotten(run, cuts, apart, known)
     cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
     joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
     if _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
@@ -68,6 +72,29 @@ def _paths(run: Attempt, cuts: set[int]) -> int:
         begun.append(arriving(meeting.origins))
         total += begun[number] if number in cuts else 0
     return total + sum(arriving(lanes.origin) for _, lanes in run.ends)
+
+
+def _without_forgotten(
+    run: Attempt, cuts: list[tuple[int, CutClaim]], apart: list[tuple[int, CutClaim]], known: list[CutClaim]
+) -> list[tuple[int, CutClaim]]:
+    """Cuts without what was known at the last ones before, if these do not say it: behind one that holds a value, and
+    not how it came to be, nobody finds that out. ``known``: what was at those ``apart``."""
+    assert run.graph is not None
+    before: dict[int, list[tuple[CutClaim, CutClaim]]] = {}
+    for (n, cut), full in zip(apart, known, strict=True):
+        before.setdefault(n, []).append((cut, full))
+    last = _last(run.graph, {n for n, _ in (*cuts, *apart)})
+    left = []
+    for n, cut in sorted(cuts, key=lambda numbered: numbered[0]):
+        those = [pair for s in last[n] for pair in before.get(s, ())]
+        kept = {t: s for t, s in cut.bounds.items() if not any(_forgotten(t, s, *pair) for pair in those)}
+        left.append((n, cut.model_copy(update={"bounds": kept})))
+        before.setdefault(n, []).append((left[-1][1], cut))
+    return left
+
+
+def _forgotten(text: str, span: list[int], cut: CutClaim, known: CutClaim) -> bool:
+    return _known_before(text, span, known) and not _known_before(text, span, cut)
 
 
 def _multiplies(program: Program) -> bool:
@@ -93,7 +120,9 @@ def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[in
     last = _last(joiner.graph, set(steps))
     features = joiner.names_of_features()
     for n in sorted(steps):
-        steps[n] = _asked_again(steps[n], [steps[s] for s in last[n] if s != START], features)
+        known = [(steps[s], joiner.found[s].decided) for s in last[n] if s != START]
+        since = _found_since(run.program, steps[n], known) if known else set()
+        steps[n] = _asked_again(steps[n], [cut for cut, _ in known], features | since)
     return [(n, c) for n, c in others if any(s == START or _follows(c, steps[s]) for s in last[n])] + [*steps.items()]
 
 
@@ -127,6 +156,19 @@ def _follows(cut: CutClaim, steps: CutClaim) -> bool:
 def _known_before(text: str, span: list[int], steps: CutClaim) -> bool:
     before = steps.bounds.get(text, [0, WORD])
     return span[0] <= before[0] and before[1] <= span[1]
+
+
+def _found_since(program: Program, cut: CutClaim, before: list[tuple[CutClaim, frozenset[int]]]) -> set[str]:
+    """Values that a cut knows the number of and no path did at the last cuts before (each with what paths had decided
+    there), nor of what they are made of if the cut does not say it: what has decided them is behind those cuts."""
+    found = {text for text, (low, high) in cut.bounds.items() if low == high and text.startswith("node.")}
+    for known, decided in before:
+        said, since = {*known.bounds, *known.holds.values()}, set[int]()
+        for n, node in enumerate(program.nodes):
+            if f"node.{n}" in said or (n not in decided and since.issuperset(node.args)):
+                since.add(n)
+        found &= {f"node.{n}" for n in since}
+    return found
 
 
 def _asked_again(cut: CutClaim, before: list[CutClaim], features: set[str]) -> CutClaim:
@@ -174,7 +216,8 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
         # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
         # sum with it, or what is found out about the sum would not be known of the product.
         constant, terms = pool.linear(word)
-        return pool.text(pool.sum(constant, [(meeting.products.get(part, part), factor) for part, factor in terms]))
+        named = [(meeting.products.get(part, part), factor) for part, factor in terms]
+        return pool.text(pool.sum(constant, named), meeting.products)
 
     holds = {
         _place(kind, at, size): text(int(meeting.values[n]))

@@ -11,7 +11,7 @@ identity of 32-bit words, or of words within the ranges of their parts: ``low <=
 word is congruent to mod 2^32. Ranges of atoms come from their storage or from the decision program.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 WORD = 0xFFFF_FFFF
 MODULUS = 1 << 32
@@ -189,8 +189,9 @@ class Pool:
             todo += [word for word, _ in self.linear(at)[1]] if self.op(at) == "linear" else self.operands(at)
         return reached
 
-    def text(self, e: int) -> str:
-        """An expression for a reader (and for the certificate)."""
+    def text(self, e: int, names: Mapping[int, int] | None = None) -> str:
+        """An expression for a reader (and for the certificate), words in it by the atoms that are their ``names``."""
+        e = (names or {}).get(e, e)
         if e == UNKNOWN:
             return "?"
         if e < FIRST:
@@ -200,9 +201,9 @@ class Pool:
             return self.name(e)
         if op == "linear":
             constant, terms = self.linear(e)
-            words = [f"(* {c} {self.text(w)})" if c != 1 else self.text(w) for w, c in terms]
+            words = [f"(* {c} {self.text(w, names)})" if c != 1 else self.text(w, names) for w, c in terms]
             return f"(+ {' '.join([*words, str(constant)])})"
-        return f"({op} {' '.join(self.text(a) for a in self.operands(e))})"
+        return f"({op} {' '.join(self.text(a, names) for a in self.operands(e))})"
 
     def _entry(
         self, op: str, args: tuple[int, ...], linear: Linear, name: str, bounds: tuple[int, int] | None, key: object

@@ -39,11 +39,12 @@ COMPARES = ("slt", "slti", "sltu", "sltiu")
 @dataclass(frozen=True)
 class Steps:
     """What all lanes at a position know together, of each column that they hold apart an expression, and that no
-    feature is where no lane is (``gaps``: each is so)."""
+    feature is where no lane is (``gaps``: each is so); nodes of which any lane knows the number."""
 
     known: Meeting
     told: dict[int, str]
     gaps: list[str]
+    decided: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,30 @@ class Watcher(Joiner):
         return self._told(number, lanes.take(rows)) is not None
 
     def _note(self, number: int, lanes: Lanes) -> None:
-        told = self._told(number, _copy(lanes))
-        if told is not None:
-            view, names, texts, gaps = told
-            self.found[number] = Steps(self._together(number, view, view.lanes, names), texts, gaps)
+        view, names, texts, gaps = self._told(number, _copy(lanes)) or (None, {}, {}, [])
+        if view is not None and not self._apart(view, names):
+            decided = frozenset(n for n in self.computed if np.equal(*view.bounds(n)).any())
+            self.found[number] = Steps(self._together(number, view, view.lanes, names), texts, gaps, decided)
+
+    def _apart(self, view: View, names: dict[int, int]) -> bool:
+        """Whether lanes know different things of what the function leaves otherwise than by the trees, and not only
+        because they are in different cells: that a value is below what it is compared with or far above it, or that a
+        phase is one of two. Nothing that is told would say it."""
+        held = set(names.values()) | {int(column[0]) for column in view.lanes.values if not _mixed(column)}
+        atoms = set[int]().union(*(self.state.pool.atoms(word) for word in held))
+        todo, wanted = list(self.program.outputs), set[int]()
+        while todo:
+            n = todo.pop()
+            if n not in wanted and n not in self.features and not (self.cuts.narrow(n) and self._atom(n) in atoms):
+                wanted.add(n)
+                todo += self.program.nodes[n].args
+        cells = self._partitions(view)
+        for n in (n for n in self.computed if n in wanted and not self.behind[n]):
+            low, high = view.bounds(n)
+            number = np.where(low == high, low, UNKNOWN)
+            if _mixed(number) and not any(_by_cell(number, of) for of in cells):
+                return True
+        return False
 
     def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str], list[str]] | None:
         """Of each column that the lanes (which this forgets in) hold apart its name, where it has one, and an
@@ -204,6 +225,11 @@ class Watcher(Joiner):
         low, high, values = (table[:, 0].copy() for table in (all_.low, all_.high, all_.values))
         products = self._products(view, np.arange(len(lanes)))
         return Meeting(number, one, one, one, {}, low, high, values, products, int(all_.facts[0]))
+
+
+def _by_cell(column: Ints, cells: _Cells) -> bool:
+    """Whether a column is the same in all lanes of a cell."""
+    return len(np.unique(np.stack([cells.places, column]), axis=1).T) == len(np.unique(cells.places))
 
 
 def _fitted(numbers: Ints, cells: list[_Cells]) -> list[Ints] | None:
