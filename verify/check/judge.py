@@ -297,11 +297,12 @@ class Judge:
                 self._equal(lane, found, wanted, f"the function leaves another value in {kind}.{name}")
 
     def _knowing_sums(self, lane: Lane, free: frozenset[str]) -> Lane:
-        """With how little and how much the trees add together: behind a cut that holds leaves, or sums of some, each is
-        any of its range, whether or not the others are ever beside it."""
-        meaning, known = self._meaning(lane, free), lane.known
+        """With how little and how much the trees add together, of outputs of which a cut holds leaves or sums of some:
+        each of these is any of its range, whether or not the others are ever beside it."""
+        meaning, known, trees = self._meaning(lane, free), lane.known, len(self.program.forest.trees)
+        held = {int(name.partition(".")[2]) // trees for name in free if not name.startswith("node.")}
         for n, node in enumerate(self.program.nodes):
-            if node.op is Op.TREES and fits(node.low, node.high):
+            if node.op is Op.TREES and node.imm in held and fits(node.low, node.high):
                 low, high = self._sums[node.imm]
                 op = "bvult" if node.low >= 0 else "bvslt"
                 for beyond in (make(op, meaning.word(n), const(low)), make(op, const(high), meaning.word(n))):

@@ -137,11 +137,35 @@ class Known:
 
     def span(self, a: Term) -> tuple[int, int]:
         """Bounds without sign of any term, from the bounds of its parts."""
+        return self._spans(a)[:2]
+
+    def _signed_span(self, a: Term) -> tuple[int, int]:
+        return self._spans(a)[2:]
+
+    def _spans(self, a: Term) -> Bounds:
+        """Bounds without and with sign; both of a sum at once, or each of its words would be asked twice."""
+        if a.op != "const" and a in self.bounds:
+            return self.bounds[a]
+        half, top = 1 << a.width >> 1, (1 << a.width) - 1
+        if a.op == "bvadd":
+            (*first, slow, shigh), (*second, other_low, other_high) = map(self._spans, a.args)
+            ends = slow + other_low, shigh + other_high
+            low, high = first[0] + second[0], first[1] + second[1]
+            if low >> a.width != high >> a.width:
+                low, high = ends if 0 <= ends[0] <= ends[1] <= top else (0, top)
+            low, high = low & top, high & top
+            if -half <= ends[0] and ends[1] < half:
+                return low, high, *ends
+        else:
+            low, high = self._unsigned_span(a, top)
+        if high < half:
+            return low, high, low, high
+        return low, high, *((low - top - 1, high - top - 1) if low >= half else (-half, half - 1))
+
+    def _unsigned_span(self, a: Term, top: int) -> tuple[int, int]:
+        """Of any term but a sum; ``top`` is the most that its bits can be."""
         if a.op == "const":
             return a.value, a.value
-        if a in self.bounds:
-            return self.bounds[a][:2]
-        top = (1 << a.width) - 1
         inner = [self.span(x) for x in a.args] if a.op in _MONOTONE or a.op in ("ite", "extract") else []
         match a.op:
             case "ite":
@@ -158,10 +182,6 @@ class Known:
                 return inner[0][0] >> a.args[1].value, inner[0][1] >> a.args[1].value
             case "bvshl" if a.args[1].op == "const" and inner[0][1] << a.args[1].value <= top:
                 return inner[0][0] << a.args[1].value, inner[0][1] << a.args[1].value
-            case "bvadd" if (inner[0][0] + inner[1][0]) >> a.width == (inner[0][1] + inner[1][1]) >> a.width:
-                return (inner[0][0] + inner[1][0]) & top, (inner[0][1] + inner[1][1]) & top
-            case "bvadd" if (ends := self._ends(a))[0] >= 0 and ends[1] <= top:
-                return ends
             case "prod" if (high := MEANING[a.op](a.width, inner[0][1], inner[1][1])) <= top:
                 return MEANING[a.op](a.width, inner[0][0], inner[1][0]), high
         return 0, top
@@ -176,22 +196,6 @@ class Known:
             factors.append(extend(extract(inner, 31 - k, 0), 32, False) if lost else inner)
             shift += k
         return make("bvshl", make("prod", *factors), const(shift, 64))
-
-    def _signed_span(self, a: Term) -> tuple[int, int]:
-        if a in self.bounds:
-            return self.bounds[a][2:]
-        half = 1 << (a.width - 1)
-        if a.op == "bvadd" and -half <= (ends := self._ends(a))[0] and ends[1] < half:
-            return ends
-        low, high = self.span(a)
-        if high < half or low >= half:
-            return signed(low, a.width), signed(high, a.width)
-        return -half, half - 1
-
-    def _ends(self, total: Term) -> tuple[int, int]:
-        """Bounds of the sum of two words with sign, before it is cut to a word."""
-        (a, b), (c, d) = map(self._signed_span, total.args)
-        return a + c, b + d
 
     def decide(self, condition: Term, oracle: Oracle) -> Term:
         """TRUE or FALSE where that is known, else the condition."""
@@ -271,4 +275,4 @@ def _conditions(word: Term, bounds: Bounds) -> list[Term]:
     return [negate(c) for c in conditions]
 
 
-_MONOTONE = ("bvand", "bvor", "bvxor", "bvlshr", "bvshl", "bvadd", "prod")
+_MONOTONE = ("bvand", "bvor", "bvxor", "bvlshr", "bvshl", "prod")

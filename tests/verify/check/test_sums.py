@@ -1,6 +1,7 @@
 """What trees can add together: exactly, of small forests; and that a value which follows from it needs all of it."""
 
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from decision.program import Op, Program, ProgramBuilder
 from verify.calibrate_programs import encode
 from verify.check import judge as judge_module
 from verify.check import sums
-from verify.check.judge import Cut
+from verify.check.judge import START, Cut
+from verify.check.known import Known
 from verify.check.refused import Refused
 from verify.check.sums import sum_range
 
@@ -129,6 +131,37 @@ def test_the_clamp_is_seen_by_the_whole_range_and_by_no_more(
     narrow = (16, 17) if op is Op.MIN else (17, 18)
     monkeypatch.setattr(judge_module, "sum_range", lambda *_: narrow)
     assert accepted(clamped(op, number), LEAVES)
+
+
+def two_sums() -> Program:
+    """Of two outputs of the same trees, one after the other."""
+    asked = tuple(oblivious(((0, 0),), leaves) for leaves in (((0, 1), (10, 2)), ((5, 3), (-3, 4))))
+    b = ProgramBuilder(Forest(("a",), asked, (11, 20), 16))
+    a = b.state_in("a", "int32")
+    b.state_out("a", a)
+    return b.finish(b.add(Op.ADD, (b.add(Op.TREES, (a,), 0), b.add(Op.TREES, (a,), 1))))
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ((), ()),
+        (("node.1",), ()),  # what holds the sum asks for no tree
+        (("tree.0", "tree.1"), ((16, 18),)),
+        (("tree.0", "sum.1"), ((16, 18),)),
+        (("tree.2", "tree.3"), ((24, 26),)),
+        (("tree.0", "tree.1", "sum.3"), ((16, 18), (24, 26))),
+    ],
+)
+def test_a_range_is_told_of_sums_of_which_leaves_are_held(
+    held: tuple[str, ...], told: tuple[tuple[int, int], ...]
+) -> None:
+    """Of others nobody asks how the trees decide: that is a solver's work where a feature is a quotient."""
+    found = judge(CODE, program=two_sums())
+    lane = replace(found._start((START, None)), known=Known({}))
+    known = found._knowing_sums(lane, frozenset(held)).known
+    assert {of[:2] for of in known.bounds.values()} & {(16, 18), (24, 26)} == set(told)
+    assert (known == lane.known) is (not told)
 
 
 def test_a_leaf_that_is_another_is_refused_all_the_same() -> None:
