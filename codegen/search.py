@@ -10,7 +10,10 @@ in the middle of an interval has the same word on both sides, and may have a con
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from codegen.engines import CostModel
 
@@ -38,6 +41,7 @@ class Ask:
 
 
 SearchNode = Found | Ask
+Prices = NDArray[np.float64]
 
 
 def cheap_pivots(thresholds: Sequence[int]) -> tuple[int, ...]:
@@ -76,36 +80,51 @@ def _planned(
 ) -> tuple[SearchNode, float]:
     """The same by all that it depends on: the prices of the thresholds and of the intervals' words, and which intervals
     share theirs. Groups of the same trees differ in the words alone, so that one of many is new."""
+    count, alike = len(leaf), np.array(same)
+    prices, words = np.array(asked, dtype=np.float64), np.array(leaf)
+    price, often = (np.zeros((min(count, MOST + 1), count)) for _ in range(2))
+    border = np.zeros(price.shape, dtype=np.int64)
+    """[last - first, first]: of the intervals first..last the cycles, how often they are met, and what to ask for."""
 
-    def split(first: int, last: int) -> tuple[float, int]:
-        """Price of the intervals first..last and the border to ask for."""
-        if last <= same[first]:
-            return leaf[first] * (sum(shares[first : last + 1]) if shares else 1.0), -1
-        if last - first > MOST:
-            middle = (first + last) // 2
-            return joined(first, middle, last), middle
-        return min((joined(first, border, last), border) for border in range(first, last))
+    def share(first: int, last: int) -> float:
+        return sum(shares[first : last + 1]) if shares else 1.0
 
-    @cache
-    def price(first: int, last: int) -> float:
-        return split(first, last)[0]
-
-    def joined(first: int, border: int, last: int) -> float:
-        below, above = price(first, border), price(border + 1, last)
-        compare = asked[border]
+    def joined(ask: Prices, below: Prices, above: Prices, under: Prices, over: Prices) -> Prices:
+        """Cycles of a question and its sides; ``under``, ``over``: how often each is taken."""
         if shares is None:
-            dear, cheap = max(below, above), min(below, above)
-            return compare + max(engine.not_taken + dear, engine.taken + cheap)
-        often, seldom = sorted((sum(shares[first : border + 1]), sum(shares[border + 1 : last + 1])), reverse=True)
-        return compare * (often + seldom) + engine.not_taken * often + engine.taken * seldom + below + above
+            dear, cheap = np.maximum(below, above), np.minimum(below, above)
+            return np.asarray(ask + np.maximum(engine.not_taken + dear, engine.taken + cheap))
+        more, less = np.maximum(under, over), np.minimum(under, over)
+        return np.asarray(ask * (more + less) + engine.not_taken * more + engine.taken * less + below + above)
+
+    for length in range(len(price)):
+        first = np.arange(count - length)
+        often[length, first] = [share(start, start + length) for start in first.tolist()]
+        price[length, first] = words[first] * often[length, first]
+        first = first[first + length > alike[first]]
+        if first.size:  # of all stretches of so many intervals at once, and all borders inside
+            inside = np.arange(length)[:, None]
+            under, over = (inside, first), (length - 1 - inside, first + inside + 1)
+            costs = joined(prices[first + inside], price[under], price[over], often[under], often[over])
+            border[length, first] = first + costs.argmin(axis=0)
+            price[length, first] = costs.min(axis=0)
+
+    def cost(first: int, last: int) -> Prices:
+        if last - first <= MOST:
+            return np.asarray(price[last - first, first])
+        if last <= same[first]:
+            return np.asarray(leaf[first] * share(first, last))
+        middle = (first + last) // 2
+        sides = [(first, middle), (middle + 1, last)]
+        met = (np.asarray(share(*side)) for side in sides)
+        return joined(prices[middle], *(cost(*side) for side in sides), *met)
 
     def build(first: int, last: int) -> SearchNode:
         if last <= same[first]:
             return Found(first)
-        border = split(first, last)[1]
-        above, below = price(border + 1, last), price(first, border)
-        if shares is not None:
-            above, below = sum(shares[border + 1 : last + 1]), sum(shares[first : border + 1])
-        return Ask(border, above >= below, build(border + 1, last), build(first, border))
+        middle = int(border[last - first, first]) if last - first <= MOST else (first + last) // 2
+        sides = [(middle + 1, last), (first, middle)]
+        above, below = (share(*side) if shares else float(cost(*side)) for side in sides)
+        return Ask(middle, above >= below, build(*sides[0]), build(*sides[1]))
 
-    return build(0, len(asked)), price(0, len(asked))
+    return build(0, count - 1), float(cost(0, count - 1))

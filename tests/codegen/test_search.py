@@ -1,5 +1,7 @@
 """The search of a feature's place: the word of every value, whatever is asked for, and pivots that only save."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,6 +33,44 @@ def test_every_value_has_the_word_of_its_interval(thresholds: list[int], xs: lis
     for x in [*xs, *beside]:
         assert word_of(root, placing, x) == np.searchsorted(thresholds, x, side="left")
     assert cycles <= plan(plain.thresholds, plain.ends, SMALL)[1]
+
+
+@given(
+    words=st.lists(st.integers(0, 3).map(lambda k: 1000 * k), min_size=1, max_size=9),
+    shares=st.lists(st.integers(0, 8), min_size=9, max_size=9),
+    often=st.booleans(),
+)
+def test_no_search_is_cheaper(words: list[int], shares: list[int], often: bool) -> None:
+    """Of all trees over the intervals, one after the other, in the worst case or on average."""
+    thresholds, total = [1500 * k for k in range(len(words) - 1)], sum(shares) or 1
+
+    def share(first: int, last: int) -> float:
+        return sum(shares[first : last + 1]) / total
+
+    @cache
+    def least(first: int, last: int) -> float:
+        if len(set(words[first : last + 1])) == 1:
+            return (SMALL.constant(words[first]) + SMALL.jump) * (share(first, last) if often else 1)
+        return min(asked(first, border, last) for border in range(first, last))
+
+    def asked(first: int, border: int, last: int) -> float:
+        below, above, ask = least(first, border), least(border + 1, last), SMALL.constant(thresholds[border] + 1)
+        if not often:
+            return ask + max(SMALL.not_taken + max(below, above), SMALL.taken + min(below, above))
+        seldom, more = sorted((share(first, border), share(border + 1, last)))
+        return below + above + ask * (seldom + more) + SMALL.not_taken * more + SMALL.taken * seldom
+
+    met = [s / total for s in shares[: len(words)]] if often else None
+    found = plan(thresholds, [(word,) for word in words], SMALL, met)[1]
+    assert found == pytest.approx(least(0, len(words) - 1), abs=1e-9)
+
+
+def test_a_search_of_very_many_thresholds_is_halved_until_the_cheapest_is_found() -> None:
+    placing = Placing(0, tuple(range(0, 3000, 10)), tuple(range(301)))
+    root, _ = plan(placing.thresholds, placing.ends, SMALL)
+    assert isinstance(root, Ask)
+    assert root.border == 150
+    assert all(word_of(root, placing, x) == np.searchsorted(placing.thresholds, x) for x in range(-5, 3005, 5))
 
 
 def test_a_pivot_inside_an_interval_saves_the_second_instruction_of_a_constant() -> None:
