@@ -35,6 +35,7 @@ known and each path asks about the product, 200."""
 START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
+LEAF = re.compile(r"tree\.[0-9]+")
 VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
 
 
@@ -55,7 +56,12 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
         cuts = _without_forgotten(run, cuts, apart, known)
     cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
     joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
-    if _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
+    if run.joiner.gave_up:
+        # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
+        # middle of is where it is, which no number tells.
+        before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
+        cuts = [(n, _weaker(cut, before)) for n, cut in cuts]
+    elif _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
         cuts = _with_steps(run, cuts)
     return tuple(sorted((cut for _, cut in cuts), key=lambda c: -_said(c)))
 
@@ -130,9 +136,9 @@ def _weaker(cut: CutClaim, before: set[str]) -> CutClaim:
     """Without ranges of what follows from the trees (values not ``before`` them), and of products that no place holds:
     what was made of one is known by its own name behind a cut that says it, and the product is not."""
 
-    def follows(text: str) -> bool:
+    def follows(text: str) -> object:
         held = not PRODUCT.search(text) or any(text in word for word in cut.holds.values())
-        return text.startswith("(eq ") or (held and before.issuperset(VALUE.findall(text)))
+        return text.startswith("(eq ") or LEAF.fullmatch(text) or (held and before.issuperset(VALUE.findall(text)))
 
     return cut.model_copy(update={"bounds": {text: span for text, span in cut.bounds.items() if follows(text)}})
 
@@ -211,13 +217,14 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
     """What was known where some paths became one: everything, or what lies ``ahead``."""
     assert run.graph is not None
     pool, columns, program = run.state.pool, run.state.columns, run.program
+    products = {word: name for word, name in meeting.products.items() if pool.op(word) != "linear"}
 
     def text(word: int) -> str:
         # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
         # sum with it, or what is found out about the sum would not be known of the product.
         constant, terms = pool.linear(word)
-        named = [(meeting.products.get(part, part), factor) for part, factor in terms]
-        return pool.text(pool.sum(constant, named), meeting.products)
+        named = pool.sum(constant, [(meeting.products.get(part, part), factor) for part, factor in terms])
+        return pool.text(named, products)
 
     holds = {
         _place(kind, at, size): text(int(meeting.values[n]))

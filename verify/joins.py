@@ -20,6 +20,7 @@ from verify.costs import CycleModel
 from verify.expressions import FIRST, UNKNOWN, WORD
 from verify.graph import Graph
 from verify.lanes import Bools, Ints, Lanes
+from verify.partial import part_of_sum
 from verify.specialise import Cuts, View
 from verify.state import Column, Fact, State
 
@@ -89,7 +90,8 @@ class Joiner:
         known = [self._cells(view, feature) for feature in self.features]
         counted = self._counts(view, lanes, columns)
         names = self._names(view, lanes, [n for n in live if n not in counted]) | counted
-        if self._trees_done(view, lanes, columns, live, names) or (len(lanes) > self.give_up and self._part(names)):
+        forgets = len(lanes) > self.give_up and self._part(names)
+        if forgets or self._trees_done(view, lanes, columns, live, names):
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
         if self.careful and len(lanes) <= MOST_CAREFUL:
@@ -100,7 +102,7 @@ class Joiner:
         first, classes, counts = _classes(keys)
         if len(first) == len(lanes) and not counted:
             return lanes
-        return self._merge(number, lanes, view, names, classes, counts, first, set(counted))
+        return self._merge(number, lanes, view, names, classes, counts, first, set(counted), forgets)
 
     def due(self, lanes: Lanes) -> bool:
         """Whether the last instruction has left the sum of the trees, or what follows from it, in a register: what the
@@ -243,38 +245,8 @@ class Joiner:
         return self.cuts.input(node) if self.program.key(node) else self.cuts.node(n)
 
     def _part_of_sum(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
-        """A partial sum of the trees or one tree's leaf, plus what all lanes have in common."""
-        pool, parts_of_sums = self.state.pool, len(self.cuts.leaf_sums)
-        parts, back = np.unique(column, return_inverse=True)
-        sums = [pool.linear(int(word)) for word in parts]
-        common = sums[0][1]
-        if any(terms != common for _, terms in sums):
-            return None
-        constants = np.array([constant for constant, _ in sums], dtype=np.int64)[back]
-        for k in range(parts_of_sums):
-            for few, all_, name in (
-                (sample.sums, view.sums, self.cuts.sum),
-                (sample.tree, view.tree, self.cuts.tree),
-            ):
-                if _offset(few(k), constants[rows]) is None:
-                    continue
-                offset = _offset(all_(k), constants)
-                if offset is not None:
-                    return pool.sum(offset, ((name(k), 1), *common))
-        return self._several(view, constants, common)
-
-    def _several(self, view: View, constants: Ints, common: tuple[tuple[int, int], ...]) -> int | None:
-        """Leaves of several trees of one output together, plus what all lanes have in common."""
-        trees = len(self.program.forest.trees)
-        known = [k for k in range(len(self.cuts.leaf_sums)) if _varies(view.tree(k))]
-        for output in range(self.program.forest.outputs):
-            those = [k for k in known if k // trees == output]
-            chosen = _combined([_signed(view.tree(k)) for k in those], _signed(constants))
-            if chosen is not None:
-                offset, taken = chosen
-                names = [(self.cuts.tree(k), 1) for k, one in zip(those, taken, strict=True) if one]
-                return self.state.pool.sum(offset, (*names, *common))
-        return None
+        """A partial sum of the trees or leaves of some, plus what all lanes have in common."""
+        return part_of_sum(sample, view, column, rows)
 
     def _trees_done(self, view: View, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
         """Whether columns hold what is decided by the trees and all that the function still leaves follows from that,
@@ -322,6 +294,7 @@ class Joiner:
         counts: Ints,
         first: Ints,
         counted: set[int],
+        forgets: bool,
     ) -> Lanes:
         order = np.argsort(classes, kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -348,6 +321,8 @@ class Joiner:
             merged.facts[at] = self.state.facts(frozenset.intersection(*sets))
         self._keep_words(view, merged, classes, counts, first)
         self._keep_equal(view, lanes, merged, names, classes, counts)
+        if forgets:
+            self._keep_leaves(view, merged, order, starts)
         for at, rows in enumerate(groups):
             if len(rows) == 1 and not counted:
                 continue
@@ -403,6 +378,21 @@ class Joiner:
         for at, added in enumerate(learnt):
             if added:
                 merged.facts[at] = self.state.facts(self.state.fact_sets[merged.facts[at]] | added)
+
+    def _keep_leaves(self, view: View, merged: Lanes, order: Ints, starts: Ints) -> None:
+        """Note which leaf a tree adds, where all joined lanes add the same and what is left of the features' cells no
+        longer says so: a register may hold it."""
+        after = View(self.state, self.cuts, merged, self.used(merged, list(range(len(merged.values)))))
+        for k in range(len(self.cuts.leaf_sums)):
+            atom = self.cuts.tree(k)
+            low, high = view.leaf(k)
+            first, last = np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
+            least, most = after.leaf(k)
+            lost = (first == last) & (least < most)
+            if lost.any():
+                row = self.state.base(atom)
+                self.state.widen(merged)
+                merged.low[row, lost], merged.high[row, lost] = first[lost], last[lost]
 
     def _keep_equal(
         self, view: View, lanes: Lanes, merged: Lanes, names: dict[int, int], classes: Ints, counts: Ints
@@ -492,36 +482,6 @@ def _shift(words: Ints, column: Ints) -> int | None:
         if words[widest] << shift & WORD == column[widest] and (words << shift & WORD == column).all():
             return shift
     return None
-
-
-def _offset(words: Ints, column: Ints) -> int | None:
-    """The constant by which a column of constants differs from another, if it is one."""
-    if (words < 0).any() or (words >= FIRST).any():
-        return None
-    difference = (column - words) & WORD
-    return int(difference[0]) if (difference == difference[0]).all() else None
-
-
-def _varies(words: Ints) -> bool:
-    """Whether a column is of constants, not all the same."""
-    return bool((words >= 0).all() and (words < FIRST).all()) and _mixed(words)
-
-
-def _signed(words: Ints) -> Ints:
-    """Words as integers with sign."""
-    return words - (words >> 31 << 32)
-
-
-def _combined(parts: list[Ints], column: Ints) -> tuple[int, list[bool]] | None:
-    """(c, which parts) so that the column is c and these parts together; found by least squares, then checked."""
-    if not parts:
-        return None
-    different = np.unique(np.stack([*parts, column]), axis=1).astype(float)
-    matrix = np.vstack([different[:-1], np.ones(different.shape[1])]).T
-    weights = np.linalg.lstsq(matrix, different[-1], rcond=None)[0][:-1]
-    taken = [bool(one) for one in np.round(weights) == 1]
-    rest = column - sum(part for part, one in zip(parts, taken, strict=True) if one)
-    return (int(rest[0]), taken) if any(taken) and not _mixed(rest) else None
 
 
 def _classes(keys: Ints) -> tuple[Ints, Ints, Ints]:

@@ -86,7 +86,8 @@ def walk(
         lanes = join.look(number, lanes)
         i = position.instruction
         if len(lanes) > most_lanes:
-            raise Refused("too-large", i.address, f"more than {most_lanes} cells at {i.address:#x}")
+            text = f"more than {most_lanes} cells at {i.address:#x}; emit with --form branches, or distil fewer trees"
+            raise Refused("too-large", i.address, text)
         before = len(lanes)
         try:
             lanes, taken, bytes_below = _step(state, lanes, i, position.following, graph, model, stack_limit)

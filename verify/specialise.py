@@ -178,7 +178,7 @@ class View:
 
     def tree(self, k: int) -> Ints:
         """Expressions of the leaf of tree k."""
-        low, high = self._reached(k)
+        low, high = self.leaf(k)
         return np.where((low == high) & ~self._held(self.cuts.tree(k)), low & WORD, self.cuts.tree(k))
 
     def _held(self, atom: int) -> Bools:
@@ -195,7 +195,7 @@ class View:
         for k in range(len(self._sums), last + 1):
             none = np.zeros(self.count, dtype=np.int64)
             total, exact, known = self._sums[-1] if k % trees else (none, none, np.ones(self.count, dtype=bool))
-            low, high = self._reached(k)
+            low, high = self.leaf(k)
             named = self._held(self.cuts.tree(k)) | self._held(self.cuts.sum(k))
             exact, known = exact + low, known & (low == high) & ~named
             total = words(self.pool, "add", total, self.tree(k))
@@ -427,7 +427,7 @@ class View:
         if node.op is Op.TREES:
             forest = self.program.forest
             first = node.imm * len(forest.trees)
-            parts = [self._reached(k) for k in range(first, first + len(forest.trees))]
+            parts = [self.leaf(k) for k in range(first, first + len(forest.trees))]
             bias = forest.bias[node.imm]
             none = np.zeros(self.count, dtype=np.int64)
             return none + bias + sum(p[0] for p in parts), none + bias + sum(p[1] for p in parts)
@@ -463,13 +463,24 @@ class View:
                 )
         return widest
 
-    def _reached(self, k: int) -> tuple[Ints, Ints]:
+    def leaf(self, k: int) -> tuple[Ints, Ints]:
         """The least and the greatest that a leaf adds which a lane's box of features reaches; k as in ``Cuts``."""
         if k not in self._leaves:
             trees = len(self.program.forest.trees)
             for output, ends in enumerate(self._ends(k % trees)):
-                self._leaves[output * trees + k % trees] = ends
+                place = output * trees + k % trees
+                self._leaves[place] = self._noted(place, *ends)
         return self._leaves[k]
+
+    def _noted(self, k: int, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Ends narrowed by what a join has noted of the leaf."""
+        row = self.state.bases.get(self.cuts.tree(k), len(self.lanes.low))
+        if row >= len(self.lanes.low):
+            return low, high
+        first, last = np.maximum(low, self.lanes.low[row]), np.minimum(high, self.lanes.high[row])
+        fine = first <= last
+        self.possible &= fine
+        return np.where(fine, first, low), np.where(fine, last, high)
 
     def _ends(self, number: int) -> list[tuple[Ints, Ints]]:
         """Of each output the least and the greatest leaf of a tree."""

@@ -17,10 +17,11 @@ from emulator.profile import load_profile
 from verify.costs import cycle_model
 from verify.expressions import UNKNOWN, WORD
 from verify.graph import Graph, build_graph
-from verify.joins import Joiner, _classes, _combined, _decided, _in_order, _offset, _shift, _wanted
+from verify.joins import Joiner, _classes, _decided, _in_order, _shift, _wanted
 from verify.lanes import Ints, Lanes
 from verify.lanes import joined as side_by_side
 from verify.machine import decode
+from verify.partial import _combined, _offset
 from verify.prove import structures
 from verify.specialise import Cuts
 from verify.state import State
