@@ -159,8 +159,11 @@ class Wire:
 
 
 def told_of(interface: Interface, configs: "Configs", period_ps: int) -> Told:
-    """What the interface's agents in a network are told of it."""
-    return Told(*_core.told(interface.site_name, *configs, period_ps))
+    """What the interface's agents in a network are told of it. InputError where they cannot live there."""
+    try:
+        return Told(*_core.told(interface.site_name, *configs, period_ps))
+    except ValueError as error:
+        raise InputError(f"agents of {interface.name} cannot live in this network: {error}") from None
 
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:

@@ -8,12 +8,14 @@ from typing import Any
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces import grid
+from decision.interfaces.fabric_marking import FABRIC_MARKING
 from decision.interfaces.flow_rate import FLOW_RATE, FLOW_START, FLOWS
 from decision.interfaces.long_flow import LONG_FLOW
 from decision.interfaces.mlfq_thresholds import MLFQ, MLFQ_THRESHOLDS
 from decision.interfaces.queue_marking import QUEUE_MARKING, QUEUE_TRIGGERED, TRIGGERED
 
 __all__ = [
+    "FABRIC_MARKING",
     "FLOWS",
     "FLOW_RATE",
     "FLOW_START",

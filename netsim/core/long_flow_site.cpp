@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "saturated.hpp"
+
 namespace netsim {
 
 namespace {
 
 constexpr std::uint32_t kOne = 1U << 16;
-
-std::uint32_t saturated(std::uint64_t value) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, ~std::uint32_t{0}));
-}
 
 std::uint32_t us(Ps time) { return saturated(static_cast<std::uint64_t>(time / 1'000'000)); }
 

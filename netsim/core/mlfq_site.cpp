@@ -5,13 +5,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "saturated.hpp"
+
 namespace netsim {
 
 namespace {
-
-std::uint32_t saturated(std::uint64_t value) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, ~std::uint32_t{0}));
-}
 
 std::uint32_t q6(std::uint64_t ns) { return saturated((ns << 6) / 1000); }
 
