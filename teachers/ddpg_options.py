@@ -59,4 +59,5 @@ class DdpgConfig(RoundConfig):
         if self.ddpg.period is not None and self.ddpg.episode < 3 * self.ddpg.period:
             raise ValueError("ddpg: an episode has three periods at the least; give a longer one")
         self.check_trainable("DDPG")
+        self.check_places(self.ddpg.episode)
         return self

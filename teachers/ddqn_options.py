@@ -96,6 +96,7 @@ class DdqnConfig(RoundConfig):
         if self.ddqn.period is not None and self.ddqn.decision_latency >= self.ddqn.period:
             raise ValueError("ddqn: the period is shorter than the decision takes; give a longer one")
         self.check_trainable("DDQN")
+        self.check_places(self.ddqn.episode)
         return self
 
     def _check_going_on(self) -> None:

@@ -127,6 +127,14 @@ class RoundConfig(RewardedConfig):
     def training(self) -> RoundTraining:
         raise NotImplementedError
 
+    def check_places(self, duration_ps: int) -> None:
+        """ValueError where the agents live in no network of one of the scenarios."""
+        for name in dict.fromkeys((*self.training.scenarios, *self.training.validate_in)):
+            try:
+                self.deployment().places(name, self.training.seed, duration_ps)
+            except InputError as error:
+                raise ValueError(f"{name}: {error}") from None
+
     def check_trainable(self, algorithm: str) -> None:
         agents, t = self.policy.observation.agents, self.training
         if not self.flows and agents.trigger != "period":
