@@ -56,7 +56,7 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
         cuts = _without_forgotten(run, cuts, apart, known)
     cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
     joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
-    if run.joiner.gave_up:
+    if run.joiner.gave_up and _by_leaves(run):
         # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
         # middle of is where it is, which no number tells.
         before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
@@ -64,6 +64,11 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     elif _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
         cuts = _with_steps(run, cuts)
     return tuple(sorted((cut for _, cut in cuts), key=lambda c: -_said(c)))
+
+
+def _by_leaves(run: Attempt) -> bool:
+    """Whether the trees have so many cells that few lanes are joined under the names of leaves already."""
+    return run.limits.joined_above(run.program) == run.limits.many_cells
 
 
 def _paths(run: Attempt, cuts: set[int]) -> int:
@@ -217,7 +222,7 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
     """What was known where some paths became one: everything, or what lies ``ahead``."""
     assert run.graph is not None
     pool, columns, program = run.state.pool, run.state.columns, run.program
-    products = {word: name for word, name in meeting.products.items() if pool.op(word) != "linear"}
+    products = {word: name for word, name in meeting.products.items() if pool.op(word) != "linear" and _by_leaves(run)}
 
     def text(word: int) -> str:
         # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
