@@ -222,7 +222,8 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
     """What was known where some paths became one: everything, or what lies ``ahead``."""
     assert run.graph is not None
     pool, columns, program = run.state.pool, run.state.columns, run.program
-    products = {word: name for word, name in meeting.products.items() if pool.op(word) != "linear" and _by_leaves(run)}
+    leaves = _by_leaves(run)
+    products = {word: name for word, name in meeting.products.items() if not (leaves and pool.op(word) == "linear")}
 
     def text(word: int) -> str:
         # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
