@@ -206,7 +206,8 @@ def page(all_seeds: Sequence[Seeds], command: str) -> str:
         + listed([f"{_by(each)} (seed {each.best})" for each in not_best])
         + " of the validation."
     )
-    others = [f", but of {each.name} {each.shipped}, {CHOSEN[each.name]}" for each in all_seeds if each.name in CHOSEN]
+    chosen = [each for each in all_seeds if each.shipped != 1]
+    others = [f", of {each.name} {each.shipped}, {CHOSEN[each.name]}" for each in chosen]
     sections = [f"## {each.name}\n{loop(each)}" for each in all_seeds]
     return f"""# Seeds of the teachers' trainings
 {made_by(command)}
@@ -221,8 +222,8 @@ trainings of the other seeds. "closed loop apart": the most that any metric of a
 is apart between two seeds. CPU seconds are of all threads.
 
 {summary(all_seeds)}
-What is shipped has the seed that its recipe says. Of the teachers here that is 1{"".join(others)}. Nothing that is kept
-says that another was tried before of those with 1. RL-CC's MLP ([seed 2](training-rl-cc-mlp.md)) and the flagship
+What is shipped has the seed that its recipe says: 1{"".join(others)}. Of teachers with 1 nothing that is kept
+says that another was tried before. RL-CC's MLP ([seed 2](training-rl-cc-mlp.md)) and the flagship
 ([seed 1](training-seeds.md)) are the least cost of five. {said}{_left(all_seeds)}
 
 Below, what each seed makes in the networks of the gate that judges its student: means over the first {GATE_SEEDS} of
@@ -239,7 +240,8 @@ def _left(all_seeds: Sequence[Seeds]) -> str:
 
 
 def _by(each: Seeds) -> str:
-    return f"{100 * abs(each.trainings[each.best].value - each.here) / abs(each.here):.1f} %"
+    percent = 100 * abs(each.trainings[each.best].value - each.here) / abs(each.here)
+    return f"{percent:.1f} %" if percent >= 0.1 else f"{percent:.2f} %"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

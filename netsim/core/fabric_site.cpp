@@ -18,11 +18,15 @@ struct Hop {
   std::uint32_t from, to;
 };
 
-FabricSite::Ports layers(const std::vector<Hop> &hops, std::uint32_t receivers, std::size_t switches) {
+// `senders`: the switch of each machine that sends.
+FabricSite::Ports layers(const std::vector<Hop> &hops, std::uint32_t receivers,
+                         const std::vector<std::uint32_t> &senders, std::size_t switches) {
   constexpr std::uint32_t far = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> level(switches, far); // links to the nearest switch with machines
   for (std::uint32_t p = 0; p < receivers; ++p)
     level[hops[p].from] = 0;
+  for (const std::uint32_t node : senders)
+    level[node] = 0;
   for (bool nearer = true; nearer;) {
     nearer = false;
     for (std::size_t p = receivers; p < hops.size(); ++p) {
@@ -55,7 +59,12 @@ FabricSite::Ports layers(const Network &n) {
     hops.push_back({port.node, to});
     switches = std::max({switches, port.node + std::size_t{1}, to + std::size_t{1}});
   }
-  return layers(hops, n.scenario.receivers, switches);
+  std::vector<std::uint32_t> senders;
+  for (std::uint32_t host = 0; host < n.scenario.hosts; ++host) {
+    senders.push_back(n.fabric.end_of(host));
+    switches = std::max(switches, senders.back() + std::size_t{1});
+  }
+  return layers(hops, n.scenario.receivers, senders, switches);
 }
 
 } // namespace
@@ -127,7 +136,7 @@ Told tell(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioCo
   std::vector<Hop> hops;
   for (const PortConfig &port : fabric.ports)
     hops.push_back({port.node, port.next});
-  const FabricSite::Ports ports = layers(hops, scenario.receivers, fabric.switches);
+  const FabricSite::Ports ports = layers(hops, scenario.receivers, fabric.uplink_node, fabric.switches);
   const auto classes = static_cast<std::uint32_t>(net.classes.size());
   const auto capacity = [&](FabricSite::Layer layer) {
     std::uint64_t all = 0;

@@ -19,6 +19,7 @@ from decision.records import Trajectories
 from decision.tree_decision import build, feature_names
 from decision.weights import shapes
 from netsim import Cohort, Engines, Network, Simulation, policies
+from netsim.assembly import told_in
 from netsim.baselines import by_name
 from netsim.deployment import Deployment
 from netsim.network import MS, US
@@ -172,6 +173,31 @@ def test_it_is_told_what_each_layer_can_send() -> None:
     a_period = PERIOD // 80
     assert named["up_capacity_bytes"].tolist() == [up * a_period]
     assert named["down_capacity_bytes"].tolist() == [spine_down * a_period + to_hosts * (PERIOD // 320)]
+
+
+def test_a_switch_with_senders_alone_is_a_leaf() -> None:
+    """Ports from both leaves to the spine lead up, those back down; of 100 us."""
+    senders, spine, receivers = 0, 1, 2
+    both_ways = Topology(
+        name="apart",
+        hosts=2,
+        receivers=1,
+        switches=3,
+        host_gbps=100,
+        uplink_switch=(senders, senders),
+        uplink_delay_ps=US,
+        ports=(
+            Port(receivers, 25, US),
+            Port(senders, 100, US, spine),
+            Port(spine, 50, US, receivers),
+            Port(receivers, 10, US, spine),
+            Port(spine, 40, US, senders),
+        ),
+    )
+    there = Scenario("apart", 2, 1, (Flow(0, 0), Flow(1, 0)), topology=both_ways)
+    named = dict(told_in(there, Network(), FABRIC_MARKING, 100 * US, 1).known())
+    assert named["up_capacity_bytes"].tolist() == [1_250_000 + 125_000]
+    assert named["down_capacity_bytes"].tolist() == [312_500 + 625_000 + 500_000]
 
 
 def test_a_network_without_layers_is_refused_in_a_sentence() -> None:

@@ -71,13 +71,13 @@ class Judge:
     _bounds: dict[Key, int | None] = field(default_factory=dict)
     _at: dict[int, list[int]] = field(default_factory=dict)
     _shared: dict[object, Shared] = field(default_factory=dict)
+    _sums: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
         self._inputs = {name: n for n in self.program.nodes if (name := input_name(self.program, n))}
         asked = next((node.args for node in self.program.nodes if node.op is Op.TREES), ())
         self._counted = {asked[k]: counts for k, counts in multiples(self.program).items()}
-        self._sums = [sum_range(self.program.forest, output) for output in range(self.program.forest.outputs)]
         self._fields = fields_of(self.program, self.layouts)
         structures = {name: self._structure(name) for name in self._fields}
         self._code = Code(
@@ -303,6 +303,8 @@ class Judge:
         held = {int(name.partition(".")[2]) // trees for name in free if not name.startswith("node.")}
         for n, node in enumerate(self.program.nodes):
             if node.op is Op.TREES and node.imm in held and fits(node.low, node.high):
+                if node.imm not in self._sums:
+                    self._sums[node.imm] = sum_range(self.program.forest, node.imm)
                 low, high = self._sums[node.imm]
                 op = "bvult" if node.low >= 0 else "bvslt"
                 for beyond in (make(op, meaning.word(n), const(low)), make(op, const(high), meaning.word(n))):
