@@ -19,7 +19,7 @@ from decision.program import Op, Program
 from verify.costs import CycleModel
 from verify.expressions import FIRST, UNKNOWN, WORD
 from verify.graph import Graph
-from verify.lanes import Bools, Ints, Lanes
+from verify.lanes import Bools, Ints, Lanes, mixed
 from verify.partial import part_of_sum
 from verify.specialise import Cuts, View
 from verify.state import Column, Fact, State
@@ -84,7 +84,7 @@ class Joiner:
 
     def __call__(self, number: int, lanes: Lanes) -> Lanes:
         columns = self._forget(number, lanes)
-        live = [n for n in columns if lanes.values[n, 0] != lanes.values[n, -1] or _mixed(lanes.values[n])]
+        live = [n for n in columns if lanes.values[n, 0] != lanes.values[n, -1] or mixed(lanes.values[n])]
         view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
         costs = self._costs(number, lanes)
         known = [self._cells(view, feature) for feature in self.features]
@@ -108,7 +108,7 @@ class Joiner:
         """Whether the last instruction has left the sum of the trees, or what follows from it, in a register: what the
         lanes know of the features is not needed any more."""
         written = lanes.values[self.graph.positions[int(lanes.before[0])].instruction.rd]
-        if not _mixed(written) or (written < 0).any() or (written >= FIRST).any():
+        if not mixed(written) or (written < 0).any() or (written >= FIRST).any():
             return False
         rows = _sample(lanes)
         view = View(self.state, self.cuts, lanes.take(rows), {})
@@ -162,7 +162,7 @@ class Joiner:
         everywhere = np.ones(len(lanes), dtype=bool)
         for n in columns:
             column = lanes.values[n]
-            single = not _mixed(column)
+            single = not mixed(column)
             for word in [int(column[0])] if single else np.unique(column[column >= FIRST]):
                 rows = everywhere if single else column == word
                 for atom in self.state.pool.atoms(int(word)):
@@ -222,7 +222,7 @@ class Joiner:
             else:
                 part = self._shifted(sample, view, column, rows)
                 if part is None and len(lanes) > self.give_up:
-                    part = self._part_of_sum(sample, view, column, rows)
+                    part = part_of_sum(sample, view, column, rows)
                 if part is not None:
                     names[n] = part
         return names
@@ -243,10 +243,6 @@ class Joiner:
     def _atom(self, n: int) -> int:
         node = self.program.nodes[n]
         return self.cuts.input(node) if self.program.key(node) else self.cuts.node(n)
-
-    def _part_of_sum(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
-        """A partial sum of the trees or leaves of some, plus what all lanes have in common."""
-        return part_of_sum(sample, view, column, rows)
 
     def _trees_done(self, view: View, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
         """Whether columns hold what is decided by the trees and all that the function still leaves follows from that,
@@ -310,7 +306,7 @@ class Joiner:
         groups = np.split(order, starts[1:])
 
         def renamed(rows: Ints) -> list[int]:
-            return [n for n in names if n in counted or _mixed(lanes.values[n, rows])]
+            return [n for n in names if n in counted or mixed(lanes.values[n, rows])]
 
         for name in names.values():
             self.cuts.declared |= self.state.pool.atoms(name)
@@ -344,7 +340,7 @@ class Joiner:
 
     def _products(self, view: View, rows: Ints) -> dict[int, int]:
         multiplied = [n for n in self.computed if self.program.nodes[n].op in (Op.MUL, Op.MUL_SHR)]
-        same = [(int(view.words(n)[rows[0]]), n) for n in multiplied if not _mixed(view.words(n)[rows])]
+        same = [(int(view.words(n)[rows[0]]), n) for n in multiplied if not mixed(view.words(n)[rows])]
         return {word: self.cuts.node(n) for word, n in same if word >= FIRST and self.state.pool.op(word) != "atom"}
 
     def _keep_bounds(self, lanes: Lanes, view: View, names: dict[int, int]) -> None:
@@ -467,10 +463,6 @@ def _joined(program: Program) -> set[int]:
 
 def _sample(lanes: Lanes) -> Ints:
     return np.unique(np.linspace(0, len(lanes) - 1, SAMPLE).astype(np.int64))
-
-
-def _mixed(column: Ints) -> bool:
-    return bool((column != column[0]).any())
 
 
 def _shift(words: Ints, column: Ints) -> int | None:

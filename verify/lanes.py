@@ -173,3 +173,8 @@ def constants(op: str, a: Ints, b: Ints) -> Ints:
 def _signed(a: Ints) -> Ints:
     negative: Ints = a >> 31
     return a - (negative << 32)
+
+
+def mixed(column: Ints) -> bool:
+    """Whether the lanes do not all hold the same."""
+    return bool((column != column[0]).any())

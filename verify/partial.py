@@ -11,7 +11,7 @@ has forgotten it, and only it, holds its name.
 import numpy as np
 
 from verify.expressions import FIRST, WORD, Linear
-from verify.lanes import Bools, Ints
+from verify.lanes import Bools, Ints, mixed
 from verify.specialise import View
 
 
@@ -60,7 +60,7 @@ def _named_in_some(view: View, sums: list[Linear], back: Ints) -> int | None:
             return None
         constants[known] = (constants[known] - leaf[known]) & WORD
     named = [*((cuts.tree(k), 1) for k in sorted(held)), *sorted(common)]
-    if not _mixed(constants):
+    if not mixed(constants):
         return pool.sum(int(constants[0]), named)
     several = _several(view, constants, frozenset(held))
     return None if several is None else pool.sum(several[0], [*((cuts.tree(k), 1) for k in several[1]), *named])
@@ -86,10 +86,6 @@ def _several(view: View, constants: Ints, without: frozenset[int]) -> tuple[int,
     return None
 
 
-def _mixed(column: Ints) -> bool:
-    return bool((column != column[0]).any())
-
-
 def _offset(words: Ints, column: Ints) -> int | None:
     """The constant by which a column of constants differs from another, if it is one."""
     if (words < 0).any() or (words >= FIRST).any():
@@ -100,7 +96,7 @@ def _offset(words: Ints, column: Ints) -> int | None:
 
 def _varies(words: Ints) -> bool:
     """Whether a column is of constants, not all the same."""
-    return bool((words >= 0).all() and (words < FIRST).all()) and _mixed(words)
+    return bool((words >= 0).all() and (words < FIRST).all()) and mixed(words)
 
 
 def _signed(words: Ints) -> Ints:
@@ -117,4 +113,4 @@ def _combined(parts: list[Ints], column: Ints) -> tuple[int, list[bool]] | None:
     weights = np.linalg.lstsq(matrix, different[-1], rcond=None)[0][:-1]
     taken = [bool(one) for one in np.round(weights) == 1]
     rest = column - sum(part for part, one in zip(parts, taken, strict=True) if one)
-    return (int(rest[0]), taken) if any(taken) and not _mixed(rest) else None
+    return (int(rest[0]), taken) if any(taken) and not mixed(rest) else None

@@ -17,8 +17,9 @@ import numpy as np
 
 from verify.expressions import UNKNOWN, WORD
 from verify.joins import Joiner, Meeting
-from verify.lanes import Ints, Lanes
+from verify.lanes import Ints, Lanes, mixed
 from verify.machine import LOADS
+from verify.partial import part_of_sum
 from verify.specialise import View
 
 FEWEST = 3
@@ -97,7 +98,7 @@ class Watcher(Joiner):
         self.passed[number] = (int(lanes.before[0]), _copy(lanes))
         if len(self.passed) > MOST_PASSED:
             del self.passed[next(iter(self.passed))]
-        if i.name in COMPARES or (i.name in LOADS and _mixed(lanes.values[i.rs1])):
+        if i.name in COMPARES or (i.name in LOADS and mixed(lanes.values[i.rs1])):
             last = next((n for n in self._back(number) if self._may_tell(n, self.passed[n][1])), None)
             if last is not None:
                 self._note(last, self.passed.pop(last)[1])
@@ -121,16 +122,17 @@ class Watcher(Joiner):
         return self._told(number, lanes.take(rows)) is not None
 
     def _note(self, number: int, lanes: Lanes) -> None:
-        view, names, texts, gaps = self._told(number, _copy(lanes)) or (None, {}, {}, [])
-        if view is not None and not self._apart(view, names):
+        view, names, texts, cells = self._told(number, _copy(lanes)) or (None, {}, {}, [])
+        if view is not None and not self._apart(view, names, cells):
+            gaps = [gap for of in cells for gap in of.gaps]
             decided = frozenset(n for n in self.computed if np.equal(*view.bounds(n)).any())
             self.found[number] = Steps(self._together(number, view, view.lanes, names), texts, gaps, decided)
 
-    def _apart(self, view: View, names: dict[int, int]) -> bool:
+    def _apart(self, view: View, names: dict[int, int], cells: list[_Cells]) -> bool:
         """Whether lanes know different things of what the function leaves otherwise than by the trees, and not only
         because they are in different cells: that a value is below what it is compared with or far above it, or that a
         phase is one of two. Nothing that is told would say it."""
-        held = set(names.values()) | {int(column[0]) for column in view.lanes.values if not _mixed(column)}
+        held = set(names.values()) | {int(column[0]) for column in view.lanes.values if not mixed(column)}
         atoms = set[int]().union(*(self.state.pool.atoms(word) for word in held))
         todo, wanted = list(self.program.outputs), set[int]()
         while todo:
@@ -138,24 +140,23 @@ class Watcher(Joiner):
             if n not in wanted and n not in self.features and not (self.cuts.narrow(n) and self._atom(n) in atoms):
                 wanted.add(n)
                 todo += self.program.nodes[n].args
-        cells = self._partitions(view)
         for n in (n for n in self.computed if n in wanted and not self.behind[n]):
             low, high = view.bounds(n)
             number = np.where(low == high, low, UNKNOWN)
-            if _mixed(number) and not any(_by_cell(number, of) for of in cells):
+            if mixed(number) and not any(_by_cell(number, of) for of in cells):
                 return True
         return False
 
-    def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str], list[str]] | None:
+    def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str], list[_Cells]] | None:
         """Of each column that the lanes (which this forgets in) hold apart its name, where it has one, and an
-        expression, and where no lane is; None where something is no sum of steps, or nothing is held apart."""
+        expression, and the features' cells; None where something is no sum of steps, or nothing is held apart."""
         self.state.widen(lanes)
         columns = self._forget(number, lanes)
         view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
         cells = self._partitions(view)
         if not cells:
             return None
-        apart = [n for n in columns if _mixed(lanes.values[n])]
+        apart = [n for n in columns if mixed(lanes.values[n])]
         for n in apart:
             if (lanes.values[n] == UNKNOWN).any():
                 lanes.values[n] = UNKNOWN
@@ -167,7 +168,7 @@ class Watcher(Joiner):
             if text is None:
                 return None
             told[n] = text
-        return view, names, told, [gap for of in cells for gap in of.gaps]
+        return view, names, told, cells
 
     def _partitions(self, view: View) -> list[_Cells]:
         """Of each feature that the lanes have searched; none where some lanes have searched one further than others:
@@ -191,7 +192,7 @@ class Watcher(Joiner):
         pool = self.state.pool
         rows = np.unique(np.linspace(0, len(column) - 1, FEWEST).astype(np.int64))
         used = {atom: at[rows] for atom, at in view.used.items()}
-        part = self._part_of_sum(View(self.state, self.cuts, view.lanes.take(rows), used), view, column, rows)
+        part = part_of_sum(View(self.state, self.cuts, view.lanes.take(rows), used), view, column, rows)
         if part is not None:
             return pool.text(part)
         words, back = np.unique(column, return_inverse=True)
@@ -259,7 +260,7 @@ def _telling(lanes: Lanes) -> Ints:
     """``MOST`` lanes that say what all do: every interval that one knows of a word, every set of facts, some drawn."""
     rows = [np.random.default_rng(0).permutation(len(lanes))[:MOST], np.unique(lanes.facts, return_index=True)[1]]
     for low, high in zip(lanes.low, lanes.high, strict=True):
-        if _mixed(low) or _mixed(high):
+        if mixed(low) or mixed(high):
             first = np.unique(low * 0x9E3779B1 + high, return_index=True)[1]  # two that are one here are as rare as few
             rows.append(first if len(first) <= FEW_CELLS else np.array([np.argmin(low), np.argmax(high)]))
     return np.unique(np.concatenate(rows))
@@ -267,7 +268,3 @@ def _telling(lanes: Lanes) -> Ints:
 
 def _copy(lanes: Lanes) -> Lanes:
     return lanes.take(np.arange(len(lanes)))
-
-
-def _mixed(column: Ints) -> bool:
-    return bool((column != column[0]).any())

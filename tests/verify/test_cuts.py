@@ -151,6 +151,7 @@ def test_lanes_are_apart_that_know_different_numbers_in_one_cell(
     numbers: dict[int, tuple[list[int], list[int]]], apart: bool
 ) -> None:
     held = 900 + CHOSEN.result
+    cells = [_Cells("a", False, np.array([5]), np.array([5]), np.array([0, 0, 1, 1]))]
 
     def watcher(**changes: Any) -> Any:
         of = {
@@ -161,7 +162,6 @@ def test_lanes_are_apart_that_know_different_numbers_in_one_cell(
             "computed": [OVER, UNDER, EITHER, CHOSEN.result],
             "behind": [set[int]() for _ in CHOSEN.nodes],
             "_atom": lambda n: 900 + n,
-            "_partitions": lambda _: [_Cells("a", False, np.array([5]), np.array([5]), np.array([0, 0, 1, 1]))],
         }
         return SimpleNamespace(**{**of, **changes})
 
@@ -172,12 +172,12 @@ def test_lanes_are_apart_that_know_different_numbers_in_one_cell(
     open_: Any = SimpleNamespace(lanes=SimpleNamespace(values=np.array([[7] * 4, [7, 8, 7, 8]])), bounds=bounds)
     by_value: Any = SimpleNamespace(lanes=SimpleNamespace(values=np.array([[held] * 4])), bounds=bounds)
     if CHOSEN.result not in numbers:
-        assert Watcher._apart(watcher(), open_, {}) is apart
+        assert Watcher._apart(watcher(), open_, {}, cells) is apart
         if apart:  # of what is behind the trees, or a feature is made of, nothing is lost
-            assert not Watcher._apart(watcher(behind=[{0} for _ in CHOSEN.nodes]), open_, {})
-            assert not Watcher._apart(watcher(features=(CHOSEN.result,)), open_, {})
-    assert not Watcher._apart(watcher(), open_, {5: held})
-    assert not Watcher._apart(watcher(), by_value, {})
+            assert not Watcher._apart(watcher(behind=[{0} for _ in CHOSEN.nodes]), open_, {}, cells)
+            assert not Watcher._apart(watcher(features=(CHOSEN.result,)), open_, {}, cells)
+    assert not Watcher._apart(watcher(), open_, {5: held}, cells)
+    assert not Watcher._apart(watcher(), by_value, {}, cells)
 
 
 def test_a_column_is_by_cell_where_each_cell_has_one_value() -> None:
