@@ -1,7 +1,8 @@
 """Which form the trees take: the cheapest that the limits allow, by the cost model of the engine.
 
-The groups that trees may be joined in (codegen/grouping.py) are candidates beside the forms without groups. The choice
-is deterministic.
+The groups that trees may be joined in (codegen/grouping.py) are candidates beside the forms without groups. Of trees
+with more combinations of cells than a proof follows, branches come before what is cheaper: they are proved tree by
+tree, and of a table that indexes many features nothing is (docs/verify.md). The choice is deterministic.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Any
 from codegen.engines import CostModel
 from codegen.forms import Lowered, entry_bytes, lowered, questions_of
 from codegen.grouping import groupings
-from codegen.joint import Group, array_of, join, packed
+from codegen.joint import Group, array_of, join, packed, size_of, thresholds_of
 from codegen.walk import Walk
 from decision.errors import InputError
 
@@ -21,6 +22,8 @@ OBJECTIVES = ("worst", "mean", "size")
 MOST_ENTRIES = 1 << 16
 MOST_QUESTIONS = 8
 """Of a tree in the index form: 256 entries."""
+FOLLOWED = 400_000
+"""So many combinations of cells a proof follows (``verify.prove.Limits.lanes``)."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ def choose(walk: Walk, engine: CostModel, limits: Limits, *, optimise: str = "wo
     allowed = [c for c in candidates if _within(c, limits)]
     if not allowed:
         raise InputError(_too_tight(candidates, limits, engine))
+    if optimise != "size" and size_of(thresholds_of(walk.trees)) > FOLLOWED:
+        allowed = [c for c in allowed if not c.groups and not c.indexed] or allowed
     if optimise == "size":
         best = min(allowed, key=lambda c: (c.code_bytes + c.table_bytes, c.cycles))
     elif limits.cycles is not None:
