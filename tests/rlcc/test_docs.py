@@ -182,6 +182,39 @@ def test_a_lost_cell_that_nobody_told_of_is_seen() -> None:
     assert told == {("incast:8", "hpcc")}
 
 
+STRANGE = {"all-to-all:8", "long-short:513", "long-short:2048", "incast:512"}
+"""Traffic of the suite that the flagship was never trained on, besides datamining."""
+
+
+def kind_of(cell: str) -> str:
+    """Of a cell of the suite, what of it the flagship had never met."""
+    if "@" in cell:
+        return "fabrics"
+    if "Gb/s" in cell:
+        return "line rates"
+    return "traffic" if cell in STRANGE or cell.startswith("datamining") else "kinds that it was trained on"
+
+
+def test_what_the_flagship_was_never_trained_on_is_counted_as_the_suite_has_it() -> None:
+    table = (DOCS / "generated/standing.md").read_text().partition("### All cells\n")[2].partition("\n#")[0]
+    words = {"win": 0, "level": 1, "mixed": 2, "loss": 3}
+    counts: dict[str, list[int]] = {}
+    for line in table.splitlines():
+        cell, *answers = (part.strip() for part in line.strip("|").split("|"))
+        verdicts = [answer.strip("*").partition(":")[0] for answer in answers]
+        if not verdicts or not words.keys() >= set(verdicts):
+            continue  # a title
+        row = counts.setdefault(kind_of(cell), [0] * 5)
+        row[0] += 1
+        for verdict in verdicts:
+            row[1 + words[verdict]] += 1
+    never = [row for kind, row in counts.items() if kind != "kinds that it was trained on"]
+    counts["never trained on, together"] = [sum(column) for column in zip(*never, strict=True)]
+    told = cells_of(section(DOCS / "train.md", "what-it-was-never-trained-on"), "|".join(counts))
+    assert {row[0]: [int(cell) for cell in row[1:]] for row in told} == counts
+    assert sum(row[0] for kind, row in counts.items() if "together" not in kind) == 46
+
+
 def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
     readme = (ROOT / "README.md").read_text()
     assert readme.count("\n") < 150
