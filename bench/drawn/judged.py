@@ -1,5 +1,5 @@
-"""One student through emitter, compiler, prover and checker; the last two each in a process of its own with so much CPU
-time and memory, since either may take for ever.
+"""One student through emitter, compiler, prover and checker, or what is built already through the last two; these each
+in a process of its own with so much CPU time and memory, since either may take for ever.
 """
 
 import resource
@@ -47,7 +47,8 @@ class How:
 
 @dataclass(frozen=True)
 class Proved:
-    """``bound`` and ``exact`` in cycles; ``problem`` says why there is no certificate. CPU seconds and MiB."""
+    """``bound``, ``exact`` and what the ``slowest`` input takes that was found, in cycles; ``problem`` says why there
+    is no certificate. CPU seconds and MiB."""
 
     bound: int = 0
     exact: int | None = None
@@ -55,6 +56,7 @@ class Proved:
     problem: str = ""
     seconds: float = 0.0
     mebibytes: int = 0
+    slowest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,15 +90,18 @@ def judged(seed: int, how: How) -> Row:
             build = built(folder / "firmware", profile=load_profile(how.profile), compiler=how.compiler, opt=how.opt)
         except InputError as error:
             return Row(seed, words(student), Proved(problem=f"not emitted: {error}"))
-        proved = _apart(_prove, (build,), how.prover_seconds)
-        if isinstance(proved, str):
-            return Row(seed, words(student), Proved(problem=proved, seconds=how.prover_seconds))
-        if proved.certificate is None or not how.checker_seconds:
-            return Row(seed, words(student), proved)
-        checked = _apart(_check, (proved.certificate, build), how.checker_seconds)
-        if isinstance(checked, str):
-            checked = Checked(problem=checked, seconds=how.checker_seconds)
-        return Row(seed, words(student), proved, checked)
+        return Row(seed, words(student), *judged_build(build, how.prover_seconds, how.checker_seconds))
+
+
+def judged_build(build: Build, prover_seconds: int, checker_seconds: int) -> tuple[Proved, Checked | None]:
+    """What the prover says within so much CPU time, and what the checker says of its certificate."""
+    proved = _apart(_prove, (build,), prover_seconds)
+    if isinstance(proved, str):
+        return Proved(problem=proved, seconds=prover_seconds), None
+    if proved.certificate is None or not checker_seconds:
+        return proved, None
+    checked = _apart(_check, (proved.certificate, build), checker_seconds)
+    return proved, Checked(problem=checked, seconds=checker_seconds) if isinstance(checked, str) else checked
 
 
 def _prove(build: Build) -> Proved:
@@ -108,8 +113,8 @@ def _prove(build: Build) -> Proved:
         problem = f"{failure.kind}: {failure.text}"
     elif verification.certificate is None:
         problem = problem or "no worst case"
-    bound, exact = (worst.bound, worst.exact) if worst else (0, None)
-    return Proved(bound, exact, verification.certificate, problem, *_spent(begin))
+    bound, exact, slowest = (worst.bound, worst.exact, worst.witness_cycles) if worst else (0, None, None)
+    return Proved(bound, exact, verification.certificate, problem, *_spent(begin), slowest)
 
 
 def _check(certificate: Certificate, build: Build) -> Checked:

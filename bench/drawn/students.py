@@ -80,6 +80,23 @@ def drawn(seed: int) -> Student:
     return Student(f"drawn-{seed}", observation, action, limits, forest, "0" * 12, start=start, in_flight=in_flight)
 
 
+def of_many_trees(trees: int, levels: int) -> Student:
+    """One with 12 features, four over three decisions; the same wherever it is drawn."""
+    rng = np.random.default_rng([14, trees, levels])
+    kinds = ("previous_action", "rl_cc_congestion", "rate", "queue_inflation")
+    features = [feature for feature in FEATURES if feature["kind"] in kinds]
+    observation = Observation.model_validate(
+        {"interface": flow_interface([]).name, "window": 3, "features": features}
+        | {"base_rtt": BASE_RTTS[0], "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
+    )
+    limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
+    action, names = SCALES.validate_python(ACTIONS[0]), feature_names(observation)
+    low, high = (2 * limit // trees for limit in action.limits_q16())
+    grown = tuple(tree(rng, names, levels, low, high) for _ in range(trees))
+    forest = Forest(names, grown, (int(rng.integers(low, high + 1)),), action.leaf_bits)
+    return Student(f"drawn-{trees}x{levels}", observation, action, limits, forest, "0" * 12)
+
+
 def tree(rng: np.random.Generator, names: tuple[str, ...], levels: int, low: int, high: int) -> Node:
     """One question a level, about any of the features; leaves from ``low`` to ``high``."""
     splits = []
