@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, log2, sqrt
+from math import isfinite, log2, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,29 @@ def bubbles(found: Found, panels: Sequence[Bubbles], across: int = 2) -> bytes:
             legend = axes.legend(frameon=False, fontsize=7)
             for handle in legend.legend_handles:
                 handle.set_sizes([24])
+        return svg(canvas)
+
+
+def radars(panels: Mapping[str, Mapping[str, Sequence[float]]], axes: Sequence[str]) -> bytes:
+    """A panel a name: of each line a value from 0 to 1 an axis, further out is better."""
+    angles = np.linspace(0, 2 * pi, len(axes), endpoint=False)
+    with rc_context(STYLE):
+        canvas = Canvas(figsize=(4.0 * len(panels), 4.3), layout="constrained")
+        shown = canvas.subplots(1, len(panels), squeeze=False, subplot_kw={"projection": "polar"})[0]
+        for panel, (title, lines) in zip(shown, panels.items(), strict=True):
+            for i, (name, values) in enumerate(lines.items()):
+                style = {"color": COLOURS[i % len(COLOURS)], "linestyle": LINES[i % len(LINES)]}
+                panel.plot([*angles, 0.0], [*values, values[0]], linewidth=1.1, label=name, **style)
+            panel.set_theta_zero_location("N")
+            panel.set_theta_direction(-1)
+            panel.set_ylim(0, 1)
+            panel.set_xticks(angles, axes, fontsize=7)
+            panel.tick_params(axis="x", pad=10)
+            panel.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=6)
+            panel.text(0, 1, title, transform=panel.transAxes, fontsize=8.5)
+            panel.grid(linewidth=0.5, color="#DDDDDD")
+        handles, labels = shown[0].get_legend_handles_labels()
+        canvas.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 3), frameon=False)
         return svg(canvas)
 
 

@@ -1,0 +1,131 @@
+"""PCC-RL, figure 4 and section 8: 2^i flows to one, i from 4 to 13, as radars of few flows and of many.
+
+python -m bench.papers.scale [--seeds N] [--where PLACE] [--jobs N] [--docs FOLDER] [--work FOLDER]
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from statistics import fmean
+
+from bench.papers import contenders
+from bench.papers.__main__ import wanted
+from bench.papers.command import add_docs, page_parser, store, written
+from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.pictures import radars
+from bench.papers.runs import run_all
+from bench.papers.sections import DROPS_FINE, FAIRNESS, GOODPUT, QUEUE, UTILISATION, Column, Section, one_metric
+from bench.papers.traffic import TIMES, Traffic, named
+from bench.where.options import place_of
+from netsim.network import MS, US, Network
+from rlcc.origin import made_by
+
+PAGE = "papers-scale.md"
+PICTURE = "pcc-rl-figure-4"
+OURS = "PCC-RL LSTM"
+LABELS = (OURS, "DCQCN", "HPCC", "Swift", "RL-CC MLP", "robust-in-flight")
+"""The paper's four, with DCQCN for its unpublished successor, and two more of ours."""
+NETWORKS = tuple(named(f"many-to-one:{1 << i}", TIMES) for i in range(4, 14))
+FEW, MANY = NETWORKS[0], NETWORKS[-1]
+COLUMNS = (UTILISATION, FAIRNESS, QUEUE, DROPS_FINE, GOODPUT)
+AXES = ("utilisation", "fairness", "queue latency", "drops")
+BASE_US = Network().base_rtt_ps / US
+LINE_GBPS = 8000 / Network().ps_per_byte
+
+
+def scores(f: Found, label: str, t: Traffic) -> list[float]:
+    """The axes in [0, 1], further out is better: the share of the link that is used, the slowest flow's part of the
+    fastest's rate, base RTT / (base RTT + queue latency), 1 - what is dropped / the line rate."""
+    queue, drops = f.mean(label, t, "queue_mean_us"), f.mean(label, t, "drop_gbps")
+    raw = [
+        f.mean(label, t, "utilisation"),
+        f.mean(label, t, "fairness_min_max"),
+        BASE_US / (BASE_US + queue),
+        1 - drops / LINE_GBPS,
+    ]
+    return [min(max(value, 0.0), 1.0) for value in raw]
+
+
+def sections() -> list[Section]:
+    heads = [f"{t.flows}" for t in NETWORKS]
+
+    def one(column: Column) -> Section:
+        rows = [(label, None) for label in LABELS]
+        title = f"{column.heading[0].upper()}{column.heading[1:]}"
+        return Section(title, LABELS, NETWORKS, lambda f: one_metric(f, column, NETWORKS, heads, rows))
+
+    return [one(column) for column in COLUMNS]
+
+
+def picture(f: Found) -> bytes:
+    """Few flows and many, as the paper has them."""
+    panels = {f"{t.flows} to 1": {label: scores(f, label, t) for label in LABELS} for t in (FEW, MANY)}
+    return radars(panels, AXES)
+
+
+def _inside(f: Found) -> str:
+    """The mean of the four axes by size."""
+    rows = [[label, *(f"{fmean(scores(f, label, t)):.3f}" for t in NETWORKS)] for label in LABELS]
+    return table(["mean of the four", *(str(t.flows) for t in NETWORKS)], rows)
+
+
+def _lossless(f: Found) -> str:
+    """Who drops nothing that is measured, at any size."""
+    clean = [label for label in LABELS if all(f.most(label, t, "dropped_packets") == 0 for t in NETWORKS)]
+    return listed(clean) if clean else "nobody"
+
+
+def _verdict(f: Found) -> str:
+    few, many = ({label: fmean(scores(f, label, t)) for label in LABELS[:4]} for t in (FEW, MANY))
+    apart = max(few.values()) - min(few.values())
+    first, second = sorted(many, key=lambda label: -many[label])[:2]
+    order = "as in the paper" if first == OURS else "not as in the paper"
+    return f"""The paper: "all methods are competitive at low scale"; with thousands of flows its own alone keeps
+utilisation high, latency low and fairness "at a reasonable level", and all others lose packets for long. Here, of its
+four: at {FEW.flows} flows the means of the four axes are {apart:.3f} apart; at {MANY.flows} {first} is the furthest
+out, {order}: {many[first]:.3f}, next {second} with {many[second]:.3f}. Of all rows {_lossless(f)} drop nothing while
+measured, at any size."""
+
+
+def page(f: Found, made: Sequence[Section]) -> str:
+    """The whole page."""
+    head = f"""# PCC-RL, figure 4: few flows to one, and many
+
+{made_by("python -m bench.papers.scale")}
+
+[PCCRL] section 8 runs 2^i flows to one for i from 4 to 13 and draws two of the sizes as radars, without numbers; its
+[table 1](papers.md#pcc-rl-table-1-many-to-one) has four of them. One switch, 100 Gb/s, runs of
+{TIMES.duration_ps // MS} ms from an empty network, measured from {TIMES.window_ps[0] // MS} to
+{TIMES.window_ps[1] // MS} ms; decisions take effect after 0.9 us, baselines act at once. Seeds
+{listed([f"{s}" for s in f.seeds])}, ± is the half-width of the 99 % confidence interval of the mean.
+
+![radars of {FEW.flows} and of {MANY.flows} flows to one](papers/{PICTURE}.svg)
+
+Each axis from 0 to 1, further out is better: utilisation; fairness, the slowest flow's rate over the fastest's; queue
+latency as base RTT / (base RTT + queue latency); drops as the part of the line rate that is not dropped. How the paper
+scales its axes it does not say.
+
+{_verdict(f)}
+
+{_inside(f)}"""
+    return wrapped("\n\n".join([head, *(f"## {section.title}\n{section.write(f)}" for section in made)]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    parser = page_parser("scale", "Few flows to one, and many.")
+    add_docs(parser)
+    return written(parser, arguments, _write)
+
+
+def _write(options: argparse.Namespace) -> None:
+    seeds = range(1, 1 + options.seeds)
+    made = sections()
+    who = contenders.without_tree()
+    f = Found(run_all(wanted(made[:1], who, seeds), options.work / "runs", place_of(options)), seeds)
+    store(options.docs / "papers" / f"{PICTURE}.svg", picture(f))
+    store(options.docs / PAGE, page(f, made).encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
