@@ -148,7 +148,7 @@ class Session:
 
 
 def _replace(mutant: Mutant, source: bytes, path: str) -> None:
-    """Give the function of a mutant its other code."""
+    """Give the function of a mutant its other code; what functions of its module have remembered they ask anew."""
     code = compile(mutant.applied(source), path, "exec", dont_inherit=True)
     module = next(m for m in list(sys.modules.values()) if getattr(m, "__file__", None) == path)
     holder: Any = module
@@ -160,10 +160,10 @@ def _replace(mutant: Mutant, source: bytes, path: str) -> None:
         found = found.fget
     found = getattr(found, "__func__", found)
     while hasattr(found, "__wrapped__"):
-        if hasattr(found, "cache_clear"):
-            found.cache_clear()
         found = found.__wrapped__
     assert isinstance(found, FunctionType), mutant.function
+    for remembering in [of for of in vars(module).values() if hasattr(of, "cache_clear")]:
+        remembering.cache_clear()
     found.__code__ = _inner(code, name)
 
 

@@ -111,11 +111,10 @@ class Chains:
                 fewer = chain[:first] + chain[first + size :]
                 if self.impossible(fewer):
                     chain = fewer
+                    size = min(size, len(chain) // 2)
                     break
             else:
                 size //= 2
-                continue
-            size = min(size, len(chain) // 2)
         return chain
 
 

@@ -5,6 +5,7 @@ the other. Both sides as sums, mod 2^32, show that two comparisons are one witho
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from verify.check.terms import Term
 
@@ -15,18 +16,10 @@ Question = tuple[Sum, Sum]
 """Whether the first is less than the second, without sign."""
 Span = Callable[[Term], tuple[int, int]]
 
-_KNOWN: dict[Term, Sum] = {}
 
-
+@cache
 def linear(word: Term) -> Sum:
     """A word of 32 bits as a sum."""
-    found = _KNOWN.get(word)
-    if found is None:
-        found = _KNOWN[word] = _linear(word)
-    return found
-
-
-def _linear(word: Term) -> Sum:
     match word.op:
         case "const":
             return word.value, ()
@@ -76,9 +69,11 @@ def ascending(asked: Question, answers: Mapping[Question, bool], span: Span) -> 
         return answers[asked]
     for side, other in ((0, 1), (1, 0)):
         multiple = _multiple(asked[side])
-        for known, less in answers.items() if multiple else ():
+        if multiple is None:
+            continue
+        for known, less in answers.items():
             compared = _multiple(known[side]) if known[other] == asked[other] else None
-            if multiple is None or compared is None or compared[0] is not multiple[0]:
+            if compared is None or compared[0] is not multiple[0]:
                 continue
             greater = max(multiple[1], compared[1])
             # A side that has become less on the left, or more on the right, is less all the more; else not less.

@@ -38,6 +38,33 @@ def test_only_the_low_word_of_a_product_is_a_sum() -> None:
         assert (linear(word) == (0, ((word, 1),))) == (word is not times(X, 9))
 
 
+def test_what_cancels_out_is_not_there() -> None:
+    nothing = make("bvsub", times(X, 9), make("bvadd", shifted(X, 3), X))
+    assert linear(nothing) == (0, ())
+    assert linear(make("bvadd", nothing, Y)) == (0, ((Y, 1),))
+
+
+def test_other_shifts_and_words_of_other_things_are_words_of_their_own() -> None:
+    """By what is no constant, by 32 and more, of what is no product with one: they are not multiples of anything."""
+    product, high = make("prod", X, Y), make("prod", X, const(9))
+    others = [
+        make("bvshl", X, Y),
+        make("bvshl", make("bvadd", X, Y), make("bvlshr", Y, const(27))),
+        extract(product, 31, 0),
+        extract(make("bvlshr", product, const(4, 64)), 31, 0),
+        extract(make("bvlshr", high, const(4, 64)), 31, 0),
+        extract(make("bvshl", product, const(4, 64)), 31, 0),
+        extract(make("bvshl", high, make("prod", Y, Z)), 31, 0),
+        extract(make("bvadd", product, const(4, 64)), 31, 0),
+    ]
+    for word in others:
+        assert linear(word) == (0, ((word, 1),)), word
+    assert linear(shifted(X, 31)) == (0, ((X, 1 << 31),))
+    assert linear(extract(make("bvshl", high, const(31, 64)), 31, 0)) == (0, ((X, (9 << 31) & WORD),))
+    for gone in (make("bvshl", X, const(32)), extract(make("bvshl", high, const(32, 64)), 31, 0)):
+        assert linear(gone) in ((0, ()), (0, ((gone, 1),)))
+
+
 def test_drawn_sums_have_the_value_of_the_words() -> None:
     rng = Random(5)
     for _ in range(300):
@@ -69,7 +96,9 @@ def test_less_than_one_more_is_not_less_only_where_nothing_wraps() -> None:
     assert question(negate(asked), span) == question(other, span)
     wraps = make("bvult", times(Y, 3), make("bvadd", X, const(1)))
     assert question(wraps, span) == ((linear(times(Y, 3)), (1, ((X, 1),))), True)
-    assert question(make("=", X, Y), span) is question(make("bvslt", X, Y), span) is None
+    bytes_ = make("bvult", extract(X, 7, 0), extract(Y, 7, 0))
+    for condition in (make("=", X, Y), make("bvslt", X, Y), bytes_):
+        assert question(condition, span) is question(negate(condition), span) is None
 
 
 class Nobody:
@@ -116,6 +145,9 @@ def test_multiples_of_a_word_ascend_as_far_as_they_do_not_wrap() -> None:
     assert asked(15, above, WORD // 15 + 1, True) is None
     assert asked(13, below, WORD // 14, False) is True
     assert asked(13, below, WORD // 14 + 1, False) is None
+    doubled = {(linear(times(X, 2)), linear(Y)): True}
+    assert asked(1, doubled, (1 << 31) - 1, False) is True
+    assert asked(1, doubled, 1 << 31, False) is None  # twice that is 0
 
 
 def test_only_multiples_of_one_word_are_compared() -> None:
