@@ -135,6 +135,43 @@ class Pool:
         args = (min(a, b), max(a, b), shift)
         return self._entry("product", args, (0, ()), "", None, key=("product", *args))
 
+    def one_product(self, a: int, b: int) -> bool:
+        """Whether two words are surely one product, in whichever way each is written."""
+        known = self.multiplied(a)
+        return known is not None and known == self.multiplied(b)
+
+    def multiplied(self, e: int) -> tuple[int, int, int] | None:
+        """Factors a and b, and a shift, of which a word is (a * b) >> shift; one way for each such word: a factor below
+        2^32 after k shifts to the left is taken as that. None for other words."""
+        shift = 0
+        if self.op(e) == "srl" and self.operands(e)[1] < FIRST:
+            e, shift = self.operands(e)
+        if self.op(e) != "product":
+            return None
+        a, b, taken = self.operands(e)
+        if shift and taken != 32:
+            return None  # what is above the low word is lost before the shift
+        shift += taken
+        whole = []
+        for factor in (a, b):
+            word, k = self._shifted_out(factor)
+            whole.append(word)
+            shift += k
+        return min(whole), max(whole), shift
+
+    def _shifted_out(self, e: int) -> tuple[int, int]:
+        """e * 2^k as a word, and k: x >> k of an x whose last k bits are 0 is x, the low bits of x are x << k."""
+        if self.op(e) == "srl" and self.operands(e)[1] < FIRST:
+            word, k = self.operands(e)
+            if self.multiple(word, 1 << k):
+                return word, k
+        if self.op(e) == "and":
+            mask, word = sorted(self.operands(e))
+            if mask < FIRST and mask & (mask + 1) == 0:
+                k = 32 - mask.bit_length()
+                return self.make("sll", word, k), k
+        return e, 0
+
     def stripped(self, e: int) -> tuple[int, int]:
         """A word without the power of two that it is surely a multiple of, and its exponent."""
         if e < FIRST:
@@ -316,6 +353,8 @@ class Pool:
             return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))
         if op == "or" and self._apart(a, b):
             return self.sum(b, ((a, 1),))
+        if op == "or" and b & (b + 1) == 0:  # low bits set: dropped and added
+            return self.sum(b, ((self._bits("and", a, WORD - b), 1),))
         if op == "and" and self.op(a) == "or":
             x, y = (self.make("and", part, b) for part in self.operands(a))
             return self.make("or", x, y)

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,7 +72,57 @@ def test_bits_below_a_multiple_of_a_power_of_two_are_added() -> None:
     multiple, any_word = pool.atom("multiple", 0, 248, 8), pool.atom("any")
     assert pool.make("or", multiple, 7) == pool.sum(7, ((multiple, 1),))
     assert pool.make("or", pool.make("sll", multiple, 1), 15) == pool.sum(15, ((multiple, 2),))
-    assert pool.op(pool.make("or", multiple, 8)) == pool.op(pool.make("or", any_word, 1)) == "or"
+    assert pool.op(pool.make("or", multiple, 8)) == pool.op(pool.make("or", any_word, 2)) == "or"
+
+
+@pytest.mark.parametrize("low", [1, 7, 0xFFFF])
+def test_low_bits_that_are_set_are_dropped_and_added(low: int) -> None:
+    pool = Pool()
+    word = pool.atom("word")
+    dropped = pool.make("sll", pool.make("srl", word, low.bit_length()), low.bit_length())
+    joined = pool.make("or", word, low)
+    assert joined == pool.make("or", low, word) == pool.sum(low, ((dropped, 1),))
+    for value in (0, 1, 2, low, low + 1, 0x1234_5678, WORD):
+        assert value_of(pool, joined, {word: value}) == value | low
+
+
+def test_a_product_is_one_however_its_factors_were_shifted() -> None:
+    pool = Pool()
+    x, y = pool.atom("x"), pool.atom("y")
+    four, two = pool.make("sll", x, 2), pool.make("sll", x, 1)
+    whole = pool.product(four, y, 32)
+    quarter, low = pool.make("srl", four, 2), pool.make("and", x, (1 << 30) - 1)
+    same = [pool.product(quarter, y, 30), pool.product(low, y, 30), pool.product(y, low, 30)]
+    others = [
+        pool.product(quarter, y, 29),
+        pool.product(pool.make("and", x, (1 << 29) - 1), y, 30),
+        pool.product(pool.make("and", x, (1 << 30) - 2), y, 30),
+        pool.product(pool.make("srl", two, 2), y, 30),
+        pool.product(x, y, 30),
+        pool.product(four, x, 32),
+        x,
+        7,
+    ]
+    for a in (whole, *same):
+        assert all(pool.one_product(a, b) and pool.one_product(b, a) for b in (whole, *same))
+        assert not any(pool.one_product(a, b) or pool.one_product(b, a) for b in others)
+    assert pool.one_product(pool.product(quarter, y, 34), pool.product(four, y, 36))
+    assert not pool.one_product(pool.product(quarter, y, 34), pool.product(four, y, 35))
+    assert not pool.one_product(pool.make("srl", pool.product(x, y, 20), 12), pool.product(x, y, 32))
+
+
+@given(st.integers(0, WORD), st.integers(0, WORD), st.integers(0, 31), st.integers(1, 31))
+def test_words_that_are_one_product_have_one_value(a: int, b: int, bits: int, shift: int) -> None:
+    pool = Pool()
+    x, y = pool.atom("x"), pool.atom("y")
+    factors = [x, pool.make("sll", x, bits), pool.make("srl", pool.make("sll", x, bits), bits)]
+    factors += [pool.make("and", x, WORD >> bits), pool.make("and", x, MODULUS - (1 << bits) & WORD)]
+    made = [pool.product(f, y, s) for f in factors for s in (shift, shift + bits, 32)]
+    for p in made:
+        for q in made:
+            if pool.one_product(p, q):
+                values = {x: a, y: b}
+                assert value_of(pool, p, values) == value_of(pool, q, values)
 
 
 def test_bits_above_a_small_word_are_added() -> None:
