@@ -1,6 +1,6 @@
 """How far proofs reach beyond small students: many trees over many features, and models of other libraries.
 
-    python -m bench.ensembles [--only TEXT] [--out FILE]
+    python -m bench.ensembles [--only TEXT --out FILE]
 
 Each is emitted by the defaults of `rlcc emit` but for what its row says, compiled, proved and its certificate checked.
 Models are those of `bench.codegen`; `make setup-test` brings their libraries. About 20 minutes of one core.
@@ -130,10 +130,10 @@ def cells(row: Row) -> list[str]:
     p, c = row.proved, row.checked
     if p is None or p.problem:
         why = row.problem or (p.problem if p else "")
-        return [*asked, why.replace("|", "/"), "", f"{p.seconds:.0f} s" if p else "", "", ""]
+        return [*asked, why.replace("|", "/"), "", f"{p.seconds:.0f} s" if p and p.seconds else "", "", ""]
     worst = f"at most {p.bound:,}" if p.exact is None else f"{p.exact:,}"
     checked = ["", ""] if c is None else [c.problem or f"holds, {c.paths:,} paths", f"{c.seconds:.0f} s"]
-    return [*asked, worst, f"{p.slowest:,}", f"{p.seconds:.0f} s", *checked]
+    return [*asked, worst, "" if p.slowest is None else f"{p.slowest:,}", f"{p.seconds:.0f} s", *checked]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -141,17 +141,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.ensembles", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", help="rows whose name has this in it")
-    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    parser.add_argument("--only", default="", help="rows whose name has this in it; needs --out")
+    parser.add_argument("--out", type=Path, help=f"the page; {PAGE.relative_to(ROOT)}")
     options = parser.parse_args(arguments)
     try:
+        if options.only and options.out is None:
+            raise InputError("some rows are not the page; say with --out where they go")
         rows = []
         for case in (case for case in cases() if options.only in str(case)):
             rows.append(row(case))
             say(" | ".join(cells(rows[-1])))
         if not rows:
             raise InputError(f"no row has {options.only!r} in its name; leave --only out")
-        write_atomically(options.out, page(rows, "python -m bench.ensembles").encode())
+        command = "python -m bench.ensembles" + (f" --only '{options.only}'" if options.only else "")
+        write_atomically(options.out or PAGE, page(rows, command).encode())
     except InputError as error:
         print(f"ensembles: {error}", file=sys.stderr)
         return 2

@@ -97,7 +97,7 @@ def judged_build(build: Build, prover_seconds: int, checker_seconds: int) -> tup
     """What the prover says within so much CPU time, and what the checker says of its certificate."""
     proved = _apart(_prove, (build,), prover_seconds)
     if isinstance(proved, str):
-        return Proved(problem=proved, seconds=prover_seconds), None
+        return Proved(problem=proved, seconds=prover_seconds if proved == _over(prover_seconds) else 0.0), None
     if proved.certificate is None or not checker_seconds:
         return proved, None
     checked = _apart(_check, (proved.certificate, build), checker_seconds)
@@ -141,12 +141,16 @@ def _apart(work: Callable[..., Answer], arguments: tuple[object, ...], seconds: 
     try:
         answer: Answer | str = ours.recv()
     except EOFError:
-        answer = f"over {seconds} s"
+        answer = _over(seconds)
     finally:
         child.kill()
         child.join()
         signal.signal(signal.SIGTERM, before)
     return answer
+
+
+def _over(seconds: int) -> str:
+    return f"over {seconds} s"
 
 
 def _child(pipe: Connection, work: Callable[..., object], arguments: tuple[object, ...], seconds: int) -> None:

@@ -82,6 +82,7 @@ def without_tree() -> dict[str, Contender]:
         _native("RL-CC MLP, 17 us", mlp, latency_ps=17 * US),
         _native("RL-CC MLP, queue length", mlp, signal="queue"),
         _native("RL-CC LSTM", lstm),
+        _native("RL-CC LSTM, queue length", lstm, signal="queue"),
         _native("RL-CC LSTM, 450 us", lstm, latency_ps=450 * US),
         *(_native(name, load(TEACHERS / name)) for name in ROBUST),
         *(_baseline(label, by_name(name)) for label, name in BASELINES.items()),

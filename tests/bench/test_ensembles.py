@@ -65,6 +65,11 @@ def test_the_page_counts_what_was_proved_and_what_holds() -> None:
     assert "too-large: more / cells" in text
 
 
+def test_some_rows_alone_are_not_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "two"]) == 2
+    assert "say with --out where they go" in capsys.readouterr().err
+
+
 def test_a_row_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--only", "no such ensemble", "--out", str(tmp_path / "page.md")]) == 2
     assert "leave --only out" in capsys.readouterr().err
@@ -80,4 +85,5 @@ def test_only_some_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert main(["--only", "two", "--out", str(tmp_path / "page.md")]) == 0
     text = (tmp_path / "page.md").read_text()
     assert "two trees" in text
+    assert "bench.ensembles --only 'two'`" in text
     assert "other" not in text.partition("| ---")[2]

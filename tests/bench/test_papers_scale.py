@@ -58,6 +58,7 @@ def test_the_page_says_who_is_first_and_who_drops_nothing() -> None:
     assert "at 8192 PCC-RL LSTM is the furthest out, as in the paper: 1.000" in words
     assert "Of all rows PCC-RL LSTM and RL-CC MLP drop nothing" in words
     assert "the means of the four axes are 0.000 apart" in words
+    assert "Further out than PCC-RL LSTM: nobody." in words
     for section in made:
         assert f"\n## {section.title}\n" in text
     assert max(len(line) for line in text.split("\n") if not line.startswith(("|", "!"))) <= 120
@@ -67,7 +68,9 @@ def test_another_order_is_said_to_be_another() -> None:
     def other(label: str, flows: int, name: str) -> float:
         return 500.0 if label == scale.OURS and name == "queue_mean_us" else quiet(label, flows, name)
 
-    assert "is the furthest out, not as in the paper" in " ".join(scale.page(found_of(other), scale.sections()).split())
+    words = " ".join(scale.page(found_of(other), scale.sections()).split())
+    assert "is the furthest out, not as in the paper" in words
+    assert "Further out than PCC-RL LSTM: DCQCN at 16, 32, 64," in words
 
 
 def test_the_picture_has_a_panel_a_size_and_a_line_a_contender() -> None:

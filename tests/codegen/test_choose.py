@@ -52,6 +52,8 @@ def test_a_limit_that_branches_do_not_keep_is_kept_without_a_proof(many: Walk) -
     branches = choose(many, IBEX, Limits()).lowered
     fast = choose(many, IBEX, Limits(cycles=int(branches.cycles) - 1)).lowered
     assert fast.cycles < branches.cycles
+    kept = choose(many, IBEX, Limits(cycles=int(branches.cycles) + 1)).lowered
+    assert kept.form == "branches"  # not the smallest that is as fast
     small = choose(many, IBEX, Limits(code=branches.code_bytes // 2)).lowered
     assert small.code_bytes <= branches.code_bytes // 2
 

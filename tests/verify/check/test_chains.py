@@ -152,7 +152,15 @@ def test_paths_that_cost_the_same_are_asked_about_together() -> None:
     assert of.asked < 30
 
 
-@pytest.mark.parametrize("several", [(0, 3), (1, 2), (0, 1, 3)])
+def test_paths_that_stand_for_several_are_the_same_when_asked_again() -> None:
+    """They are told apart as objects, and so are the reasons that are made of them."""
+    chains = walked([[(2, {1}), (2, {2}), (3, {1})]]).chains()
+    first = chains._together((0, None))
+    assert [id(path) for path in first] == [id(path) for path in chains._together((0, None))]
+    assert len(first) == 2
+
+
+@pytest.mark.parametrize("several", [(1,), (0, 3), (1, 2), (0, 1, 3)])
 def test_a_reason_is_as_small_as_it_can_be(several: tuple[int, ...]) -> None:
     """Facts are sets that a path asks for, impossible where all of several paths come together."""
     paths = [Path(1, None, Known({}, frozenset())) for _ in range(4)]
