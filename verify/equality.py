@@ -67,7 +67,8 @@ class Returns:
             if len(self.failed) >= ENOUGH:
                 return
             word = int(column[row])
-            if word >= FIRST and self.state.pool.one_product(word, int(expected[row])):
+            wanted = int(expected[row])
+            if word >= FIRST and (self.state.pool.one_product(word, wanted) or view.number(word, int(row)) == wanted):
                 continue
             lane = lanes.take(np.array([row]))
             if word != UNKNOWN and self._proved(lane, word, node, bits, f"{what} at {address:#x}"):

@@ -160,7 +160,8 @@ class Pool:
         return min(whole), max(whole), shift
 
     def _shifted_out(self, e: int) -> tuple[int, int]:
-        """e * 2^k as a word, and k: x >> k of an x whose last k bits are 0 is x, the low bits of x are x << k."""
+        """e * 2^k as a word, and k: x >> k of an x whose last k bits are 0 is x, the low bits of x are x << k. Low bits
+        that are set are dropped and added."""
         if self.op(e) == "srl" and self.operands(e)[1] < FIRST:
             word, k = self.operands(e)
             if self.multiple(word, 1 << k):
@@ -170,6 +171,10 @@ class Pool:
             if mask < FIRST and mask & (mask + 1) == 0:
                 k = 32 - mask.bit_length()
                 return self.make("sll", word, k), k
+        if self.op(e) == "or":
+            mask, word = sorted(self.operands(e))
+            if mask < FIRST and mask & (mask + 1) == 0:
+                return self.sum(mask, ((self._bits("and", word, WORD - mask), 1),)), 0
         return e, 0
 
     def stripped(self, e: int) -> tuple[int, int]:
@@ -353,8 +358,6 @@ class Pool:
             return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))
         if op == "or" and self._apart(a, b):
             return self.sum(b, ((a, 1),))
-        if op == "or" and b & (b + 1) == 0:  # low bits set: dropped and added
-            return self.sum(b, ((self._bits("and", a, WORD - b), 1),))
         if op == "and" and self.op(a) == "or":
             x, y = (self.make("and", part, b) for part in self.operands(a))
             return self.make("or", x, y)

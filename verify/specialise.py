@@ -181,6 +181,17 @@ class View:
         low, high = self.leaf(k)
         return np.where((low == high) & ~self._held(self.cuts.tree(k)), low & WORD, self.cuts.tree(k))
 
+    def number(self, word: int, row: int) -> int | None:
+        """What a sum of leaves is in a lane that knows which they are; None for any other word."""
+        total, terms = self.pool.linear(word)
+        trees = {self.cuts.tree(k): k for k in range(len(self.cuts.leaf_sums))}
+        for atom, times in terms:
+            low, high = self.leaf(trees[atom]) if atom in trees else (np.zeros(self.count), np.ones(self.count))
+            if low[row] != high[row]:
+                return None
+            total += times * int(low[row])
+        return total & WORD
+
     def _held(self, atom: int) -> Bools:
         """Lanes whose columns hold an atom: what they learn of its value later is no other word for it."""
         return self.used.get(atom, np.zeros(self.count, dtype=bool))
