@@ -93,7 +93,7 @@ def page(rows: Sequence[Row], how: How) -> str:
     spent = sorted(r.proved.seconds for r in rows)
     commits = ", ".join(f"{count} of {made_at}" for made_at, count in Counter(r.made_at for r in rows).items())
     return f"""# How many drawn students are proved
-{made_by("python -m bench.drawn")}
+{made_by(f"python -m bench.drawn{_asked(how)}")}
 
 Students {rows[0].seed} to {rows[-1].seed} of `bench/drawn/students.py`, {how.profile}, {how.compiler} {how.opt}, form
 {how.form}. A proof (with the calibration of the cost model) may take {how.prover_seconds} s of CPU, a check of its
@@ -106,6 +106,12 @@ certificate {how.checker_seconds} s. Rows: {commits}.
 - CPU time of a proof: {spent[len(spent) // 2]:.0f} s in the median, {spent[-1]:.0f} s at most
 
 {_reasons(rows)}{table(["seed", "student", "prover", "CPU", "checker", "CPU"], [cells(r) for r in rows])}"""
+
+
+def _asked(how: How) -> str:
+    """The options that are not the defaults."""
+    default = vars(How())
+    return "".join(f" --{name.replace('_', '-')} {v}" for name, v in vars(how).items() if v != default[name])
 
 
 def _reasons(rows: Sequence[Row]) -> str:
