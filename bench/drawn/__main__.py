@@ -92,7 +92,8 @@ def page(rows: Sequence[Row], how: How) -> str:
     held = sum(1 for c in checked if not c.problem)
     spent = sorted(r.proved.seconds for r in rows)
     commits = ", ".join(f"{count} of {made_at}" for made_at, count in Counter(r.made_at for r in rows).items())
-    return f"""# How many drawn students are proved
+    by = "" if how.compiler == How().compiler else f" by {how.compiler}"
+    return f"""# How many drawn students are proved{by}
 {made_by(f"python -m bench.drawn{_asked(how)}")}
 
 Students {rows[0].seed} to {rows[-1].seed} of `bench/drawn/students.py`, {how.profile}, {how.compiler} {how.opt}, form

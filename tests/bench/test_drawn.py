@@ -92,6 +92,12 @@ def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.Mon
     assert f"- student 2: {'x' * 200}\n" in page
     assert "- certificate of 1: refused | so\n" in page
     assert max(map(len, page.splitlines())) < 400
+    assert page.startswith("# How many drawn students are proved\nMade by `python -m bench.drawn` at ")
+    asked = ["--seeds", "0-2", "--compiler", "gcc", "--checker-seconds", "60", "--out", str(tmp_path / "page.md")]
+    assert command.main(asked) == 0
+    title, made = (tmp_path / "page.md").read_text().splitlines()[:2]
+    assert title == "# How many drawn students are proved by gcc"
+    assert made.startswith("Made by `python -m bench.drawn --compiler gcc --checker-seconds 60` at ")
 
 
 def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
