@@ -360,16 +360,8 @@ class View:
 
     def _chosen(self, first: Ints, yes: Ints, no: Ints) -> Ints:
         """``yes`` where ``first`` is 1, ``no`` where it is 0; where it is not known, what both are if they agree."""
-        either = np.where((yes == no) | self._one_product(first, yes, no), no, UNKNOWN)
+        either = np.where(yes == no, yes, UNKNOWN)
         return np.where(first == 1, yes, np.where(first == 0, no, either))
-
-    def _one_product(self, first: Ints, yes: Ints, no: Ints) -> Bools:
-        """Where both are one product that is written in two ways; only of lanes that do not know which is taken."""
-        same = np.zeros(self.count, dtype=bool)
-        rows = np.flatnonzero((first < 0) & (yes != no) & (yes >= FIRST) & (no >= FIRST))
-        for x, y, at in pairs(yes[rows], no[rows]):
-            same[rows[at]] = self.pool.one_product(x, y)
-        return same
 
     def _step(self, n: int, column: Ints) -> Ints:
         """Where a choice is not decided, but its two sides differ by a constant k: the second + k * the condition."""

@@ -59,12 +59,12 @@ def small_firmware(
     return read_firmware(folder / "firmware")
 
 
-def linked(firmware: Firmware, source: str, folder: Path) -> Image:
+def linked(firmware: Firmware, source: str, folder: Path, compiler: str = "clang") -> Image:
     for name in firmware.folder.glob("*.h"):
         (folder / name.name).write_text(name.read_text())
     path = folder / "rlcc_policy.c"
     path.write_text(source)
-    policy = compile_policy(path, toolchain(ENGINE), folder=folder)
+    policy = compile_policy(path, toolchain(ENGINE, compiler), folder=folder)
     return read_image(link_program(policy, ENTRY, ENGINE, folder))
 
 

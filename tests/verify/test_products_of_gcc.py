@@ -1,0 +1,55 @@
+"""Products that GCC writes in its own way: the code's words are taken for the program's, where they surely are."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))
+
+from options_by_hand import linked
+
+from bench.drawn.students import drawn
+from codegen.emit import emit
+from decision.manifest import writing
+from emulator.build import Build, built
+from verify.equality import Returns
+from verify.expressions import UNKNOWN
+from verify.prove import Limits, Proof, prove
+
+LIMITS = Limits(solver_seconds=1.0, worst_seconds=0.0, inputs=1)
+START, CAP = 41, 28
+"""Students: of the first the congestion of a start's rate is one product for both branches; of the second the cap
+multiplies x | 1."""
+
+
+@pytest.fixture(scope="module", params=[START, CAP], ids=["start", "cap"])
+def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    folder = tmp_path_factory.mktemp("gcc")
+    with writing(folder / "student", "student") as work:
+        drawn(request.param).save(work)
+    emit(folder / "student", folder / "firmware", target="generic")
+    return built(folder / "firmware", profile="ibex-small", compiler="gcc")
+
+
+def proof(build: Build, source: str, folder: Path) -> Proof:
+    image = linked(build.firmware, source, folder, "gcc")
+    return prove(image, build.program, build.firmware.layouts, build.engine, limits=LIMITS)
+
+
+def test_they_are_proved_by_what_the_code_has_compared(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (build.firmware.folder / "rlcc_policy.c").read_text()
+    assert proof(build, source, tmp_path).proved
+    monkeypatch.setattr(Returns, "_as_written", lambda *_: UNKNOWN)
+    assert not proof(build, source, tmp_path).proved
+
+
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_product_that_is_shifted_by_another_number_is_not(build: Build, tmp_path: Path, at: int) -> None:
+    parts = (build.firmware.folder / "rlcc_policy.c").read_text().split(") >> 32U)")
+    assert at < len(parts) - 1
+    wrong = ") >> 32U)".join(parts[: at + 1]) + ") >> 33U)" + ") >> 32U)".join(parts[at + 1 :])
+    assert not proof(build, wrong, tmp_path).proved
