@@ -40,7 +40,7 @@ ROOM = 100
 common, and may find one a cycle longer."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """When to give up. Above ``cells`` lanes partial sums are joined, above ``many_cells`` where the trees' features
     have more cells than lanes may be; above ``lanes`` there is no proof. ``inputs`` are combined and run before

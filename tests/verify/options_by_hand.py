@@ -103,6 +103,7 @@ def not_proved(firmware: Firmware, edits: Mapping[str, str], folder: Path) -> tu
         assert text in source
         source = source.replace(text, other)
     image = linked(firmware, source, folder)
-    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=ProofLimits(1000, 4000, 5.0, 1.0))
+    limits = ProofLimits(cells=1000, lanes=4000, solver_seconds=5.0, worst_seconds=1.0)
+    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=limits)
     assert not proof.proved
     return image, proof

@@ -71,7 +71,13 @@ def test_a_wrong_mask_is_refused_by_prover_and_checker(what: str, tmp_path: Path
     form, text, other = WRONG[what]
     assert text in form
     image = image_of(form.replace(text, other), tmp_path)
-    assert not prove(image, program(), layouts(), PROFILE, limits=Limits(1000, 4000, 5.0, 1.0)).proved
+    assert not prove(
+        image,
+        program(),
+        layouts(),
+        PROFILE,
+        limits=Limits(cells=1000, lanes=4000, solver_seconds=5.0, worst_seconds=1.0),
+    ).proved
     with pytest.raises(Refused):
         judged(image)
 
