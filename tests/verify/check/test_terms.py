@@ -422,7 +422,9 @@ def test_a_shift_to_the_left_is_taken_off() -> None:
     ]
     odd = make("bvadd", make("bvshl", X, const(4)), const(8))
     long = make("bvadd", make("bvshl", extend(X, 64, False), const(4, 64)), const(16, 64))
-    mixed = make("bvadd", make("bvshl", X, const(4)), Y), make("bvadd", Y, make("bvshl", X, const(4)))
+    shifted = make("bvshl", X, const(4))
+    mixed = make("bvadd", shifted, Y), make("bvadd", shifted, var("terms.late"))  # the earlier word stands first
+    assert [word.args.index(shifted) for word in mixed] == [1, 0]
     for word, wanted in (*cases, (odd, (odd, 0)), (long, (long, 0)), *((word, (word, 0)) for word in mixed)):
         assert unshifted(word) == wanted
     for word, (inner, by) in cases:
