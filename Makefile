@@ -192,7 +192,7 @@ papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.calibration
 	$(BIN)/python -m bench.papers.robust
 	$(BIN)/python -m bench.papers.scale
-	$(BIN)/python -m bench.papers.combinations
+	$(BIN)/python -m bench.papers.grouped
 	$(BIN)/python -m bench.papers.ablation --train
 	$(BIN)/python -m bench.papers.target --train
 	$(BIN)/python -m bench.papers.cluster

@@ -166,15 +166,13 @@ class Pool:
             word, k = self.operands(e)
             if self.multiple(word, 1 << k):
                 return word, k
-        if self.op(e) == "and":
+        if self.op(e) in ("and", "or"):
             mask, word = sorted(self.operands(e))
             if mask < FIRST and mask & (mask + 1) == 0:
+                if self.op(e) == "or":
+                    return self.sum(mask, ((self._bits("and", word, WORD - mask), 1),)), 0
                 k = 32 - mask.bit_length()
                 return self.make("sll", word, k), k
-        if self.op(e) == "or":
-            mask, word = sorted(self.operands(e))
-            if mask < FIRST and mask & (mask + 1) == 0:
-                return self.sum(mask, ((self._bits("and", word, WORD - mask), 1),)), 0
         return e, 0
 
     def stripped(self, e: int) -> tuple[int, int]:

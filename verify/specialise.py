@@ -186,7 +186,9 @@ class View:
         total, terms = self.pool.linear(word)
         trees = {self.cuts.tree(k): k for k in range(len(self.cuts.leaf_sums))}
         for atom, times in terms:
-            low, high = self.leaf(trees[atom]) if atom in trees else (np.zeros(self.count), np.ones(self.count))
+            if atom not in trees:
+                return None
+            low, high = self.leaf(trees[atom])
             if low[row] != high[row]:
                 return None
             total += times * int(low[row])

@@ -3,6 +3,7 @@ any action map; with or without a start and a cap. Thresholds lie where rollouts
 anywhere.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -55,6 +56,7 @@ SCALES: TypeAdapter[TanhMap | Multiplier | Table] = TypeAdapter(
     Annotated[TanhMap | Multiplier | Table, Field(discriminator="kind")]
 )
 BASE_RTTS = ("8192 ns", "13 us", "2000 ns")
+LIMITS = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
 
 
 def drawn(seed: int) -> Student:
@@ -63,10 +65,8 @@ def drawn(seed: int) -> Student:
     features = [FEATURES[int(k)] for k in rng.permutation(len(FEATURES))[: int(rng.integers(1, 5))]]
     action: TanhMap | Multiplier | Table = SCALES.validate_python(ACTIONS[int(rng.integers(len(ACTIONS)))])
     options = [name for name in ("start", "in_flight") if rng.random() < 0.25]
-    path = {"base_rtt": str(rng.choice(BASE_RTTS)), "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
-    window = {"interface": flow_interface(options).name, "window": int(rng.integers(1, 5)), "features": features}
-    observation = Observation.model_validate(window | path)
-    limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
+    base_rtt, window = str(rng.choice(BASE_RTTS)), int(rng.integers(1, 5))
+    observation = _observation(features, window, base_rtt, options)
     names, count = feature_names(observation), int(rng.integers(1, 11))
     if isinstance(action, Table):
         spread = (len(action.multipliers) << action.leaf_bits) // count
@@ -77,7 +77,7 @@ def drawn(seed: int) -> Student:
     forest = Forest(names, trees, (int(rng.integers(low, high + 1)),), action.leaf_bits)
     start = Start() if "start" in options else None
     in_flight = InFlight() if "in_flight" in options else None
-    return Student(f"drawn-{seed}", observation, action, limits, forest, "0" * 12, start=start, in_flight=in_flight)
+    return Student(f"drawn-{seed}", observation, action, LIMITS, forest, "0" * 12, start=start, in_flight=in_flight)
 
 
 def of_many_trees(trees: int, levels: int) -> Student:
@@ -85,16 +85,18 @@ def of_many_trees(trees: int, levels: int) -> Student:
     rng = np.random.default_rng([14, trees, levels])
     kinds = ("previous_action", "rl_cc_congestion", "rate", "queue_inflation")
     features = [feature for feature in FEATURES if feature["kind"] in kinds]
-    observation = Observation.model_validate(
-        {"interface": flow_interface([]).name, "window": 3, "features": features}
-        | {"base_rtt": BASE_RTTS[0], "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
-    )
-    limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
+    observation = _observation(features, 3, BASE_RTTS[0], ())
     action, names = SCALES.validate_python(ACTIONS[0]), feature_names(observation)
     low, high = (2 * limit // trees for limit in action.limits_q16())
     grown = tuple(tree(rng, names, levels, low, high) for _ in range(trees))
     forest = Forest(names, grown, (int(rng.integers(low, high + 1)),), action.leaf_bits)
-    return Student(f"drawn-{trees}x{levels}", observation, action, limits, forest, "0" * 12)
+    return Student(f"drawn-{trees}x{levels}", observation, action, LIMITS, forest, "0" * 12)
+
+
+def _observation(features: Sequence[dict[str, Any]], window: int, base_rtt: str, options: Sequence[str]) -> Observation:
+    path = {"base_rtt": base_rtt, "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
+    seen = {"interface": flow_interface(options).name, "window": window, "features": features}
+    return Observation.model_validate(seen | path)
 
 
 def tree(rng: np.random.Generator, names: tuple[str, ...], levels: int, low: int, high: int) -> Node:

@@ -14,7 +14,7 @@ from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import radars
 from bench.papers.runs import run_all
-from bench.papers.sections import DROPS_FINE, FAIRNESS, GOODPUT, QUEUE, UTILISATION, Column, Section, one_metric
+from bench.papers.sections import DROPS_FINE, FAIRNESS, GOODPUT, QUEUE, UTILISATION, Section, by_metric
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.where.options import place_of
 from netsim.network import MS, US, Network
@@ -47,14 +47,7 @@ def scores(f: Found, label: str, t: Traffic) -> list[float]:
 
 
 def sections() -> list[Section]:
-    heads = [f"{t.flows}" for t in NETWORKS]
-
-    def one(column: Column) -> Section:
-        rows = [(label, None) for label in LABELS]
-        title = f"{column.heading[0].upper()}{column.heading[1:]}"
-        return Section(title, LABELS, NETWORKS, lambda f: one_metric(f, column, NETWORKS, heads, rows))
-
-    return [one(column) for column in COLUMNS]
+    return by_metric(COLUMNS, LABELS, NETWORKS, [str(t.flows) for t in NETWORKS])
 
 
 def picture(f: Found) -> bytes:

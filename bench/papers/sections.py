@@ -80,6 +80,19 @@ def one_metric(
     return table([column.heading, *heads], lines)
 
 
+def by_metric(
+    columns: Sequence[Column], contenders: Sequence[str], traffic: Sequence[Traffic], heads: Sequence[str]
+) -> list[Section]:
+    """A section a metric, of all contenders in all networks."""
+    rows = [(label, None) for label in contenders]
+
+    def one(column: Column) -> Section:
+        title = f"{column.heading[0].upper()}{column.heading[1:]}"
+        return Section(title, tuple(contenders), tuple(traffic), lambda f: one_metric(f, column, traffic, heads, rows))
+
+    return [one(column) for column in columns]
+
+
 def several(found: Found, columns: Sequence[Column], rows: Sequence[tuple[str, str, Traffic]], first: str) -> str:
     """A row a (text, contender, network), a column a metric; ours alone."""
     lines = [[text, *(cell(found, label, t, c) for c in columns)] for text, label, t in rows]

@@ -16,7 +16,7 @@ PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", 
 ENDS = ("py", "cpp", "hpp", "toml")
 SOURCES = [path for package in PACKAGES for end in ENDS for path in (ROOT / package).rglob(f"*.{end}")]
 MADE = re.compile(
-    r"# .*\n+Made by `([^`]+)` at (?:commit [0-9a-f]{7,}(?: with changes)?|version \S+) on \S.*\. Do not edit\sit\."
+    r"# .*\n+Made by `([^`]+)` at (?:commit [0-9a-f]{7,}(?: with changes)?|version \S+) on \S.*\. Do not edit it\."
 )
 PAGES = ["run", "rollout", "distill", "evaluate", "gate", "doctor", "cycles"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.papers import combinations as page
+from bench.papers import grouped as page
 from bench.papers.runs import Metrics
 from bench.papers.traffic import Traffic
 

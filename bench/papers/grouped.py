@@ -1,11 +1,12 @@
 """RL-CC, figure 4, as it groups it: by the number of flows, over several combinations of hosts and flows of each.
 
-python -m bench.papers.combinations [--seeds N] [--where PLACE] [--jobs N] [--docs FOLDER] [--work FOLDER]
+python -m bench.papers.grouped [--seeds N] [--where PLACE] [--jobs N] [--docs FOLDER] [--work FOLDER]
 """
 
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from bench.papers import contenders
 from bench.papers.__main__ import wanted
@@ -14,7 +15,7 @@ from bench.papers.contenders import Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import curves
 from bench.papers.runs import Metrics, run_all
-from bench.papers.sections import GOODPUT, INFLATION, LATENCY, LOSS, UNFAIRNESS, Column, Section, one_metric
+from bench.papers.sections import GOODPUT, INFLATION, LATENCY, LOSS, UNFAIRNESS, Section, by_metric
 from bench.papers.summary import compared
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.where.options import place_of
@@ -39,6 +40,7 @@ COMBINATIONS: Mapping[int, Sequence[tuple[int, int]]] = {
 """Hosts and flows of each, by flows in all; four hosts are those of the paper's section 4."""
 
 
+@cache
 def networks(flows: int) -> tuple[Traffic, ...]:
     """All that are one group."""
     return tuple(named(f"many-to-one:{hosts}x{each}", TIMES) for hosts, each in COMBINATIONS[flows])
@@ -65,12 +67,7 @@ def grouped(runs: Mapping[tuple[str, str, int], Metrics], seeds: Sequence[int]) 
 
 
 def sections() -> list[Section]:
-    def one(column: Column) -> Section:
-        rows = [(label, None) for label in LABELS]
-        title = f"{column.heading[0].upper()}{column.heading[1:]}"
-        return Section(title, LABELS, GROUPS, lambda f: one_metric(f, column, GROUPS, [g.name for g in GROUPS], rows))
-
-    return [one(column) for column in COLUMNS]
+    return by_metric(COLUMNS, LABELS, GROUPS, [g.name for g in GROUPS])
 
 
 def picture(f: Found) -> bytes:
@@ -120,7 +117,7 @@ def page(f: Found, made: Sequence[Section], seeds: Sequence[int]) -> str:
     combinations = [[f"{n:,}", ", ".join(f"{h} x {e}" for h, e in c)] for n, c in COMBINATIONS.items()]
     head = f"""# RL-CC, figure 4: several combinations of hosts and flows
 
-{made_by("python -m bench.papers.combinations")}
+{made_by("python -m bench.papers.grouped")}
 
 [RLCC] figure 4 groups its results "by total number of flows", "obtained with multiple host/flow combinations", and
 shows "group means and 99% confidence intervals"; which combinations it does not say.
@@ -147,7 +144,7 @@ a Swift that fills the link cannot be had. What is below 0.909 is lost and sent 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; 0, or 2 with a sentence on why it could not be."""
-    parser = page_parser("combinations", "Several combinations of hosts and flows.")
+    parser = page_parser("grouped", "Several combinations of hosts and flows.")
     add_docs(parser)
     return written(parser, arguments, _write)
 
