@@ -160,12 +160,25 @@ class Writer:
         product = self._products.get(key)
         if product is None:
             product = f"p{len(self._products)}"
-            if self.exact or "#" in x + y:
+            if self._multiplied(x, y):
                 self._name(product, 64, f"(bvmul ((_ zero_extend 32) {x}) ((_ zero_extend 32) {y}))")
             else:
                 self.lines.append(f"(declare-const {product} (_ BitVec 64))")
+            self._same_factors(key, product)
             self._products[key] = product
         return product
+
+    def _multiplied(self, x: str, y: str) -> bool:
+        return self.exact or "#" in x + y
+
+    def _same_factors(self, key: tuple[str, str], product: str) -> None:
+        """Of two products with a factor in common one may be multiplied and the other not: the other one's factor may
+        be known to be that number."""
+        for factors, other in self._products.items():
+            if self._multiplied(*key) != self._multiplied(*factors):
+                for common in set(key) & set(factors):
+                    (x,), (y,) = ([f for f in pair if f != common] or [common] for pair in (key, factors))
+                    self.lines.append(f"(assert (=> (= {x} {y}) (= {product} {other})))")
 
     def _node(self, n: int) -> str:
         node = self.program.nodes[n]
