@@ -50,7 +50,8 @@ def question(pool: Pool, bit: int) -> Truth | None:
     constant, terms = pool.linear(bit)
     if len(terms) != 1 or pool.op(terms[0][0]) not in COMPARISONS or (constant, terms[0][1]) not in ((0, 1), (1, WORD)):
         return None
-    known = truth(pool, pool.op(terms[0][0]), *pool.operands(terms[0][0]))
+    a, b = pool.operands(terms[0][0])
+    known = truth(pool, pool.op(terms[0][0]), a, b)
     if known is None or not constant:
         return known
     return Truth(known.base, tuple((low, high, not holds) for low, high, holds in known.pieces))

@@ -4,13 +4,12 @@ A question about one word splits its interval exactly (``verify.intervals``); an
 lanes together always stand for all inputs, and each lane for no input that it should not.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from verify import bits
-from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Linear, Pool, signed
+from verify.expressions import FIRST, UNKNOWN
 from verify.failures import Refused
+from verify.implied import by_common_factor, implied_in
 from verify.intervals import Truth, preimage, simple, truth
 from verify.lanes import Bools, Ints, Lanes, constants, joined, pairs
 from verify.memory import address_of
@@ -71,11 +70,11 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
     if condition == UNKNOWN:
         raise Refused("load-unwritten", 0, "a comparison uses a value that nothing has written")
     kind, (x, y) = pool.op(condition), pool.operands(condition)
-    known = truth(pool, kind, x, y)
+    known = truth(pool, kind, x, y, state.bases)
     if known is not None:
         return _pieces(state, lanes, known, rows, x if x >= FIRST else y)
     spans = Spans(state, lanes)
-    decided = _by_spans(spans, kind, x, y)[rows]
+    decided = spans.less(kind, x, y)[rows]
     parts = [_Part(rows[decided == side], np.full(int((decided == side).sum()), bool(side))) for side in (0, 1)]
     rows = rows[decided < 0]
     for number in np.unique(lanes.facts[rows]):
@@ -91,126 +90,6 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
             part.fact = condition
             parts.append(part)
     return parts
-
-
-def _by_spans(spans: Spans, op: str, x: int, y: int) -> Ints:
-    """1 where x < y by what the lanes know of both, 0 where not, -1 where that does not say."""
-    (a, b), (c, d) = spans.of(x), spans.of(y)
-    first, last = (0, WORD) if op == "sltu" else (-1 - (WORD >> 1), WORD >> 1)
-    fine = (np.minimum(a, c) >= first) & (np.maximum(b, d) <= last) & (op != "eq")
-    return np.where(fine & (b < c), 1, np.where(fine & (a >= d), 0, -1))
-
-
-def implied_in(state: State, number: int, condition: int) -> bool | None:
-    """What a set of facts, by its number, says about a condition."""
-    key = number, condition
-    if key not in state.implied:
-        state.implied[key] = implied(state.pool, state.fact_sets[number], condition)
-    return state.implied[key]
-
-
-def implied(pool: Pool, facts: frozenset[tuple[int, bool]], condition: int) -> bool | None:
-    """What the facts say about a condition: itself, or for x < y that y < x holds or x = y."""
-    for side in (False, True):
-        if (condition, side) in facts:
-            return side
-    op, (x, y) = pool.op(condition), pool.operands(condition)
-    if op in ("sltu", "slt"):
-        if (pool.make(op, y, x), True) in facts or (pool.make("eq", x, y), True) in facts:
-            return False
-        if op == "sltu":
-            return _by_multiples(pool, facts, x, y)
-    elif op == "eq":
-        constant, terms = pool.linear(x)
-        if constant == 0 and len(terms) == 2 and {c for _, c in terms} == {1, (1 << 32) - 1}:
-            (a, _), (b, _) = terms
-            if any((pool.make(less, p, q), True) in facts for less in ("sltu", "slt") for p, q in ((a, b), (b, a))):
-                return False
-    return None
-
-
-def by_common_factor(spans: Spans, facts: frozenset[Fact], condition: int, rows: Ints) -> bool | None:
-    """What the facts say about x < y by that of u < v, where x is c * u + a and y is c * v + b, a and b below c, and no
-    lane of these rows lets either wrap: compilers compare counts without the factor that both have."""
-    pool = spans.pool
-    if pool.op(condition) != "sltu" or not facts:
-        return None
-    ends = [pool.linear(word) for word in pool.operands(condition)]
-    together = MODULUS
-    for _, terms in ends:
-        for _, times in terms:
-            together |= times
-    factor = together & -together
-    if factor == 1:
-        return None
-    parts, rests = [], []
-    for constant, terms in ends:
-        rest = constant % factor
-        part = pool.sum(constant // factor, [(word, signed(times) // factor) for word, times in terms])
-        low, high = spans.of(part)
-        if (low[rows] < 0).any() or (high[rows] > (WORD - rest) // factor).any():
-            return None
-        parts.append(part)
-        rests.append(rest)
-    (u, v), (a, b) = parts, rests
-    if a < b:  # x < y is u <= v
-        greater = _asked(pool, facts, v, u)
-        return None if greater is None else not greater
-    return _asked(pool, facts, u, v)
-
-
-def _asked(pool: Pool, facts: frozenset[Fact], x: int, y: int) -> bool | None:
-    """Whether x < y, by the facts."""
-    condition = pool.make("sltu", x, y)
-    return bool(condition) if condition < FIRST else implied(pool, facts, condition)
-
-
-@dataclass(frozen=True)
-class _AtMost:
-    """factor * word <= rest + more, or where ``holds`` is false the contrary: the rest a word without sign, and nothing
-    wraps that is done to it."""
-
-    word: int
-    factor: int
-    rest: Linear
-    more: int
-    holds: bool
-
-
-def _by_multiples(pool: Pool, facts: frozenset[tuple[int, bool]], x: int, y: int) -> bool | None:
-    """What is known of other multiples of a word says about x < y: of c * w <= d, that b * w <= d for b <= c; of the
-    contrary the contrary for b >= c."""
-    for asked in _multiples(pool, x, y, True):
-        for fact, holds in facts:
-            if pool.op(fact) != "sltu":
-                continue
-            a, b = pool.operands(fact)
-            for known in _multiples(pool, a, b, holds):
-                if (known.word, known.rest) != (asked.word, asked.rest):
-                    continue
-                if known.holds and asked.factor <= known.factor and asked.more >= known.more:
-                    return asked.holds
-                if not known.holds and asked.factor >= known.factor and asked.more <= known.more:
-                    return not asked.holds
-    return None
-
-
-def _multiples(pool: Pool, x: int, y: int, less: bool) -> list[_AtMost]:
-    """x < y, or where ``less`` is false the contrary, as comparisons of a multiple of a word with something else."""
-    found = []
-    for multiple, other, below in ((x, y, True), (y, x, False)):
-        (constant, terms), rest = pool.linear(multiple), pool.linear(other)
-        part = pool.sum(0, rest[1])
-        if constant or len(terms) != 1 or part < FIRST:
-            continue
-        (word, factor), (low, high) = terms[0], pool.range(part)
-        bounds = pool.range(word)
-        fits = (low >= 0 and high + rest[0] <= WORD) or pool.multiple(part, 1 << rest[0].bit_length())
-        if bounds[0] < 0 or factor * bounds[1] > WORD or not fits:
-            continue
-        more = rest[0] - 1 if below else rest[0]  # c * w < d is c * w <= d - 1; d < c * w the contrary of c * w <= d
-        found.append(_AtMost(word, factor, (0, rest[1]), more, less == below))
-    return found
 
 
 def _pieces(state: State, lanes: Lanes, known: Truth, rows: Ints, compared: int) -> list[_Part]:
@@ -232,9 +111,10 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
     rows = np.concatenate([p.rows for p in parts])
     holds = np.concatenate([p.holds for p in parts])
     new = lanes if len(rows) == count and (rows == np.arange(count)).all() else lanes.take(rows)
+    learnt: dict[Fact, list[Ints]] = {}
     start = 0
     for part in parts:
-        at = slice(start, start + len(part.rows))
+        at = np.arange(start, start + len(part.rows))
         start += len(part.rows)
         if part.base >= 0:
             assert part.low is not None
@@ -242,28 +122,49 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
             _narrow(state, new, at, part.base, part.low, part.high, part.compared)
         elif part.fact != UNKNOWN and len(part.rows):
             side = bool(part.holds[0])
+            learnt.setdefault((part.fact, side), []).append(at)
             for number in np.unique(new.facts[at]):
-                chosen = np.flatnonzero(new.facts[at] == number) + at.start
+                chosen = at[new.facts[at] == number]
                 new.facts[chosen] = state.facts(state.fact_sets[number] | {(part.fact, side)})
                 _note(state, new, chosen, part.fact, np.full(len(chosen), side), np.full(len(chosen), side))
+    for (fact, side), some in learnt.items():
+        _bound(state, new, np.concatenate(some), fact, side)
     return new, holds
 
 
-def _narrow(state: State, lanes: Lanes, at: slice, row: int, low: Ints, high: Ints, compared: int) -> None:
+def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None:
+    """Narrow the inputs and cuts that a comparison is about by what the lanes know of the other side."""
+    kind, (x, y) = state.pool.op(fact), state.pool.operands(fact)
+    if kind == "eq" or not any(state.pool.op(word) == "atom" for word in (x, y)):
+        return
+    spans = Spans(state, lanes.take(at))
+    (a, b), (c, d), ordered = spans.of(x), spans.of(y), spans.ordered(kind, x, y)
+    if holds:
+        left, right = (a, np.minimum(b, d - 1)), (np.maximum(c, a + 1), d)
+    else:
+        left, right = (np.maximum(a, c), b), (c, np.minimum(d, b))
+    for word, before, (low, high) in ((x, (a, b), left), (y, (c, d), right)):
+        rows = np.flatnonzero(ordered & ((low > before[0]) | (high < before[1])))
+        if state.pool.op(word) == "atom" and rows.size:
+            row = state.base(word)
+            state.widen(lanes)
+            _narrow(state, lanes, at[rows], row, low[rows], high[rows], word)
+
+
+def _narrow(state: State, lanes: Lanes, at: Ints, row: int, low: Ints, high: Ints, compared: int) -> None:
     """Put a base's interval into some lanes; where it, or the word that was ``compared``, has one value left, that
     takes the word's place."""
     changed = np.flatnonzero((lanes.low[row, at] != low) | (lanes.high[row, at] != high))
     if not changed.size:
         return
     lanes.low[row, at], lanes.high[row, at] = low, high
-    word = state.words[row]
-    _note(state, lanes, changed + at.start, word, low[changed], high[changed])
+    word, rows = state.words[row], at[changed]
+    _note(state, lanes, rows, word, low[changed], high[changed])
     single = changed[low[changed] == high[changed]]
     if single.size:
-        part = lanes.values[:, single + at.start]
-        lanes.values[:, single + at.start] = np.where(part == word, low[single] & 0xFFFF_FFFF, part)
+        part = lanes.values[:, at[single]]
+        lanes.values[:, at[single]] = np.where(part == word, low[single] & 0xFFFF_FFFF, part)
     if compared not in (UNKNOWN, word):
-        rows = changed + at.start
         low, high = Spans(state, lanes.take(rows)).of(compared)
         single = rows[low == high]
         part = lanes.values[:, single]

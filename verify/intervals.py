@@ -5,6 +5,7 @@ such words is then true on some intervals of the base and false on the others, a
 range into pieces. ``truth`` finds them; a piece is exact, not an estimate.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from verify.expressions import FIRST, MODULUS, WORD, Pool, signed
@@ -88,10 +89,15 @@ def preimage(pool: Pool, e: int, image: list[Interval]) -> tuple[int, list[Inter
         e = inner
 
 
-def truth(pool: Pool, op: str, a: int, b: int) -> Truth | None:
-    """Where ``op`` (sltu, slt, eq) holds; None where it is not a question about one word."""
+def truth(pool: Pool, op: str, a: int, b: int, known: Container[int] = ()) -> Truth | None:
+    """Where ``op`` (sltu, slt, eq) holds; None where it is not a question about one word.
+
+    ``known``: words of which something is known. An equality is as well one of the negated words: whichever is known.
+    """
     if op == "eq":
-        difference = pool.sum(0, ((a, 1), (b, -1)))
+        difference, opposite = (pool.sum(0, ((a, sign), (b, -sign))) for sign in (1, -1))
+        if simple(pool, difference) not in known and simple(pool, opposite) in known:
+            difference = opposite
         return _pieces(pool, *preimage(pool, difference, [(0, 0)]))
     if b < FIRST or a < FIRST:
         e, image = (a, _below(op, b)) if b < FIRST else (b, _above(op, a))

@@ -19,6 +19,7 @@ from decision.program import Op, Program
 from verify.costs import CycleModel
 from verify.expressions import FIRST, UNKNOWN, WORD
 from verify.graph import Graph
+from verify.implied import contradicted
 from verify.lanes import Bools, Ints, Lanes, mixed
 from verify.partial import part_of_sum
 from verify.specialise import Cuts, View
@@ -295,7 +296,7 @@ class Joiner:
         order = np.argsort(classes, kind="stable")
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         self._keep_bounds(lanes, view, names)
-        possible = lanes.reachable() & view.possible
+        possible = lanes.reachable() & view.possible & ~contradicted(self.state, lanes)
         if not possible.all():  # what the program says of its values excludes what the branches said: unreachable
             left = lanes.take(possible)
             return self(number, left) if len(left) else left

@@ -46,6 +46,17 @@ class Spans:
             span = self._known[word] = (low, high)
         return span
 
+    def less(self, op: str, x: int, y: int) -> Ints:
+        """1 where x < y (sltu, slt) by what the lanes know of both, 0 where not, -1 where that does not say."""
+        (a, b), (c, d), ordered = self.of(x), self.of(y), self.ordered(op, x, y)
+        return np.where(ordered & (b < c), 1, np.where(ordered & (a >= d), 0, -1))
+
+    def ordered(self, op: str, x: int, y: int) -> Bools:
+        """Whether the machine orders two words as the integers that they stand for."""
+        (a, b), (c, d) = self.of(x), self.of(y)
+        first, last = (0, WORD) if op == "sltu" else (-HALF, HALF - 1)
+        return np.asarray((np.minimum(a, c) >= first) & (np.maximum(b, d) <= last) & (op in ("sltu", "slt")))
+
     def _computed(self, word: int) -> Span:
         """From the ranges of the operands, where they say more than ``Pool.range``."""
         pool, count = self.pool, len(self.lanes)

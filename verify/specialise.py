@@ -21,7 +21,7 @@ from decision.program import Node, Op, Program
 from verify.bits import asked, both, either
 from verify.counts import TOGETHER, Counts, counts, inputs_of
 from verify.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
-from verify.forks import by_common_factor, implied_in
+from verify.implied import by_common_factor, implied_in
 from verify.intervals import simple
 from verify.lanes import Bools, Ints, Lanes, groups, pairs, words
 from verify.spans import Spans, products

@@ -7,6 +7,7 @@ import numpy as np
 from verify.expressions import Pool
 from verify.graph import SP
 from verify.lanes import Lanes, Trails
+from verify.multiples import AtMost
 
 REGISTERS = 32
 Column = tuple[str, int, int]
@@ -57,7 +58,9 @@ class State:
     counted: frozenset[frozenset[int]] = frozenset()
     """Of comparisons that the program only counts, the atoms that each is about: these stay words of 0 or 1."""
     implied: dict[tuple[int, int], bool | None] = field(default_factory=dict)
-    """What a set of facts, by its number, says about a condition (``verify.forks``): asked again and again."""
+    """What a set of facts, by its number, says about a condition (``verify.implied``): asked again and again."""
+    multiples: dict[Fact, list[AtMost]] = field(default_factory=dict)
+    """What a comparison says as one of multiples of a word (``verify.implied``)."""
     _fact_numbers: dict[frozenset[Fact], int] = field(default_factory=lambda: {frozenset(): 0})
 
     def column(self, key: Column) -> int:

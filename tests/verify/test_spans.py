@@ -1,16 +1,19 @@
 """What a lane knows of a word makes a mask, or the word itself, simpler."""
 
+import itertools
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from expression_values import value_of
 
 from verify.expressions import WORD, Pool
-from verify.forks import by_common_factor, compare
+from verify.forks import compare
+from verify.implied import by_common_factor, contradicted
 from verify.lanes import Ints, Lanes
 from verify.spans import Spans, masked, united
 from verify.state import State
@@ -102,3 +105,66 @@ def test_a_comparison_without_the_factor_of_both_sides_says_what_it_is_with_it()
     assert by_common_factor(Spans(state, fits), frozenset(), less, np.array([0])) is None
     odd = pool.make("sltu", pool.sum(0, ((u, 256), (v, 1))), pool.sum(0, ((v, 256),)))
     assert by_common_factor(Spans(state, fits), frozenset({(facts["u < v"], True)}), odd, np.array([0])) is None
+
+
+WITHOUT_SIGN, WITH_SIGN = (0, 6), (-3, 3)
+
+
+def two(state: State, x: int, y: int, ends: tuple[int, int, int, int]) -> Lanes:
+    """A lane with two words in its columns, and what it knows of both."""
+    rows = [state.base(x), state.base(y)]
+    low, high = np.array(ends[:2])[rows, None], np.array(ends[2:])[rows, None]
+    none = np.zeros(1, dtype=np.int64)
+    return Lanes(np.array([[x], [y]]), low, high, none, none - 1, none, none, none)
+
+
+@pytest.mark.parametrize(("op", "ends"), [("sltu", WITHOUT_SIGN), ("slt", WITH_SIGN)])
+def test_a_comparison_says_of_the_ends_of_both_sides_all_there_is_to_say(op: str, ends: tuple[int, int]) -> None:
+    numbers = range(ends[0], ends[1] + 1)
+    ranges = [(a, b) for a in numbers for b in numbers if a <= b]
+    for (a, b), (c, d) in itertools.product(ranges, ranges):
+        state = State((), (0, b""))
+        x, y = state.pool.atom("x", *ends), state.pool.atom("y", *ends)
+        after, holds = compare(state, two(state, x, y, (a, c, b, d)), op, column(1, x), column(1, y))
+        for row, side in enumerate(holds.tolist()):
+            met = [(p, q) for p in range(a, b + 1) for q in range(c, d + 1) if (p < q) == side]
+            assert met, "a side that is nowhere"
+            for at, known in enumerate(zip(*met, strict=True)):
+                assert (after.low[at, row], after.high[at, row]) == (min(known), max(known))
+                if (a, c)[at] < (b, d)[at] and min(known) == max(known):  # what has one value left becomes it
+                    assert after.values[at, row] == min(known) & WORD
+
+
+def test_a_comparison_that_signs_turn_says_nothing_of_the_ends() -> None:
+    state = State((), (0, b""))
+    x, y = state.pool.atom("x", -3, 3), state.pool.atom("y", 0, 6)
+    after, _ = compare(state, two(state, x, y, (-3, 2, 3, 4)), "sltu", column(1, x), column(1, y))
+    assert (after.low == [[-3], [2]]).all()
+    assert (after.high == [[3], [4]]).all()
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_a_lane_is_taken_by_no_input_if_what_it_learnt_since_excludes_what_was_compared(holds: bool) -> None:
+    numbers = range(5)
+    ranges = [(a, b) for a in numbers for b in numbers if a <= b]
+    for (a, b), (c, d) in itertools.product(ranges, ranges):
+        state = State((), (0, b""))
+        x, y = state.pool.atom("x", 0, 4), state.pool.atom("y", 0, 4)
+        lane = two(state, x, y, (a, c, b, d))
+        lane.facts = column(1, state.facts(frozenset({(state.pool.make("sltu", x, y), holds)})))
+        met = any((p < q) == holds for p in range(a, b + 1) for q in range(c, d + 1))
+        assert contradicted(state, lane).tolist() == [not met]
+
+
+def test_an_equality_is_one_of_the_difference_that_was_compared_before() -> None:
+    """x - y and y - x are one question to a compiler: what is learnt of the one is of the other."""
+    for one, other in (("x", "y"), ("y", "x")):
+        state = State((), (0, b""))
+        x, y = (state.pool.atom(name, 0, 100) for name in "xy")
+        between = state.pool.sum(0, ((state.pool.atom(one), 1), (state.pool.atom(other), -1)))
+        lanes = lanes_of(state, between, (7, 12))
+        lanes.trail[0] = -1
+        after, holds = compare(state, lanes, "eq", column(1, between), column(1, 7))
+        known = dict(zip(holds.tolist(), zip(after.low[0].tolist(), after.high[0].tolist(), strict=True), strict=True))
+        assert known == {True: (7, 7), False: (8, 12)}
+        assert {x, y} == state.pool.atoms(between)

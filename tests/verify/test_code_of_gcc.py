@@ -1,4 +1,4 @@
-"""Products that GCC writes in its own way: the code's words are taken for the program's, where they surely are."""
+"""Products and comparisons that GCC writes in its own way: taken for the program's, where they surely are."""
 
 import sys
 from pathlib import Path
@@ -14,8 +14,10 @@ from bench.drawn.students import drawn
 from codegen.emit import emit
 from decision.manifest import writing
 from emulator.build import Build, built
+from verify import forks
 from verify.equality import Returns
 from verify.expressions import UNKNOWN
+from verify.intervals import truth
 from verify.prove import Limits, Proof, prove
 
 LIMITS = Limits(solver_seconds=1.0, worst_seconds=0.0, inputs=1)
@@ -26,9 +28,12 @@ multiplies x | 1."""
 
 @pytest.fixture(scope="module", params=[START, CAP], ids=["start", "cap"])
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
-    folder = tmp_path_factory.mktemp("gcc")
+    return emitted(request.param, tmp_path_factory.mktemp("gcc"))
+
+
+def emitted(number: int, folder: Path) -> Build:
     with writing(folder / "student", "student") as work:
-        drawn(request.param).save(work)
+        drawn(number).save(work)
     emit(folder / "student", folder / "firmware", target="generic")
     return built(folder / "firmware", profile="ibex-small", compiler="gcc")
 
@@ -53,3 +58,23 @@ def test_a_product_that_is_shifted_by_another_number_is_not(build: Build, tmp_pa
     assert at < len(parts) - 1
     wrong = ") >> 32U)".join(parts[: at + 1]) + ") >> 33U)" + ") >> 32U)".join(parts[at + 1 :])
     assert not proof(build, wrong, tmp_path).proved
+
+
+TURNED = 24
+"""A student with a value that is compared with < as x - y and with = as y - x."""
+
+
+def test_a_difference_is_compared_in_either_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = emitted(TURNED, tmp_path)
+    source = (build.firmware.folder / "rlcc_policy.c").read_text()
+    assert proof(build, source, tmp_path).proved
+    monkeypatch.setattr(forks, "truth", lambda pool, op, a, b, known: truth(pool, op, a, b))
+    assert not proof(build, source, tmp_path).proved
+
+
+def test_a_threshold_beside_an_equality_is_not_off_by_one(tmp_path: Path) -> None:
+    build = emitted(TURNED, tmp_path)
+    source = (build.firmware.folder / "rlcc_policy.c").read_text()
+    for right, wrong in (("> 189)", "> 190)"), ("> 188)", "> 187)")):
+        assert source.count(right) == 1
+        assert not proof(build, source.replace(right, wrong), tmp_path).proved
