@@ -13,7 +13,7 @@ from expression_values import value_of
 
 from verify.expressions import WORD, Pool
 from verify.forks import compare
-from verify.implied import by_common_factor, contradicted
+from verify.implied import by_common_factor
 from verify.lanes import Ints, Lanes
 from verify.spans import Spans, masked, united
 from verify.state import State
@@ -141,19 +141,6 @@ def test_a_comparison_that_signs_turn_says_nothing_of_the_ends() -> None:
     after, _ = compare(state, two(state, x, y, (-3, 2, 3, 4)), "sltu", column(1, x), column(1, y))
     assert (after.low == [[-3], [2]]).all()
     assert (after.high == [[3], [4]]).all()
-
-
-@pytest.mark.parametrize("holds", [False, True])
-def test_a_lane_is_taken_by_no_input_if_what_it_learnt_since_excludes_what_was_compared(holds: bool) -> None:
-    numbers = range(5)
-    ranges = [(a, b) for a in numbers for b in numbers if a <= b]
-    for (a, b), (c, d) in itertools.product(ranges, ranges):
-        state = State((), (0, b""))
-        x, y = state.pool.atom("x", 0, 4), state.pool.atom("y", 0, 4)
-        lane = two(state, x, y, (a, c, b, d))
-        lane.facts = column(1, state.facts(frozenset({(state.pool.make("sltu", x, y), holds)})))
-        met = any((p < q) == holds for p in range(a, b + 1) for q in range(c, d + 1))
-        assert contradicted(state, lane).tolist() == [not met]
 
 
 def test_an_equality_is_one_of_the_difference_that_was_compared_before() -> None:
