@@ -1,7 +1,7 @@
 """Comparisons that the lanes do not decide: each side becomes a lane of its own, with what it now knows.
 
-A question about one word splits its interval exactly (``verify.intervals``); any other question becomes a fact. So all
-lanes together always stand for all inputs, and each lane for no input that it should not.
+A question about one word splits its interval exactly (``verify.intervals``); any other becomes a fact, and narrows what
+it is about. So all lanes together always stand for all inputs, and each lane for no input that it should not.
 """
 
 import numpy as np
@@ -133,7 +133,8 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
 
 
 def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None:
-    """Narrow the inputs and cuts that a comparison is about by what the lanes know of the other side."""
+    """Narrow the inputs and cuts that a comparison is about by what the lanes know of the other side. Sums and shifts
+    of one are left as they are, and a lane that nothing would be left of: some other comparison tells."""
     kind, (x, y) = state.pool.op(fact), state.pool.operands(fact)
     if kind == "eq" or not any(state.pool.op(word) == "atom" for word in (x, y)):
         return
@@ -144,7 +145,7 @@ def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None
     else:
         left, right = (np.maximum(a, c), b), (c, np.minimum(d, b))
     for word, before, (low, high) in ((x, (a, b), left), (y, (c, d), right)):
-        rows = np.flatnonzero(ordered & ((low > before[0]) | (high < before[1])))
+        rows = np.flatnonzero(ordered & (low <= high) & ((low > before[0]) | (high < before[1])))
         if state.pool.op(word) == "atom" and rows.size:
             row = state.base(word)
             state.widen(lanes)

@@ -18,7 +18,8 @@ def implied_in(state: State, number: int, condition: int) -> bool | None:
 
 
 def implied(state: State, facts: frozenset[Fact], condition: int) -> bool | None:
-    """What the facts say about a condition: itself, or for x < y that y < x holds or x = y."""
+    """What the facts say about a condition: itself; of x < y that y < x or x = y, or a comparison of other multiples;
+    of x = y that one is less than the other."""
     pool = state.pool
     for side in (False, True):
         if (condition, side) in facts:
@@ -39,8 +40,8 @@ def implied(state: State, facts: frozenset[Fact], condition: int) -> bool | None
 
 
 def contradicted(state: State, lanes: Lanes) -> Bools:
-    """Lanes that no input takes: by what they know of both sides a comparison ends otherwise than their facts say,
-    which was learnt before that."""
+    """Lanes that no input takes: a fact was learnt when the intervals of both sides were wider, and they now say the
+    contrary."""
     spans, wrong = Spans(state, lanes), np.zeros(len(lanes), dtype=bool)
     ends: dict[int, Ints] = {}
     for number in np.unique(lanes.facts):
@@ -92,9 +93,9 @@ def _asked(state: State, facts: frozenset[Fact], x: int, y: int) -> bool | None:
 def _by_multiples(state: State, facts: frozenset[Fact], condition: int) -> bool | None:
     """What is known of other multiples of a word says about x < y: of c * w <= d, that b * w <= d for b <= c; of the
     contrary the contrary for b >= c."""
-    for asked in _multiples(state, condition, True):
+    for asked in _as_multiples(state, condition, True):
         for fact, holds in facts:
-            for known in _multiples(state, fact, holds) if state.pool.op(fact) == "sltu" else ():
+            for known in _as_multiples(state, fact, holds) if state.pool.op(fact) == "sltu" else ():
                 if (known.word, known.rest) != (asked.word, asked.rest):
                     continue
                 if known.holds and asked.factor <= known.factor and asked.more >= known.more:
@@ -104,7 +105,8 @@ def _by_multiples(state: State, facts: frozenset[Fact], condition: int) -> bool 
     return None
 
 
-def _multiples(state: State, condition: int, holds: bool) -> list[AtMost]:
+def _as_multiples(state: State, condition: int, holds: bool) -> list[AtMost]:
+    """``multiples``, each found once."""
     found = state.multiples.get((condition, holds))
     if found is None:
         found = state.multiples[condition, holds] = multiples(state.pool, condition, holds)

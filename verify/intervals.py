@@ -92,7 +92,8 @@ def preimage(pool: Pool, e: int, image: list[Interval]) -> tuple[int, list[Inter
 def truth(pool: Pool, op: str, a: int, b: int, known: Container[int] = ()) -> Truth | None:
     """Where ``op`` (sltu, slt, eq) holds; None where it is not a question about one word.
 
-    ``known``: words of which something is known. An equality is as well one of the negated words: whichever is known.
+    ``known``: words of which something is known. An equality is as well one of the negated difference, and is that
+    where only the negated one is known.
     """
     if op == "eq":
         difference, opposite = (pool.sum(0, ((a, sign), (b, -sign))) for sign in (1, -1))

@@ -17,9 +17,8 @@ class AtMost:
     holds: bool
 
 
-def multiples(pool: Pool, condition: int, less: bool) -> list[AtMost]:
-    """A comparison without sign that holds, or where ``less`` is false does not, as comparisons of a multiple of a word
-    with something else."""
+def multiples(pool: Pool, condition: int, holds: bool) -> list[AtMost]:
+    """A comparison without sign that holds, or does not, as comparisons of a multiple of a word with something else."""
     found = []
     x, y = pool.operands(condition)
     for multiple, other, below in ((x, y, True), (y, x, False)):
@@ -33,5 +32,5 @@ def multiples(pool: Pool, condition: int, less: bool) -> list[AtMost]:
         if bounds[0] < 0 or factor * bounds[1] > WORD or not fits:
             continue
         more = rest[0] - 1 if below else rest[0]  # c * w < d is c * w <= d - 1; d < c * w the contrary of c * w <= d
-        found.append(AtMost(word, factor, (0, rest[1]), more, less == below))
+        found.append(AtMost(word, factor, (0, rest[1]), more, holds == below))
     return found

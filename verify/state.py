@@ -60,7 +60,7 @@ class State:
     implied: dict[tuple[int, int], bool | None] = field(default_factory=dict)
     """What a set of facts, by its number, says about a condition (``verify.implied``): asked again and again."""
     multiples: dict[Fact, list[AtMost]] = field(default_factory=dict)
-    """What a comparison says as one of multiples of a word (``verify.implied``)."""
+    """What a comparison says if it holds, or if not, of multiples of a word (``verify.multiples``)."""
     _fact_numbers: dict[frozenset[Fact], int] = field(default_factory=lambda: {frozenset(): 0})
 
     def column(self, key: Column) -> int:

@@ -123,6 +123,24 @@ def test_intervals_become_their_hull() -> None:
     assert (at.join.meetings[1].low[row], at.join.meetings[1].high[row]) == (10, 90)
 
 
+def test_a_lane_that_no_input_takes_any_more_leaves_nothing_behind() -> None:
+    """It learnt that the RTT is not below rate_max, and then of both that it is."""
+    at = Meeting()
+    rtt, most = at.state.base(at.rtt), at.state.base(at.most)
+
+    def known(least: int, greatest: int) -> Lanes:
+        lane = at.lane(at.most, less=False)
+        lane.low[most], lane.high[most] = least, greatest
+        return lane
+
+    gone = known(1000, 2000)
+    gone.low[rtt], gone.high[rtt] = 0, 5
+    done = at(known(100, 150), gone, known(120, 200))
+    assert len(done) == 1
+    assert (done.low[most, 0], done.high[most, 0]) == (100, 200)
+    assert at.join.meetings[1].trails.size == 2
+
+
 def test_careful_joining_keeps_lanes_apart_that_know_a_value_of_the_program_otherwise() -> None:
     """Both hold the same word; of the minimum behind it one says more."""
     apart = []

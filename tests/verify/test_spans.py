@@ -147,11 +147,10 @@ def test_an_equality_is_one_of_the_difference_that_was_compared_before() -> None
     """x - y and y - x are one question to a compiler: what is learnt of the one is of the other."""
     for one, other in (("x", "y"), ("y", "x")):
         state = State((), (0, b""))
-        x, y = (state.pool.atom(name, 0, 100) for name in "xy")
-        between = state.pool.sum(0, ((state.pool.atom(one), 1), (state.pool.atom(other), -1)))
+        x, y = (state.pool.atom(name, 0, 100) for name in (one, other))
+        between = state.pool.sum(0, ((x, 1), (y, -1)))
         lanes = lanes_of(state, between, (7, 12))
         lanes.trail[0] = -1
         after, holds = compare(state, lanes, "eq", column(1, between), column(1, 7))
         known = dict(zip(holds.tolist(), zip(after.low[0].tolist(), after.high[0].tolist(), strict=True), strict=True))
         assert known == {True: (7, 7), False: (8, 12)}
-        assert {x, y} == state.pool.atoms(between)
