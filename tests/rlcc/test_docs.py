@@ -215,6 +215,16 @@ def test_what_the_flagship_was_never_trained_on_is_counted_as_the_suite_has_it()
     assert sum(row[0] for kind, row in counts.items() if "together" not in kind) == 46
 
 
+def test_the_run_that_shows_properties_found_what_the_page_of_all_policies_has() -> None:
+    """A run prints in two columns, lines broken: compared are its numbers."""
+    shown = (DOCS / "properties.md").read_text().split("behaviour ", 1)[1].split("```", 1)[0]
+    section = (DOCS / "generated" / "properties.md").read_text().split("## rl-cc-mlp", 1)[1].split("## ", 1)[0]
+    findings = [line.split(" | ", 2)[2] for line in section.splitlines() if line.startswith(("| f", "| h"))]
+    assert len(findings) == 10
+    for number in set(re.findall(r"[0-9][0-9.]*[0-9]", " ".join(findings))):
+        assert re.search(rf"\b{re.escape(number)}\b", shown), number
+
+
 def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
     readme = (ROOT / "README.md").read_text()
     assert readme.count("\n") < 150

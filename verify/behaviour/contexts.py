@@ -10,7 +10,7 @@ from decision.program import Op
 from verify.behaviour.cells import Integers
 from verify.behaviour.decided import Decided
 
-MOST = 1 << 20
+MOST = 1 << 22
 """Contexts that are all followed."""
 
 Fields = dict[str, Integers]
