@@ -133,8 +133,10 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
 
 
 def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None:
-    """Narrow the inputs and cuts that a comparison is about by what the lanes know of the other side. Sums and shifts
-    of one are left as they are, and a lane that nothing would be left of: some other comparison tells."""
+    """Narrow the inputs and cuts that a comparison is about by what the lanes know of the other side, where that tells
+    that one is not 0, or which number it is: of counts that is what programs ask. Any other end would only be one more
+    thing for a certificate to say of each cut. Sums and shifts are left as they are, and a lane that nothing would be
+    left of."""
     kind, (x, y) = state.pool.op(fact), state.pool.operands(fact)
     if kind == "eq" or not any(state.pool.op(word) == "atom" for word in (x, y)):
         return
@@ -145,7 +147,8 @@ def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None
     else:
         left, right = (np.maximum(a, c), b), (c, np.minimum(d, b))
     for word, before, (low, high) in ((x, (a, b), left), (y, (c, d), right)):
-        rows = np.flatnonzero(ordered & (low <= high) & ((low > before[0]) | (high < before[1])))
+        tells = (low == high) | ((low > 0) & (before[0] <= 0))
+        rows = np.flatnonzero(ordered & (low <= high) & tells & ((low > before[0]) | (high < before[1])))
         if state.pool.op(word) == "atom" and rows.size:
             row = state.base(word)
             state.widen(lanes)
