@@ -15,7 +15,9 @@ from decision.documents import write_atomically
 from decision.errors import InputError
 from rlcc.origin import made_by, source
 
-PAGE = Path(__file__).parents[2] / "docs" / "generated" / "drawn.md"
+DOCS = Path(__file__).parents[2] / "docs" / "generated"
+PAGES = {"clang": DOCS / "drawn.md", "gcc": DOCS / "drawn-gcc.md"}
+ALL = range(100)
 MOST = 90
 """Characters of a reason in the table."""
 
@@ -26,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.drawn", description=package.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=_seeds, default=range(100), metavar="FIRST-LAST", help="which students; 0-99")
+    parser.add_argument("--seeds", type=_seeds, default=ALL, metavar="FIRST-LAST", help="which students; 0-99")
     parser.add_argument("--profile", default=how.profile)
     parser.add_argument("--compiler", default=how.compiler)
     parser.add_argument("--opt", default=how.opt)
@@ -38,11 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--results", type=Path, metavar="FILE", help="rows as JSON: those that it has are taken from it, others added"
     )
-    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    parser.add_argument(
+        "--out", type=Path, help="the page; of all students and one of its compilers docs/generated has it"
+    )
     options = vars(parser.parse_args(arguments))
     seeds, out, results = options.pop("seeds"), options.pop("out"), options.pop("results")
     how = How(**options)
     try:
+        out = out or _page(seeds, how)
         rows = _read(results) if results and results.exists() else {}
         for seed in seeds:
             if seed not in rows:
@@ -55,6 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"drawn: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _page(seeds: range, how: How) -> Path:
+    """Where a page belongs that nobody has named; InputError where another would be in its place."""
+    usual = replace(how, compiler="clang", prover_seconds=0, checker_seconds=0) == How(
+        prover_seconds=0, checker_seconds=0
+    )
+    if seeds != ALL or not usual or how.compiler not in PAGES:
+        raise InputError("docs/generated has no page of these students compiled so; name one with --out")
+    return PAGES[how.compiler]
 
 
 def _read(results: Path) -> dict[int, Row]:

@@ -115,3 +115,19 @@ def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest
     assert pages[0].read_text() == pages[1].read_text()
     results.write_text('{"seed": 1}\n')
     assert command.main(["--results", str(results), "--out", str(tmp_path / "page.md")]) == 2
+
+
+@pytest.mark.parametrize("compiler", ["clang", "gcc"])
+def test_each_compilers_page_has_its_own_place_and_no_other_students_take_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiler: str
+) -> None:
+    monkeypatch.setattr(command, "judged", lambda seed, how: Row(seed, "a", Proved(120, 120)))
+    pages = {name: tmp_path / f"{name}.md" for name in command.PAGES}
+    monkeypatch.setattr(command, "PAGES", pages)
+    assert command.main(["--compiler", compiler, "--checker-seconds", "0"]) == 0
+    assert [name for name, page in pages.items() if page.exists()] == [compiler]
+    pages[compiler].unlink()
+    for others in (["--seeds", "0-98"], ["--opt=-Os"], ["--form", "index"], ["--profile", "ibex-maxperf"]):
+        assert command.main(["--compiler", compiler, *others]) == 2
+        assert "name one with --out" in capsys.readouterr().err
+    assert not any(page.exists() for page in pages.values())
