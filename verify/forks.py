@@ -119,7 +119,8 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
         if part.base >= 0:
             assert part.low is not None
             assert part.high is not None
-            _narrow(state, new, at, part.base, part.low, part.high, part.compared)
+            rows = _narrow(state, new, at, part.base, part.low, part.high, part.compared)
+            _note(state, new, rows, state.words[part.base], new.low[part.base, rows], new.high[part.base, rows])
         elif part.fact != UNKNOWN and len(part.rows):
             side = bool(part.holds[0])
             learnt.setdefault((part.fact, side), []).append(at)
@@ -136,7 +137,7 @@ def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None
     """Narrow the inputs and cuts that a comparison is about by what the lanes know of the other side, where that tells
     that one is not 0, or which number it is: of counts that is what programs ask. Any other end would only be one more
     thing for a certificate to say of each cut. Sums and shifts are left as they are, and a lane that nothing would be
-    left of."""
+    left of. It follows from the comparison, so that no condition is noted on the way."""
     kind, (x, y) = state.pool.op(fact), state.pool.operands(fact)
     if kind == "eq" or not any(state.pool.op(word) == "atom" for word in (x, y)):
         return
@@ -155,15 +156,14 @@ def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None
             _narrow(state, lanes, at[rows], row, low[rows], high[rows], word)
 
 
-def _narrow(state: State, lanes: Lanes, at: Ints, row: int, low: Ints, high: Ints, compared: int) -> None:
-    """Put a base's interval into some lanes; where it, or the word that was ``compared``, has one value left, that
-    takes the word's place."""
+def _narrow(state: State, lanes: Lanes, at: Ints, row: int, low: Ints, high: Ints, compared: int) -> Ints:
+    """Put a base's interval into some lanes, and return those that it says more of; where it, or the word that was
+    ``compared``, has one value left, that takes the word's place."""
     changed = np.flatnonzero((lanes.low[row, at] != low) | (lanes.high[row, at] != high))
-    if not changed.size:
-        return
-    lanes.low[row, at], lanes.high[row, at] = low, high
     word, rows = state.words[row], at[changed]
-    _note(state, lanes, rows, word, low[changed], high[changed])
+    if not changed.size:
+        return rows
+    lanes.low[row, at], lanes.high[row, at] = low, high
     single = changed[low[changed] == high[changed]]
     if single.size:
         part = lanes.values[:, at[single]]
@@ -173,9 +173,12 @@ def _narrow(state: State, lanes: Lanes, at: Ints, row: int, low: Ints, high: Int
         single = rows[low == high]
         part = lanes.values[:, single]
         lanes.values[:, single] = np.where(part == compared, low[low == high] & 0xFFFF_FFFF, part)
+    return rows
 
 
 def _note(state: State, lanes: Lanes, rows: Ints, word: int, low: Ints, high: Ints) -> None:
+    if not rows.size:
+        return
     words = np.full(len(rows), word, dtype=np.int64)
     lanes.trail[rows] = state.trails.extend(lanes.trail[rows], words, low.astype(np.int64), high.astype(np.int64))
 
