@@ -119,8 +119,10 @@ def _gathered(state: State, lanes: Lanes, parts: list[_Part], count: int) -> tup
         if part.base >= 0:
             assert part.low is not None
             assert part.high is not None
-            rows = _narrow(state, new, at, part.base, part.low, part.high, part.compared)
-            _note(state, new, rows, state.words[part.base], new.low[part.base, rows], new.high[part.base, rows])
+            narrower = _narrow(state, new, at, part.base, part.low, part.high, part.compared)
+            if narrower.size:
+                low, high = (ends[part.base, narrower] for ends in (new.low, new.high))
+                _note(state, new, narrower, state.words[part.base], low, high)
         elif part.fact != UNKNOWN and len(part.rows):
             side = bool(part.holds[0])
             learnt.setdefault((part.fact, side), []).append(at)
@@ -139,7 +141,7 @@ def _bound(state: State, lanes: Lanes, at: Ints, fact: int, holds: bool) -> None
     thing for a certificate to say of each cut. Sums and shifts are left as they are, and a lane that nothing would be
     left of. It follows from the comparison, so that no condition is noted on the way."""
     kind, (x, y) = state.pool.op(fact), state.pool.operands(fact)
-    if kind == "eq" or not any(state.pool.op(word) == "atom" for word in (x, y)):
+    if not any(state.pool.op(word) == "atom" for word in (x, y)):
         return
     spans = Spans(state, lanes.take(at))
     (a, b), (c, d), ordered = spans.of(x), spans.of(y), spans.ordered(kind, x, y)
@@ -177,8 +179,6 @@ def _narrow(state: State, lanes: Lanes, at: Ints, row: int, low: Ints, high: Int
 
 
 def _note(state: State, lanes: Lanes, rows: Ints, word: int, low: Ints, high: Ints) -> None:
-    if not rows.size:
-        return
     words = np.full(len(rows), word, dtype=np.int64)
     lanes.trail[rows] = state.trails.extend(lanes.trail[rows], words, low.astype(np.int64), high.astype(np.int64))
 

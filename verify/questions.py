@@ -177,7 +177,7 @@ class Writer:
         for factors, other in self._products.items():
             if self._multiplied(*key) != self._multiplied(*factors):
                 for common in set(key) & set(factors):
-                    (x,), (y,) = ([f for f in pair if f != common] or [common] for pair in (key, factors))
+                    x, y = (pair[pair[0] == common] for pair in (key, factors))  # of each the other one
                     self.lines.append(f"(assert (=> (= {x} {y}) (= {product} {other})))")
 
     def _node(self, n: int) -> str:

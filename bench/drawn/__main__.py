@@ -64,10 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _page(seeds: range, how: How) -> Path:
     """Where a page belongs that nobody has named; InputError where another would be in its place."""
-    usual = replace(how, compiler="clang", prover_seconds=0, checker_seconds=0) == How(
-        prover_seconds=0, checker_seconds=0
-    )
-    if seeds != ALL or not usual or how.compiler not in PAGES:
+    usual = How()
+    others = (how.profile, how.opt, how.form) != (usual.profile, usual.opt, usual.form)
+    if seeds != ALL or others or how.compiler not in PAGES:
         raise InputError("docs/generated has no page of these students compiled so; name one with --out")
     return PAGES[how.compiler]
 

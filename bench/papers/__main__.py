@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.papers import contenders, page
-from bench.papers.command import DOCS, SEEDS, store
+from bench.papers.command import DOCS, SEEDS, run_sections, store
 from bench.papers.found import Found
-from bench.papers.runs import Run, run_all
-from bench.papers.sections import Section
 from bench.papers.traffic import QUICK, TIMES
-from bench.where.options import add_options, place_of
+from bench.where.options import add_options
 from decision.errors import InputError
 
 
@@ -34,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         made = page.sections(times)
         with contenders.opened(options.work) as who:
-            given = run_all(wanted(made, who, seeds), options.work / "runs", place_of(options))
+            given = run_sections(made, who, seeds, options)
             found = Found(given, seeds)
             for section in made:
                 for picture in section.pictures:
@@ -45,11 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     print(f"papers: {docs / 'papers.md'}, {len(given)} runs, {time.monotonic() - begin:.0f} s", file=sys.stderr)
     return 0
-
-
-def wanted(made: Sequence[Section], who: dict[str, contenders.Contender], seeds: Sequence[int]) -> list[Run]:
-    """All runs of all sections; a run that two of them need is there twice."""
-    return [Run(who[c], t, seed) for s in made for t in s.traffic for c in s.contenders for seed in t.seeds(seeds)]
 
 
 if __name__ == "__main__":

@@ -9,17 +9,14 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 
-from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, page_parser, store, written
+from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import Bubbles, bubbles
-from bench.papers.runs import run_all
 from bench.papers.sections import GOODPUT, LATENCY, LOSS, UNFAIRNESS, Section, cell
 from bench.papers.target import tunable_teacher
 from bench.papers.traffic import TIMES, four_to_one
 from bench.papers.trained import BETA, MLP, TARGET, Aim, trained
-from bench.where.options import place_of
 from decision.errors import InputError
 from netsim.network import MS
 from netsim.policies import PolicySpec, native, turned
@@ -165,7 +162,7 @@ def _write(options: argparse.Namespace) -> None:
     if len(given) == 1:
         raise InputError("nothing was trained for other targets or betas; give --train, which takes minutes each")
     made = sections(tuple(given))
-    found = Found(run_all(wanted(made, who(given), seeds), options.work / "runs", place_of(options)), seeds)
+    found = Found(run_sections(made, who(given), seeds, options), seeds)
     store(options.docs / "papers" / "rl-cc-figure-3.svg", picture(found, made))
     store(options.docs / "papers-ablation.md", page(found, made, tuple(given)).encode())
 

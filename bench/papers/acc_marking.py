@@ -13,15 +13,12 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from pydantic import TypeAdapter
 
-from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, page_parser, store, written
+from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import LOSSLESS, ROOT, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import STYLE, svg
-from bench.papers.runs import run_all
 from bench.papers.sections import Column, Section, cell
 from bench.papers.traffic import named
-from bench.where.options import place_of
 from decision.documents import load_toml
 from decision.features.generic import Bucket
 from netsim import baselines, workloads
@@ -211,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     made = sections()
-    found = Found(run_all(wanted(made, who(), seeds), options.work / "runs", place_of(options)), seeds)
+    found = Found(run_sections(made, who(), seeds, options), seeds)
     pictures = {"acc-figure-1": picture_1(found), "acc-figure-4": picture_4(), "flow-sizes": picture_11()}
     for name, content in pictures.items():
         store(options.docs / "papers" / f"{name}.svg", content)

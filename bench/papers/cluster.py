@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from bench.papers import contenders
-from bench.papers.__main__ import wanted
 from bench.papers.command import add_docs, add_student, page_parser, store, student_of, written
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course, run_courses
@@ -27,6 +26,7 @@ from bench.papers.sections import (
     Section,
     one_metric,
     several,
+    wanted,
 )
 from bench.papers.traffic import Traffic, named, on, unlike
 from bench.where.options import place_of

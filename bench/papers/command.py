@@ -2,12 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bench.papers import contenders
-from bench.papers.contenders import ROOT, TEACHERS
-from bench.where.options import add_options
+from bench.papers.contenders import ROOT, TEACHERS, Contender
+from bench.papers.runs import Metrics, run_all
+from bench.papers.sections import Section, wanted
+from bench.where.options import add_options, place_of
 from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.student import NAME, Student, load_student
@@ -39,6 +41,13 @@ def student_of(options: argparse.Namespace) -> Student:
     """The one that was named, or that of RL-CC's table 2."""
     file = options.student or contenders.firmware(options.work, load(TEACHERS / "rl-cc-mlp")) / NAME
     return load_student(file)
+
+
+def run_sections(
+    made: Sequence[Section], who: Mapping[str, Contender], seeds: Sequence[int], options: argparse.Namespace
+) -> dict[tuple[str, str, int], Metrics]:
+    """All that sections are written from, run and kept where the options say."""
+    return run_all(wanted(made, who, seeds), options.work / "runs", place_of(options))
 
 
 def written(

@@ -9,16 +9,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from bench.papers import contenders
-from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, page_parser, store, written
+from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import curves
-from bench.papers.runs import Metrics, run_all
+from bench.papers.runs import Metrics
 from bench.papers.sections import GOODPUT, INFLATION, LATENCY, LOSS, UNFAIRNESS, Section, by_metric
 from bench.papers.summary import compared
 from bench.papers.traffic import TIMES, Traffic, named
-from bench.where.options import place_of
 from netsim.network import MS
 from rlcc.origin import made_by
 
@@ -152,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     all_ = [Section("", LABELS, tuple(t for flows in COMBINATIONS for t in networks(flows)), lambda f: "")]
-    f = grouped(run_all(wanted(all_, who(), seeds), options.work / "runs", place_of(options)), seeds)
+    f = grouped(run_sections(all_, who(), seeds, options), seeds)
     store(options.docs / "papers" / f"{PICTURE}.svg", picture(f))
     store(options.docs / PAGE, page(f, sections(), seeds).encode())
 

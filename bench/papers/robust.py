@@ -11,14 +11,11 @@ from pathlib import Path
 
 from bench.papers import contenders
 from bench.papers import published as p
-from bench.papers.__main__ import wanted
-from bench.papers.command import page_parser, written
+from bench.papers.command import page_parser, run_sections, written
 from bench.papers.found import Found, listed, wrapped
 from bench.papers.pcc_rl import LOOSE, PAIRS, Rows, long_short_tables, rounds
-from bench.papers.runs import run_all
 from bench.papers.sections import DROPS_FINE, Section
 from bench.papers.traffic import MILD, SELDOM, SELDOM_PERIOD_PS, TIMES, Traffic, named, seldom_long_short
-from bench.where.options import place_of
 from decision.documents import write_atomically
 from netsim.network import MS
 from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
@@ -104,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     made = sections()
-    runs = run_all(wanted(made, contenders.without_tree(), seeds), options.work / "runs", place_of(options))
+    runs = run_sections(made, contenders.without_tree(), seeds, options)
     write_atomically(options.out, page(Found(runs, seeds), made))
 
 

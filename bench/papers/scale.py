@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from bench.papers import contenders
-from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, page_parser, store, written
+from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import radars
-from bench.papers.runs import run_all
 from bench.papers.sections import DROPS_FINE, FAIRNESS, GOODPUT, QUEUE, UTILISATION, Section, by_metric
 from bench.papers.traffic import TIMES, Traffic, named
-from bench.where.options import place_of
 from netsim.network import MS, US, Network
 from rlcc.origin import made_by
 
@@ -121,7 +118,7 @@ def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     made = sections()
     who = contenders.without_tree()
-    f = Found(run_all(wanted(made[:1], who, seeds), options.work / "runs", place_of(options)), seeds)
+    f = Found(run_sections(made[:1], who, seeds, options), seeds)
     store(options.docs / "papers" / f"{PICTURE}.svg", picture(f))
     store(options.docs / PAGE, page(f, made).encode())
 

@@ -1,10 +1,12 @@
 """What a section of the page is, and what several of them need: tables of one metric, agreement in order and trend."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
+from bench.papers.contenders import Contender
 from bench.papers.found import Found, beside, listed, table
+from bench.papers.runs import Run
 from bench.papers.traffic import Traffic
 
 
@@ -78,6 +80,11 @@ def one_metric(
             cells = [beside(ours, printed(paper, i)) for i, ours in enumerate(cells)]
         lines.append([label if paper in (None, label) or printed is None else f"{label} / {paper}", *cells])
     return table([column.heading, *heads], lines)
+
+
+def wanted(made: Sequence[Section], who: Mapping[str, Contender], seeds: Sequence[int]) -> list[Run]:
+    """All runs of all sections; a run that two of them need is there twice."""
+    return [Run(who[c], t, seed) for s in made for t in s.traffic for c in s.contenders for seed in t.seeds(seeds)]
 
 
 def by_metric(

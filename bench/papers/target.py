@@ -17,17 +17,14 @@ from math import sqrt
 from pathlib import Path
 
 from bench.papers import contenders
-from bench.papers.__main__ import wanted
-from bench.papers.command import add_student, page_parser, student_of, written
+from bench.papers.command import add_student, page_parser, run_sections, student_of, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pcc_rl import BETA
-from bench.papers.runs import run_all
 from bench.papers.sections import DROPS, FAIRNESS, GOODPUT, QUEUE, Section, cell
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.papers.trained import MLP as TRAINING
 from bench.papers.trained import TARGET, Aim, trained
-from bench.where.options import place_of
 from decision.documents import write_atomically
 from decision.interfaces.flow_rate import TARGET_RATIO, flow_interface
 from decision.policy import Policy
@@ -170,7 +167,7 @@ def _write(options: argparse.Namespace) -> None:
     given = trained(tuple(aims.values()), options.work, options.train)
     anew = {ratio: given[aim] for ratio, aim in aims.items() if aim in given}
     made = sections(tuple(anew))
-    runs = run_all(wanted(made, who(student, anew), seeds), options.work / "runs", place_of(options))
+    runs = run_sections(made, who(student, anew), seeds, options)
     write_atomically(options.out, page(Found(runs, seeds), made, tuple(anew)))
 
 

@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 
 from bench.papers import contenders
-from bench.papers.__main__ import wanted
-from bench.papers.command import page_parser, written
+from bench.papers.command import page_parser, run_sections, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
-from bench.papers.runs import run_all
 from bench.papers.sections import GOODPUT, LOSS, Column, Section, cell
 from bench.papers.summary import compared
 from bench.papers.traffic import Traffic, named
-from bench.where.options import place_of
 from decision.documents import write_atomically
 from netsim.network import MS
 from netsim.policies import NativePolicy
@@ -155,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     made = sections()
-    runs = run_all(wanted(made, who(), seeds), options.work / "runs", place_of(options))
+    runs = run_sections(made, who(), seeds, options)
     write_atomically(options.out, page(Found(runs, seeds), made).encode())
 
 

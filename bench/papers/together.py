@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.papers import contenders
-from bench.papers.__main__ import wanted
-from bench.papers.command import add_docs, add_student, page_parser, store, student_of, written
+from bench.papers.command import add_docs, add_student, page_parser, run_sections, store, student_of, written
 from bench.papers.contenders import Contender
 from bench.papers.found import Found, listed, table, wrapped
-from bench.papers.runs import run_all
 from bench.papers.sections import GOODPUT, LOSS, Column, Section, cell
 from bench.papers.traffic import named
-from bench.where.options import place_of
 from netsim.failures import Failure
 from netsim.mixes import Mix, Part, Steering
 from netsim.network import MS, Network
@@ -244,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     made = sections()
-    runs = run_all(wanted(made, who(interpreted(student_of(options))), seeds), options.work / "runs", place_of(options))
+    runs = run_sections(made, who(interpreted(student_of(options))), seeds, options)
     store(options.docs / "papers-together.md", page(Found(runs, seeds), made).encode())
 
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from bench.papers import contenders, page, pcc_rl, published, robust, runs, target
-from bench.papers.__main__ import wanted
 from bench.papers.contenders import Contender
 from bench.papers.found import Figure, Found, beside, listed, table, wrapped
 from bench.papers.pictures import curves
 from bench.papers.runs import Metrics, Run
-from bench.papers.sections import DROPS, GOODPUT, LATENCY, Section, agreement, lossless_up_to
+from bench.papers.sections import DROPS, GOODPUT, LATENCY, Section, agreement, lossless_up_to, wanted
 from bench.papers.summary import compared
 from bench.papers.traffic import (
     MILD,

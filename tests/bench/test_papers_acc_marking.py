@@ -1,9 +1,9 @@
 """ACC's thresholds: the least that costs no goodput, the reward's steps, a page that is whole."""
 
 from bench.papers import acc_marking
-from bench.papers.__main__ import wanted
 from bench.papers.acc_marking import THRESHOLDS_KB, at, marking, reward_of_queue, smallest
 from bench.papers.found import Found
+from bench.papers.sections import wanted
 
 
 def found() -> Found:

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from bench.papers import ablation, cluster, telemetry
-from bench.papers.__main__ import wanted
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course, course, run_courses
 from bench.papers.found import Found
 from bench.papers.pictures import Bubbles, bubbles, courses
 from bench.papers.runs import Metrics, Run
-from bench.papers.sections import GOODPUT, LATENCY, Section
+from bench.papers.sections import GOODPUT, LATENCY, Section, wanted
 from bench.papers.traffic import Traffic, named, on, unlike
 from bench.papers.trained import Aim, OwnReward
 from netsim import simulate, topology

@@ -1,9 +1,9 @@
 """The page of policies together: what it asks for is there, and its sentences follow from the runs."""
 
 from bench.papers import together
-from bench.papers.__main__ import wanted
 from bench.papers.contenders import TEACHERS, Contender
 from bench.papers.found import Found
+from bench.papers.sections import wanted
 from netsim.mixes import Mix
 from netsim.policies import native
 from netsim.topology import by_name

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from drawing import FEATURES
+from policy_by_hand import LIMITS
 
 from codegen.emit import emit
 from decision.actions import TanhMap
@@ -103,7 +104,6 @@ def not_proved(firmware: Firmware, edits: Mapping[str, str], folder: Path) -> tu
         assert text in source
         source = source.replace(text, other)
     image = linked(firmware, source, folder)
-    limits = ProofLimits(cells=1000, lanes=4000, solver_seconds=5.0, worst_seconds=1.0)
-    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=limits)
+    proof = prove(image, firmware.program, firmware.layouts, ENGINE, limits=LIMITS)
     assert not proof.proved
     return image, proof

@@ -11,8 +11,11 @@ from emulator.compile import compile_policy, link_program, toolchain
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
 from emulator.vectors import Layout
+from verify.prove import Limits
 
 PROFILE = load_profile("ibex-small")
+LIMITS = Limits(cells=1000, lanes=4000, solver_seconds=5.0, worst_seconds=1.0)
+"""Of the proof of something so small, or of what must not be proved."""
 SOURCE = """
 #include <stdint.h>
 typedef struct { uint32_t request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes; } event_t;

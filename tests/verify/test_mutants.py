@@ -45,13 +45,7 @@ def test_every_bit_flip_is_refused_or_changes_nothing(tmp_path: Path) -> None:
     for _ in range(60):
         at = addresses[rng.integers(len(addresses))]
         mutant = _with(image, at, words[at] ^ 1 << int(rng.integers(32)))
-        proof = prove(
-            mutant,
-            hand.program(),
-            hand.layouts(),
-            hand.PROFILE,
-            limits=Limits(cells=1000, lanes=4000, solver_seconds=5.0, worst_seconds=1.0),
-        )
+        proof = prove(mutant, hand.program(), hand.layouts(), hand.PROFILE, limits=hand.LIMITS)
         if not proof.proved:
             assert all(f.kind in KINDS for f in proof.failures)
             refused += 1

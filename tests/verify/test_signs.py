@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawing import FEATURES
 from options_by_hand import certified, judge, not_proved, small_firmware
-from policy_by_hand import PROFILE, SOURCE, layouts, linked, program
+from policy_by_hand import LIMITS, PROFILE, SOURCE, layouts, linked, program
 
 from decision.forest import Node, oblivious
 from emulator.objects import Image
@@ -21,7 +21,7 @@ from verify.check.judge import Judge
 from verify.check.known import Oracle
 from verify.check.refused import Refused
 from verify.costs import cycle_model
-from verify.prove import ENTRY, Limits, prove
+from verify.prove import ENTRY, prove
 
 BRANCHES = SOURCE[SOURCE.index("    if (action > 100) {") : SOURCE.index("uint32_t rlcc_decide")]
 BY_SIGN = """    static const int16_t leaves[5] = {-3, 250, 0, 17, -900};
@@ -71,13 +71,7 @@ def test_a_wrong_mask_is_refused_by_prover_and_checker(what: str, tmp_path: Path
     form, text, other = WRONG[what]
     assert text in form
     image = image_of(form.replace(text, other), tmp_path)
-    assert not prove(
-        image,
-        program(),
-        layouts(),
-        PROFILE,
-        limits=Limits(cells=1000, lanes=4000, solver_seconds=5.0, worst_seconds=1.0),
-    ).proved
+    assert not prove(image, program(), layouts(), PROFILE, limits=LIMITS).proved
     with pytest.raises(Refused):
         judged(image)
 
