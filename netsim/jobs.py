@@ -4,10 +4,12 @@ A job is a set of flows. Each begins when all that it waits for have ended (thei
 the round begins; the round is over when all have ended, and the next one begins a gap later: a closed loop.
 
 blocks:20%:1KB-64KBx16      reads and writes of blocks, 20 % of them reads, 16 outstanding a node ([ACC] table 1)
+blocks:20%:1KB-64KBx16:3copies      the same; what is written goes on to two more storage nodes before it is answered
 parameter-server:8x4MB      8 workers send 4 MB each to a server, which sends 4 MB to each when it has them all
 ring-all-reduce:8x4MB       8 machines add up 4 MB: 14 steps of an eighth of it, each to the next machine
 tree-all-reduce:8x4MB       the same up a binary tree and down again
 exchange:8x4MB              each of 8 machines sends an eighth of 4 MB to each other one
+exchange:8x4MB:20ms         between two rounds of any of these four machines compute for 20 ms
 """
 
 import re
@@ -23,14 +25,17 @@ from netsim.splitmix import uniform
 
 REQUEST_BYTES = 64  # a request to read, and the response to a write
 COMPUTING, STORAGE = 18, 6  # machines on one switch: [ACC] section 5.3.1, three to one
-PAUSE_PS = 1 * MS  # of a parameter server's workers, between two rounds
+PAUSE_MS = {"parameter-server": 1, "ring-all-reduce": 0, "tree-all-reduce": 0, "exchange": 0}
+"""Of each collective, between two rounds, where its name says no other."""
 DRAWN = 1 << 18
 """Of the seed's random numbers."""
 MOST_MACHINES = 512
 SIZE = r"([1-9][0-9]{0,8})(B|KB|MB)"
-BLOCKS = re.compile(rf"blocks:(0|[1-9][0-9]{{0,2}})%:{SIZE}(?:-{SIZE})?x([1-9][0-9]{{0,5}})")
-COLLECTIVE = re.compile(rf"(parameter-server|ring-all-reduce|tree-all-reduce|exchange):(0|[1-9][0-9]{{0,5}})x{SIZE}")
-NAMES = ("blocks", "parameter-server", "ring-all-reduce", "tree-all-reduce", "exchange")
+BLOCKS = re.compile(
+    rf"blocks:(0|[1-9][0-9]{{0,2}})%:{SIZE}(?:-{SIZE})?x([1-9][0-9]{{0,5}})(?::([1-9][0-9]{{0,2}})copies)?"
+)
+COLLECTIVE = re.compile(rf"({'|'.join(PAUSE_MS)}):(0|[1-9][0-9]{{0,5}})x{SIZE}(?::(0|[1-9][0-9]{{0,4}})ms)?")
+NAMES = ("blocks", *PAUSE_MS)
 
 
 @dataclass(frozen=True)
@@ -87,13 +92,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Named:
-    """A job's name, read: the kind, how many machines (or requests), sizes, and the share of reads."""
+    """A job's name, read: the kind, how many machines (or requests), sizes, the share of reads, on how many storage
+    nodes a written block is, and the time between two rounds."""
 
     kind: str
     number: int
     least_bytes: int
     most_bytes: int
     reads: int = 0
+    copies: int = 1
+    gap_ps: int = 0
 
     @property
     def machines(self) -> int:
@@ -111,7 +119,7 @@ class Named:
             "tree-all-reduce": tree_all_reduce,
             "exchange": exchange,
         }
-        return make[self.kind](self.number, self.most_bytes)
+        return make[self.kind](self.number, self.most_bytes, self.gap_ps)
 
 
 def read(traffic: str) -> Named | None:
@@ -119,7 +127,7 @@ def read(traffic: str) -> Named | None:
     if match := BLOCKS.fullmatch(traffic):
         least = int(match[2]) * SIZE_BYTES[match[3]]
         most = least if match[4] is None else int(match[4]) * SIZE_BYTES[match[5]]
-        named = Named("blocks", int(match[6]), least, most, int(match[1]))
+        named = Named("blocks", int(match[6]), least, most, int(match[1]), int(match[7] or 1))
         if named.reads > 100 or least > most or named.number > 1024:
             raise InputError(f"{traffic}: 0 to 100 % of reads, of blocks from the least to the most, up to 1024 a node")
         return named
@@ -127,7 +135,8 @@ def read(traffic: str) -> Named | None:
     if match is None:
         return None
     size = int(match[3]) * SIZE_BYTES[match[4]]
-    named = Named(match[1], int(match[2]), size, size)
+    gap_ms = int(match[5] or PAUSE_MS[match[1]])
+    named = Named(match[1], int(match[2]), size, size, gap_ps=gap_ms * MS)
     if not 2 <= named.number <= MOST_MACHINES:
         raise InputError(f"{traffic}: {named.number} machines; 2 to {MOST_MACHINES} are possible")
     return named
@@ -136,36 +145,44 @@ def read(traffic: str) -> Named | None:
 def blocks(machines: int, asked: Named, seed: int) -> Plan:
     """Three computing nodes to one storage node; each request is a job of its own: a read is a request and the block
     that answers it, a write the block and a response. Whose block, how long (even over the logarithms) and whether it
-    is read is drawn once."""
+    is read is drawn once. Further copies of what is written go to the storage nodes that come next, all at once, and
+    the response waits for them."""
     plan = Plan(machines)
     storage = [m for m in range(machines) if m % 4 == 3]
     computing = [m for m in range(machines) if m % 4 != 3]
+    if asked.copies > len(storage):
+        raise InputError(f"blocks: {asked.copies} copies need as many storage nodes; there are {len(storage)}")
     count = len(computing) * asked.number
     to, length, kind = (uniform(count, seed, DRAWN + stream) for stream in range(3))
     sizes = np.exp(np.log(asked.least_bytes) + length * (np.log(asked.most_bytes) - np.log(asked.least_bytes)))
     for number in range(count):
-        node, store = computing[number // asked.number], storage[int(to[number] * len(storage))]
+        node, first = computing[number // asked.number], int(to[number] * len(storage))
+        store, *others = (storage[(first + copy) % len(storage)] for copy in range(asked.copies))
         block, job = round(float(sizes[number])), plan.job()
-        reads = kind[number] * 100 < asked.reads
-        there = plan.flow(job, node, store, REQUEST_BYTES if reads else block)
-        plan.flow(job, store, node, block if reads else REQUEST_BYTES, [there])
+        if kind[number] * 100 < asked.reads:
+            there = plan.flow(job, node, store, REQUEST_BYTES)
+            plan.flow(job, store, node, block, [there])
+            continue
+        there = plan.flow(job, node, store, block)
+        copied = [plan.flow(job, store, other, block, [there]) for other in others]
+        plan.flow(job, store, node, REQUEST_BYTES, copied or [there])
     return plan
 
 
-def parameter_server(workers: int, size_bytes: int) -> Plan:
+def parameter_server(workers: int, size_bytes: int, gap_ps: int) -> Plan:
     plan = Plan(workers + 1)
-    job = plan.job(PAUSE_PS)
+    job = plan.job(gap_ps)
     pushed = [plan.flow(job, worker, workers, size_bytes) for worker in range(workers)]
     for worker in range(workers):
         plan.flow(job, workers, worker, size_bytes, pushed)
     return plan
 
 
-def ring_all_reduce(machines: int, size_bytes: int) -> Plan:
+def ring_all_reduce(machines: int, size_bytes: int, gap_ps: int) -> Plan:
     """2 (N - 1) steps; a machine's part of a step waits for what it was sent, and for what it sent itself, in the one
     before."""
     plan = Plan(machines)
-    job, chunk = plan.job(), max(size_bytes // machines, 1)
+    job, chunk = plan.job(gap_ps), max(size_bytes // machines, 1)
     before: list[int] = []
     for _ in range(2 * (machines - 1)):
         after = [[before[m], before[m - 1]] if before else [] for m in range(machines)]
@@ -173,10 +190,10 @@ def ring_all_reduce(machines: int, size_bytes: int) -> Plan:
     return plan
 
 
-def tree_all_reduce(machines: int, size_bytes: int) -> Plan:
+def tree_all_reduce(machines: int, size_bytes: int, gap_ps: int) -> Plan:
     """Machine m's parent is (m - 1) / 2. Up when both children's sums have come, down from the root."""
     plan = Plan(machines)
-    job = plan.job()
+    job = plan.job(gap_ps)
     up: dict[int, int] = {}
     for m in range(machines - 1, 0, -1):
         up[m] = plan.flow(job, m, (m - 1) // 2, size_bytes, [up[c] for c in (2 * m + 1, 2 * m + 2) if c in up])
@@ -188,9 +205,9 @@ def tree_all_reduce(machines: int, size_bytes: int) -> Plan:
     return plan
 
 
-def exchange(machines: int, size_bytes: int) -> Plan:
+def exchange(machines: int, size_bytes: int, gap_ps: int) -> Plan:
     plan = Plan(machines)
-    job = plan.job()
+    job = plan.job(gap_ps)
     for m in range(machines):
         for further in range(1, machines):
             plan.flow(job, m, (m + further) % machines, max(size_bytes // machines, 1))

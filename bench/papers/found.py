@@ -50,7 +50,7 @@ class Found:
 
     def figure(self, contender: str, traffic: Traffic, metric: str) -> Figure:
         """Seeds in which nothing was measured leave the mean; if any was, it is NaN only where all are."""
-        values = [self.runs[contender, traffic.name, seed].get(metric, nan) for seed in traffic.seeds(self.seeds)]
+        values = [self.runs[contender, traffic.name, seed].get(metric, nan) for seed in self.seeds]
         known = [v for v in values if not isnan(v)]
         return Figure.of(known) if known else Figure(nan)
 
@@ -59,7 +59,7 @@ class Found:
 
     def most(self, contender: str, traffic: Traffic, metric: str) -> float:
         """Of all seeds."""
-        return max(self.runs[contender, traffic.name, seed][metric] for seed in traffic.seeds(self.seeds))
+        return max(self.runs[contender, traffic.name, seed][metric] for seed in self.seeds)
 
 
 def beside(ours: str, theirs: float | None) -> str:

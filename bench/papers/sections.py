@@ -84,7 +84,7 @@ def one_metric(
 
 def wanted(made: Sequence[Section], who: Mapping[str, Contender], seeds: Sequence[int]) -> list[Run]:
     """All runs of all sections; a run that two of them need is there twice."""
-    return [Run(who[c], t, seed) for s in made for t in s.traffic for c in s.contenders for seed in t.seeds(seeds)]
+    return [Run(who[c], t, seed) for s in made for t in s.traffic for c in s.contenders for seed in seeds]
 
 
 def by_metric(

@@ -1,6 +1,5 @@
 """The papers' networks: their scenarios by name, and those of small clusters that netsim has no name for."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,25 +33,20 @@ CLUSTER = 7
 
 @dataclass(frozen=True)
 class Traffic:
-    """A scenario, and when it is measured. ``once``: with the first seed alone, because it is large."""
+    """A scenario, and when it is measured."""
 
     name: str
     scenario: Scenario
     times: Times
-    once: bool = False
 
     @property
     def flows(self) -> int:
         return len(self.scenario.flows)
 
-    def seeds(self, seeds: Sequence[int]) -> Sequence[int]:
-        """With which of these it is run."""
-        return seeds[:1] if self.once else seeds
 
-
-def named(name: str, times: Times, once: bool = False) -> Traffic:
+def named(name: str, times: Times) -> Traffic:
     """One of netsim's own; nothing in these is drawn from the seed but paths."""
-    return Traffic(name, scenarios.instantiate(name, 0, times.duration_ps, Network()), times, once)
+    return Traffic(name, scenarios.instantiate(name, 0, times.duration_ps, Network()), times)
 
 
 def unlike(fabric: str, slow_spine: int, gbps: int) -> Topology:

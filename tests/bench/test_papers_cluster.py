@@ -12,7 +12,7 @@ from bench.papers.courses import Course, course, run_courses
 from bench.papers.found import Found
 from bench.papers.pictures import Bubbles, bubbles, courses
 from bench.papers.runs import Metrics, Run
-from bench.papers.sections import GOODPUT, LATENCY, Section, wanted
+from bench.papers.sections import GOODPUT, LATENCY, Section
 from bench.papers.traffic import Traffic, named, on, unlike
 from bench.papers.trained import Aim, OwnReward
 from netsim import simulate, topology
@@ -52,14 +52,12 @@ def test_a_course_counts_every_dropped_packet() -> None:
     assert seen.queue_bytes.max() <= 5 * 2**20
 
 
-def test_a_large_network_is_run_with_the_first_seed_alone() -> None:
-    large = named("many-to-one:2", SHORT.times, once=True)
-    section = Section("", ("a",), (SHORT, large), lambda f: "")
-    runs = wanted([section], {"a": a_run().contender}, (1, 2, 3))
-    assert [(r.traffic.name, r.seed) for r in runs] == [(SHORT.name, s) for s in (1, 2, 3)] + [(large.name, 1)]
-    given = {("a", r.traffic.name, r.seed): {"goodput": 0.5} for r in runs}
-    assert Found(given, (1, 2, 3)).figure("a", large, "goodput").text(2) == "0.50"
-    assert Found(given, (1, 2, 3)).most("a", large, "goodput") == 0.5
+def test_all_are_run_as_long_but_dcqcn_where_it_floods() -> None:
+    for traffic in (*cluster.MANY, *cluster.ALL, *cluster.UNSEEN):
+        for label in cluster.LABELS:
+            run = Run(Contender(label, by_name("swift")), traffic, 1)
+            floods = label == cluster.DCQCN and traffic in cluster.MANY[1:]
+            assert cluster.as_measured(run).traffic.times == (cluster.FLOODED if floods else traffic.times)
 
 
 def found_of(made: Sequence[Section], value: Callable[[str, str], float]) -> Found:
@@ -93,10 +91,14 @@ def whole(text: str, made: Sequence[Section]) -> None:
 
 
 def shown(dropped: int) -> dict[tuple[str, str], Course]:
-    t_ms = np.linspace(1, 100, 50)
     rates = np.ones((50, 3)) * [10.0, 11.0, 12.0]
     lost = np.full(50, dropped)
-    return {(figure, c): Course(t_ms, rates, lost, lost, {}) for figure in cluster.LARGEST for c in cluster.LABELS}
+
+    def one(figure: str, label: str) -> Course:
+        end_ms = cluster.times_of(label, cluster.LARGEST[figure][0]).duration_ps / MS
+        return Course(np.linspace(end_ms / 50, end_ms, 50), rates, lost, lost, {})
+
+    return {(figure, c): one(figure, c) for figure in cluster.LARGEST for c in cluster.LABELS}
 
 
 def test_the_page_of_the_cluster_is_whole() -> None:
@@ -107,7 +109,7 @@ def test_the_page_of_the_cluster_is_whole() -> None:
     text = cluster.page(found, made, shown(0))
     whole(text, made)
     assert text.count("RL-CC tree and Swift |") == len(cluster.MANY) + len(cluster.ALL)
-    assert "goes on losing from 10 to 16 ms with: nobody" in text.replace("\n", " ")
+    assert "goes on losing from 50 to 100 ms with: nobody" in text.replace("\n", " ")
     assert "with: RL-CC MLP, RL-CC tree" in cluster.page(found, made, shown(2)).replace("\n", " ")
     for section in made:
         for picture in section.pictures:

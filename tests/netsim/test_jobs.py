@@ -13,7 +13,9 @@ from netsim.network import MS, US
 
 NAMES = (
     "blocks:20%:1KB-64KBx4",
+    "blocks:20%:1KB-64KBx4:3copies",
     "parameter-server:5x200KB",
+    "tree-all-reduce:6x50KB:2ms",
     "ring-all-reduce:5x200KB",
     "tree-all-reduce:6x50KB",
     "exchange:6x100KB",
@@ -111,10 +113,20 @@ def test_a_ring_takes_as_long_as_its_steps_in_an_empty_network():
     assert metrics["slowdown_mean"] < 1.15
 
 
-def test_a_parameter_server_pauses_between_rounds():
-    window = run("parameter-server:4x100KB", 8 * MS).window()
+@pytest.mark.parametrize(
+    ("name", "ms"),
+    [
+        ("parameter-server:4x100KB", 1),
+        ("parameter-server:4x100KB:2ms", 2),
+        ("ring-all-reduce:4x40KB", 0),
+        ("ring-all-reduce:4x40KB:2ms", 2),
+        ("exchange:4x40KB:1ms", 1),
+    ],
+)
+def test_machines_compute_between_rounds_for_as_long_as_the_name_says(name, ms):
+    window = run(name, 8 * MS).window()
     assert window["round_job"].size >= 3
-    assert (window["round_start_ps"][1:] - window["round_finish_ps"][:-1] == MS).all()
+    assert (window["round_start_ps"][1:] - window["round_finish_ps"][:-1] == ms * MS).all()
 
 
 def test_the_share_of_reads_and_the_sizes_are_as_asked():
@@ -128,6 +140,34 @@ def test_the_share_of_reads_and_the_sizes_are_as_asked():
     assert reads == pytest.approx(0.3, abs=0.05)
     other = scenarios.instantiate("blocks:30%:1KB-64KBx64", 4, MS, Network())
     assert (other.size_bytes(1024) != sizes).any()
+
+
+def test_a_written_block_is_copied_before_it_is_answered():
+    """A job by its name: the block to one storage node, from there to the two that come next, then the answer."""
+    scenario = scenarios.instantiate("blocks:0%:4KBx2:3copies", 5, MS, Network())
+    flows, storage = scenario.flows, [machine for machine in range(24) if machine % 4 == 3]
+    sizes, of = scenario.size_bytes(1024), scenario.jobs.of
+    assert len(flows) == 4 * 18 * 2
+    for job in set(of):
+        mine = [flow for flow in range(len(flows)) if of[flow] == job]
+        (there,) = [flow for flow in mine if flows[flow].host not in storage]
+        (back,) = [flow for flow in mine if sizes[flow] == 64]
+        copies = sorted(set(mine) - {there, back})
+        store = flows[there].receiver
+        assert flows[back] == replace(flows[back], host=store, receiver=flows[there].host)
+        at = storage.index(store)
+        assert {flows[flow].receiver for flow in copies} == {storage[(at + 1) % 6], storage[(at + 2) % 6]}
+        assert all(flows[flow].host == store and sizes[flow] == 4000 for flow in copies)
+        edges = {(one, other) for one, other in scenario.jobs.edges if of[one] == job}
+        assert edges == {(there, copy) for copy in copies} | {(copy, back) for copy in copies}
+
+
+def test_what_is_read_is_not_copied_and_one_copy_is_none_more():
+    for name in ("blocks:100%:4KBx2:3copies", "blocks:50%:4KBx2:1copies"):
+        copied = scenarios.instantiate(name, 5, MS, Network())
+        plain = scenarios.instantiate(name.rpartition(":")[0], 5, MS, Network())
+        assert list(copied.flows) == list(plain.flows)
+        assert copied.jobs == plain.jobs
 
 
 def test_jobs_and_mixes_go_together():
@@ -144,6 +184,9 @@ def test_jobs_and_mixes_go_together():
         ("blocks:101%:1KBx1", "0 to 100 % of reads"),
         ("blocks:10%:2KB-1KBx1", "from the least to the most"),
         ("parameter-server:40x1MB@star:16", "parameter-server needs 41 machines"),
+        ("blocks:10%:1KBx1:7copies", "7 copies need as many storage nodes; there are 6"),
+        ("blocks:10%:1KBx1:0copies", "unknown scenario"),
+        ("parameter-server:4x1MB:02ms", "unknown scenario"),
         ("ring-all-reduce:4", "unknown scenario"),
     ],
 )
