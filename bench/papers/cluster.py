@@ -5,24 +5,40 @@ python -m bench.papers.cluster [--student FILE] [--seeds N] [--where PLACE] [--j
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 
-from bench.papers import contenders, telemetry
+from bench.papers import cluster_time
+from bench.papers.cluster_networks import (
+    ALL,
+    CLUSTER,
+    DCQCN,
+    FLOODED,
+    LABELS,
+    MANY,
+    MLP,
+    ROBUST,
+    SECOND,
+    SETTLED,
+    SWIFT,
+    TREE,
+    as_measured,
+    who,
+    with_drop_rate,
+)
+from bench.papers.cluster_time import COMPARED, FEW, LARGEST, Courses
 from bench.papers.command import add_docs, add_student, page_parser, store, student_of, written
-from bench.papers.contenders import Contender
-from bench.papers.courses import Course, run_courses
+from bench.papers.courses import run_courses
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import Bubbles, bubbles, courses, curves
-from bench.papers.runs import Run, run_all, with_drops
+from bench.papers.runs import run_all
 from bench.papers.sections import (
-    DROPS_PER_FLOW,
     FAIRNESS,
     GOODPUT,
     LATENCY,
     LOSS,
     UNFAIRNESS,
+    Column,
     Picture,
     Section,
     one_metric,
@@ -31,33 +47,9 @@ from bench.papers.sections import (
 )
 from bench.papers.traffic import Traffic, named, on, unlike
 from bench.where.options import place_of
-from decision.student import Student
-from netsim import topology
 from netsim.network import MS
-from netsim.policies import interpreted
-from netsim.simulation import DECISION_LATENCY_PS
-from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 
-MLP, TREE, ROBUST, DCQCN, SWIFT = LABELS = ("RL-CC MLP", "RL-CC tree", "robust-in-flight", "DCQCN", "Swift")
-CLUSTER = "rl-cc-cluster"
-SETTLED = Times(1500 * MS, (500 * MS, 1500 * MS))
-MANY = (
-    named(f"many-to-one:512@{CLUSTER}", SETTLED),
-    named(f"many-to-one:8192@{CLUSTER}", Times(2000 * MS, (1000 * MS, 2000 * MS))),
-    named(f"many-to-one:65536@{CLUSTER}", Times(4000 * MS, (2000 * MS, 4000 * MS))),
-    named(f"many-to-one:434176@{CLUSTER}", Times(10_000 * MS, (5000 * MS, 10_000 * MS))),
-)
-ALL = (
-    named(f"all-to-all:16@{CLUSTER}", Times(200 * MS, (100 * MS, 200 * MS))),
-    named(f"all-to-all:64@{CLUSTER}", Times(100 * MS, (50 * MS, 100 * MS))),
-)
-FLOODED = Times(150 * MS, (100 * MS, 150 * MS))
-"""Of DCQCN many to one from 8192 flows on. It goes on losing what all hosts can send, a thousandth less from one
-50 ms to the next, and each of them takes as long to simulate as a second of the others."""
-SECOND = 1000 * MS
-LARGEST = {"figure 10": (MANY[-1], 100), "figure 11": (ALL[-1], 50)}
-"""What is looked at over time, and at how many points: the paper's two largest tests."""
 SLOW_SPINE = unlike("leaf-spine:4x4x2", slow_spine=1, gbps=25)
 UNSEEN = (
     named("many-to-one:256@fat-tree:4", SETTLED),
@@ -68,25 +60,18 @@ UNLIKE = (
     on("all-to-all:16", SLOW_SPINE, ALL[0].times),
     on("many-to-one:64", SLOW_SPINE, SETTLED),
 )
-COLUMNS = (GOODPUT, LATENCY, UNFAIRNESS, DROPS_PER_FLOW)
-TOLD = (telemetry.ONE_RTT, telemetry.QUEUE, telemetry.ONE_QUEUE)
-"""The MLP, told otherwise how long its path is, or how full."""
-Courses = Mapping[tuple[str, str], Course]
-"""By figure and contender."""
+DROP_RATE = Column("packets lost a flow and s", "drops_per_flow_s", 1, 1, -1)
+COLUMNS = (GOODPUT, LATENCY, UNFAIRNESS, DROP_RATE)
+NEAR = "Who gets less of one receiver"
 
 
-def who(student: Student) -> dict[str, Contender]:
-    tree = Contender(TREE, interpreted(student), DECISION_LATENCY_PS)
-    told = {label: c for label, c in telemetry.who().items() if label in TOLD}
-    return {label: c for label, c in contenders.without_tree().items() if label in LABELS} | told | {TREE: tree}
-
-
-def sections() -> list[Section]:
+def sections(shown: Courses) -> list[Section]:
+    """``shown``: what is told of the runs over time."""
     groups = (("many-to-one", MANY), ("all-to-all", ALL))
     panels = [
         Bubbles(name, x, GOODPUT, {label: [(label, t) for t in traffic] for label in LABELS})
         for name, traffic in groups
-        for x in (LATENCY, DROPS_PER_FLOW)
+        for x in (LATENCY, DROP_RATE)
     ]
     return [
         Section(
@@ -103,27 +88,10 @@ def sections() -> list[Section]:
             _figure_12,
             (Picture("rl-cc-figure-12", partial(bubbles, panels=panels)),),
         ),
-        Section("Who gets less of one receiver", (MLP, TREE, *TOLD, SWIFT), MANY[:1], _near),
+        Section(NEAR, COMPARED, (FEW,), lambda f: cluster_time.near_and_far(f, shown)),
         Section("A topology further from its training", LABELS, UNSEEN, _unseen),
         Section("Links of unlike speed", LABELS, UNLIKE, _unlike),
     ]
-
-
-def times_of(label: str, traffic: Traffic) -> Times:
-    """When a contender is measured in a network."""
-    return FLOODED if label == DCQCN and traffic.name in [t.name for t in MANY[1:]] else traffic.times
-
-
-def as_measured(run: Run) -> Run:
-    """The run, as long as it is of this contender."""
-    return replace(run, traffic=replace(run.traffic, times=times_of(run.contender.label, run.traffic)))
-
-
-def over_time(who: Mapping[str, Contender]) -> dict[tuple[str, str], tuple[Run, int]]:
-    """The runs that figures 10 and 11 show, with the first seed."""
-    return {
-        (figure, c): (as_measured(Run(who[c], t, 1)), points) for figure, (t, points) in LARGEST.items() for c in LABELS
-    }
 
 
 def _figure_9(f: Found) -> str:
@@ -133,7 +101,7 @@ def _figure_9(f: Found) -> str:
         heads = [f"{name} {t.flows:,}" for t in traffic]
         text += "".join(one_metric(f, column, traffic, heads, rows) + "\n" for column in COLUMNS)
     times = [f.mean(SWIFT, t, "latency_mean_us") / f.mean(TREE, t, "latency_mean_us") for t in MANY]
-    least = {t.name: _best(f, t, "dropped_packets", 1) for t in (*MANY, *ALL)}
+    least = {t.name: _best(f, t, DROP_RATE.metric, 1) for t in (*MANY, *ALL)}
     unfair = max(f.mean(TREE, t, "unfairness") for t in (*MANY, *ALL))
     all_latency = [f.mean(TREE, t, "latency_mean_us") / f.mean(SWIFT, t, "latency_mean_us") - 1 for t in ALL]
     return f"""{text}
@@ -145,9 +113,10 @@ the tree's latency against Swift's: {listed([f"{x:+.1%}" for x in all_latency])}
 
 The paper: RL-CC's goodput is competitive with Swift's in both; its latency is below DCQCN's and an order of magnitude
 below Swift's in many-to-one, slightly below Swift's in all-to-all; its unfairness is the highest, about 0.01; its loss
-is the lowest in all scenarios. Differences: 60 s of cards there, {ALL[-1].times.duration_ps / SECOND:g} to
-{MANY[-1].times.duration_ps / SECOND:g} s of a simulator here, of which the later half or more is measured; of DCQCN,
-many to one from {MANY[1].flows:,} flows on, {FLOODED.duration_ps // MS} ms: it goes on losing what all hosts can send.
+is the lowest in all scenarios, of 60 s of cards. Here the start is left out: {ALL[-1].times.duration_ps / SECOND:g} to
+{MANY[-1].times.duration_ps / SECOND:g} s of a simulator, of which the later half or more is measured; of DCQCN, many to
+one from {MANY[1].flows:,} flows on, {FLOODED.window_ps[0] // MS} to {FLOODED.window_ps[1] // MS} ms, in which it loses
+what all hosts can send. Unfairness is the paper's, over hosts: [below](#{NEAR.lower().replace(" ", "-")}).
 """
 
 
@@ -178,20 +147,6 @@ def _undominated(f: Found, t: Traffic) -> list[str]:
     return [label for label in LABELS if not beaten(label)]
 
 
-def _near(f: Found) -> str:
-    (traffic,) = MANY[:1]
-    fabric = topology.by_name(CLUSTER)
-    near, far = (int(ps) / 1e6 for ps in fabric.base_rtts_ps([1, 17], [0, 0]))
-    rows = [(label, label, traffic) for label in (MLP, TREE, *TOLD, SWIFT)]
-    return f"""Of the 63 hosts that send to one, 15 are in its rack: their base RTT is {near:.1f} us, that of the others
-{far:.1f}. RL-CC's reward is best where (RTT inflation - 1.5) times the root of the rate is the same for all (the
-paper's equation 1), and the same queue inflates the RTT of who is near more: so who is near gets less, and for good.
-Told by telemetry how full the queues are, and of one base RTT for all, its unfairness is near what the paper says. On
-cards much of a base RTT is within the hosts, and it differs less. With {traffic.flows} flows:
-
-{several(f, (GOODPUT, LATENCY, UNFAIRNESS, FAIRNESS), rows, "")}"""
-
-
 def _unseen(f: Found) -> str:
     rows = [(f"{t.name}: {label}", label, t) for t in UNSEEN for label in LABELS]
     return f"""The policies were trained on one switch of 100 Gb/s. The paper's step away from it is the cluster above;
@@ -208,38 +163,6 @@ a hash sends half of the flows between leaves that way, whatever it carries. Not
 {several(f, (GOODPUT, LATENCY, FAIRNESS, LOSS), rows, "traffic")}"""
 
 
-def _over_time(shown: Courses) -> str:
-    lines = []
-    for figure, (t, _) in LARGEST.items():
-        for label in LABELS:
-            c = shown[figure, label]
-            late = c.t_ms > times_of(label, t).window_ps[0] / MS + 1e-9
-            rates = c.host_gbps[late]
-            by_host = rates.mean(axis=0)
-            swings = [f"{x:,.2f}" for x in (by_host.min(), by_host.mean(), by_host.max())]
-            lost, goes_on = int(c.dropped.sum()), int(c.dropped[late].sum())
-            lines.append([f"{t.name}: {label}", *swings, f"{lost / t.flows:,.1f}", f"{goes_on / t.flows:,.1f}"])
-    heads = ["least", "mean", "most", "lost a flow", "of them in the window"]
-    begin_ms, end_ms = (ps // MS for ps in ALL[-1].times.window_ps)
-    still = [
-        label
-        for label in LABELS
-        if shown["figure 11", label].dropped[shown["figure 11", label].t_ms > begin_ms + 1e-9].sum()
-    ]
-    return f"""A line a host: what its flows deliver; below it what the switches drop. Seed 1.
-
-![rates of hosts and drops over time](papers/rl-cc-figures-10-11.png)
-
-Gb/s of the hosts in the window, and packets lost:
-
-{table(["", *heads], lines)}
-The paper, a sample a second: all three hold a stable goodput and are fair; all lose packets while they start, and
-RL-CC alone loses none after that in all-to-all. Here all-to-all goes on losing from {begin_ms} to {end_ms} ms with:
-{listed(still) or "nobody"}. One packet of each of many-to-one's 434,176 flows is 92 times the buffer of a switch, and
-each starts with a burst of four.
-"""
-
-
 def page(f: Found, made: Sequence[Section], shown: Courses) -> str:
     """The whole page."""
     head = f"""# RL-CC's cluster of 64 hosts
@@ -251,11 +174,11 @@ def page(f: Found, made: Sequence[Section], shown: Courses) -> str:
 its integer program; "{ROBUST}" is no paper's
 ([what it is](../../fixtures/teachers/README.md)). The paper has the tree, DCQCN and Swift; theirs are ConnectX's, ours
 are [these](../baselines.md). Policies and baselines start at line rate, "{ROBUST}" below it; decisions take effect
-after 0.9 us. Each network is measured late in its run. Seeds
+after 0.9 us. Each network is measured late in its run; {DCQCN} many to one from 8192 flows on early. Seeds
 {listed([f"{s}" for s in f.seeds])},
 ± is the half-width of the 99 % confidence interval of the mean."""
     parts = [f"## {section.title}\n{section.write(f)}" for section in made]
-    parts.insert(1, f"## Figures 10 and 11: over time\n{_over_time(shown)}")
+    parts.insert(1, f"## Figures 10 and 11: over time\n{cluster_time.figures_10_and_11(shown)}")
     return wrapped("\n\n".join([head, *parts]))
 
 
@@ -270,19 +193,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
     keep = options.work / "runs"
-    compete, made = who(student_of(options)), sections()
-    shown = run_courses(over_time(compete), keep, place_of(options))
-    seen = {(label, LARGEST[figure][0].name, 1) for figure, label in shown}
-    todo = [r for r in wanted(made, compete, seeds) if (r.contender.label, r.traffic.name, r.seed) not in seen]
-    runs = run_all(map(as_measured, todo), keep, place_of(options))
-    for (figure, label), kept in shown.items():
-        t = LARGEST[figure][0]
-        runs[label, t.name, 1] = with_drops(kept.metrics, t)
+    compete = who(student_of(options))
+    asked = cluster_time.over_time(compete)
+    shown = run_courses(asked, keep, place_of(options))
+    made = sections(shown)
+    todo = wanted(made, compete, seeds)
+    seen = {(run.contender.label, run.traffic.name, run.seed): shown[name].metrics for name, (run, _) in asked.items()}
+    fresh = [r for r in todo if (r.contender.label, r.traffic.name, r.seed) not in seen]
+    metrics = run_all(map(as_measured, fresh), keep, place_of(options)) | seen
+    places = {(r.contender.label, r.traffic.name, r.seed): r for r in todo}
+    runs = {place: with_drop_rate(metrics[place], run) for place, run in places.items()}
     found = Found(runs, seeds)
     for section in made:
         for picture in section.pictures:
             store(options.docs / "papers" / f"{picture.name}.svg", picture.draw(found))
-    rows = [(t.name.partition("@")[0], {c: shown[figure, c] for c in LABELS}) for figure, (t, _) in LARGEST.items()]
+    rows = [(t.name.partition("@")[0], {c: shown[figure, c] for c in LABELS}) for figure, t in LARGEST.items()]
     store(options.docs / "papers" / "rl-cc-figures-10-11.png", courses(rows))
     store(options.docs / "papers-cluster.md", page(found, made, shown).encode())
 

@@ -38,8 +38,12 @@ class Course:
 
 
 def course(asked: tuple[Trial, int]) -> Course:
-    """One run, looked at so many times at even steps; looking changes nothing."""
+    """One run, looked at so many times at even steps; looking changes nothing. ValueError where its window does not
+    begin and end with one of them."""
     trial, points = asked
+    window = trial.window_ps or (0, trial.duration_ps)
+    if any(ps not in [trial.duration_ps * step // points for step in range(points + 1)] for ps in window):
+        raise ValueError(f"{trial.name}: a window from {window[0]} to {window[1]} ps is not of {points} samples")
     run = Simulation(
         trial.scenario,
         trial.policy,
@@ -52,7 +56,7 @@ def course(asked: tuple[Trial, int]) -> Course:
     senders = np.unique(host)
     delivered, dropped = run.delivered(), int(run.ports()["dropped"].sum())
     rows: list[tuple[float, NDArray[np.float64], int, int]] = []
-    window, metrics = trial.window_ps or (0, trial.duration_ps), {}
+    metrics: Metrics = {}
     for step in range(1, points + 1):
         begin = run.now_ps
         if begin == window[0]:

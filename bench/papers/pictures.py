@@ -150,25 +150,30 @@ def bands(panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]], across: str
 
 
 def courses(rows: Sequence[tuple[str, Mapping[str, Course]]]) -> bytes:
-    """Rates of hosts over time and, below, what is dropped: a column a contender, a colour a host, PNG."""
+    """Rates of hosts over time and, below, what is dropped in a ms: a column a contender, each with its own time, a
+    colour a host, PNG."""
     across = max(len(shown) for _, shown in rows)
     with rc_context(STYLE):
         canvas = Canvas(figsize=(2.5 * across + 0.4, 3.4 * len(rows) + 0.2), layout="constrained")
-        panels = canvas.subplots(2 * len(rows), across, squeeze=False, sharex="row")
+        panels = canvas.subplots(2 * len(rows), across, squeeze=False)
         for number, (title, shown) in enumerate(rows):
             highest = max(float(np.percentile(c.host_gbps, 99.9)) for c in shown.values())
-            most = max(float(c.dropped.max()) for c in shown.values())
+            lost = {name: c.dropped / np.diff(c.t_ms, prepend=0) for name, c in shown.items()}
+            most = max(float(each.max()) for each in lost.values())
             for i, (name, c) in enumerate(shown.items()):
                 rates, drops = panels[2 * number][i], panels[2 * number + 1][i]
                 rates.plot(c.t_ms, c.host_gbps, linewidth=0.5)
                 rates.set_ylim(0, highest * 1.15)
                 rates.set_title(name, fontsize=8.5)
-                drops.step(c.t_ms, c.dropped, color="#D55E00", linewidth=1.0, where="pre")
+                drops.step(c.t_ms, lost[name], color="#D55E00", linewidth=1.0, where="pre")
+                for axes in (rates, drops):
+                    axes.set_xlim(0, c.t_ms[-1])
+                rates.set_xticklabels([])
                 drops.set_yscale("symlog", linthresh=1)
                 drops.set_ylim(0, max(most * 3, 1))
                 drops.set_xlabel("ms")
             panels[2 * number][0].set_ylabel(f"{title}\nGb/s of a host", fontsize=7.5)
-            panels[2 * number + 1][0].set_ylabel("packets lost")
+            panels[2 * number + 1][0].set_ylabel("packets lost a ms")
         return _png(canvas)
 
 

@@ -1,12 +1,13 @@
 """RL-CC's cluster, its figure 3 and its conjecture: runs over time count what the network delivers, pages are whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.papers import ablation, cluster, telemetry
+from bench.papers import ablation, cluster, cluster_networks, cluster_time, telemetry
+from bench.papers.cluster_networks import LABELS, TOLD, times_of, with_drop_rate
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course, course, run_courses
 from bench.papers.found import Found
@@ -25,6 +26,19 @@ from netsim.simulation import Simulation
 from rlcc.evaluation.grid import Times
 from teachers.curriculum import TrainConfig, congestion_feature
 
+NAMES = (
+    "goodput",
+    "latency_mean_us",
+    "latency_p99_us",
+    "unfairness",
+    "loss",
+    "drops_per_flow",
+    "drops_per_flow_s",
+    "jain",
+    "dropped_packets",
+    "fairness_min_max",
+    "rtt_inflation_mean",
+)
 SHORT = named("all-to-all:4", Times(2 * MS, (1 * MS, 2 * MS)))
 
 
@@ -52,28 +66,64 @@ def test_a_course_counts_every_dropped_packet() -> None:
     assert seen.queue_bytes.max() <= 5 * 2**20
 
 
-def test_all_are_run_as_long_but_dcqcn_where_it_floods() -> None:
-    for traffic in (*cluster.MANY, *cluster.ALL, *cluster.UNSEEN):
-        for label in cluster.LABELS:
-            run = Run(Contender(label, by_name("swift")), traffic, 1)
-            floods = label == cluster.DCQCN and traffic in cluster.MANY[1:]
-            assert cluster.as_measured(run).traffic.times == (cluster.FLOODED if floods else traffic.times)
+def test_a_window_that_is_not_of_samples_is_refused() -> None:
+    with pytest.raises(ValueError, match="is not of 3 samples"):
+        course((a_run().trial(), 3))
+
+
+def contenders_of(labels: Sequence[str]) -> dict[str, Contender]:
+    return {label: Contender(label, by_name("swift")) for label in labels}
+
+
+def test_what_is_shown_over_time_is_measured_from_sample_to_sample() -> None:
+    asked = cluster_time.over_time(contenders_of((*LABELS, *TOLD)))
+    assert {name for name, _ in asked} == {"figure 10", "figure 11", "near and far"}
+    for run, points in asked.values():
+        each = run.traffic.times.duration_ps / points
+        assert all((ps / each).is_integer() for ps in run.traffic.times.window_ps)
+
+
+def test_all_are_run_and_shown_as_long_but_dcqcn_where_it_floods(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Run] = []
+
+    def courses_of(asked: Mapping[tuple[str, str], tuple[Run, int]], *_: object) -> cluster_time.Courses:
+        seen.extend(run for run, _ in asked.values())
+        return shown(1)
+
+    def runs_of(runs: Iterable[Run], *_: object) -> dict[tuple[str, str, int], Metrics]:
+        all_runs = list(runs)
+        assert not any(r.seed == 1 and r.traffic.name == cluster_networks.MANY[-1].name for r in all_runs)
+        seen.extend(all_runs)
+        return {(r.contender.label, r.traffic.name, r.seed): dict.fromkeys(NAMES, 10.0) for r in all_runs}
+
+    monkeypatch.setattr(cluster, "who", lambda _: contenders_of((*LABELS, *TOLD)))
+    monkeypatch.setattr(cluster, "student_of", lambda _: None)
+    monkeypatch.setattr(cluster, "run_courses", courses_of)
+    monkeypatch.setattr(cluster, "run_all", runs_of)
+    assert cluster.main(["--work", str(tmp_path), "--docs", str(tmp_path)]) == 0
+    given = {t.name: t.times for t in (*cluster_networks.MANY, *cluster_networks.ALL, *cluster.UNSEEN, *cluster.UNLIKE)}
+    floods = {t.name for t in cluster_networks.MANY[1:]}
+    assert {r.traffic.name for r in seen} == set(given)
+    for run in seen:
+        flooded = run.contender.label == cluster_networks.DCQCN and run.traffic.name in floods
+        assert run.traffic.times == (cluster_networks.FLOODED if flooded else given[run.traffic.name])
+    assert (tmp_path / "papers-cluster.md").exists()
+
+
+def test_losses_are_of_a_second_whatever_the_window() -> None:
+    large = cluster_networks.MANY[-1]
+    for label, seconds in ((cluster_networks.DCQCN, 0.05), (cluster_networks.SWIFT, 5.0)):
+        run = Run(Contender(label, by_name("swift")), large, 1)
+        found = with_drop_rate({"dropped_packets": 3.0 * large.flows}, run)
+        assert found["drops_per_flow_s"] == pytest.approx(3.0 / seconds)
 
 
 def found_of(made: Sequence[Section], value: Callable[[str, str], float]) -> Found:
     """Made-up runs: by contender and metric; another seed differs a little."""
-    names: tuple[str, ...] = (
-        "goodput",
-        "latency_mean_us",
-        "latency_p99_us",
-        "unfairness",
-        "loss",
-        "drops_per_flow",
-        "jain",
-    )
-    names += ("dropped_packets", "fairness_min_max", "rtt_inflation_mean")
     runs: dict[tuple[str, str, int], Metrics] = {
-        (c, t.name, seed): {name: value(c, name) + 1e-6 * seed for name in names}
+        (c, t.name, seed): {name: value(c, name) + 1e-6 * seed for name in NAMES}
         for s in made
         for c in s.contenders
         for t in s.traffic
@@ -91,32 +141,48 @@ def whole(text: str, made: Sequence[Section]) -> None:
 
 
 def shown(dropped: int) -> dict[tuple[str, str], Course]:
-    rates = np.ones((50, 3)) * [10.0, 11.0, 12.0]
+    """Of 63 hosts each a tenth of a Gb/s more than the one before."""
+    rates = np.ones((50, 63)) * (10 + 0.1 * np.arange(63))
     lost = np.full(50, dropped)
 
-    def one(figure: str, label: str) -> Course:
-        end_ms = cluster.times_of(label, cluster.LARGEST[figure][0]).duration_ps / MS
-        return Course(np.linspace(end_ms / 50, end_ms, 50), rates, lost, lost, {})
+    def one(shows: str, label: str) -> Course:
+        traffic = cluster_time.LARGEST.get(shows, cluster_time.FEW)
+        end_ms = times_of(label, traffic).duration_ps / MS
+        metrics = dict.fromkeys(NAMES, 10.0)
+        return Course(np.linspace(end_ms / 50, end_ms, 50), rates, lost, lost, metrics)
 
-    return {(figure, c): one(figure, c) for figure in cluster.LARGEST for c in cluster.LABELS}
+    return {place: one(*place) for place in cluster_time.over_time(contenders_of((*LABELS, *TOLD)))}
 
 
 def test_the_page_of_the_cluster_is_whole() -> None:
-    made = cluster.sections()
+    made = cluster.sections(shown(0))
     # The tree has the least latency, Swift the most goodput: nobody else is on the front.
-    values = {(cluster.TREE, "latency_mean_us"): 5.0, (cluster.SWIFT, "goodput"): 20.0}
+    values = {(cluster_networks.TREE, "latency_mean_us"): 5.0, (cluster_networks.SWIFT, "goodput"): 20.0}
     found = found_of(made, lambda c, name: values.get((c, name), 10.0))
     text = cluster.page(found, made, shown(0))
     whole(text, made)
-    assert text.count("RL-CC tree and Swift |") == len(cluster.MANY) + len(cluster.ALL)
-    assert "goes on losing from 50 to 100 ms with: nobody" in text.replace("\n", " ")
+    assert text.count("RL-CC tree and Swift |") == len(cluster_networks.MANY) + len(cluster_networks.ALL)
+    flat = text.replace("\n", " ")
+    assert "goes on losing from 50 to 100 ms with: nobody; many-to-one while it is measured with: nobody" in flat
+    near, far = np.arange(15), np.arange(15, 63)
+    assert f"near {(10 + 0.1 * near).mean() / (10 + 0.1 * far).mean():.2f} of what it gives one that is far" in flat
     assert "with: RL-CC MLP, RL-CC tree" in cluster.page(found, made, shown(2)).replace("\n", " ")
     for section in made:
         for picture in section.pictures:
             assert 5_000 < len(picture.draw(found)) < 200_000
-    rows = [("a", {c: shown(3)["figure 10", c] for c in cluster.LABELS})]
+    rows = [("a", {c: shown(3)["figure 10", c] for c in LABELS})]
     assert courses(rows) == courses(rows)
     assert courses(rows).startswith(b"\x89PNG")
+
+
+def test_losses_over_time_are_of_a_flow_and_a_second() -> None:
+    text = cluster_time.figures_10_and_11(shown(434_176))
+    rows = {
+        line.split("|")[1].strip(): [x.strip() for x in line.split("|")[2:]] for line in text.split("\n") if "|" in line
+    }
+    # 50 samples of one packet a flow; the later half of 10 s, the last third of 150 ms.
+    assert rows["many-to-one:434176@rl-cc-cluster: Swift"][-3:-1] == ["50.0", "5.0"]
+    assert rows["many-to-one:434176@rl-cc-cluster: DCQCN"][-3:-1] == ["50.0", "340.0"]
 
 
 def test_the_page_of_telemetry_counts_who_is_better() -> None:

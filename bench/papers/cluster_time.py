@@ -1,0 +1,118 @@
+"""RL-CC's cluster over time ([RLCC] figures 10 and 11), and which hosts get less of one receiver."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bench.papers.cluster_networks import (
+    ALL,
+    CLUSTER,
+    DCQCN,
+    LABELS,
+    MANY,
+    MLP,
+    SECOND,
+    SWIFT,
+    TOLD,
+    TREE,
+    as_measured,
+    times_of,
+)
+from bench.papers.contenders import Contender
+from bench.papers.courses import Course
+from bench.papers.found import Found, listed, table
+from bench.papers.runs import Run
+from bench.papers.sections import GOODPUT, LATENCY, UNFAIRNESS, cell
+from netsim import topology
+from netsim.network import MS
+
+LARGEST = {"figure 10": MANY[-1], "figure 11": ALL[-1]}
+"""The paper's two largest tests."""
+POINTS = {"figure 10": 100, "figure 11": 50, "near and far": 3}
+"""At how many points each course is looked at; a window begins and ends with one."""
+FLOODED_POINTS = 30
+FEW = MANY[0]
+COMPARED = (MLP, TREE, *TOLD, SWIFT)
+RACK = 16
+"""Machines of a rack; the receiver is machine 0."""
+Courses = Mapping[tuple[str, str], Course]
+"""By what it shows and contender."""
+
+
+def over_time(who: Mapping[str, Contender]) -> dict[tuple[str, str], tuple[Run, int]]:
+    """The runs that are shown over time, with the first seed, and at how many points."""
+    asked = [(figure, label, t) for figure, t in LARGEST.items() for label in LABELS]
+    asked += [("near and far", label, FEW) for label in COMPARED]
+    return {(shows, label): (as_measured(Run(who[label], t, 1)), _points(shows, label)) for shows, label, t in asked}
+
+
+def _points(shows: str, label: str) -> int:
+    return FLOODED_POINTS if (shows, label) == ("figure 10", DCQCN) else POINTS[shows]
+
+
+def figures_10_and_11(shown: Courses) -> str:
+    lines = []
+    for figure, t in LARGEST.items():
+        for label in LABELS:
+            c, times = shown[figure, label], times_of(label, t)
+            begin, end = times.window_ps
+            late = _late(c, times.window_ps[0])
+            by_host = c.host_gbps[late].mean(axis=0)
+            swings = [f"{x:,.2f}" for x in (by_host.min(), by_host.mean(), by_host.max())]
+            lost, goes_on = int(c.dropped.sum()), int(c.dropped[late].sum())
+            each_s = goes_on / t.flows / ((end - begin) / SECOND)
+            measured = f"{begin / SECOND:g} to {end / SECOND:g} s"
+            lines.append([f"{t.name}: {label}", measured, *swings, f"{lost / t.flows:,.1f}", f"{each_s:,.1f}"])
+    heads = ["measured", "least", "mean", "most", "lost a flow until then", "a flow and s, measured"]
+    still = [label for label in LABELS if _goes_on_losing(shown, "figure 11", label)]
+    many = [label for label in LABELS if _goes_on_losing(shown, "figure 10", label)]
+    begin_ms, end_ms = (ps // MS for ps in ALL[-1].times.window_ps)
+    return f"""A line a host: what its flows deliver; below it what the switches drop. Seed 1. Each has a time axis of
+its own.
+
+![rates of hosts and drops over time](papers/rl-cc-figures-10-11.png)
+
+Gb/s of the hosts while they are measured, and packets lost:
+
+{table(["", *heads], lines)}
+The paper, a sample a second for 60 s: all three hold a stable goodput and are fair; all lose packets while they start,
+and RL-CC alone loses none after that in all-to-all. Here all-to-all goes on losing from {begin_ms} to {end_ms} ms with:
+{listed(still) or "nobody"}; many-to-one while it is measured with: {listed(many) or "nobody"}. One packet of each of
+many-to-one's 434,176 flows is 92 times the buffer of a switch, and each starts with a burst of four."""
+
+
+def _late(c: Course, begin_ps: int) -> np.ndarray:
+    late: np.ndarray = c.t_ms > begin_ps / MS + 1e-9
+    return late
+
+
+def _goes_on_losing(shown: Courses, figure: str, label: str) -> bool:
+    c = shown[figure, label]
+    return bool(c.dropped[_late(c, times_of(label, LARGEST[figure]).window_ps[0])].sum())
+
+
+def near_and_far(f: Found, shown: Courses) -> str:
+    fabric = topology.by_name(CLUSTER)
+    near_us, far_us = (int(ps) / 1e6 for ps in fabric.base_rtts_ps([1, RACK], [0, 0]))
+    near: dict[str, float] = {}
+    rows = []
+    for label in COMPARED:
+        c = shown["near and far", label]
+        rates = c.host_gbps[_late(c, FEW.times.window_ps[0])].mean(axis=0)  # of machines 1, 2, ..
+        near[label] = float(rates[: RACK - 1].mean() / rates[RACK - 1 :].mean())
+        rows.append(
+            [label, *(cell(f, label, FEW, column) for column in (GOODPUT, LATENCY, UNFAIRNESS)), f"{near[label]:.2f}"]
+        )
+    one_rtt, queue, one_queue = (f"{near[label]:.2f}" for label in TOLD)
+    heads = ["", "goodput", "latency us", "unfairness", "near over far, seed 1"]
+    return f"""{FEW.flows} flows, 8 of each of the 63 other hosts. 15 of these are in the receiver's rack: their base
+RTT is {near_us:.1f} us, that of the others {far_us:.1f}. RL-CC's reward is best where (RTT inflation - 1.5) times the
+root of the rate is the same for all (the paper's equation 1), and the same queue is more inflation to who is near: the
+MLP gives a host that is near {near[MLP]:.2f} of what it gives one that is far, for good. "{TOLD[1]}" has the inflation
+from telemetry of queues (equation 6), "one base RTT" the fabric's longest for every flow
+([who they are](papers-telemetry.md#rtt-or-queue-length-in-fabrics)).
+
+{table(heads, rows)}
+Near over far is {queue} where queues are told and each flow's own base RTT; {one_rtt} with RTTs over one base RTT, by
+which who is near seems to meet no queue; {one_queue} with queues over one base RTT. The paper's unfairness is about
+0.01, with base RTTs that it does not print."""
