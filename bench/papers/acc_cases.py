@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.papers.acc import STATIC, setting
+from bench.papers.acc import setting
 from bench.papers.acc_bed import Deciders
 from bench.papers.found import Figure
 from bench.papers.runs import Metrics, percent_off, say, spread
 from netsim.baselines import by_name
 from netsim.cohorts import Cohort
-from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.mixes import Mix, Steering
 from netsim.network import Network
@@ -21,10 +20,12 @@ from netsim.trials import run as run_trials
 from rlcc.evaluation.grid import Times
 
 ACC, TREE = "ACC", "ACC tree"
+STATIC = ("SECN1", "SECN2")
 VENDOR = "vendor's"
-SETTINGS = STATIC | {VENDOR: (30_000, 270_000, 10)}
+VENDORS = (30_000, 270_000, 10)
 """Of storage: Kmin, Kmax and Pmax in % ([ACC] section 5.3.1)."""
-STATIC_AND_OURS = ("SECN1", "SECN2", ACC, TREE)
+BED = "leaf-spine:2x12x2:25/100"
+"""The test bed of [ACC] section 2."""
 RDMA = by_name("dcqcn")
 
 
@@ -72,14 +73,14 @@ class Outcomes:
         return Figure.of([100 * m["a_goodput"] / m["goodput"] for m in self.metrics[case.name, who]])
 
 
-def played(cases: Sequence[Case], deployment: Deployment, deciders: Deciders, where: Place, keep: Kept) -> Outcomes:
-    """All cases with everybody."""
-    known = {**deciders, VENDOR: (setting(*SETTINGS[VENDOR]), 0)}
+def played(cases: Sequence[Case], deciders: Deciders, period_ps: int, where: Place, keep: Kept) -> Outcomes:
+    """All cases with everybody, who decides every ``period_ps``."""
+    known = {**deciders, VENDOR: (setting(*VENDORS), 0)}
     places = [(case, who) for case in cases for who in case.who]
     trials = []
     for case, who in places:
         policy, late_ps = known[who]
-        at_queues = Cohort(policy, deployment.period_ps, late_ps)
+        at_queues = Cohort(policy, period_ps, late_ps)
         begin_end = (case.times.duration_ps, case.times.window_ps)
         trials += [
             Trial(scenario, case.flows, seed, *begin_end, network=case.network, cohorts=(at_queues,), name=who)

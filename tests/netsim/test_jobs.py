@@ -120,6 +120,7 @@ def test_a_ring_takes_as_long_as_its_steps_in_an_empty_network():
         ("parameter-server:4x100KB:2ms", 2),
         ("ring-all-reduce:4x40KB", 0),
         ("ring-all-reduce:4x40KB:2ms", 2),
+        ("tree-all-reduce:4x40KB:2ms", 2),
         ("exchange:4x40KB:1ms", 1),
     ],
 )
