@@ -34,7 +34,7 @@ help:
 	@echo 'make stubs    write _core.pyi, _fast.pyi and _mkl.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
-	@echo 'make papers   set our figures beside the papers in docs/generated/papers*.md (over an hour, trainings included; what is done is kept in build/papers)'
+	@echo 'make papers   set our figures beside the papers in docs/generated/papers*.md (some hours, trainings included; what is done is kept in build/papers)'
 	@echo 'make table-1  set LSTM, MLP and trees on connectx6dx-proxy beside the paper in docs/generated/connectx6dx-proxy.md'
 	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
