@@ -24,7 +24,7 @@ from bench.papers.found import Found, listed, table
 from bench.papers.runs import Run
 from bench.papers.sections import GOODPUT, LATENCY, UNFAIRNESS, cell
 from netsim import topology
-from netsim.network import MS
+from netsim.network import MS, Network
 
 LARGEST = {"figure 10": MANY[-1], "figure 11": ALL[-1]}
 """The paper's two largest tests."""
@@ -33,6 +33,8 @@ POINTS = {"figure 10": 100, "figure 11": 50, "near and far": 3}
 FLOODED_POINTS = 30
 FEW = MANY[0]
 COMPARED = (MLP, TREE, *TOLD, SWIFT)
+TARGET, BETA = 0.064, 1.5
+"""Of the policies' reward."""
 RACK = 16
 """Machines of a rack; the receiver is machine 0."""
 Courses = Mapping[tuple[str, str], Course]
@@ -67,6 +69,10 @@ def figures_10_and_11(shown: Courses) -> str:
     still = [label for label in LABELS if _goes_on_losing(shown, "figure 11", label)]
     many = [label for label in LABELS if _goes_on_losing(shown, "figure 10", label)]
     begin_ms, end_ms = (ps // MS for ps in ALL[-1].times.window_ps)
+    base_us = topology.by_name(CLUSTER).base_rtt_ps / 1e6
+    network, flows = Network(), LARGEST["figure 10"].flows
+    settled_us = (TARGET * flows**0.5 + BETA) * base_us
+    full_us = base_us + network.buffer_bytes * network.ps_per_byte / 1e6
     return f"""A line a host: what its flows deliver; below it what the switches drop. Seed 1. Each has a time axis of
 its own.
 
@@ -78,7 +84,9 @@ Gb/s of the hosts while they are measured, and packets lost:
 The paper, a sample a second for 60 s: all three hold a stable goodput and are fair; all lose packets while they start,
 and RL-CC alone loses none after that in all-to-all. Here all-to-all goes on losing from {begin_ms} to {end_ms} ms with:
 {listed(still) or "nobody"}; many-to-one while it is measured with: {listed(many) or "nobody"}. One packet of each of
-many-to-one's 434,176 flows is 92 times the buffer of a switch, and each starts with a burst of four."""
+many-to-one's {flows:,} flows is 92 times the buffer of a switch, and each starts with a burst of four. So many of
+RL-CC settle at an RTT of {settled_us:.0f} us by the paper's equation 2, and a full buffer makes it {full_us:.0f}: near
+enough that they go on overrunning it."""
 
 
 def _late(c: Course, begin_ps: int) -> np.ndarray:
@@ -106,7 +114,7 @@ def near_and_far(f: Found, shown: Courses) -> str:
     one_rtt, queue, one_queue = (f"{near[label]:.2f}" for label in TOLD)
     heads = ["", "goodput", "latency us", "unfairness", "near over far, seed 1"]
     return f"""{FEW.flows} flows, 8 of each of the 63 other hosts. 15 of these are in the receiver's rack: their base
-RTT is {near_us:.1f} us, that of the others {far_us:.1f}. RL-CC's reward is best where (RTT inflation - 1.5) times the
+RTT is {near_us:.1f} us, that of the others {far_us:.1f}. RL-CC's reward is best where (RTT inflation - {BETA}) times the
 root of the rate is the same for all (the paper's equation 1), and the same queue is more inflation to who is near: the
 MLP gives a host that is near {near[MLP]:.2f} of what it gives one that is far, for good. "{TOLD[1]}" has the inflation
 from telemetry of queues (equation 6), "one base RTT" the fabric's longest for every flow
