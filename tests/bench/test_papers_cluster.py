@@ -1,13 +1,15 @@
 """RL-CC's cluster, its figure 3 and its conjecture: runs over time count what the network delivers, pages are whole."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bench.papers import ablation, cluster, cluster_networks, cluster_time, telemetry
-from bench.papers.cluster_networks import LABELS, TOLD, times_of, with_drop_rate
+from bench.papers.cluster_networks import LABELS, SWIFT, TOLD, times_of, with_drop_rate
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course, course, run_courses
 from bench.papers.found import Found
@@ -140,6 +142,11 @@ def whole(text: str, made: Sequence[Section]) -> None:
     assert max(len(line) for line in text.split("\n") if not line.startswith(("|", "!"))) <= 120
 
 
+def rising(c: Course) -> NDArray[np.float64]:
+    """Its rates, and 2 % more in the last tenth."""
+    return np.vstack([c.host_gbps[:-5], c.host_gbps[-5:] * 1.02])
+
+
 def shown(dropped: int) -> dict[tuple[str, str], Course]:
     """Of 63 hosts each a tenth of a Gb/s more than the one before."""
     rates = np.ones((50, 63)) * (10 + 0.1 * np.arange(63))
@@ -164,6 +171,9 @@ def test_the_page_of_the_cluster_is_whole() -> None:
     assert text.count("RL-CC tree and Swift |") == len(cluster_networks.MANY) + len(cluster_networks.ALL)
     flat = text.replace("\n", " ")
     assert "goes on losing from 50 to 100 ms with: nobody; many-to-one while it is measured with: nobody" in flat
+    assert "of the tenth before: nobody." in flat
+    growing = shown(0) | {("figure 10", SWIFT): replace(c := shown(0)["figure 10", SWIFT], host_gbps=rising(c))}
+    assert "of the tenth before: Swift." in cluster.page(found, made, growing).replace("\n", " ")
     near, far = np.arange(15), np.arange(15, 63)
     assert f"near {(10 + 0.1 * near).mean() / (10 + 0.1 * far).mean():.2f} of what it gives one that is far" in flat
     assert "with: RL-CC MLP, RL-CC tree" in cluster.page(found, made, shown(2)).replace("\n", " ")
