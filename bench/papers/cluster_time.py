@@ -124,8 +124,8 @@ def near_and_far(f: Found, shown: Courses) -> str:
     return f"""{FEW.flows} flows, 8 of each of the 63 other hosts. 15 of these are in the receiver's rack: their base
 RTT is {near_us:.1f} us, that of the others {far_us:.1f}. RL-CC's reward is best where (RTT inflation - {BETA}) times
 the root of the rate is the same for all (the paper's equation 1), and the same queue is more inflation to who is near:
-the MLP gives a host that is near {near[MLP]:.2f} of what it gives one that is far, for good. "{TOLD[1]}" has the inflation
-from telemetry of queues (equation 6), "one base RTT" the fabric's longest for every flow
+the MLP gives a host that is near {near[MLP]:.2f} of what it gives one that is far, for good. "{TOLD[1]}" has the
+inflation from telemetry of queues (equation 6), "one base RTT" the fabric's longest for every flow
 ([who they are](papers-telemetry.md#rtt-or-queue-length-in-fabrics)).
 
 {table(heads, rows)}
