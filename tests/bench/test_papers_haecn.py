@@ -45,7 +45,9 @@ def test_the_page_sets_haecn_beside_each_and_says_where_the_gain_is() -> None:
     ]
     assert "TIMELY -20.0 to -16.0 % (paper -24 and -28: as the paper has it)" in text
     assert "ACC +0.0 to +5.0 % (paper -16 and -21: not there)" in text
-    assert "12 hosts a leaf, mean of the second half (50 ms, seed 1): DCQCN 0.500" in text
+    assert "| DCQCN | 0.500 |" in text
+    assert "against DCQCN -16.0% (paper up to +47); TIMELY -16.0% (paper up to +34); HPCC +5.0%" in text
+    assert "ACC +5.0% (paper up to +24)." in text
     assert picture(shown).startswith(b"<?xml")
 
 
