@@ -68,6 +68,10 @@ class Outcomes:
     def _off(self, case: Case, who: str, other: str, metric: str) -> list[float]:
         return percent_off(self.metrics[case.name, who], self.metrics[case.name, other], metric)
 
+    def always_less(self, case: Case, who: str, other: str, metric: str) -> bool:
+        """In every run."""
+        return max(self._off(case, who, other, metric)) < 0
+
     def share(self, case: Case, who: str) -> Figure:
         """RDMA's of what both deliver, in %."""
         return Figure.of([100 * m["a_goodput"] / m["goodput"] for m in self.metrics[case.name, who]])

@@ -43,6 +43,8 @@ def test_the_page_says_what_the_runs_gave() -> None:
     flat = text.replace("\n", " ")
     assert "| 2 to 1, ACC tree" in text
     assert "-9.1 (-9.1 to -9.1) / -24.3" in text
+    assert "RDMA's mean latency changes by +0 % (2 to 1) and +0 % (7 to 1)" in flat
+    assert "both take less than SECN0 with every seed in nothing; else" in flat
     assert "5 of 5 against SECN1 with web search, 5 of 5 against SECN2 with web search, 3 of 3 against" in flat
     assert "102.2 MB and 292 ms of computing of ResNet-50 and 244.4 MB and 21 ms of computing of AlexNet" in flat
     # Half a second and 292 ms; 50 pauses in 5 s. ACC waits a tenth longer, and gains a tenth of the half second.
