@@ -119,7 +119,8 @@ The paper: RL-CC's goodput is competitive with Swift's in both; its latency is b
 below Swift's in many-to-one, slightly below Swift's in all-to-all; its unfairness is the highest, about 0.01; its loss
 is the lowest in all scenarios, over 60 s on real cards. Here the start is left out:
 {ALL[-1].times.duration_ps / SECOND:g} to {MANY[-1].times.duration_ps / SECOND:g} s of a simulator, of
-which the later half or more is measured; of DCQCN, many to one from {MANY[1].flows:,} flows on, {FLOODED.window_ps[0] // MS} to {FLOODED.window_ps[1] // MS} ms, in which it loses
+which the later half or more is measured; of DCQCN, many to one from {MANY[1].flows:,} flows on,
+{FLOODED.window_ps[0] // MS} to {FLOODED.window_ps[1] // MS} ms, in which it loses
 what all hosts can send. Unfairness is the paper's, of what hosts send: who floods is even. Where it comes from:
 [below](#{NEAR.lower().replace(" ", "-")}).
 """
