@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bench.papers import ablation, cluster, cluster_networks, cluster_time, telemetry
 from bench.papers.cluster_networks import LABELS, SWIFT, TOLD, times_of, with_drop_rate
-from bench.papers.contenders import Contender
+from bench.papers.contenders import ROOT, Contender
 from bench.papers.courses import Course, course, run_courses
 from bench.papers.found import Found
 from bench.papers.pictures import Bubbles, bubbles, courses
@@ -183,6 +183,13 @@ def test_the_page_of_the_cluster_is_whole() -> None:
     rows = [("a", {c: shown(3)["figure 10", c] for c in LABELS})]
     assert courses(rows) == courses(rows)
     assert courses(rows).startswith(b"\x89PNG")
+
+
+def test_where_the_tree_rests_is_what_its_properties_page_says() -> None:
+    page = (ROOT / "docs" / "generated" / "properties.md").read_text()
+    flows = f"8187 flows at 6.488 to {cluster_time.REST_MOST:g} for {cluster_time.REST:g} |"
+    assert flows in page.partition("## rl-cc-mlp")[2].partition("\n## ")[0]
+    assert pytest.approx(cluster_time.TARGET * 8187**0.5 + cluster_time.BETA, abs=5e-4) == cluster_time.REST
 
 
 def test_losses_over_time_are_of_a_flow_and_a_second() -> None:
