@@ -6,17 +6,18 @@ python -m bench.papers.ablation [--train] [--seeds N] [--where PLACE] [--jobs N]
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from math import sqrt
 from pathlib import Path
 
+from bench.papers import theory
 from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import Bubbles, bubbles
 from bench.papers.sections import GOODPUT, LATENCY, LOSS, UNFAIRNESS, Section, cell
 from bench.papers.target import tunable_teacher
+from bench.papers.theory import BETA, TARGET
 from bench.papers.traffic import TIMES, four_to_one
-from bench.papers.trained import BETA, MLP, TARGET, Aim, trained
+from bench.papers.trained import MLP, Aim, trained
 from decision.errors import InputError
 from netsim.network import MS
 from netsim.policies import PolicySpec, native, turned
@@ -77,7 +78,7 @@ def picture(f: Found, made: Sequence[Section]) -> bytes:
 
 def fixed_point(aim: Aim, flows: int) -> float:
     """RTT inflation by the paper's equation 2, where flows have their fair share; 1 is an empty network."""
-    return max(aim.target * sqrt(flows) + aim.beta, 1.0)
+    return max(theory.fixed_point(flows, aim.target, aim.beta), 1.0)
 
 
 def _one(f: Found, aims: Sequence[Aim]) -> str:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from bench.papers import acc_storage, acc_training
 from bench.papers.acc import RECIPE, at_queues
-from bench.papers.acc_cases import ACC, BED, RDMA, STATIC, TREE, Case, Outcomes, played, with_seeds
+from bench.papers.acc import STATIC as KNOBS
+from bench.papers.acc_bed import FABRIC as BED
+from bench.papers.acc_cases import ACC, RDMA, STATIC, TREE, Case, Outcomes, played, with_seeds
 from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.found import listed, table, wrapped
 from bench.where.options import place_of
@@ -27,7 +29,7 @@ from rlcc.recipe import deployment_of, load_recipe
 
 BESIDE = Mix((Part(RDMA, 50, 0), Part(by_name("dctcp"), 50, 1)))
 WEIGHTS = (7, 3)
-STATIC_ONES = ("SECN0", *STATIC)
+STATIC_ONES = tuple(KNOBS)
 WORKLOADS = {
     "web search": ("websearch", Times(400 * MS, (0, 400 * MS))),
     "data mining": ("datamining", Times(1600 * MS, (0, 1600 * MS))),
@@ -103,9 +105,10 @@ def _static(o: Outcomes, made: Sequence[Case]) -> str:
     less = [
         case.name for case in made if all(o.always_less(case, who, "SECN0", "fct_mean_us") for who in STATIC_ONES[1:])
     ]
+    first, *others = (f"{kmin // 1000} and {kmax // 1000}" for kmin, kmax, _ in KNOBS.values())
     apart = max(abs(o.mean_off(case, "SECN2", "SECN1", "fct_mean_us")) for case in made)
     return f"""The test bed of the paper's section 2: 24 hosts at 25 Gb/s, 2 leaves, 2 spines; half of the time nothing
-more arrives, and what is there can end. Kmin and Kmax are 18 and 18 KB, 5 and 200, 100 and 400; Pmax, 1 % of the last
+more arrives, and what is there can end. Kmin and Kmax are {first} KB, {", ".join(others)}; Pmax, 1 % of the last
 two, is ours, and so are the loads.
 
 {table(heads, rows)}

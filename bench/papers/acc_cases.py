@@ -24,8 +24,6 @@ STATIC = ("SECN1", "SECN2")
 VENDOR = "vendor's"
 VENDORS = (30_000, 270_000, 10)
 """Of storage: Kmin, Kmax and Pmax in % ([ACC] section 5.3.1)."""
-BED = "leaf-spine:2x12x2:25/100"
-"""The test bed of [ACC] section 2."""
 RDMA = by_name("dcqcn")
 
 

@@ -13,6 +13,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from pydantic import TypeAdapter
 
+from bench.papers.acc_bed import FABRIC
 from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import LOSSLESS, ROOT, Contender
 from bench.papers.found import Found, listed, table, wrapped
@@ -29,7 +30,6 @@ from rlcc.evaluation.pictures import COLOURS, LINES, MARKERS
 from rlcc.origin import made_by
 from teachers.ddqn_options import DdqnConfig
 
-FABRIC = "leaf-spine:2x12x2:25/100"
 TIMES = Times(200 * MS, (100 * MS, 200 * MS))
 FEW = named(f"many-to-one:8x32@{FABRIC}", TIMES)
 MANY = named(f"many-to-one:15x8@{FABRIC}", TIMES)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.papers.acc_cases import ACC, BED, TREE, VENDOR, VENDORS, Case, Outcomes, with_seeds
+from bench.papers.acc_bed import FABRIC as BED
+from bench.papers.acc_cases import ACC, TREE, VENDOR, VENDORS, Case, Outcomes, with_seeds
 from bench.papers.found import Figure, table
 from netsim.network import MS, Network
 from rlcc.evaluation.grid import Times
@@ -64,7 +65,8 @@ def section(o: Outcomes, made: Sequence[Case]) -> str:
         us = o.figure(case, VENDOR, "round_mean_us").text(0)
         marked = Figure.of([1000 * m["cnps"] / m["data_packets"] for m in o.metrics[case.name, VENDOR]]).text(2)
         more = [o.against(case, who, VENDOR, "rounds_per_s") for who in (ACC, TREE)]
-        p99 = [o.against(case, who, VENDOR, "round_p99_us") if ended(o, case) else "-" for who in (ACC, TREE)]
+        judged = ended(o, case)
+        p99 = [o.against(case, who, VENDOR, "round_p99_us") if judged else "-" for who in (ACC, TREE)]
         rows.append([case.name, iops, us, marked, case.paper, *more, *p99])
     gains = {case.name: o.mean_off(case, ACC, VENDOR, "rounds_per_s") for case in made}
     most, least = max(gains, key=gains.__getitem__), min(gains, key=gains.__getitem__)

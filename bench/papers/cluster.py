@@ -219,16 +219,15 @@ def _write(options: argparse.Namespace) -> None:
     shown = run_courses(asked, keep, place_of(options))
     made = sections(shown)
     todo = wanted(made, compete, seeds)
-    seen = {(run.contender.label, run.traffic.name, run.seed): shown[name].metrics for name, (run, _) in asked.items()}
-    fresh = [r for r in todo if (r.contender.label, r.traffic.name, r.seed) not in seen]
-    metrics = run_all(map(as_measured, fresh), keep, place_of(options)) | seen
-    places = {(r.contender.label, r.traffic.name, r.seed): r for r in todo}
-    runs = {place: with_drop_rate(metrics[place], run) for place, run in places.items()}
+    seen = {run.place: shown[name].metrics for name, (run, _) in asked.items()}
+    fresh = [as_measured(run) for run in todo if run.place not in seen]
+    metrics = run_all(fresh, keep, place_of(options)) | seen
+    runs = {run.place: with_drop_rate(metrics[run.place], run) for run in todo}
     found = Found(runs, seeds)
     for section in made:
         for picture in section.pictures:
             store(options.docs / "papers" / f"{picture.name}.svg", picture.draw(found))
-    rows = [(t.name.partition("@")[0], {c: shown[figure, c] for c in LABELS}) for figure, t in LARGEST.items()]
+    rows = [(_short(t), {c: shown[figure, c] for c in LABELS}) for figure, t in LARGEST.items()]
     store(options.docs / "papers" / "rl-cc-figures-10-11.png", courses(rows))
     store(options.docs / "papers-cluster.md", page(found, made, shown).encode())
 

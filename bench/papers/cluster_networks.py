@@ -51,6 +51,6 @@ def as_measured(run: Run) -> Run:
 
 def with_drop_rate(metrics: Metrics, run: Run) -> Metrics:
     """With ``drops_per_flow_s``: packets lost a flow and second of the window, which is not as long for all."""
-    begin, end = as_measured(run).traffic.times.window_ps
+    begin, end = times_of(run.contender.label, run.traffic).window_ps
     rate = metrics["dropped_packets"] / run.traffic.flows / ((end - begin) / SECOND)
     return metrics | {"drops_per_flow_s": rate}

@@ -23,6 +23,7 @@ from bench.papers.courses import Course
 from bench.papers.found import Found, listed, table
 from bench.papers.runs import Run
 from bench.papers.sections import GOODPUT, LATENCY, UNFAIRNESS, cell
+from bench.papers.theory import BETA, fixed_point
 from decision.interfaces.flow_rate import RATE_FRACTION_BITS
 from netsim import topology
 from netsim.network import MS, Network
@@ -34,11 +35,9 @@ POINTS = {"figure 10": 100, "figure 11": 50, "near and far": 3}
 FLOODED_POINTS = 30
 FEW = MANY[0]
 COMPARED = (MLP, TREE, *TOLD, SWIFT)
-TARGET, BETA = 0.064, 1.5
-"""Of the policies' reward."""
 PROPERTIES = "properties.md#rl-cc-mlp"
-REST_MOST, REST = 10.487, 7.291
-"""With 8187 flows: the greatest RTT inflation at which the tree may rest, as proved there; target * sqrt(N) + beta."""
+RESTING, REST_MOST = 8187, 10.487
+"""Flows, and the greatest RTT inflation at which so many of the tree's may rest, as proved there."""
 RACK = 16
 """Machines of a rack; the receiver is machine 0."""
 Courses = Mapping[tuple[str, str], Course]
@@ -60,9 +59,8 @@ def figures_10_and_11(shown: Courses) -> str:
     lines = []
     for figure, t in LARGEST.items():
         for label in LABELS:
-            c, times = shown[figure, label], times_of(label, t)
-            begin, end = times.window_ps
-            late = _late(c, times.window_ps[0])
+            c, (begin, end) = shown[figure, label], times_of(label, t).window_ps
+            late = _late(c, begin)
             by_host = c.host_gbps[late].mean(axis=0)
             swings = [f"{x:,.2f}" for x in (by_host.min(), by_host.mean(), by_host.max())]
             lost, each_s = int(c.dropped.sum()), _lost(shown, figure, label)
@@ -75,9 +73,9 @@ def figures_10_and_11(shown: Courses) -> str:
     begin_ms, end_ms = (ps // MS for ps in ALL[-1].times.window_ps)
     base_us = topology.by_name(CLUSTER).base_rtt_ps / 1e6
     network, flows = Network(), LARGEST["figure 10"].flows
-    settled_us = (TARGET * flows**0.5 + BETA) * base_us
+    settled, resting = fixed_point(flows), fixed_point(RESTING)
     full_us = base_us + network.buffer_bytes * network.ps_per_byte / 1e6
-    rest_us = (TARGET * flows**0.5 * (REST_MOST - BETA) / (REST - BETA) + BETA) * base_us
+    rest_us = ((settled - BETA) * (REST_MOST - BETA) / (resting - BETA) + BETA) * base_us
     half_step = flows / (1 << RATE_FRACTION_BITS) / 2
     first = flows * network.data_wire_bytes / network.buffer_bytes
     offered = [f"{1 + _lost_share(shown, label, network):.2f} ({label})" for label in LABELS[:3]]
@@ -93,13 +91,13 @@ The paper, a sample a second for 60 s: all three hold a stable goodput and are f
 and RL-CC alone loses none after that in all-to-all. Here all-to-all goes on losing from {begin_ms} to {end_ms} ms with:
 {listed(still) or "nobody"}; many-to-one while it is measured with: {listed(many) or "nobody"}. One packet of each of
 many-to-one's {flows:,} flows is {first:.0f} times the buffer of a switch, and each starts with a burst of four. By the
-paper's equation 2 so many of RL-CC settle at an RTT of {settled_us:.0f} us at the most; a full buffer makes it
+paper's equation 2 so many of RL-CC settle at an RTT of {settled * base_us:.0f} us at the most; a full buffer makes it
 {full_us:.0f}, and it stands full while it is measured: with what is lost, they offer {listed(offered)} times what the
 link carries. Still gaining in the last tenth of the time, over 1 % of the tenth before: {listed(gaining) or "nobody"}.
-The tree rests within a range, [with 8187 flows]({PROPERTIES}) up to an inflation of {REST_MOST:g} in place of
-{REST:g}, and who comes from a flood stops at its upper end: with {flows:,} flows that is an RTT of {rest_us:.0f} us,
-more than the full buffer makes. So its losses do not end. And what a device takes is a step of 2^-20 above the floor:
-in the mean half a step more than was decided, {half_step:.0%} of a flow's share here."""
+The tree rests within a range, [with {RESTING} flows]({PROPERTIES}) up to an inflation of {REST_MOST:g} in place of
+{resting:.3f}, and who comes from a flood stops at its upper end: with {flows:,} flows that is an RTT of
+{rest_us:.0f} us, more than the full buffer makes. So its losses do not end. And what a device takes is a step of
+2^-20 above the floor: in the mean half a step more than was decided, {half_step:.0%} of a flow's share here."""
 
 
 def _late(c: Course, begin_ps: int) -> np.ndarray:

@@ -42,7 +42,8 @@ def course(asked: tuple[Trial, int]) -> Course:
     begin and end with one of them."""
     trial, points = asked
     window = trial.window_ps or (0, trial.duration_ps)
-    if any(ps not in [trial.duration_ps * step // points for step in range(points + 1)] for ps in window):
+    samples = [trial.duration_ps * step // points for step in range(points + 1)]
+    if not set(window) <= set(samples):
         raise ValueError(f"{trial.name}: a window from {window[0]} to {window[1]} ps is not of {points} samples")
     run = Simulation(
         trial.scenario,
@@ -57,11 +58,11 @@ def course(asked: tuple[Trial, int]) -> Course:
     delivered, dropped = run.delivered(), int(run.ports()["dropped"].sum())
     rows: list[tuple[float, NDArray[np.float64], int, int]] = []
     metrics: Metrics = {}
-    for step in range(1, points + 1):
+    for end in samples[1:]:
         begin = run.now_ps
         if begin == window[0]:
             run.reset_window()
-        run.run(trial.duration_ps * step // points)
+        run.run(end)
         if run.now_ps == window[1]:
             metrics = run.metrics()
         before, had_dropped, ports = delivered, dropped, run.ports()

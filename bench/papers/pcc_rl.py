@@ -1,7 +1,5 @@
 """PCC-RL's tables: 1 to 5, 7 and 8."""
 
-from math import sqrt
-
 from bench.papers import published as p
 from bench.papers.contenders import DCQCN_LOSSLESS, ROBUST, TARGETS
 from bench.papers.found import Found, beside, listed, table, yes
@@ -20,6 +18,7 @@ from bench.papers.sections import (
     one_metric,
     order_and_trend,
 )
+from bench.papers.theory import fixed_point
 from bench.papers.traffic import LONG, TIMES, Traffic, named
 from netsim.network import MS, Network
 from rlcc.evaluation.grid import Times
@@ -35,7 +34,6 @@ ROWS: Rows = (*PAIRS, *((label, None) for label in OTHERS))
 LABELS = tuple(label for label, _ in ROWS)
 LOOSE = "target 0.64"
 LONG_SHORT_ROWS: Rows = (*PAIRS, (LOOSE, None), *ROWS[len(PAIRS) :])
-BETA = 1.5
 FULL_BUFFER = 1 + Network().buffer_bytes * Network().ps_per_byte / Network().base_rtt_ps
 """RTT inflation behind a full buffer."""
 
@@ -135,10 +133,6 @@ def _none_dropped(f: Found, traffic: tuple[Traffic, ...]) -> str:
     return f"The paper: nobody loses a packet. Ours: {f'all but {listed(lossy)}' if lossy else 'nobody'}.\n"
 
 
-def _fixed_point(target: float, flows: int) -> float:
-    return target * sqrt(flows) + BETA
-
-
 def _target_word(name: str) -> str:
     printed = f"target {p.TARGETS[name]}" if name in p.TARGETS else "not in the paper"
     return f"{TARGETS[name]:g} ({name}) / {printed}"
@@ -160,7 +154,7 @@ def _table_3(f: Found, traffic: Traffic) -> str:
                 *cells,
                 cell(f, label, traffic, GOODPUT),
                 inflation,
-                f"{_fixed_point(target, traffic.flows):.1f}",
+                f"{fixed_point(traffic.flows, target):.1f}",
             ]
         )
     head = ["8192 to 1", *(c.heading for c in COLUMNS), "goodput", "RTT inflation", "fixed point"]
@@ -175,7 +169,7 @@ The fixed point is target x sqrt(N) + 1.5. A full buffer stands for an inflation
 
 
 def _beyond(flows: int) -> str:
-    over = [f"{t:g}" for t in TARGETS.values() if _fixed_point(t, flows) > FULL_BUFFER]
+    over = [f"{t:g}" for t in TARGETS.values() if fixed_point(flows, t) > FULL_BUFFER]
     return (
         f"the fixed point of target {listed(over)} does not fit in it, and what does not fit is dropped."
         if over

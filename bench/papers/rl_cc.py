@@ -31,6 +31,7 @@ from bench.papers.sections import (
     one_metric,
     several,
 )
+from bench.papers.theory import BETA, TARGET, fixed_point
 from bench.papers.traffic import (
     START,
     Traffic,
@@ -45,7 +46,6 @@ from rlcc.evaluation.grid import Times
 MLP, TREE, LSTM = "RL-CC MLP", "RL-CC tree", "RL-CC LSTM"
 QUEUE_LENGTH = "RL-CC MLP, queue length"
 SLOW_MLP, SLOW_LSTM = "RL-CC MLP, 17 us", "RL-CC LSTM, 450 us"
-TARGET, BETA = 0.064, 1.5
 INFLATION = Column("RTT inflation", "rtt_inflation_mean", 1, 3, -1)
 P99 = Column("p99 us", "latency_p99_us", 1, 1, -1)
 
@@ -121,10 +121,6 @@ def sections(times: Times) -> list[Section]:
     ]
 
 
-def _theory(flows: int) -> float:
-    return TARGET * sqrt(flows) + BETA
-
-
 def _fit(found: Found, contender: str, traffic: Sequence[Traffic]) -> tuple[float, float]:
     """a and b of a sqrt(N) + b through the mean RTT inflations up to FITTED_UP_TO flows."""
     fitted = [t for t in traffic if t.flows <= FITTED_UP_TO]
@@ -139,7 +135,7 @@ def _figure_2(f: Found, traffic: Sequence[Traffic]) -> str:
     lines = []
     off: dict[str, dict[int, float]] = {MLP: {}, LSTM: {}, "Swift": {}}
     for t in traffic:
-        theory = {MLP: _theory(t.flows), LSTM: _theory(t.flows), "Swift": a * sqrt(t.flows) + b}
+        theory = {MLP: fixed_point(t.flows), LSTM: fixed_point(t.flows), "Swift": a * sqrt(t.flows) + b}
         for label, expected in theory.items():
             off[label][t.flows] = f.mean(label, t, "rtt_inflation_mean") / expected - 1
         ours = [cell(f, label, t, INFLATION) for label in (MLP, LSTM, "Swift")]
@@ -228,7 +224,7 @@ most. MLP's latency against the paper's: {_span(off)}.
 
 Differences: the paper's goodput of 0.96 and 0.97 with 8 flows is above the 0.926 that 1024 bytes in 1106 allow here,
 so its packets or headers are others. Its latency with 2048 flows lies under target sqrt(N) + beta,
-{_theory(2048) * 8.192 - 4.192:.1f} us one way in our network, where its queue would be.
+{fixed_point(2048) * 8.192 - 4.192:.1f} us one way in our network, where its queue would be.
 """
 
 

@@ -33,6 +33,11 @@ class Run:
     traffic: Traffic
     seed: int
 
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Where its metrics are found: contender, traffic and seed."""
+        return self.contender.label, self.traffic.name, self.seed
+
     def trial(self) -> Trial:
         return Trial(
             self.traffic.scenario,
@@ -49,7 +54,7 @@ class Run:
 def run_all(runs: Iterable[Run], keep: Path, where: Place) -> dict[tuple[str, str, int], Metrics]:
     """Every metric of netsim, and ``drops_per_flow`` (RL-CC, figures 7 and 8), by contender, traffic and seed. Those in
     ``keep`` are not run again."""
-    todo = {(r.contender.label, r.traffic.name, r.seed): r for r in runs}
+    todo = {r.place: r for r in runs}
     # The longest first, so that no process ends alone.
     order = sorted(todo, key=lambda place: -todo[place].traffic.flows)
     outcomes = run_trials([todo[place].trial() for place in order], where, Kept(keep), say)

@@ -13,18 +13,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import sqrt
 from pathlib import Path
 
-from bench.papers import contenders
+from bench.papers import contenders, theory
 from bench.papers.command import add_student, page_parser, run_sections, student_of, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.found import Found, listed, table, wrapped
-from bench.papers.pcc_rl import BETA
 from bench.papers.sections import DROPS, FAIRNESS, GOODPUT, QUEUE, Section, cell
+from bench.papers.theory import TARGET
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.papers.trained import MLP as TRAINING
-from bench.papers.trained import TARGET, Aim, trained
+from bench.papers.trained import Aim, trained
 from decision.documents import write_atomically
 from decision.interfaces.flow_rate import TARGET_RATIO, flow_interface
 from decision.policy import Policy
@@ -91,8 +90,8 @@ def sections(anew: Sequence[float]) -> list[Section]:
 
 
 def fixed_point(ratio: float, flows: int) -> float:
-    """RTT inflation where max(inflation - BETA, 0) sqrt(1 / flows) is the target."""
-    return TRAINED_FOR * ratio * sqrt(flows) + BETA
+    """RTT inflation where max(inflation - beta, 0) sqrt(1 / flows) is the target."""
+    return theory.fixed_point(flows, TRAINED_FOR * ratio)
 
 
 def _near(f: Found, kind: str, ratios: Sequence[float], t: Traffic) -> list[float]:

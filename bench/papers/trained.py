@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.papers.contenders import ROOT
 from bench.papers.runs import say
+from bench.papers.theory import BETA, TARGET
 from decision.documents import dump_json, read_text
 from decision.manifest import sha256
 from distill.options import DistillOptions, RolloutOptions
@@ -24,8 +25,6 @@ from teachers.teacher import Teacher
 
 MLP = ROOT / "recipes" / "train-rl-cc-mlp.toml"
 PCC_RL = ROOT / "recipes" / "train-pcc-rl-own.toml"
-TARGET, BETA = 0.064, 1.5
-"""Of RL-CC: what its recipe has."""
 
 
 @dataclass(frozen=True)

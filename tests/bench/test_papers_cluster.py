@@ -16,6 +16,7 @@ from bench.papers.found import Found
 from bench.papers.pictures import Bubbles, bubbles, courses
 from bench.papers.runs import Metrics, Run
 from bench.papers.sections import GOODPUT, LATENCY, Section
+from bench.papers.theory import fixed_point
 from bench.papers.traffic import Traffic, named, on, unlike
 from bench.papers.trained import Aim, OwnReward
 from netsim import simulate, topology
@@ -187,9 +188,11 @@ def test_the_page_of_the_cluster_is_whole() -> None:
 
 def test_where_the_tree_rests_is_what_its_properties_page_says() -> None:
     page = (ROOT / "docs" / "generated" / "properties.md").read_text()
-    flows = f"8187 flows at 6.488 to {cluster_time.REST_MOST:g} for {cluster_time.REST:g} |"
+    resting = fixed_point(cluster_time.RESTING)
+    flows = f"{cluster_time.RESTING} flows at 6.488 to {cluster_time.REST_MOST:g} for {resting:.3f} |"
     assert flows in page.partition("## rl-cc-mlp")[2].partition("\n## ")[0]
-    assert pytest.approx(cluster_time.TARGET * 8187**0.5 + cluster_time.BETA, abs=5e-4) == cluster_time.REST
+    assert resting == pytest.approx(0.064 * 8187**0.5 + 1.5)
+    assert resting == pytest.approx(7.291, abs=5e-4)
 
 
 def test_losses_over_time_are_of_a_flow_and_a_second() -> None:
