@@ -15,7 +15,6 @@ from codegen.engines import engine_named
 from codegen.initialisers import vectors_inc
 from codegen.layout import context_layout, manifest_layouts
 from codegen.lower import Dump, Options
-from codegen.passes.fix import fixed
 from codegen.passes.program import LoweredProgram, text_of
 from codegen.passes.ranks import chains, with_ranks
 from codegen.passes.ratios import ratios, with_multiples
@@ -24,6 +23,7 @@ from codegen.targets import ALL, Target, target_named, targets_named, unserved
 from codegen.tree_body import StudentBody
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
+from decision.fixed import fixed
 from decision.manifest import Manifest, check_place, opened, writing
 from decision.program import Program
 from decision.student import NAME as STUDENT_NAME

@@ -16,13 +16,13 @@ from codegen.ctypes99 import I32, RANGES, U32, U64, joint_type, literal, type_of
 from codegen.fork import fork_of
 from codegen.layout import structures
 from codegen.passes.program import LoweredProgram, counted_sums
-from codegen.passes.rewrite import needed
 from codegen.saturation import saturations
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
 from decision.interface import Knob
 from decision.program import Node, Op, Program
 from decision.quotients import multiples
 from decision.ranks import ranked_features
+from decision.rewrite import needed
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
 OWN = ("leaves", "place")

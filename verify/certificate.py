@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.documents import dump_json, load_json, read_bytes, validate, write_atomically
+from decision.documents import WHOLE_NUMBER, dump_json, load_json, read_bytes, validate, write_atomically
 from decision.errors import InputError
 from emulator.build import Build
 from emulator.compile import C_FLAGS
@@ -20,7 +20,7 @@ from emulator.firmware import ENTRY, PROGRAM
 from emulator.objects import Image
 from verify.teacher.claim import TeacherClaim
 
-FORMAT = 2
+FORMAT = 3
 AGAIN = "prove the firmware again: rlcc verify"
 FILES = {"program": PROGRAM, "source": "rlcc_policy.c", "header": "rlcc_policy.h", "student": "student.json"}
 
@@ -33,6 +33,11 @@ ASSUMPTIONS = (
     "the memories answer with the wait states of the engine's profile",
     "the solvers are right where they say that a question has no solution",
 )
+
+
+Word = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""A value of the program."""
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Part(BaseModel):
@@ -57,18 +62,18 @@ class Engine(_Part):
     profile: dict[str, Any]
     core: str
     model: Literal["exact", "bounded"]
-    calibration: dict[str, str | int]
+    calibration: dict[str, str | Count]
 
 
 class WorstCase(_Part):
     """Cycles. ``exact`` is None where only the bound is proved; the witness is the slowest input that was found."""
 
-    bound: int
-    exact: int | None
-    witness: dict[str, int]
-    outputs: dict[str, int]
+    bound: Count
+    exact: Count | None
+    witness: dict[str, Word]
+    outputs: dict[str, Word]
     """By knob, and by "context.x"."""
-    rtl_cycles: int
+    rtl_cycles: Count
 
     @property
     def cycles(self) -> int:
@@ -79,16 +84,16 @@ class WorstCase(_Part):
 class Claims(_Part):
     equality: Literal[True]
     safety: Literal[True]
-    stack_bytes: int
+    stack_bytes: Count
     worst_case: WorstCase
 
 
 class CutClaim(_Part):
     """At an address: what each location holds, in the notation of ``verify.check.notation``; bounds of values."""
 
-    pc: int
+    pc: Count
     holds: dict[str, str]
-    bounds: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]]
+    bounds: dict[str, Annotated[list[Word], Field(min_length=2, max_length=2)]]
 
 
 class Query(_Part):
@@ -98,10 +103,7 @@ class Query(_Part):
     solvers: list[str]
 
 
-Verdict = Literal["holds", "fails", "found", "undecided"]
-Who = Literal["by the prover alone", "by the prover, and again by the checker"]
-PROVER: Who = "by the prover alone"
-BOTH: Who = "by the prover, and again by the checker"
+Verdict = Literal["holds", "fails", "found"]
 
 
 class FindingClaim(_Part):
@@ -110,27 +112,27 @@ class FindingClaim(_Part):
     says: str
     verdict: Verdict
     value: str
-    witness: dict[str, int]
+    witness: dict[str, Word]
 
 
 class PropertyClaim(_Part):
-    """``asked``: the table of the file (verify/behaviour/properties.py); of each feature that it is about a finding."""
+    """``asked``: the table of the file (verify/behaviour/properties.py); of each feature that it is about a finding.
+    What the checker does not decide again is no claim."""
 
     asked: dict[str, Any]
-    findings: list[FindingClaim]
-    decided: Who
+    findings: Annotated[list[FindingClaim], Field(min_length=1)]
 
 
 class Certificate(_Part):
     """See the module's docstring."""
 
-    format: Literal[2]
+    format: Annotated[Literal[3], WHOLE_NUMBER]
     subject: Subject
     engine: Engine
     claims: Claims
     assumptions: list[str]
     tools: dict[str, str]
-    cells: int
+    cells: Count
     cuts: list[CutClaim]
     queries: list[Query]
     behaviour: list[PropertyClaim] = Field(default=[], exclude_if=lambda claims: not claims)

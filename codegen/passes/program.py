@@ -13,13 +13,13 @@ from codegen.forms import Lowered
 from codegen.lower import Dump, Options, check, lower
 from codegen.passes.entries import Tail, tail_of, with_tail
 from codegen.passes.highword import high_words
-from codegen.passes.idle import without_idle_clamps
-from codegen.passes.rewrite import needed
 from codegen.walk import Feature, Histogram, Walk, only_trees_of, walk_of
 from decision.errors import InputError
+from decision.idle import without_idle_clamps
 from decision.program import Node, Op, Program
 from decision.quotients import Multiples, multiples
 from decision.ranks import RANK, Ranking, field_behind, ranked_features, rankings
+from decision.rewrite import needed
 
 
 @dataclass(frozen=True)

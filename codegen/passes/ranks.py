@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.fork import fork_of
-from codegen.passes.rewrite import needed
 from decision.forest import Forest, mapped
 from decision.program import Node, Op, Program, ProgramBuilder, StateField
 from decision.ranks import RANK
+from decision.rewrite import needed
 
 MOST = 255
 """Thresholds that a byte counts."""

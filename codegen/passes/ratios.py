@@ -11,10 +11,10 @@ proof, and reads it back. What else needs the quotient (a context that keeps it)
 from collections.abc import Callable
 from dataclasses import replace
 
-from codegen.passes.rewrite import needed
 from decision.forest import Branch, Forest, mapped
 from decision.program import Op, Program, ProgramBuilder, StateField
 from decision.quotients import COUNTED, Division, division_of, held
+from decision.rewrite import needed
 
 
 def ratios(program: Program) -> dict[int, Division]:

@@ -6,7 +6,6 @@ from codegen.fork import fork_of
 from codegen.inputs import split
 from codegen.lower import Options
 from codegen.passes.program import lower_program
-from codegen.passes.rewrite import needed
 from codegen.printer import Printer
 from codegen.vectors import make
 from decision.actions import TanhMap
@@ -16,6 +15,7 @@ from decision.interfaces.flow_rate import FLOW_START, Phase
 from decision.interpret import trace
 from decision.policy import Limits, Observation
 from decision.program import Op, Program
+from decision.rewrite import needed
 from decision.start import Start
 from decision.student import Student
 from decision.tree_decision import feature_names

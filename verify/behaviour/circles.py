@@ -13,6 +13,7 @@ import numpy as np
 
 from decision.errors import InputError
 from decision.interpret import trace
+from verify import wording
 from verify.behaviour.cells import Integers
 from verify.behaviour.contexts import MOST, Contexts, Fields, only
 from verify.behaviour.decided import Decided
@@ -95,15 +96,14 @@ def _after(
 
 
 def no_cycle(circles: Circles, asked: NoCycle) -> list[Finding]:
-    says = f"where what is seen stays the same, no circle of 2 to {asked.length} decisions"
+    says = wording.no_cycle(asked.length)
     total, longest = len(np.unique(circles.levels, axis=0)), int(circles.length.max(initial=1))
     bad = np.flatnonzero((circles.length >= 2) & (circles.length <= asked.length))
     if not len(bad):
-        value = f"from every context, at each of {total} levels" + (f"; one of {longest}" if longest > 1 else "")
-        return [Finding("no_cycle", says, judged(True), value)]
+        return [Finding("no_cycle", says, judged(True), wording.no_circles(total, longest))]
     row = int(bad[0])
     witness = dict(zip(circles.decision.seen.values(), map(int, circles.levels[row]), strict=True))
     witness |= {f"context.{name}": int(column[row]) for name, column in circles.now.items()}
-    lengths = ", ".join(str(n) for n in sorted(set(circles.length[bad].tolist())))
-    value = f"circles of {lengths} at {len(np.unique(circles.levels[bad], axis=0))} of {total} levels"
+    lengths = sorted(set(circles.length[bad].tolist()))
+    value = wording.circles(lengths, len(np.unique(circles.levels[bad], axis=0)), total)
     return [Finding("no_cycle", says, judged(False), value, witness)]

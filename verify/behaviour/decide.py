@@ -28,7 +28,7 @@ from verify.behaviour.properties import (
     Step,
     Yields,
 )
-from verify.certificate import BOTH, PROVER, FindingClaim, PropertyClaim
+from verify.certificate import FindingClaim, PropertyClaim
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,21 @@ class Behaviour:
         return any(finding.verdict in ("fails", "undecided") for finding in self.findings)
 
     def claims(self) -> list[PropertyClaim]:
-        """As they stand in a certificate."""
-        claims = []
-        for asked, findings in self.answers:
-            decided = any(finding.verdict != "undecided" for finding in findings)
-            claims.append(
-                PropertyClaim(
-                    asked=asked.model_dump(mode="json"),
-                    findings=[
-                        FindingClaim(says=f.says, verdict=f.verdict, value=f.value, witness=f.witness) for f in findings
-                    ],
-                    decided=BOTH if decided and isinstance(asked, Monotone | Step | Ascending) else PROVER,
-                )
-            )
-        return claims
+        """As they stand in a certificate: those of which every finding is decided."""
+        return [claim_of(asked, findings) for asked, findings in self.answers if _is_decided(findings)]
+
+
+def claim_of(asked: Property, findings: Iterable[Finding]) -> PropertyClaim:
+    """A property as it stands in a certificate. ValueError where a finding is undecided, which is no claim."""
+    told = [
+        FindingClaim.model_validate({"says": f.says, "verdict": f.verdict, "value": f.value, "witness": f.witness})
+        for f in findings
+    ]
+    return PropertyClaim(asked=asked.model_dump(mode="json"), findings=told)
+
+
+def _is_decided(findings: Iterable[Finding]) -> bool:
+    return all(finding.verdict != "undecided" for finding in findings)
 
 
 def decide(

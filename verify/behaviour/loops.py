@@ -16,6 +16,7 @@ from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.program import Op, Program
+from verify import wording
 from verify.behaviour.cells import Integers
 from verify.behaviour.circles import Circles
 from verify.behaviour.contexts import Contexts, Fields, only
@@ -23,8 +24,8 @@ from verify.behaviour.decided import ONE, Decided, cone
 from verify.behaviour.extremes import greatest
 from verify.behaviour.finding import Finding, judged
 from verify.behaviour.properties import FixedPoint, NoRiseAbove, Recovers, Yields
+from verify.wording import MOST_DECISIONS, share_of_line
 
-MOST_DECISIONS = 4096
 GROWS = ("response_ns", "queue_bytes")
 RISING = (Op.ADD, Op.SHL, Op.SHR, Op.MUL_SHR, Op.MIN, Op.MAX)
 """What never falls where an operand rises; products take none below 0."""
@@ -72,7 +73,8 @@ class Loop:
         """The rate, if a flow can have it; else InputError."""
         least, most = self.decision.params["rate_min_q30"], self.decision.params["rate_max_q30"]
         if not least <= (rate := min(rate, LINE_RATE_Q30)) <= most:
-            raise InputError(f"{_of_line(rate)} is not within the limits, {_of_line(least)} to {_of_line(most)}")
+            ends = f"{share_of_line(least)} to {share_of_line(most)}"
+            raise InputError(f"{share_of_line(rate)} is not within the limits, {ends}")
         return rate
 
     def values(self, rtt_ns: Integers, contexts: Fields) -> list[Integers]:
@@ -102,7 +104,7 @@ def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
     multiplier for any history."""
     of, rate = loop.decision, loop.within(asked.rate)
     loop.check_told()
-    says = f"at a rate of {_of_line(rate)} it never rises above an inflation of"
+    said = "x" if asked.inflation is None else f"{asked.inflation:g}"
     rises = ONE + 1
     for low, high, cell in reversed(_parts(loop, rate)):
         box = of.anywhere
@@ -114,14 +116,13 @@ def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
         least = ceil(1000 * high / loop.base_rtt_ns) / 1000
         value = f"{least:.3f}" if high < U32_MAX else "any: it rises at the longest RTT"
         if most.cell is None:
-            return [Finding("no_rise_above", f"{says} {asked.inflation or value}", "undecided", "too many boxes")]
+            raise InputError("the greatest multiplier over all histories takes too many boxes")
         holds = None if asked.inflation is None else asked.inflation * loop.base_rtt_ns >= high
-        said = "x" if asked.inflation is None else f"{asked.inflation:g}"
         witness = of.witness(most.cell) | {"event.response_ns": high, "context.rate_q30": rate}
-        text = f"least {value}, a multiplier of {most.value / ONE:.4f} at {low} to {high} ns"
-        return [Finding("no_rise_above", f"{says} {said}", judged(holds), text, witness)]
-    holds = None if asked.inflation is None else True
-    return [Finding("no_rise_above", f"{says} {asked.inflation or 'x'}", judged(holds), "it never rises")]
+        text = wording.rises_to(value, most.value / ONE, low, high)
+        return [Finding("no_rise_above", wording.no_rise_above(rate, said), judged(holds), text, witness)]
+    says = wording.no_rise_above(rate, said)
+    return [Finding("no_rise_above", says, judged(None if asked.inflation is None else True), wording.NO_RISE)]
 
 
 def _parts(loop: Loop, rate: int) -> list[tuple[int, int, dict[int, int]]]:
@@ -144,42 +145,49 @@ def _parts(loop: Loop, rate: int) -> list[tuple[int, int, dict[int, int]]]:
 def recovers(loop: Loop, asked: Recovers) -> list[Finding]:
     """Uncongested: at the base RTT."""
     least, most = loop.decision.params["rate_min_q30"], loop.decision.params["rate_max_q30"]
-    says = f"at the base RTT, from {_of_line(least)} at {_of_line(most)} in at most"
+    says = wording.arrives(None, least, most, asked.decisions)
     return [_within(loop, "recovers", says, asked.decisions, loop.rtt_ns(1), least, most)]
 
 
 def yields(loop: Loop, asked: Yields) -> list[Finding]:
     most = loop.decision.params["rate_max_q30"]
     if loop.within(asked.to) == most:
-        raise InputError(f"{_of_line(most)} is the highest rate; yields is about one below it")
-    says = f"at an inflation of {asked.inflation:g}, from {_of_line(most)} at {_of_line(asked.to)} in at most"
+        raise InputError(f"{share_of_line(most)} is the highest rate; yields is about one below it")
+    says = wording.arrives(asked.inflation, most, asked.to, asked.decisions)
     return [_within(loop, "yields", says, asked.decisions, loop.rtt_ns(asked.inflation), most, asked.to)]
 
 
 def _within(loop: Loop, kind: str, says: str, limit: int | None, rtt_ns: int, start: int, end: int) -> Finding:
-    """How many decisions it takes from every history: all are followed, those that nothing tells apart together."""
+    """How many decisions it takes from every history: all are followed, those that nothing tells apart together.
+    InputError where more than ``MOST_DECISIONS`` are allowed and some flows take more."""
     contexts = Contexts.of(loop.decision)
     history, count = contexts.all()
     now = first = loop.settled(np.full(count, start, dtype=np.int64), history)
     origin = np.arange(count)
-    says = f"{says} {'k' if limit is None else limit} decisions"
-    known: set[bytes] = set()
+    known: dict[bytes, int] = {}
+    furthest: list[int] = []
+    """Of the flows that are left, decision by decision: the rate that is furthest from the end."""
     for decisions in range(1, MOST_DECISIONS + 1):
         values = loop.values(np.asarray([rtt_ns]), now)
         now = {f.name: values[f.node] for f in loop.decision.program.state}
         left = now["rate_q30"] < end if end > start else now["rate_q30"] > end
         if not left.any():
             holds = None if limit is None else decisions <= limit
-            return Finding(kind, says, judged(holds), f"least {decisions}", _told(first, int(origin[-1])))
+            return Finding(kind, says, judged(holds), wording.arrived(decisions), _told(first, int(origin[-1])))
         now, origin = only(now, np.flatnonzero(left)), origin[left]
         kinds, rows = np.unique(contexts.told_apart(now, len(origin)), axis=0, return_index=True)
         now, origin = only(now, rows), origin[rows]
         if (key := kinds.tobytes()) in known:
-            last = int(now["rate_q30"][0])
-            value = f"never: it stays at {_of_line(last)}"
+            # From there on the same flows come back: each of them goes round for good.
+            turn = furthest[known[key] :]
+            value = wording.never(min(turn) if end > start else max(turn))
             return Finding(kind, says, "fails", value, _told(first, int(origin[0])))
-        known.add(key)
-    return Finding(kind, says, judged(None if limit is None else False), f"not in {MOST_DECISIONS}")
+        known[key] = len(furthest)
+        furthest.append(int(now["rate_q30"].min() if end > start else now["rate_q30"].max()))
+    if limit is not None and limit > MOST_DECISIONS:
+        raise InputError(f"after {MOST_DECISIONS} decisions some flows are still on their way")
+    value = wording.LONGER
+    return Finding(kind, says, judged(None if limit is None else False), value, _told(first, int(origin[0])))
 
 
 def _told(contexts: Fields, row: int) -> dict[str, int]:
@@ -194,14 +202,14 @@ def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
     if len(ends.seen) != 1:
         raise InputError("a fixed point is found for policies that see their congestion alone")
     target, beta = _theory(loop, loop.decision.seen[ends.seen[0]])
-    says = f"{asked.flows[0]} to {asked.flows[1]} flows rest at target * sqrt(N) + beta"
+    says = wording.rest(asked.flows, asked.within)
     levels = np.unique(ends.levels[:, 0])
     at = np.searchsorted(levels, ends.levels[:, 0])
     least, most = np.full(len(levels), 1 << 40), np.full(len(levels), -1)
     np.minimum.at(least, at, ends.value)
     np.maximum.at(most, at, ends.value)
     if (least > ONE).all() or (most < ONE).all():
-        return [Finding("fixed_point", says, judged(False), "at no congestion: it always rises, or always falls")]
+        return [Finding("fixed_point", says, judged(False), wording.NO_REST)]
     flows = np.arange(asked.flows[0], asked.flows[1] + 1, dtype=np.int64)
     rates = LINE_RATE_Q30 // flows
     not_rising, falling = (
@@ -214,9 +222,8 @@ def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
     off = np.maximum(abs(low / theory - 1), abs(high / theory - 1))
     n = int(off.argmax())
     holds = None if asked.within is None else bool(off[n] <= asked.within)
-    within = "" if asked.within is None else f", within {asked.within:g} of it"
-    value = f"off by {off[n]:.1%} at most: {flows[n]} flows at {low[n]:.3f} to {high[n]:.3f} for {theory[n]:.3f}"
-    return [Finding("fixed_point", says + within, judged(holds), value)]
+    value = wording.rests(off[n], flows[n], low[n], high[n], theory[n])
+    return [Finding("fixed_point", says, judged(holds), value)]
 
 
 def _theory(loop: Loop, seen: str) -> tuple[float, float]:
@@ -243,8 +250,3 @@ def _rises(program: Program, node: int) -> bool:
         else:
             grows.append(each.op in RISING and False not in args)
     return grows[node] is not False
-
-
-def _of_line(rate: int) -> str:
-    share = LINE_RATE_Q30 / rate
-    return "line rate" if share < 1.001 else f"line rate / {share:.0f}"

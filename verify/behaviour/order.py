@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.interpret import evaluate
 from decision.program import Op, Program
+from verify import wording
 from verify.behaviour.finding import Finding
 
 Columns = Mapping[str, NDArray[np.int64]]
@@ -31,7 +32,7 @@ def ascending(program: Program, inputs: tuple[Columns, Columns, Columns]) -> lis
 def _finding(
     program: Program, inputs: tuple[Columns, Columns, Columns], knob: str, floor: str, results: Mapping[str, int]
 ) -> Finding:
-    says = f"{knob} is never below {floor}"
+    says = wording.ordered(knob, floor)
     if not_below(program, results[knob], results[floor]):
         return Finding("ascending", says, "holds", "for all inputs")
     made = dict(zip(results, evaluate(program, *inputs)[0], strict=True))

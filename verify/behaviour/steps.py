@@ -8,6 +8,7 @@ import numpy as np
 
 from decision.errors import InputError
 from decision.program import Op
+from verify import wording
 from verify.behaviour.cells import FAR, Boxes, Integers
 from verify.behaviour.decided import ONE, Decided
 from verify.behaviour.extremes import Extreme, greatest
@@ -22,13 +23,13 @@ def monotone(of: Decided, asked: Monotone) -> list[Finding]:
     if asked.feature is not None and asked.feature not in names:
         raise InputError(f"the trees see no {asked.feature}; they see {', '.join(names) or 'nothing'}")
     if not seen:
-        says = "more of what is seen never raises the multiplier"
-        return [Finding("monotone", says, "holds", "the trees ask for nothing that is seen")]
+        says, value = wording.SEES_NOTHING
+        return [Finding("monotone", says, "holds", value)]
     return [_monotone(of, c) for c in seen if asked.feature in (None, of.names[c])]
 
 
 def _monotone(of: Decided, column: int) -> Finding:
-    says, edges = f"more {of.names[column]} never raises the multiplier", of.cells.edges[column]
+    says, edges = wording.monotone(of.names[column]), of.cells.edges[column]
     low, high = of.ranges[column]
     crossed = [k for k, edge in enumerate(edges) if low <= edge < high]
     raising: list[tuple[int, Extreme]] = []
@@ -41,13 +42,12 @@ def _monotone(of: Decided, column: int) -> Finding:
     if open_ends and not raising:
         return Finding("monotone", says, "undecided", f"{open_ends} of {len(crossed)} thresholds are not decided")
     if not raising:
-        return Finding("monotone", says, "holds", f"at each of {len(crossed)} thresholds")
+        return Finding("monotone", says, "holds", wording.not_raised(len(crossed)))
     k, worst = max(raising, key=lambda pair: pair[1].value)
     assert worst.cell is not None
     witness = of.witness(worst.cell, (column, int(edges[k])))
-    least = "" if worst.exact else "at least "
-    at = ", ".join(str(int(edges[k])) for k, _ in raising)
-    value = f"raised at {len(raising)} of {len(crossed)} thresholds ({at}), by {least}{worst.value / ONE:.4f} at most"
+    at = [int(edges[k]) for k, _ in raising]
+    value = wording.raised(at, len(crossed), worst.value / ONE, worst.exact)
     return Finding("monotone", says, "fails", value, witness)
 
 
@@ -79,13 +79,11 @@ def step(of: Decided, asked: Step) -> list[Finding]:
     low, high = -least.bound / ONE, most.bound / ONE
     too_low = asked.at_least is not None and low < asked.at_least
     too_high = asked.at_most is not None and high > asked.at_most
-    ends = {"at least": asked.at_least, "at most": asked.at_most}
-    asked_for = [f"{word} {end:g}" for word, end in ends.items() if end is not None]
-    says = f"the multiplier is {' and '.join(asked_for) or 'bounded'}"
+    says, limited = wording.step(asked.at_least, asked.at_most), (asked.at_least, asked.at_most) != (None, None)
     shown = least if too_low else most
     if (too_low or too_high) and not shown.exact:
         return [Finding("step", says, "undecided", f"within {low:.5f} and {high:.5f}")]
-    value = f"{low:.5f} to {high:.5f} " + ("over all cells" if least.exact and most.exact else "at most")
-    verdict = judged(not (too_low or too_high) if asked_for else None)
+    value = wording.multipliers(low, high, least.exact and most.exact)
+    verdict = judged(not (too_low or too_high) if limited else None)
     assert shown.cell is not None
     return [Finding("step", says, verdict, value, of.witness(shown.cell))]

@@ -29,8 +29,12 @@ from verify.teacher.claim import TeacherClaim
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 AT_ONCE = 1 << 15
+READ = 1e-9
+"""What decimals of a certificate can be off."""
 TRIED = 4
 """Of the boxes that are left of these, states that are looked at: a claim that is wrong ends there."""
+ROUNDS = 60
+"""Halvings of a neighbourhood's boxes."""
 MOST = 1 << 24
 """Boxes that are looked at."""
 MOST_CELLS = 1 << 19
@@ -38,6 +42,15 @@ PLACES = 1 << 17
 """Of boxes, at which the teacher is asked at once."""
 ROUNDING = 2.0**-23
 """Of a float32, twice: a feature's, and that of a tanh by 8."""
+
+
+@dataclass(frozen=True)
+class TeacherNetwork:
+    """A teacher as a claim names it. ``weights``: float32 arrays by name; ``hash``: of its artefact."""
+
+    policy: Policy
+    weights: Mapping[str, NDArray[np.float32]]
+    hash: str
 
 
 @dataclass(frozen=True)
@@ -124,16 +137,15 @@ class Teacher:
 def distance_again(
     claim: TeacherClaim,
     student: Student,
-    policy: Policy,
-    weights: Mapping[str, NDArray[np.float32]],
-    teacher: str,
+    teacher: TeacherNetwork,
     progress: Callable[[str], None] | None = None,
 ) -> int:
     """How many boxes were looked at. Refused where a state is, or cannot be shown not to be, further out than the claim
-    says, or the witness is not what is said of it."""
-    if claim.teacher != teacher:
+    says, or the witness is not what is said of it. ``student``: the one whose program the machine code is."""
+    policy = teacher.policy
+    if claim.teacher != teacher.hash:
         raise Refused(
-            f"the certificate's distance is from the teacher {claim.teacher[:12]}, this one is {teacher[:12]}"
+            f"the certificate's distance is from the teacher {claim.teacher[:12]}, this one is {teacher.hash[:12]}"
         )
     if student.observation != policy.observation.with_window(student.observation.window) or (
         student.action != policy.action
@@ -143,7 +155,7 @@ def distance_again(
         around = Around(claim.share, claim.action)
     except InputError as error:
         raise Refused(str(error)) from None
-    network = Teacher.of(policy, weights)
+    network = Teacher.of(policy, teacher.weights)
     window = max(student.observation.window, policy.observation.window)
     space = _Space(student, window, claim.step)
     low, high = space.histories(progress)
@@ -286,16 +298,12 @@ def _witness(
     student = float(act(space.student, row[:, : space.student.observation.size])[0]) / 2**16
     if claim.student != student:
         raise Refused(f"in its state the student's action is {student:+.5f}, the certificate says {claim.student:+.5f}")
-    sure = [_distance(network, around, row[0], student, sign) for sign in (1.0, -1.0)]
-    if not claim.reached <= max(sure) + 5e-5 or not claim.reached <= claim.bound:
-        raise Refused(f"its state is {max(sure):.6f} outside, the certificate says {claim.reached:.6f}")
+    above, below = (_distance(network, around, row[0], student, sign) for sign in (1.0, -1.0))
     least, most = claim.around
-    if not (
-        abs(max(student - most, least - student, 0.0) - claim.reached) < 1e-5
-        and most >= student - sure[0] - 5e-5
-        and least <= student + sure[1] + 5e-5
-    ):
+    if not (least <= student + below and student - above <= most):
         raise Refused("the teacher's actions around its state are not as the certificate says")
+    if abs(max(student - most, least - student, 0.0) - claim.reached) > READ or claim.reached > claim.bound:
+        raise Refused(f"its state is {max(above, below):.6f} outside, the certificate says {claim.reached:.6f}")
 
 
 def _distance(network: Teacher, around: Around, row: Integers, student: float, sign: float) -> float:
@@ -312,18 +320,19 @@ def _refused(space: _Space, row: Integers) -> None:
 
 def _surely(network: Teacher, low: Floats, high: Floats, student: float, sign: float) -> float:
     """How far at least ``sign`` times the student's action is above all of the teacher's over a box, by about 2e-5."""
-    waiting, ended, best = (low, high), float("inf"), float("inf")
-    for _ in range(60):
+    waiting, ended, best, rounds = (low, high), float("inf"), float("inf"), 0
+    while True:
         least, most = waiting
         signs, actions = np.full(len(least), sign), np.full(len(least), student)
         # The greatest that the teacher reaches, by the least of its negative.
         top = -network.least(least, most, -signs)
         bound = _above(network, actions, top, sign)
-        best = min(best, float(_above(network, actions, sign * network.value((least + most) / 2)[0], sign).min()))
+        output, rounding = network.value((least + most) / 2)
+        best = min(best, float(_above(network, actions, sign * output + rounding, sign).min()))
         ends = bound >= best - 2e-5
         ended = min([float(ended), *map(float, bound[ends])])
-        least, most = least[~ends], most[~ends]
-        if not len(least) or len(least) > AT_ONCE:
+        least, most, rounds = least[~ends], most[~ends], rounds + 1
+        if not len(least) or len(least) > AT_ONCE or rounds == ROUNDS:
             return min([ended, *map(float, bound[~ends])])
         slope = np.maximum(*(np.abs(end) for end in network.slopes(least, most)))
         column = (slope * (most - least)).argmax(axis=1)
@@ -332,7 +341,6 @@ def _surely(network: Teacher, low: Floats, high: Floats, student: float, sign: f
         below, above = most.copy(), least.copy()
         below[rows, column] = above[rows, column] = middle
         waiting = np.concatenate([least, above]), np.concatenate([below, most])
-    return ended
 
 
 def _above(network: Teacher, student: Floats, output: Floats, sign: float) -> Floats:

@@ -20,9 +20,11 @@ from decision.documents import write_atomically
 from decision.errors import InputError
 from verify.certificate import Certificate
 from verify.check.behaviour import behaviour_again
+from verify.check.beside import TeacherNetwork, distance_again
 from verify.check.proofs import Contradiction, Proofs
 from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused
+from verify.check.subject import student_of
 from verify.machine import IllegalInstruction
 
 
@@ -45,13 +47,16 @@ def checked(
     progress: Progress | None = None,
     limits: Limits = DEFAULT,
     proofs: Path | None = None,
+    teacher: TeacherNetwork | None = None,
 ) -> Recheck:
     """Compile the folder, check every claim, measure the cost model again; ``proofs`` is the archive to write of what
-    the solver found impossible. Refused where anything at all is wrong with
-    the certificate; InputError where the folder cannot be read or compiled."""
+    the solver found impossible. A distance from a teacher is checked where ``teacher`` is given. Refused where anything
+    at all is wrong with the certificate; InputError where the folder cannot be read or compiled."""
     context = get_context("spawn")  # a fork would take the terminal's threads along
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(theirs, certificate, folder, solver, limits, proofs), daemon=True)
+    child = context.Process(
+        target=_child, args=(theirs, certificate, folder, solver, limits, proofs, teacher), daemon=True
+    )
     child.start()
     try:
         theirs.close()
@@ -62,7 +67,13 @@ def checked(
 
 
 def judged(
-    certificate: Certificate, folder: Path, solver: str, progress: Progress, limits: Limits, proofs: Path | None = None
+    certificate: Certificate,
+    folder: Path,
+    solver: str,
+    progress: Progress,
+    limits: Limits,
+    proofs: Path | None = None,
+    teacher: TeacherNetwork | None = None,
 ) -> Recheck:
     """The check itself, in this process: every failure but bad input is a Refused."""
     kept = None if proofs is None else Proofs()
@@ -70,8 +81,10 @@ def judged(
         built = rebuilt(certificate, folder)
         with _memory(limits.memory_bytes):
             found = recheck(certificate, built, solver=solver, progress=progress, proofs=kept)
+            behaviour_again(certificate.behaviour, built)
+            if certificate.teacher is not None and teacher is not None:
+                distance_again(certificate.teacher, student_of(built), teacher, progress)
         calibrated_again(certificate, built, progress)
-        behaviour_again(certificate, built)
         if proofs is not None and kept is not None:
             write_atomically(proofs, kept.archive())
         return found
@@ -90,13 +103,20 @@ def judged(
 
 
 def _child(
-    pipe: Connection, certificate: Certificate, folder: Path, solver: str, limits: Limits, proofs: Path | None
+    pipe: Connection,
+    certificate: Certificate,
+    folder: Path,
+    solver: str,
+    limits: Limits,
+    proofs: Path | None,
+    teacher: TeacherNetwork | None,
 ) -> None:
     """What the process does: progress, then one answer, into the pipe."""
     os.setpgrp()  # the compilers it starts end with it
     answer: tuple[str, object]
     try:
-        answer = "holds", judged(certificate, folder, solver, lambda t: pipe.send(("progress", t)), limits, proofs)
+        found = judged(certificate, folder, solver, lambda t: pipe.send(("progress", t)), limits, proofs, teacher)
+        answer = "holds", found
     except Refused as error:
         answer = "refused", str(error)
     except InputError as error:

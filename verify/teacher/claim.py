@@ -5,6 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Word = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Action = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class TeacherClaim(BaseModel):
@@ -19,13 +21,13 @@ class TeacherClaim(BaseModel):
     """Around a signal, relative."""
     action: Share
     """Around a past action."""
-    signals: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]]
-    step: int = Field(ge=0)
+    signals: dict[str, Annotated[list[Word], Field(min_length=2, max_length=2)]]
+    step: int = Field(ge=0, lt=2**63)
     """To which past actions were told apart in histories, Q16; 0: any history was taken to be possible."""
     bound: Share
     reached: Share
-    witness: dict[str, int]
-    student: float
+    witness: dict[str, Word]
+    student: Action
     """Its action in the witness."""
-    around: Annotated[list[float], Field(min_length=2, max_length=2)]
+    around: Annotated[list[Action], Field(min_length=2, max_length=2)]
     """Its teacher's actions around the witness lie within."""

@@ -26,7 +26,9 @@ TOLERANCE = 2e-4
 STEP = 0.005
 """To which past actions are told apart in histories."""
 SLACK = 1e-4
-"""What the bound is told higher, so that a checker finds it with coarser means."""
+"""At least what is claimed less than was found, so that a checker finds it with coarser means."""
+ROUNDINGS = 2
+"""And at least so many times what float32 can make of the teacher's action, of which two programs know two bounds."""
 PLACES = 1e6
 """What is told is rounded outwards to so many parts."""
 MOST_PIECES = 200_000
@@ -50,7 +52,9 @@ def distance(
     furthest = search.furthest(TOLERANCE, progress)
     row, action = furthest.state.row, furthest.state.action / ONE
     low, high = around.box(network.observation, row[None, : network.size].astype(np.float64))
+    slack = max(SLACK, ROUNDINGS * rounding(network, low, high))
     least, most = actions_within(network, low, high)
+    least, most = floor((least - slack) * PLACES) / PLACES, ceil((most + slack) * PLACES) / PLACES
     names, columns = feature_names(search.observation), behind.columns
     return TeacherClaim(
         teacher=teacher,
@@ -58,12 +62,19 @@ def distance(
         action=around.action,
         signals={names[c]: [int(columns.low[c]), int(columns.high[c])] for c in columns.newest},
         step=behind.step,
-        bound=ceil((furthest.bound + SLACK) * PLACES) / PLACES,
-        reached=max(floor(max(action - most, least - action) * PLACES) / PLACES, 0.0),
+        bound=ceil((furthest.bound + slack) * PLACES) / PLACES,
+        reached=max(action - most, least - action, 0.0),
         witness=dict(zip(names, row.tolist(), strict=True)),
         student=action,
-        around=[floor(least * PLACES) / PLACES, ceil(most * PLACES) / PLACES],
+        around=[least, most],
     )
+
+
+def rounding(network: Network, low: Floats, high: Floats) -> float:
+    """What float32 can make of the teacher's action at most, at the corners of a box of integers [1, size]."""
+    _, error = network.outputs(network.features(np.concatenate([low, high])))
+    least, most = network.actions(np.array([-1.0, 1.0]) * float(error.max()))
+    return float(most.max() - least.min())
 
 
 def actions_within(network: Network, low: Floats, high: Floats) -> tuple[float, float]:

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen.lower import Options
-from codegen.passes.fix import fixed
 from codegen.passes.highword import high_words
-from codegen.passes.idle import without_idle_clamps
 from codegen.passes.program import lower_program, text_of
-from codegen.passes.rewrite import needed, rewritten
 from decision.errors import InputError
+from decision.fixed import fixed
 from decision.forest import Forest, oblivious
 from decision.formats import U32_MAX
+from decision.idle import without_idle_clamps
 from decision.interpret import evaluate
 from decision.program import Node, Op, Program, ProgramBuilder
+from decision.rewrite import needed, rewritten
 
 NO_TREES = Forest((), (), (0,), 0)
 PASSES: dict[str, Callable[[Program], Program]] = {

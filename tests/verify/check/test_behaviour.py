@@ -9,21 +9,49 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "teacher"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "behaviour"))
 
+import numpy as np
+from deciders import FALL, RISE, split
+from deciders import policy as by_hand
 from teacher_pairs import ACTION, CONGESTION, RATIO, policy, student
 
 from decision.documents import dump_json
-from decision.forest import Node, oblivious
+from decision.forest import Forest, Node, oblivious
+from decision.interfaces.flow_rate import LINE_RATE_Q30
+from decision.program import Op, ProgramBuilder
+from decision.ranks import with_values
 from decision.student import NAME, Student
 from emulator.firmware import PROGRAM
 from verify.behaviour.decide import Behaviour, decide
-from verify.behaviour.properties import Monotone, NoCycle, Property, Step
-from verify.certificate import BOTH, PROVER, PropertyClaim
-from verify.check import behaviour as module
-from verify.check.behaviour import behaviour_again
+from verify.behaviour.properties import (
+    ALL,
+    FixedPoint,
+    Monotone,
+    NoCycle,
+    NoRiseAbove,
+    Property,
+    Recovers,
+    Step,
+    Yields,
+)
+from verify.certificate import PropertyClaim
+from verify.check import cells, circles, loops
+from verify.check.behaviour import Policy, behaviour_again
+from verify.check.cells import Table
+from verify.check.history import History
+from verify.check.path import Path as FlowPath
+from verify.check.path import direction
 from verify.check.refused import Refused
 
 ASKED: tuple[Property, ...] = (Monotone(), Step(), Step(at_least=0.5, at_most=1.1), Step(at_most=1.5), NoCycle())
+LIMITS: tuple[Property, ...] = (
+    *ALL.property,
+    Recovers(decisions=100),
+    Yields(decisions=50, inflation=8),
+    NoRiseAbove(inflation=4),
+    FixedPoint(within=0.5, flows=(2, 300)),
+)
 
 
 def folder(of: Student, place: Path) -> Any:
@@ -39,26 +67,69 @@ def decided(of: Student, place: Path, *asked: Property) -> tuple[Any, list[Prope
     return built, behaviour.claims()
 
 
-def again(built: Any, claims: list[PropertyClaim]) -> None:
-    behaviour_again(SimpleNamespace(behaviour=claims), built)  # type: ignore[arg-type]
+def drawn(seed: int) -> Student:
+    """RL-CC's features, a few splits: some of these rest, some go round, some never come back."""
+    random = np.random.default_rng(seed)
+    trees = [
+        split(
+            int(random.integers(0, 4)),
+            int(random.choice([-500, -1, 0, 5, 300, 9000, 100_000])),
+            int(random.integers(-9000, 9000)),
+            int(random.integers(-9000, 9000)),
+        )
+        for _ in range(random.integers(1, 5))
+    ]
+    return by_hand(*trees, bias=int(random.integers(-3000, 3000)))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_provers_findings_are_found_again_word_for_word(seed: int, tmp_path: Path) -> None:
     features = (ACTION, CONGESTION) if seed % 2 else (CONGESTION, ACTION, RATIO)
     built, claims = decided(student(policy(features), seed), tmp_path)
-    again(built, claims)
-    assert [claim.decided for claim in claims] == [BOTH] * 4 + [PROVER]
+    behaviour_again(claims, built)
+    assert len(claims) == len(ASKED)
     assert {finding.verdict for claim in claims for finding in claim.findings} >= {"fails", "holds"}
-    again(built, [])
+    behaviour_again([], built)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 6, 7, 12])
+def test_two_programs_find_the_same_of_what_follows_many_decisions(seed: int, tmp_path: Path) -> None:
+    built, claims = decided(drawn(seed), tmp_path, *LIMITS)
+    behaviour_again(claims, built)
+    assert {claim.asked["kind"] for claim in claims} >= {"no_cycle", "no_rise_above", "recovers", "yields"}
 
 
 @pytest.mark.parametrize("trees", [(), (oblivious(((0, 1000),), (50, -50)),)])
 def test_a_monotone_student_and_one_that_sees_nothing_are_found_again(trees: tuple[Node, ...], tmp_path: Path) -> None:
     of = student(policy((CONGESTION,), 1), 0)
     built, claims = decided(replace(of, forest=replace(of.forest, trees=trees)), tmp_path, Monotone())
-    again(built, claims)
+    behaviour_again(claims, built)
     assert [finding.verdict for finding in claims[0].findings] == ["holds"]
+
+
+KNOWN: dict[str, tuple[Student, Property, str]] = {
+    "always rises": (by_hand(bias=RISE), Recovers(), "least 76"),
+    "stays": (by_hand(bias=0), Recovers(), "never"),
+    "its last step keeps it down": (by_hand(split(0, -1, FALL, RISE)), Recovers(), "never"),
+    "falls above twice the base RTT": (by_hand(split(1, 2048, RISE, FALL)), Yields(), "least 50"),
+    "a saw that takes longer than anybody follows": (
+        by_hand(split(1, 2048, RISE, FALL)),
+        Yields(inflation=2),
+        "not in",
+    ),
+    "alternates": (by_hand(split(0, 0, RISE, FALL)), NoCycle(), "circles of 2"),
+    "rests at its target": (by_hand(split(1, 4295, RISE, FALL)), FixedPoint(within=0.01), "off by"),
+    "always falls": (by_hand(bias=FALL), NoRiseAbove(), "it never rises"),
+}
+"""What is known of them by hand, and the beginning of what is found."""
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_is_known_by_hand_is_found(name: str, tmp_path: Path) -> None:
+    of, asked, value = KNOWN[name]
+    built, claims = decided(of, tmp_path, asked)
+    behaviour_again(claims, built)
+    assert claims[0].findings[0].value.startswith(value)
 
 
 def forged(claim: PropertyClaim, number: int, **changes: Any) -> PropertyClaim:
@@ -67,63 +138,137 @@ def forged(claim: PropertyClaim, number: int, **changes: Any) -> PropertyClaim:
     return claim.model_copy(update={"findings": findings})
 
 
-def test_each_part_of_a_finding_that_is_not_so_is_refused(tmp_path: Path) -> None:
-    built, claims = decided(student(policy(), 1), tmp_path)
-    rising, bounded, limited, within, circles = claims
-    fails = next(n for n, finding in enumerate(rising.findings) if finding.verdict == "fails")
-    finding = rising.findings[fails]
-    name = finding.says.split()[1]
-    for claim in (
-        forged(rising, fails, verdict="holds"),
-        forged(rising, fails, value="at each of 9 thresholds", verdict="holds"),
-        forged(rising, fails, value=finding.value.replace("0.", "0.0")),
-        forged(rising, fails, says="more of nothing never raises the multiplier"),
-        forged(rising, fails, witness=finding.witness | {name: 2**24 - 1}),
-        forged(rising, fails, witness={}),
-        rising.model_copy(update={"findings": rising.findings[:-1]}),
-        rising.model_copy(update={"decided": PROVER}),
-        forged(bounded, 0, value="0.90000 to 1.10000 over all cells"),
-        forged(bounded, 0, verdict="holds"),
-        forged(bounded, 0, witness=dict.fromkeys(bounded.findings[0].witness, 2**40)),
-        forged(limited, 0, verdict="holds"),
-        limited.model_copy(update={"asked": limited.asked | {"at_most": 1.5}}),
-        forged(within, 0, verdict="found"),
-        circles.model_copy(update={"decided": BOTH}),
-    ):
-        with pytest.raises(Refused):
-            again(built, [claim])
+def edits(claim: PropertyClaim) -> list[PropertyClaim]:
+    """Each single edit of a claim: of its table, of every part of every finding, of their number."""
+    made = [claim.model_copy(update={"findings": claim.findings + claim.findings[-1:]})]
+    made += [claim.model_copy(update={"findings": claim.findings[:-1]})]
+    for key, value in claim.asked.items():
+        other = {"kind": "no_loss", "rate": 2**29, "to": 2**20, "flows": [3, 17], "feature": "rate_q30"}
+        changed = value + 1 if isinstance(value, int) and key not in other else other.get(key, 0.73)
+        made.append(claim.model_copy(update={"asked": claim.asked | {key: changed}}))
+        made.append(claim.model_copy(update={"asked": {k: v for k, v in claim.asked.items() if k != key}}))
+    made.append(claim.model_copy(update={"asked": claim.asked | {"loss": "none"}}))
+    for n, finding in enumerate(claim.findings):
+        made += [forged(claim, n, verdict=verdict) for verdict in {"holds", "fails", "found"} - {finding.verdict}]
+        made += [forged(claim, n, says="no network loses a packet"), forged(claim, n, says="")]
+        digits = [k for k, letter in enumerate(finding.value) if letter.isdigit()]
+        for k in digits[:: max(len(digits) // 4, 1)]:
+            digit = str((int(finding.value[k]) + 1) % 10)
+            made.append(forged(claim, n, value=finding.value[:k] + digit + finding.value[k + 1 :]))
+        made.append(forged(claim, n, value="for all inputs"))
+        made.append(forged(claim, n, witness=finding.witness | {"context.other": 1}))
+        for name in finding.witness:
+            made.append(forged(claim, n, witness={k: v for k, v in finding.witness.items() if k != name}))
+            made.append(forged(claim, n, witness=finding.witness | {name: 2**62}))
+    return made
+
+
+@pytest.mark.parametrize("of", [drawn(6), drawn(1), by_hand(split(0, 0, RISE, FALL), split(1, 300, 900, -900))])
+def test_every_single_edit_of_every_property_is_refused(of: Student, tmp_path: Path) -> None:
+    built, claims = decided(of, tmp_path, *LIMITS)
+    checker = Policy(built)
+    tried, open_ = 0, []
+    for claim in claims:
+        checker.decide(claim)
+        for edit in edits(claim):
+            tried += 1
+            try:
+                checker.decide(edit)
+            except Refused:
+                continue
+            open_.append((claim.asked["kind"], edit))
+    assert tried > 200
+    assert open_ == []
 
 
 def test_a_witness_that_shows_less_is_refused(tmp_path: Path) -> None:
-    built, (_, bounded, *_) = decided(student(policy(), 1), tmp_path)
-    table = module.Table.of(built.program, student(policy(), 1))
-    ends = (table.value.min(), table.value.max())
-    (finding,) = bounded.findings
-    for zero in (dict.fromkeys(finding.witness, value) for value in (0, 100, 10_000)):
-        at = tuple(
-            int(module.np.searchsorted(cuts, zero[name], side="left"))
-            for name, cuts in zip(table.names, table.edges, strict=True)
-        )
-        if table.value[at] not in ends:
-            with pytest.raises(Refused, match="does not show it"):
-                again(built, [forged(bounded, 0, witness=zero)])
-            return
-    pytest.fail("all of these states are extremes")
+    built, (claim,) = decided(by_hand(split(3, 0, RISE, 900)), tmp_path, Recovers())
+    checker = Policy(built)
+    ways = checker.recovery.ways
+    slowest = int(ways.taken.max())
+    assert f"least {slowest}" == claim.findings[0].value
+    witness = claim.findings[0].witness
+    history = checker.history.kinds(1 << 20)
+    faster = int(np.flatnonzero(ways.taken < slowest)[0])
+    order = np.argsort(checker.history.kind(history, len(ways.begin)))
+    other = {f"context.{name}": int(column[order[faster]]) for name, column in history.items()}
+    with pytest.raises(Refused):
+        checker.decide(forged(claim, 0, witness=witness | other))
 
 
-def test_what_is_too_large_or_no_student_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built, claims = decided(student(policy(), 1), tmp_path)
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "MOST_CELLS", 2)
-        with pytest.raises(Refused, match="too large"):
-            again(built, claims)
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(cells, "MOST_CELLS"), (circles, "MOST_STATES"), (loops, "MOST_CONTEXTS"), (loops, "MOST_STATES")],
+)
+def test_what_is_too_large_is_refused(module: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built, claims = decided(drawn(6), tmp_path, *LIMITS)
+    monkeypatch.setattr(module, name, 2)
+    with pytest.raises(Refused):
+        behaviour_again(claims, built)
+
+
+def test_a_policy_that_is_not_the_programs_is_refused(tmp_path: Path) -> None:
+    """Another leaf, other thresholds, other parameters of the observation: each another decision."""
+    of = drawn(6)
+    built, claims = decided(of, tmp_path)
+    others = [
+        drawn(7),
+        replace(of, forest=replace(of.forest, bias=(of.forest.bias[0] + 1,))),
+        replace(of, observation=of.observation.model_copy(update={"line_rate": 2 * (of.observation.line_rate or 0)})),
+    ]
+    for other in others[:2]:
+        other.save(tmp_path)
+        with pytest.raises(Refused):
+            behaviour_again(claims, built)
     (tmp_path / NAME).unlink()
-    with pytest.raises(Refused, match="distilled policies"):
-        again(built, claims)
+    with pytest.raises(Refused):
+        behaviour_again(claims, built)
 
 
-def test_what_nobody_could_decide_is_the_provers_word(tmp_path: Path) -> None:
-    built, _ = decided(student(policy(), 1), tmp_path)
-    finding = {"says": "monotone", "verdict": "undecided", "value": "too many", "witness": {}}
-    claim = PropertyClaim.model_validate({"asked": {"kind": "monotone"}, "findings": [finding], "decided": PROVER})
-    again(built, [claim])
+def test_parameters_that_the_program_has_as_constants_are_the_students(tmp_path: Path) -> None:
+    from codegen.emit import program_of
+
+    of = drawn(6)
+    built, claims = decided(of, tmp_path)
+    built.program = program_of(of, ("rate_max_q30", "base_rtt_recip_q42"))
+    behaviour_again(claims, built)
+    other = replace(of, limits=of.limits.model_copy(update={"rate_max": 2**29}))  # type: ignore[union-attr]
+    built.program = program_of(other, ("rate_max_q30",))
+    with pytest.raises(Refused):
+        behaviour_again(claims, built)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 6])
+def test_a_signal_is_above_an_edge_from_that_rtt_on(seed: int, tmp_path: Path) -> None:
+    of = drawn(seed)
+    path = FlowPath.of(History.of(Table.of(with_values(of.program()), of)), of.observation)
+    node = next(iter(path.history.seen))
+    random = np.random.default_rng(seed)
+    rates = np.asarray([LINE_RATE_Q30, 2**20, 1074])
+    edges = random.integers(0, 2**20, 3)
+    first = path.first_above(node, edges, rates)
+    for rtt, above in ((first - 1, False), (first, True), (first + 1000, True)):
+        inside = (rtt >= 0) & (rtt < 2**32)
+        values = path.values(np.clip(rtt, 0, 2**32 - 1), path.at_rates(rates))[node]
+        assert ((values > edges) == above)[inside].all()
+
+
+def test_directions_are_told_by_operators() -> None:
+    b = ProgramBuilder(Forest((), (), (0,), 0))
+    rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
+    less = b.add(Op.SUB, (b.const(2**32), rtt))
+    wraps = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.const(5)))
+    both = b.add(Op.ADD, (rtt, less))
+    asked = b.add(Op.GT, (b.const(9), rtt))
+    chosen = b.add(Op.SELECT, (asked, b.const(1), b.const(2)))
+    held = b.add(Op.MIN, (b.const(3), b.event("cnp_count")))
+    program = b.finish(b.const(1))
+    assert [direction(program, n) for n in (rtt, less, wraps, both, asked, chosen, held)] == [
+        1,
+        -1,
+        None,
+        None,
+        -1,
+        None,
+        0,
+    ]

@@ -16,10 +16,10 @@ from decision.neighbourhood import Around
 from decision.policy import Policy
 from decision.student import Student
 from verify.check import beside as module
-from verify.check.beside import Teacher, _Space, distance_again
+from verify.check.beside import Teacher, TeacherNetwork, _Space, distance_again
 from verify.check.refused import Refused
 from verify.teacher.claim import TeacherClaim
-from verify.teacher.distance import distance
+from verify.teacher.distance import actions_within, distance, rounding
 from verify.teacher.histories import histories
 from verify.teacher.network import Network
 
@@ -46,13 +46,43 @@ def claimed(case: int, around: Around = AROUND) -> TeacherClaim:
 
 def again(case: int, claim: TeacherClaim, **changes: Any) -> int:
     pupil, of, made = pair(case)
-    return distance_again(claim.model_copy(update=changes), pupil, of, made, HASH)
+    return distance_again(claim.model_copy(update=changes), pupil, TeacherNetwork(of, made, HASH))
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
 @pytest.mark.parametrize("around", [AROUND, Around(0.4, 0.05)])
 def test_what_the_prover_claims_is_found_again(case: int, around: Around) -> None:
     assert again(case, claimed(case, around)) > 0
+
+
+@pytest.mark.parametrize("off", [1e-5, 5e-5])
+def test_no_part_of_the_witness_is_believed_by_a_hair(off: float) -> None:
+    """A range around the witness that is moved inwards past what is sure, and the distance with it."""
+    _, of, made = pair(0)
+    claim = claimed(0)
+    sure = module._distance(Teacher.of(of, made), AROUND, np.array([*claim.witness.values()]), claim.student, 1.0)
+    least = claim.around[0]
+    with pytest.raises(Refused):
+        again(0, claim, around=[least, claim.student - sure - off], reached=sure + off)
+    with pytest.raises(Refused):
+        again(0, claim, reached=claim.reached + off)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_network_whose_float32_is_coarse_is_found_again_too(seed: int) -> None:
+    """Two units of large weights that cancel: float32 can be 300 times as far off as with RL-CC's. In such a state the
+    checker's means are coarser than the prover's by more than a constant."""
+    of = policy(hidden=(8,), window=1)
+    pupil, made = student(of, seed), weights(of, seed, gain=0.7)
+    made["fc0.weight"][-2:] = made["fc0.weight"][0]
+    made["out.weight"][:, -2:] = np.array([300.0, -300.0], np.float32)
+    claim = distance(pupil, of, made, HASH, AROUND)
+    assert distance_again(claim, pupil, TeacherNetwork(of, made, HASH)) > 0
+    network, row = Network.of(of, made), np.array([[*claim.witness.values()]], dtype=float)
+    low, high = AROUND.box(of.observation, row)
+    assert rounding(network, low, high) > 1e-4
+    least, most = actions_within(network, low, high)
+    assert claim.around[0] < least < most < claim.around[1]
 
 
 @pytest.mark.parametrize("case", range(3))
@@ -90,7 +120,8 @@ FORGED: dict[str, tuple[dict[str, Any], str]] = {
     "another teacher": ({"teacher": "b" * 64}, "is from the teacher bbbbbbbbbbbb, this one is aaaaaaaaaaaa"),
     "more than the state shows": ({"reached": 0.4}, "its state is"),
     "another action": ({"student": 0.123}, "the student's action is"),
-    "a wider range around": ({"around": [-1.0, 1.0]}, "are not as the certificate says"),
+    "a hair more than the state shows": ({"reached": 0.34}, "its state is"),
+    "a wider range around": ({"around": [-1.0, 1.0]}, "its state is"),
     "a range that is too small": ({"around": [0.0, 0.0]}, "are not as the certificate says"),
     "fewer signals": ({"signals": {"congestion_q20": [0, 1000]}}, "is of signals"),
     "a feature too few": ({"witness": {"action_1": 0}}, "does not have what student and teacher see"),
@@ -118,10 +149,10 @@ def test_another_student_or_a_teacher_that_is_not_followed_is_refused() -> None:
     claim, (pupil, of, made) = claimed(0), pair(0)
     other = replace(pupil, action=of.action.model_copy(update={"step": 0.3}))
     with pytest.raises(Refused, match="does not see and set what the teacher does"):
-        distance_again(claim, other, of, made, HASH)
+        distance_again(claim, other, TeacherNetwork(of, made, HASH))
     lstm = policy(window=1, lstm=4)
     with pytest.raises(Refused, match="no multilayer perceptron"):
-        distance_again(claim, student(lstm, 0), lstm, weights(lstm, 0), HASH)
+        distance_again(claim, student(lstm, 0), TeacherNetwork(lstm, weights(lstm, 0), HASH))
 
 
 @pytest.mark.parametrize("name", ["MOST", "MOST_CELLS"])

@@ -24,7 +24,8 @@ from verify.machine import IllegalInstruction
 
 HOLDS = Recheck(100, True, 8, 17, 5, "bitwuzla", "ibex-small", "0")
 ROOT = Path(__file__).resolve().parents[3]
-ANYTHING: Any = "a stand-in of a certificate"
+ANYTHING: Any = SimpleNamespace(behaviour=["a property"], teacher=None)
+TEACHER: Any = "a stand-in of a teacher"
 
 
 # --- the check in the process ----------------------------------------------------------------------------------------
@@ -65,15 +66,32 @@ def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Step
     limits = [limit for *_, limit in steps.seen]
     assert limits == [
         before[0],
-        1 << 45 if before[0] == resource.RLIM_INFINITY else min(1 << 45, before[0]),
-        *[before[0]] * 2,
+        *[1 << 45 if before[0] == resource.RLIM_INFINITY else min(1 << 45, before[0])] * 2,
+        before[0],
     ]
     assert [step[:3] for step in steps.seen] == [
         ("rebuilt", (ANYTHING, Path("folder")), {}),
         ("recheck", (ANYTHING, "the build"), {"solver": "cvc5", "progress": print, "proofs": None}),
+        ("behaviour_again", (["a property"], "the build"), {}),
         ("calibrated_again", (ANYTHING, "the build", print), {}),
-        ("behaviour_again", (ANYTHING, "the build"), {}),
     ]
+
+
+def test_a_distance_is_of_the_programs_student_and_within_the_limits(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boundary, "student_of", steps.step("student_of", "its student"))
+    monkeypatch.setattr(boundary, "distance_again", steps.step("distance_again", 1))
+    claimed: Any = SimpleNamespace(behaviour=[], teacher="a distance")
+    judged(claimed, Path("folder"), "cvc5", print, Limits())
+    assert [name for name, *_ in steps.seen] == ["rebuilt", "recheck", "behaviour_again", "calibrated_again"]
+    judged(claimed, Path("folder"), "cvc5", print, Limits(memory_bytes=1 << 44), teacher=TEACHER)
+    name, arguments, _, limit = steps.seen[-2]
+    assert (name, arguments) == ("distance_again", ("a distance", "its student", TEACHER, print))
+    assert limit <= 1 << 44
+    steps.raising["student_of"] = OverflowError("a defect")
+    with pytest.raises(Refused):
+        judged(claimed, Path("folder"), "cvc5", print, Limits(), teacher=TEACHER)
 
 
 def test_proofs_are_written_of_what_holds_and_of_nothing_else(steps: Steps, tmp_path: Path) -> None:
@@ -162,9 +180,15 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
     seen: list[Any] = []
 
     def judging(
-        certificate: Any, folder: Path, solver: str, progress: Callable[[str], None], limits: Limits, proofs: Path
+        certificate: Any,
+        folder: Path,
+        solver: str,
+        progress: Callable[[str], None],
+        limits: Limits,
+        proofs: Path,
+        teacher: Any,
     ) -> Recheck:
-        seen.append((certificate, folder, solver, limits, proofs))
+        seen.append((certificate, folder, solver, limits, proofs, teacher))
         progress("walking")
         if isinstance(result, Exception):
             raise result
@@ -173,7 +197,7 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
     monkeypatch.setattr(os, "setpgrp", lambda: seen.append("a group of its own"))
     monkeypatch.setattr(boundary, "judged", judging)
     pipe: Any = SimpleNamespace(send=seen.append)
-    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"))
+    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"), TEACHER)
     boundary._child(pipe, *arguments)
     assert seen == ["a group of its own", arguments, ("progress", "walking"), answer]
 
@@ -261,8 +285,9 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(boundary, "_end", lambda of: seen.append(("ended", of)))
     limits = Limits(seconds=7)
     proofs = Path("proofs.zip")
-    assert checked(ANYTHING, Path("folder"), solver="cvc5", progress=print, limits=limits, proofs=proofs) is HOLDS
-    arguments = (theirs, ANYTHING, Path("folder"), "cvc5", limits, proofs)
+    asked: dict[str, Any] = {"solver": "cvc5", "progress": print, "limits": limits, "proofs": proofs}
+    assert checked(ANYTHING, Path("folder"), teacher=TEACHER, **asked) is HOLDS
+    arguments = (theirs, ANYTHING, Path("folder"), "cvc5", limits, proofs, TEACHER)
     assert seen == [
         "spawn",
         {"target": boundary._child, "args": arguments, "daemon": True},

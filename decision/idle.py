@@ -1,7 +1,7 @@
 """Clamps that never act, by the ranges of their operands: in their place the operand."""
 
-from codegen.passes.rewrite import rewritten
 from decision.program import Node, Op, Program, ProgramBuilder
+from decision.rewrite import rewritten
 
 
 def without_idle_clamps(program: Program) -> Program:

@@ -6,10 +6,10 @@ is a program of its own, which the firmware is then proved equal to.
 
 from collections.abc import Mapping
 
-from codegen.passes.idle import idle_clamp
-from codegen.passes.rewrite import rewritten
 from decision.errors import InputError
+from decision.idle import idle_clamp
 from decision.program import Node, Op, Program, ProgramBuilder
+from decision.rewrite import rewritten
 
 
 def fixed(program: Program, parameters: Mapping[str, int]) -> Program:

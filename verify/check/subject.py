@@ -1,0 +1,42 @@
+"""Whose program the machine code was proved against: the student that lies beside it, held to the program.
+
+What a certificate says of a policy's behaviour or teacher it says of the program. The student tells how the program's
+columns are meant and which parameters it was distilled for, so it has to be this program's.
+"""
+
+from decision.errors import InputError
+from decision.fixed import fixed
+from decision.program import Program
+from decision.ranks import same_decision, with_values
+from decision.student import NAME, Student, load_student
+from emulator.build import Build
+from verify.check.refused import Refused
+
+
+def student_of(built: Build) -> Student:
+    """Returns the student whose whole decision the program is, values in place of ranks. Refused where there is none,
+    or where its decision is another."""
+    try:
+        student = load_student(built.firmware.folder / NAME)
+    except InputError as error:
+        raise Refused(f"a claim about a policy needs its student: {error}") from None
+    if not _decides_alike(built.program, student):
+        raise Refused("student.json is another policy than the program that the machine code was proved equal to")
+    return student
+
+
+def _decides_alike(program: Program, student: Student) -> bool:
+    """Whether the program is the student's; parameters that it does not read may be constants in it, at the student's
+    values."""
+    whole = student.program()
+    values = with_values(program, {field.name: field.storage for field in whole.state})
+    if same_decision(values, whole):
+        return True
+    read = {node.imm for node in program.nodes if program.key(node) in _parameters(program)}
+    names = program.interface.param_names
+    constants = {name: value for name, value in student.params().items() if names.index(name) not in read}
+    return same_decision(values, fixed(whole, constants))
+
+
+def _parameters(program: Program) -> set[str]:
+    return {f"params.{name}" for name in program.interface.param_names}
