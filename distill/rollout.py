@@ -27,6 +27,7 @@ from distill.options import RolloutOptions
 from netsim.content import content
 from netsim.deployment import Deployment
 from netsim.policies import PolicySpec, interface_of, native
+from netsim.scenarios import read as read_scenario
 from netsim.trials import Progress
 from netsim.trials import run as run_trials
 from teachers.inference import decide
@@ -77,8 +78,12 @@ def collect(
 def made(
     scenario: str, seed: int, duration_ps: int, records: Columns, deployment: Deployment, interface: Interface
 ) -> Rollout:
-    """Of the recorded decisions at a deployment's agents in question, by deciders of that interface."""
-    places = deployment.places(scenario, seed, duration_ps)
+    """Of the recorded decisions at a deployment's agents in question, by deciders of that interface.
+
+    Flows of a fabric are read as their policy assumes: what it decides in a state depends on no base RTT, and the
+    shipped students are fitted to these states."""
+    in_fabric = deployment.flows is None and read_scenario(scenario).fabric is not None
+    places = {} if in_fabric else deployment.places(scenario, seed, duration_ps)
     return Rollout(scenario, seed, Trajectories.of(records, interface, places))
 
 
@@ -122,7 +127,6 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
     if manifest.parents.get("teacher") != teacher.hash:
         raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
     deployed = deployment or Deployment()
-    duration_ps = 0 if deployed.flows is None else _duration_ps(manifest, folder)
     interface = teacher.policy.observation.agents
     names_read = list(record_columns(interface))
     columns_read = ["scenario", "seed", *names_read]
@@ -135,6 +139,7 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
     names = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
     seeds = table["seed"].to_numpy()
     columns = {name: table[name].to_numpy() for name in names_read}
+    duration_ps = _duration_ps(manifest, folder)
     starts = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]) | (seeds[1:] != seeds[:-1])])
     for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from decision.errors import InputError
 from decision.interface import Interface
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE
+from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
 from decision.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec
@@ -87,7 +87,7 @@ def build(
         if isinstance(part, BaselineSpec):
             baseline = part.build(agents, net.link_gbps)
         elif part is not None:
-            decider = part.build(agents, None if scenario.topology is None else paths(scenario, fabric, net))
+            decider = part.build(agents, paths(scenario, fabric, net))
             if starts_q30 is not None:
                 decider.set_initial(starts_q30)
         steered = outside if part is None else flows_interface(part)
@@ -165,9 +165,15 @@ def flows_interface(spec: Steering) -> Interface:
 
 
 def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
-    """What its flows may be told of the place they are in."""
-    rtts_ps = fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver"))
-    return Paths(np.rint(rtts_ps / 1000).astype(np.uint32), net.link_gbps)
+    """What its flows are told of the place they are in: one switch says it as a fabric does. InputError where a base
+    RTT is longer than any that a device can be told."""
+    rtts_ns = np.rint(fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver")) / NS)
+    if (longest := int(rtts_ns.max(initial=0))) >= 1 << RTT_BITS:
+        raise InputError(
+            f"network: a flow's base RTT is {longest / 1e6:g} ms, and a policy can be told up to "
+            f"{(1 << RTT_BITS) / 1e6:.3g} ms; lower base_rtt_ps, or take a baseline"
+        )
+    return Paths(rtts_ns.astype(np.uint32), net.link_gbps)
 
 
 def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.interface import Interface
 from decision.interfaces.flow_rate import FLOW_RATE
-from netsim.assembly import told_in
+from netsim.assembly import paths, place, told_in
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort
 from netsim.network import Network
@@ -50,10 +50,10 @@ class Deployment:
         return 0 if self.flows is None else 1
 
     def places(self, scenario: str, seed: int, duration_ps: int) -> dict[str, NDArray[np.uint32]]:
-        """What is known of each agent in question, by name, where it is not what its policy assumes [agents]."""
-        if self.flows is None:
-            return {}
+        """What each agent in question is told of the network, by name [agents]."""
         drawn = instantiate(scenario, seed, duration_ps, self.network)
+        if self.flows is None:
+            return paths(drawn, *place(drawn, self.network)).places()
         return dict(told_in(drawn, self.network, self.interface, self.period_ps, seed).known())
 
     def trial(

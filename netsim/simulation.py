@@ -57,6 +57,10 @@ class Measured:
         """How many decisions a cohort has made since the start."""
         return int(self._core.decisions(self._number(cohort)))
 
+    def places(self) -> dict[str, NDArray[np.uint32]]:
+        """What each flow is told of the network, by name, to read its records by [flows]."""
+        return assembly.paths(self.scenario, *assembly.place(self.scenario, self.network)).places()
+
     def start_recording(self, on: bool = True) -> None:
         """Keep the decisions of all cohorts from now on, or no longer."""
         for cohort in range(len(self.interfaces)):

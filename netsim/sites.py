@@ -21,8 +21,8 @@ SITES = tuple(interface.name for interface in INTERFACES.values() if interface.s
 
 @dataclass(frozen=True)
 class Paths:
-    """What flows are told of a network that is not the one that their policy was made for: as RL-CC's equation 5 has
-    it, each its own base RTT [flows]; and the rate of their NICs."""
+    """What flows are told of their network, which need not be the one that their policy was made for: as RL-CC's
+    equation 5 has it, each its own base RTT [flows]; and the rate of their NICs."""
 
     base_rtt_ns: NDArray[np.uint32] = field(repr=False)
     link_gbps: int
@@ -30,6 +30,10 @@ class Paths:
     def known(self) -> dict[str, NDArray[np.uint32]]:
         """What a teacher is told of them [flows]."""
         return {"base_rtt_ns": self.base_rtt_ns}
+
+    def places(self) -> dict[str, NDArray[np.uint32]]:
+        """What a teacher and a student are told of them, to read records by (decision.records) [flows]."""
+        return self.known() | self.params()
 
     def params(self, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
         """The operator's parameters that follow [flows]; of a cap of what is in flight, too."""

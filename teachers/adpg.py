@@ -255,6 +255,7 @@ class Run:
         self.usual_ps = (t.rollout + t.horizon) * self.step_ps
         self.wanted = (t.rollout + t.horizon) * len(scenario.flows)
         self.before: list[Records] = []
+        self.places = simulation.places()
 
     def advance(self, weights: Weights) -> Segment:
         simulation = self.simulation
@@ -273,7 +274,8 @@ class Run:
 
     def _with_history(self, now: Records) -> Trajectories:
         """The segment before gives the first rows their history; what is older than that is not needed."""
-        trajectories = Trajectories.of(merge([*self.before, now]), self.simulation.interfaces[0])
+        records, interface = merge([*self.before, now]), self.simulation.interfaces[0]
+        trajectories = Trajectories.of(records, interface, self.places)
         self.before = [now]
         return trajectories
 

@@ -30,6 +30,8 @@ class Networks:
         self.networks = [task.start(seed) for task, seed in zip(tasks, seeds, strict=True)]
         sizes = [task.flows for task in tasks]
         self.first = np.concatenate([[0], np.cumsum(sizes)])
+        each = [network.places()["base_rtt_ns"] for network in self.networks]
+        self.base_rtt_ns = np.concatenate(each).astype(np.float64)
         self.rows = np.tile(self.task.initial_row(), (int(self.first[-1]), 1))
         self.multiplier = np.ones(int(self.first[-1]))
         self._batches: list[Batch | None] = [network.recv() for network in self.networks]
@@ -68,7 +70,8 @@ class Networks:
         observation = self.task.observation
         event = {name: column(name) for name in observation.agents.event_names}
         before = {"action": (self.multiplier[self.flow] - 1.0) * 2.0**ACTION_BITS}
-        read = Reading(event, observation.known, column("rate_q30"), before)
+        known = {**observation.known, "base_rtt_ns": self.base_rtt_ns[self.flow]}
+        read = Reading(event, known, column("rate_q30"), before)
         newest = self.task.features(read)
         self.observed = np.concatenate([newest, self.rows[self.flow, : -newest.shape[1]]], axis=1)
         self.rows[self.flow] = self.observed

@@ -23,7 +23,6 @@ from netsim import scenarios
 from netsim.network import Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS
-from netsim.topology import star
 
 DEFAULT = Network()
 
@@ -92,10 +91,7 @@ def draw(name: str, what: Randomisation, random: Generator, seed: int, duration_
     if what.base_rtt is not None:
         network = with_base_rtt(network, _between(what.base_rtt, random))
     latency = DECISION_LATENCY_PS if what.decision_latency is None else _between(what.decision_latency, random)
-    scenario = scenarios.instantiate(name, seed, duration_ps, network)
-    if scenario.topology is None:  # so that flows are told of their base RTT and line rate
-        scenario = replace(scenario, topology=star(scenario.hosts, scenario.receivers, network))
-    return Surroundings(scenario, network, latency)
+    return Surroundings(scenarios.instantiate(name, seed, duration_ps, network), network, latency)
 
 
 def with_base_rtt(network: Network, base_rtt_ps: int) -> Network:

@@ -29,6 +29,7 @@ class Episode:
         flows = task.flows
         self.task = task
         self.arrays = task.start(seed)
+        self._base_rtt_ns = self.arrays.places()["base_rtt_ns"].astype(np.float64)
         self.observations = np.tile(task.initial_row(), (flows, 1))
         self.decides = np.zeros(flows, dtype=np.bool_)  # the flow has a decision to make now
         self.rewards = np.zeros(flows, dtype=np.float64)  # of the decision before; 0 where none is due
@@ -67,14 +68,17 @@ class Episode:
         self._multiplier[flow[new]] = 1.0
         self.step[flow], self.t_ps[flow] = batch.step, batch.t_ps
 
-        read = _reading(batch, self._multiplier[flow], self.task.observation.known)
+        known = {**self.task.observation.known, "base_rtt_ns": self._base_rtt_ns[flow]}
+        read = _reading(batch, self._multiplier[flow], known)
         newest = self.task.features(read)
         older = self.observations[flow, : -newest.shape[1]]
         self.observations[flow] = np.concatenate([newest, older], axis=1)
         self.rewards[flow] = np.where(new, 0.0, self.task.rewards(read))
 
 
-def _reading(batch: Batch, previous_multiplier: NDArray[np.float64], known: Mapping[str, float]) -> Reading:
+def _reading(
+    batch: Batch, previous_multiplier: NDArray[np.float64], known: Mapping[str, NDArray[np.float64] | float]
+) -> Reading:
     event = {
         "request_sent_ns": np.zeros(batch.rtt_ns.size),
         "response_ns": batch.rtt_ns.astype(np.float64),

@@ -45,15 +45,16 @@ def test_a_flow_alone_sees_no_inflation_however_far_it_goes(make_policy) -> None
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A program whose parameters name one base RTT, told another a flow."""
+    """A program whose parameters name one base RTT, told another a flow; none: it keeps the one that they name."""
 
     policy: ProgramPolicy
-    base_rtt_ns: tuple[int, ...]
+    base_rtt_ns: tuple[int, ...] = ()
     needs_int = False
 
     def build(self, flows: int, site: object = None) -> Any:
         core = self.policy.build(flows)
-        core.set_param(0, np.array([base_rtt_recip_q42(ns) for ns in self.base_rtt_ns], np.uint32))
+        if self.base_rtt_ns:
+            core.set_param(0, np.array([base_rtt_recip_q42(ns) for ns in self.base_rtt_ns], np.uint32))
         return core
 
 
@@ -71,7 +72,7 @@ def test_a_program_gets_each_flows_reciprocal(make_policy) -> None:
         run.run(MS)
         return run.drain_records()
 
-    plain, told = records(other), records(Elsewhere(policy, (5000, 5000)))
+    plain, told = records(Elsewhere(other)), records(Elsewhere(policy, (5000, 5000)))
     assert all(np.array_equal(plain[name], told[name], equal_nan=name == "output") for name in plain)
     assert not np.array_equal(records(policy)["rate_q30"][:200], plain["rate_q30"][:200])
     mixed = records(Elsewhere(policy, (8192, 3000)))
@@ -88,10 +89,10 @@ def test_one_base_rtt_a_flow_is_needed(make_policy) -> None:
         core.set_known(1, np.array([8192.0, 8192.0, 8192.0]))
 
 
-def test_the_star_is_the_network_that_policies_are_made_for(make_policy) -> None:
-    """Without a fabric nothing is told: a policy keeps its own base RTT."""
+def test_alone_on_one_switch_a_flow_sees_no_inflation_whatever_its_policy_assumes(make_policy) -> None:
     policy = inflation_policy(make_policy)
-    longer = replace(policy, policy=policy.policy.model_copy(deep=True))
-    run = Simulation(Scenario("alone", 1, 1, (Flow(0, 0),)), longer, seed=1)
-    run.run(MS)
-    assert float(run.observations()[0, 0]) == 1.0
+    assumed = policy.policy.observation.model_copy(update={"base_rtt": 5000})
+    for each in (policy, replace(policy, policy=policy.policy.model_copy(update={"observation": assumed}))):
+        run = Simulation(Scenario("alone", 1, 1, (Flow(0, 0),)), each, seed=1)
+        run.run(MS)
+        assert float(run.observations()[0, 0]) == 1.0
