@@ -105,8 +105,7 @@ class Trajectories:
         before = {name: self._lagged(column, 1, 0).astype(np.float64) for name, column in self.decided().items()}
         in_force = self._in_force().astype(np.float64)
         known: dict[str, NDArray[np.float64] | float] = dict(observation.known)
-        places = {name: values for name, values in self.places.items() if name in known}
-        known |= {name: self._of_agent(values).astype(np.float64) for name, values in places.items()}
+        known |= {name: self._of_agent(values).astype(np.float64) for name, values in self.places.items()}
         return Reading(event, known, in_force, before)
 
     def float_rows(self, observation: Observation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -129,7 +128,7 @@ class Trajectories:
         observer = build_observer(observation)
         event = {name: self._int(name) for name in self.interface.event_names}
         each: dict[str, ArrayLike] = dict(params)
-        each |= {name: self._of_agent(values) for name, values in self.places.items() if name in params}
+        each |= {name: self._of_agent(values) for name, values in self.places.items()}
         context = {name: self._lagged(column, 1, 0).astype(np.int64) for name, column in self.decided().items()}
         context |= {kept.name: self._in_force() for kept in self.interface.context}
         context |= dict.fromkeys(observer.past, np.zeros(len(self), dtype=np.int64))
