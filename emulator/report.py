@@ -79,16 +79,19 @@ class EmulationReport:
     states: dict[str, StateCost] = field(default_factory=dict)
     runner_cycles: float | None = None
     told: dict[str, Cycles] = field(default_factory=dict)
+    oversized: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Every vector ran and was equal, and nothing forbidden is in the code. Says nothing of a cycle budget."""
-        return self.cycles is not None and not (self.mismatches or self.fault or self.forbidden)
+        """Every vector ran and was equal, nothing forbidden is in the code, and the engine holds it. Says nothing of a
+        cycle budget."""
+        return self.cycles is not None and not (self.mismatches or self.fault or self.forbidden or self.oversized)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for ``verdict.json``."""
-        plain = {**asdict(self), "forbidden": list(self.forbidden), "passed": self.passed}
-        return plain if self.told else {name: value for name, value in plain.items() if name != "told"}
+        lists = {"forbidden": list(self.forbidden), "oversized": list(self.oversized)}
+        plain = {**asdict(self), **lists, "passed": self.passed}
+        return {name: value for name, value in plain.items() if value or name not in ("told", "oversized")}
 
 
 def from_json(data: dict[str, Any]) -> EmulationReport:
@@ -106,6 +109,7 @@ def from_json(data: dict[str, Any]) -> EmulationReport:
                     name: StateCost(**state | {"cycles": Cycles(**state["cycles"])})
                     for name, state in rest["states"].items()
                 },
+                "oversized": tuple(rest.get("oversized", ())),
                 "told": {name: Cycles(**cycles) for name, cycles in rest.get("told", {}).items()},
             }
         )

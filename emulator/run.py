@@ -66,7 +66,6 @@ def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> E
             cycles = Cycles.of(run.cycles)
             index = int(np.argmax(run.cycles))
             slowest = SlowestVector(index, vectors.kinds[index], cycles.max, vectors.inputs(index))
-    over = _limits(firmware, engine, facts)
     micro = {k: round(engine.microseconds(v), 6) for k, v in vars(cycles).items()} if cycles else None
     return EmulationReport(
         profile=engine.label(),
@@ -88,7 +87,8 @@ def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> E
         stack_bytes_measured=run.stack_bytes if run else 0,
         context_bytes=firmware.context_bytes,
         context_limit_bytes=engine.limits.context_bytes,
-        forbidden=(*build.calls, *build.static, *(facts.forbidden if facts else ()), *over),
+        forbidden=(*build.calls, *build.static, *(facts.forbidden if facts else ())),
+        oversized=tuple(_limits(firmware, engine, facts)),
         states=states,
         told=_told(firmware, run.cycles) if run is not None and fault is None else {},
     )

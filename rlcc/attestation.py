@@ -51,7 +51,7 @@ def attest(firmware: Path, certificate_file: Path, key_file: Path) -> str:
     another firmware's, or the key is no private Ed25519 key."""
     key, manifest, certificate = private_key(key_file), opened(firmware, "firmware"), read_certificate(certificate_file)
     if certificate.subject.firmware != manifest.hash:
-        raise InputError(f"{certificate_file} is of another firmware than {firmware}; prove this one: rlcc verify")
+        raise InputError(f"{certificate_file} is of another firmware than {firmware}; give the certificate of this one")
     payload = json.dumps(statement(firmware, manifest, certificate), sort_keys=True, separators=(",", ":")).encode()
     signature = key.sign(pre_authentication(PAYLOAD_TYPE, payload))
     return dump_json(
@@ -79,7 +79,7 @@ def attested(firmware: Path, certificate_file: Path, envelope: Path, key_file: P
         value=f"refused: {wrong}" if wrong else f"signed by {key_id(key)[:12]}",
         limit="files and claims as signed",
         passed=not wrong,
-        detail=f"attest it again: rlcc attest {firmware}" if wrong else "",
+        detail="judge it without an attestation; who signs attests it again once it passes" if wrong else "",
         file=NAME,
     )
 

@@ -13,6 +13,7 @@ from decision.student import load_student
 from emulator.build import Build
 from emulator.firmware import SOURCE
 from emulator.profile import Profile
+from rlcc.hints import Request, prove
 from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
@@ -56,16 +57,17 @@ def certified(
     remembered: Remembered | None = None,
     *,
     teacher: Teacher | None = None,
+    request: Request = Request(),  # noqa: B008 - frozen
 ) -> Certified:
     """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL. What it
     says of a distance from ``teacher`` as well.
 
-    ``remembered``: where the very same was checked before, it is not checked once more."""
+    ``remembered``: where the very same was checked before, it is not checked once more. ``request``: what the gate was
+    called with, for the command that mends."""
     from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
 
     before, firmware = remembered or Remembered(use=False), build.firmware.folder
-    made = f"--profile {engine.profile} --compiler {engine.compiler} --optimise {engine.optimise}"
-    command = f"rlcc verify {firmware} {made} --out {path}"
+    command = prove(firmware, engine, path, request)
     if not path.is_file():
         return Certified(CHECK(value="there is none", passed=False, detail=f"prove the firmware: {command}"), None)
     try:

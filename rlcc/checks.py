@@ -112,7 +112,7 @@ def on_linux(compared: Iterable[Compared]) -> list[Check]:
 
 
 def object_code(report: EmulationReport) -> list[Check]:
-    """No float, division, library call, static data; context and stack within the engine's limits."""
+    """No float, division, library call, static data; what the engine cannot hold is a matter of `sizes`."""
     return [
         Check(
             group="object code",

@@ -56,6 +56,7 @@ from rlcc.emulated import kept
 from rlcc.evaluation import prediction
 from rlcc.fidelity import LATER, STUDENT, TEACHER, network
 from rlcc.fidelity import compare as compare_networks
+from rlcc.hints import Request
 from rlcc.judgement import Judgement, Sights, StatesMet, sampling
 from rlcc.neighbourhood import furthest
 from rlcc.policies import kind_of
@@ -83,7 +84,8 @@ class Evidence:
     """What may come with a firmware folder. ``certificate``: of its proof, by default the one beside it; ``rollouts``:
     held-out ones of the teacher, by default made here; ``reference``: the verdict of an earlier firmware;
     ``deployment``: the network, and who decides there beside the student's agents; ``build`` and ``emulation``: of this
-    very firmware on this engine, made by the same process."""
+    very firmware on this engine, made by the same process; ``recipe``: the file that says all this, where there is
+    one."""
 
     certificate: Path | None = None
     rollouts: Path | None = None
@@ -92,6 +94,7 @@ class Evidence:
     deployment: Deployment = field(default_factory=Deployment)
     build: Build | None = None
     emulation: EmulationReport | None = None
+    recipe: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ class _Pair:
 
     pupil: Pupil
     teacher: Teacher
+    file: Path
 
 
 @dataclass(frozen=True)
@@ -253,8 +257,10 @@ def _proof(job: _Job) -> Certified | None:
     if not job.options.proof or (path is None and unprovable(job.build)):
         return None
     path = path or job.build.firmware.folder.resolve().parent / PLACE
-    teacher = job.pair.teacher if job.pair else None
-    return certified(job.build, path, job.engine, job.say, job.evidence.remembered, teacher=teacher)
+    teacher, file = (job.pair.teacher, job.pair.file) if job.pair else (None, None)
+    request = Request(job.evidence.recipe, file, job.options.neighbourhood.around)
+    remembered = job.evidence.remembered
+    return certified(job.build, path, job.engine, job.say, remembered, teacher=teacher, request=request)
 
 
 def _bound(job: _Job) -> int | None:
@@ -384,7 +390,7 @@ def _pair(decider: Decider, path: Path | None, firmware: Path, expected: str | N
     teacher = load(path)
     if teacher.hash != expected:
         raise InputError(f"{firmware} was made from another teacher than {path}; give the one it came from")
-    return _Pair(decider, teacher)
+    return _Pair(decider, teacher, path)
 
 
 def decision_latency_ps(report: EmulationReport) -> int:

@@ -16,7 +16,7 @@ from rlcc.reports.folder import JSON
 from rlcc.verdict import Check, Verdict
 
 MOST = 2**40
-AGAIN = "make the reference again: rlcc gate"
+AGAIN = "make the reference again, by the recipe that made it,"
 
 
 class _Cycles(BaseModel):

@@ -313,6 +313,6 @@ def proved(verification: Verification) -> list[str]:
     worst = certificate.claims.worst_case
     return [
         "equal to the program for all inputs, safe",
-        f"worst case {worst.bound} cycles" + (" exactly" if worst.exact == worst.bound else " at most"),
+        f"worst case {worst.said}",
         f"{verification.proof.seconds:.1f} s",
     ]

@@ -21,7 +21,7 @@ from emulator.objects import Image
 from verify.teacher.claim import TeacherClaim
 
 FORMAT = 3
-AGAIN = "prove the firmware again: rlcc verify"
+AGAIN = "prove the firmware again, and all that this one claims of it"
 FILES = {"program": PROGRAM, "source": "rlcc_policy.c", "header": "rlcc_policy.h", "student": "student.json"}
 
 ASSUMPTIONS = (
@@ -79,6 +79,11 @@ class WorstCase(_Part):
     def cycles(self) -> int:
         """What no input exceeds, as tight as it is proved."""
         return self.bound if self.exact is None else self.exact
+
+    @property
+    def said(self) -> str:
+        """``cycles``, and whether an input takes them."""
+        return f"{self.cycles} cycles {'at most' if self.exact is None else 'exactly'}"
 
 
 class Claims(_Part):

@@ -40,7 +40,7 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, json_fil
     if report.slowest is not None:
         click.echo(f"slowest: vector {report.slowest.index} ({report.slowest.kind}), {report.slowest.cycles} cycles")
         print_states(report)
-    for wrong in (report.first_mismatch, report.fault, *report.forbidden):
+    for wrong in (report.first_mismatch, report.fault, *report.forbidden, *report.oversized):
         if wrong:
             click.echo(wrong)
     if json_file is not None:

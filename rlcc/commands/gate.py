@@ -146,7 +146,9 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         raise InputError("--attestation is checked with the public key of who signed it; give --attestation and --key")
     reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
-    evidence = gate.Evidence(asked["certificate"], asked["rollouts"], reference, remembered, deployment)
+    evidence = gate.Evidence(
+        asked["certificate"], asked["rollouts"], reference, remembered, deployment, recipe=asked["recipe_file"]
+    )
     with stage("gate") as (figures, progress):
         judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
         if asked["attestation"] is not None:

@@ -92,7 +92,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
-    evidence = gate_stage.Evidence(deployment=deployment)
+    evidence = gate_stage.Evidence(deployment=deployment, recipe=recipe_file)
     if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)

@@ -17,10 +17,12 @@ from decision.neighbourhood import Around
 from rlcc.console import console, stage
 from rlcc.emitted import check_emitted, foreign_option
 from rlcc.options import FOLDER, not_within, share
-from rlcc.recipe import EmulateOptions
+from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
+    from emulator.firmware import Firmware
     from verify.behaviour.decide import Behaviour
+    from verify.behaviour.properties import Property
     from verify.certificate import Certificate
     from verify.certify import Verification
     from verify.check.recheck import Recheck
@@ -42,7 +44,10 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option(
     "--proofs", type=FOLDER, help="Of --check: prove what the solver found impossible by cvc5, into this .zip."
 )
-@click.option("--properties", help="Also decide what the policy does: those of this TOML file, or all there are.")
+@click.option("--recipe", "recipe_file", type=FOLDER, help="Prove what its gate asks for: engine, properties, teacher.")
+@click.option(
+    "--properties", help="Also decide what the policy does: a TOML file's, a certificate's, or all there are."
+)
 @click.option("--teacher", type=FOLDER, help="Also bound how far the student lies outside this teacher's actions.")
 @click.option("--around", callback=share, default="20 %", show_default=True, help="Of a signal; with --teacher.")
 @click.option(
@@ -68,6 +73,7 @@ def command(
     certificate: Path | None,
     solver: str,
     proofs: Path | None,
+    recipe_file: Path | None,
     properties: str | None,
     teacher: Path | None,
     around: float,
@@ -96,10 +102,16 @@ def command(
     --teacher bounds how far the student's action can lie outside its teacher's actions around a state, over all states,
     and shows one.
 
+    --recipe takes engine, properties, teacher and what is around a state from a recipe; other options override it or,
+    as --properties, come to it. Where nothing can be proved of its teacher, that is said, unless the recipe asks for
+    it.
+
     Exit code 0: proved (or the certificate holds); 1: refuted or not proved (or the certificate is refused), or a
     property does not hold, or the distance is above --max-outside; 2: could not run.
     """
     said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if recipe_file is not None and (certificate is not None or bound):
+        raise InputError("--recipe says what is to be proved; leave it out with --check and --bound")
     if certificate is not None:
         if out is not None:
             raise InputError("--check writes nothing; leave out --out")
@@ -118,7 +130,7 @@ def command(
         raise InputError("--proofs is for --check; prove first, then check the certificate with it")
     if said & {"solver", "time_limit"}:
         raise InputError("--solver and --time-limit are for --check; the proof asks bitwuzla and z3")
-    if teacher is None and said & {"around", "around_action", "max_outside", "picture"}:
+    if teacher is None and recipe_file is None and said & {"around", "around_action", "max_outside", "picture"}:
         raise InputError("--around, --around-action, --max-outside and --picture are of a distance from --teacher")
     if picture is not None:
         from rlcc.distance_picture import check_name
@@ -127,24 +139,47 @@ def command(
         check_name(picture)
     _writable(out, firmware, "certificate.json")
     check_emitted([firmware], foreign=foreign)
+    recipe = None if recipe_file is None else load_recipe(recipe_file)
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
+    if recipe is not None:
+        chosen = recipe.emulate.model_dump() | {name: value for name, value in chosen.items() if name in said}
     options = validate(EmulateOptions, chosen, "options of rlcc verify")
     if bound:
         if out is not None or properties is not None or teacher is not None:
             raise InputError("--bound says nothing of what is computed; leave out --out, --properties and --teacher")
         return _bound(firmware, options)
-    beside = None if teacher is None else _Beside(teacher, Around(around, around_action), max_outside, picture)
-    return _prove(firmware, options, out, properties, beside)
+    asked = _asked(properties)
+    near, required = Around(around, around_action), True
+    if recipe is not None and recipe_file is not None:
+        gate = recipe.gate.neighbourhood
+        asked = [*recipe.gate.property, *(asked or [])] or None
+        near = Around(
+            around if "around" in said else gate.share, around_action if "around_action" in said else gate.action
+        )
+        required = teacher is not None or picture is not None or gate.proved is not None
+        teacher = teacher or teacher_path(recipe, recipe_file)
+    beside = None if teacher is None else _Beside(teacher, near, max_outside, picture, required)
+    return _prove(firmware, options, out, asked, properties == "all" and recipe is None, beside)
+
+
+def _asked(properties: str | None) -> list[Property] | None:
+    from verify.behaviour.properties import ALL, load_properties
+
+    if properties is None:
+        return None
+    return (ALL if properties == "all" else load_properties(Path(properties))).property
 
 
 @dataclass(frozen=True)
 class _Beside:
-    """The teacher that the student is set beside, what is around a state, and how far outside it may be."""
+    """The teacher that the student is set beside, what is around a state, and how far outside it may be. ``required``:
+    it is an error where nothing can be proved of it."""
 
     teacher: Path
     around: Around
     limit: float | None
     picture: Path | None
+    required: bool = True
 
 
 def _writable(out: Path | None, firmware: Path, example: str) -> None:
@@ -179,14 +214,18 @@ def _bound(firmware: Path, options: EmulateOptions) -> int:
 
 
 def _prove(
-    firmware: Path, options: EmulateOptions, out: Path | None, properties: str | None, beside: _Beside | None
+    firmware: Path,
+    options: EmulateOptions,
+    out: Path | None,
+    asked: list[Property] | None,
+    told: bool,
+    beside: _Beside | None,
 ) -> int:
+    """``told``: a property that does not hold is said, and no failure."""
     from emulator.build import build
     from emulator.firmware import read_firmware
     from rlcc import stages
-    from verify.behaviour.properties import ALL, load_properties
 
-    asked = None if properties is None else ALL if properties == "all" else load_properties(Path(properties))
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
         figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
@@ -205,12 +244,10 @@ def _prove(
     failed, claims = False, dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
-            behaviour = stages.behaviour(made.firmware, asked.property, figures, progress)
+            behaviour = stages.behaviour(made.firmware, asked, figures, progress)
         _findings(behaviour)
-        failed, claims["behaviour"] = behaviour.failed and asked is not ALL, behaviour.claims()
-    if beside is not None:
-        with stage("teacher") as (figures, progress):
-            claim = stages.distance(made.firmware, beside.teacher, beside.around, figures, progress)
+        failed, claims["behaviour"] = behaviour.failed and not told, behaviour.claims()
+    if beside is not None and (claim := _distance(made.firmware, beside)) is not None:
         _furthest(claim, beside.limit)
         failed |= beside.limit is not None and claim.bound > beside.limit
         claims["teacher"] = claim
@@ -220,6 +257,21 @@ def _prove(
         certificate = stages.keep_certificate(verification, out, **claims)
         click.echo(f"certificate {certificate.hash[:12]} in {out}")
     return 1 if failed else 0
+
+
+def _distance(firmware: Firmware, beside: _Beside) -> TeacherClaim | None:
+    """None where nothing can be proved, and need not be. InputError where it must, or it is another's teacher."""
+    from rlcc import stages
+    from teachers.load import load
+
+    with stage("teacher") as (figures, progress):
+        try:
+            return stages.distance(firmware, beside.teacher, beside.around, figures, progress)
+        except InputError as error:
+            if beside.required or firmware.manifest.parents.get("teacher") != load(beside.teacher).hash:
+                raise
+            figures.append(f"nothing proved of the distance: {error}")
+            return None
 
 
 def _draw(firmware: Path, teacher: Path, claim: TeacherClaim, picture: Path) -> None:
@@ -268,13 +320,13 @@ def _table(verification: Verification) -> None:
         ("equality", "knobs and context are the program's", f"{certificate.cells} cells"),
         ("safety", "no load, store or jump out of bounds, no loop", "on every path"),
         ("stack", f"{claims.stack_bytes} B", "on every path"),
-        ("worst case", f"{worst.bound} cycles at most", f"witness: {worst.rtl_cycles} cycles on the core"),
+        ("worst case", worst.said, f"witness: {worst.rtl_cycles} cycles on the core"),
         (
             "",
             f"{verification.build.engine.microseconds(worst.cycles):.3f} us",
             f"at {verification.build.engine.clock.mhz:g} MHz",
         ),
-        ("", "exact" if worst.exact is not None else "not shown to be exact", f"cost model {calibration.model}"),
+        ("cost model", calibration.model, ""),
         ("solvers", f"{len(certificate.queries)} questions", f"{solvers}, {proof.seconds:.1f} s in all"),
         ("calibration", f"+{calibration.above}/-{calibration.below} cycles", f"{calibration.calls} random calls"),
     ]
@@ -322,9 +374,8 @@ def _check(
             figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
             return 1
         worst = certificate.claims.worst_case
-        cycles = f"{worst.cycles} cycles {'exactly' if worst.exact is not None else 'at most'}"
         figures.append(
-            f"certificate {certificate.hash[:12]} holds: equal, safe, {recheck.stack_bytes} B stack, {cycles}"
+            f"certificate {certificate.hash[:12]} holds: equal, safe, {recheck.stack_bytes} B stack, {worst.said}"
         )
         figures.append(f"{recheck.paths} paths, {recheck.questions} questions to {solver}")
         if proofs is not None:

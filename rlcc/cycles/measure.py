@@ -74,7 +74,7 @@ def worst_costs(
         worst = certificate.claims.worst_case
         of = "the certificate's witness: no input takes longer"
         if worst.exact is None:
-            of = f"the slowest input that the proof found; no input takes more than {worst.bound} cycles"
+            of = f"the slowest input that the proof found; no input takes more than {worst.cycles} cycles"
         columns = {name: np.array([value], dtype=np.int64) for name, value in worst.witness.items()}
         records: Mapping[str, NDArray[np.void]] = packed(firmware.layouts, columns, 1)
     else:

@@ -71,7 +71,7 @@ def made(
     proved = gate.proof and not problem
     if proved:
         verification = stages.verify(image, [], progress)
-        cycles = verification.certificate.claims.worst_case.bound if verification.certificate else None
+        cycles = verification.certificate.claims.worst_case.cycles if verification.certificate else None
         problem = "" if cycles is not None else ", ".join(stages.proved(verification))
     progress("in the gate's networks")
     loaded, latency = load(teacher), recipe.rollout.decision_latency

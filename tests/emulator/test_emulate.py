@@ -9,6 +9,7 @@ import pytest
 from decision.errors import InputError
 from emulator import emulate
 from emulator.compile import find_gcc
+from emulator.report import from_json
 
 Maker = Callable[..., Path]
 PROFILES = ("ibex-small", "ibex-maxperf")
@@ -121,7 +122,8 @@ def test_context_over_the_engines_limit_is_refused(firmware_folder: Maker, tmp_p
     small = tmp_path / "tiny.toml"
     small.write_text(text.replace("context_bytes = 120", "context_bytes = 4"))
     report = emulate(firmware_folder(), profile=small)
-    assert any(f.startswith("context of 8 bytes") for f in report.forbidden)
+    assert any(f.startswith("context of 8 bytes") for f in report.oversized)
+    assert (report.forbidden, report.passed) == ((), False)
 
 
 def test_stack_over_the_engines_limit_is_caught(firmware_folder: Maker, policy_source: str) -> None:
@@ -131,7 +133,8 @@ def test_stack_over_the_engines_limit_is_caught(firmware_folder: Maker, policy_s
     report = emulate(firmware_folder(policy=hungry), profile="ibex-small")
     assert report.stack_bytes is not None
     assert report.stack_bytes >= 1200
-    assert any(f.startswith("stack of ") for f in report.forbidden)
+    assert any(f.startswith("stack of ") for f in report.oversized)
+    assert not report.forbidden
     assert report.fault is not None
     assert "out of bounds" in report.fault
 
@@ -230,6 +233,7 @@ def test_code_and_tables_over_the_engines_limits_are_refused(
     policy = policy_source.replace("uint32_t rlcc_decide", table + "uint32_t rlcc_decide")
     policy = policy.replace("+ 7U", "+ 7U + 0U * table[flow->seen & 15U] + (table[flow->seen & 15U] >> 3)")
     report = emulate(firmware_folder(policy=policy), profile=small)
-    assert [f for f in report.forbidden if f.startswith(what)] == list(report.forbidden)
-    assert report.forbidden
-    assert not report.passed
+    assert [f for f in report.oversized if f.startswith(what)] == list(report.oversized)
+    assert report.oversized
+    assert (report.forbidden, report.passed) == ((), False)
+    assert from_json(json.loads(json.dumps(report.to_json()))) == report

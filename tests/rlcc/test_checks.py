@@ -156,6 +156,12 @@ def test_anything_forbidden_fails_and_is_shown() -> None:
     assert check.value == "calls __udivsi3; static data"
 
 
+def test_what_an_engine_cannot_hold_fails_as_a_size_and_nowhere_else() -> None:
+    over = report(code_bytes=4097, oversized=("code of 4097 bytes, ibex-small has 4096",))
+    checks = [*gate.object_code(over), *gate.sizes(over, LIMITS, Sizes())]
+    assert [(check.group, check.name) for check in checks if not check.passed] == [("size", "code")]
+
+
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 LIMITS = Limits(context_bytes=120, stack_bytes=1024, code_bytes=4096, table_bytes=2048, reason="made up for a test")

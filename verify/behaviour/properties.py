@@ -38,7 +38,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from decision.documents import Format1, load_toml
+from decision.documents import Format1, load_json, load_toml, validate
+from decision.errors import InputError
 from decision.quantity import LineFractionQ30
 
 
@@ -125,5 +126,11 @@ ALL = Properties(
 
 
 def load_properties(path: Path) -> Properties:
-    """Read and check a file. InputError names the key and what is wrong with it."""
-    return load_toml(Properties, path)
+    """Read and check a TOML file, or what a certificate (.json) claims. InputError names the key and what is wrong."""
+    if path.suffix != ".json":
+        return load_toml(Properties, path)
+    data = load_json(path)
+    claims = data.get("behaviour") if isinstance(data, dict) else None
+    if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
+        raise InputError(f"{path} is no certificate that claims properties; give one, or a TOML file of properties")
+    return validate(Properties, {"format": 1, "property": [claim.get("asked") for claim in claims]}, str(path))

@@ -33,6 +33,7 @@ def again(
         asked += [f'--budget "{options.budget / US_PS:g} us"']
         asked += [f"--scenario {shlex.quote(name)}" for name in options.scenarios if verdict.teacher]
         asked += [f"--seed {seed}" for seed in options.seeds if verdict.teacher]
+        asked += _limits(options)
         commands = [f"rlcc gate firmware{teacher} {' '.join(asked)}"]
     hashes = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
     certificate = verdict.measured.get("certificate")
@@ -59,6 +60,28 @@ def again(
         tuple(commands),
         {"hashes": {name: hash for name, hash in hashes.items() if hash}, "judged with": judged, "versions": made},
     )
+
+
+def _limits(options: GateOptions) -> list[str]:
+    """What was asked of the firmware beside the budget, where it is not the default: nothing less is asked again."""
+    around, usual = options.neighbourhood, GateOptions(budget=f"{options.budget} ps")  # type: ignore[arg-type]
+    shares = [
+        ("--around", around.share, usual.neighbourhood.share),
+        ("--margin", options.margin, usual.margin),
+    ]
+    numbers = [
+        ("--max-outside", around.limit, usual.neighbourhood.limit),
+        ("--around-action", around.action, usual.neighbourhood.action),
+        *((f"--max-{name}", size, None) for name, size in options.sizes),
+    ]
+    flags = [("--no-certificate", not options.proof), ("--run-on-host", options.run_on_host)]
+    paths = () if options.linux is None else options.linux.paths
+    return [
+        *(f'{option} "{100 * value:.12g} %"' for option, value, default in shares if value != default),
+        *(f"{option} {value:.12g}" for option, value, default in numbers if value != default),
+        *(option for option, on in flags if on),
+        *(f"--linux {shlex.quote(path)}" for path in paths),
+    ]
 
 
 def _ms(ps: int) -> str:

@@ -65,7 +65,7 @@ def test_there_is_no_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 HELPERS = {
     "a wrong hash": ("echo 'E: Failed to fetch qemu.deb  Hash Sum mismatch' >&2; exit 100", "Hash Sum mismatch"),
-    "no network": ("echo 'E: Could not connect to deb.debian.org' >&2; exit 100", "Could not connect"),
+    "no network": ("echo 'E: Could not connect to its mirror' >&2; exit 100", "Could not connect"),
     "a silent end": ("exit 1", "says nothing"),
     "a truncated package": (
         "for f; do case $f in *.deb) echo truncated > $f;; esac; done 2>/dev/null",
