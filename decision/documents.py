@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails
 
+import decision.pydantic_version  # noqa: F401 - before any model is read or written
 from decision.errors import InputError
 from decision.suggest import alike, meant
 from decision.system_errors import writing_to
