@@ -88,8 +88,8 @@ def cost(student: Student, artefact: str, emission: Emission) -> Cost:
             holds = f"refused: {error}"
     return Cost(
         artefact,
-        worst.bound,
-        worst.exact == worst.bound,
+        certificate.claims.worst_case.cycles,
+        certificate.claims.worst_case.exact is not None,
         holds,
         ran.context_bytes or 0,
         ran.code_bytes or 0,

@@ -79,7 +79,7 @@ def attested(firmware: Path, certificate_file: Path, envelope: Path, key_file: P
         value=f"refused: {wrong}" if wrong else f"signed by {key_id(key)[:12]}",
         limit="files and claims as signed",
         passed=not wrong,
-        detail="judge it without an attestation; who signs attests it again once it passes" if wrong else "",
+        detail="ask who signs to judge the folder and to attest it again" if wrong else "",
         file=NAME,
     )
 

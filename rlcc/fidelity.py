@@ -142,11 +142,11 @@ class Comparison:
 
     def _too_noisy(self) -> str:
         if isnan(self.noise):
-            return "its teacher could not be measured 10 ns later; judge other scenarios, or a longer window"
+            return "its teacher could not be measured 10 ns later; judge a longer window"
         return (
             f"its teacher's own noise is more than {MOST / TIMES:g} times what is allowed, "
             f"{self._text(self.allowed, sign='')}, so these runs tell nothing of the student; give more seeds, or "
-            "judge another scenario"
+            "a longer window"
         )
 
 

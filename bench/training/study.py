@@ -180,7 +180,8 @@ def cycles(teacher: Teacher, prove: bool) -> Cycles:
         write_atomically(kept, dump_json(asdict(known)))
         worst = certify(build).proof.worst if prove else None
     if worst:
-        known = Cycles(max(known.seen, worst.witness_cycles or 0), worst.bound)
+        bound = worst.bound if worst.exact is None else worst.exact
+        known = Cycles(max(known.seen, worst.witness_cycles or 0), bound)
         write_atomically(kept, dump_json(asdict(known)))
     return known
 

@@ -162,7 +162,7 @@ def test_runs_that_are_not_three_a_scenario_are_refused() -> None:
             "100.30 us (+0.30%, noise 6.00%, itself +6.00%)",
             "±12.00%, 2 x noise",
             "its teacher's own noise is more than 2.5 times what is allowed, 1.00%, so these runs tell nothing of the "
-            "student; give more seeds, or judge another scenario",
+            "student; give more seeds, or a longer window",
         ),
     ],
 )

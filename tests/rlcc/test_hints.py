@@ -134,7 +134,15 @@ def test_another_teacher_than_the_recipes_is_an_error_and_no_weaker_certificate(
 MENDS = re.compile(r"(again|prove|judge|make|attest|mend)[^.]*: rlcc (verify|gate|attest|run)\b", re.IGNORECASE)
 
 
-def hints(source: str) -> list[str]:
+LESS = re.compile(
+    r"(another|other|fewer|less) (scenarios?|seeds|networks|checks)|"
+    r"(raise|widen|loosen|lift)[^.;]* (limit|tolerance|margin|max_outside|--max-)|"
+    r"(leave|drop|skip)[^.;]* (check|proof|certificate|propert)",
+    re.IGNORECASE,
+)
+
+
+def hints(source: str, said: re.Pattern[str] = MENDS) -> list[str]:
     """Texts of a module, those of docstrings left out, that tell to type a command which judges."""
     tree = ast.parse(source)
     documents = {
@@ -152,7 +160,7 @@ def hints(source: str) -> list[str]:
             text = node.value
         else:
             continue
-        if MENDS.search(text):
+        if said.search(text):
             found.append(text)
     return found
 
@@ -162,6 +170,24 @@ def test_a_command_that_judges_is_named_by_one_module_only(room: str) -> None:
     """Elsewhere a hint would leave out what was asked for: it does not know it."""
     named = {str(file): hints(file.read_text()) for file in (RLCC.parent / room).rglob("*.py")}
     assert not {file: texts for file, texts in named.items() if texts}
+
+
+def test_no_row_of_the_gate_tells_to_judge_less() -> None:
+    rows = ["checks", "certified", "fidelity", "attestation", "mends", "reference", "triggers", "gate", "closed_loop"]
+    named = {name: hints((RLCC / f"{name}.py").read_text(), LESS) for name in rows}
+    assert not {name: texts for name, texts in named.items() if texts}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = 'give more seeds, or judge another scenario'",
+        "x = f'{a} is over; raise the limit'",
+        "x = 'leave out the proof'",
+    ],
+)
+def test_a_hint_to_judge_less_is_seen(line: str) -> None:
+    assert hints(line, LESS)
 
 
 @pytest.mark.parametrize(
