@@ -13,6 +13,7 @@ import torch
 import teachers
 from decision.errors import InputError
 from teachers.save import policy_toml
+from teachers.sb3_spaces import check_actions
 
 ON_POLICY = {
     "log_std": (1,),
@@ -39,7 +40,41 @@ TD3 = {
 }
 
 
-def write(folder: Path, cls: str, layers: dict[str, Any], kwargs: dict[str, Any] | None = None, **files: bytes) -> Path:
+MODULES = {
+    "ActorCriticPolicy": "stable_baselines3.common.policies",
+    "SACPolicy": "stable_baselines3.sac.policies",
+    "TD3Policy": "stable_baselines3.td3.policies",
+    "DQNPolicy": "stable_baselines3.dqn.policies",
+    "CnnPolicy": "stable_baselines3.common.policies",
+}
+
+
+def box(low: str, high: str, dtype: str = "float32", size: int = 1) -> dict[str, Any]:
+    return {
+        ":type:": "<class 'gymnasium.spaces.box.Box'>",
+        ":serialized:": "gA==",
+        "dtype": dtype,
+        "_shape": [size],
+        "low": f"[{' '.join([low] * size)}]",
+        "high": f"[{' '.join([high] * size)}]",
+    }
+
+
+def discrete(n: int, start: int = 0) -> dict[str, Any]:
+    return {":type:": "<class 'gymnasium.spaces.discrete.Discrete'>", "n": str(n), "start": str(start)}
+
+
+UNIT, OBSERVATIONS = box("-1.", "1."), box("-10.", "10.", size=4)
+
+
+def write(
+    folder: Path,
+    cls: str,
+    layers: dict[str, Any],
+    kwargs: dict[str, Any] | None = None,
+    said: dict[str, Any] | None = None,
+    **files: bytes,
+) -> Path:
     random = torch.Generator().manual_seed(3)
     state = {}
     for name, shape in layers.items():
@@ -54,10 +89,14 @@ def write(folder: Path, cls: str, layers: dict[str, Any], kwargs: dict[str, Any]
         "policy_class": {
             ":type:": "<class 'abc.ABCMeta'>",
             ":serialized:": "gA==",
+            "__module__": MODULES[cls],
             "__init__": f"<function {cls}.__init__ at 0x7>",
         },
         "policy_kwargs": kwargs or {},
-    }
+        "use_sde": False,
+        "observation_space": OBSERVATIONS,
+        "action_space": UNIT,
+    } | (said or {})
     content = {"data": json.dumps(data).encode(), "policy.pth": weights.getvalue()} | files
     path = folder / "model.zip"
     with zipfile.ZipFile(path, "w") as archive:
@@ -122,3 +161,75 @@ def test_what_is_no_such_zip(tmp_path: Path, make_policy: Any) -> None:
                 teachers.load(broken, policy)
             assert str(broken) in str(error.value)
             assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"action_space": box("-0.2", "0.2")}, r"Box \(low \[-0\.2\], high \[0\.2\], dtype float32\)"),
+        ({"action_space": box("0.", "1.")}, r"low \[0\.\]"),
+        ({"action_space": box("-1.", "1.", "float64")}, "float64"),
+        ({"action_space": box("-1.", "1.", size=2)}, r"1 outputs lie in -1\.\.1"),
+        ({"action_space": box("-0.99999994", "1.")}, r"-0\.99999994"),
+        ({"action_space": discrete(1)}, r"Discrete \(n 1, start 0\)"),
+        ({"action_space": None}, "does not say its action_space"),
+        ({"observation_space": None}, "does not say its observation_space"),
+        ({"observation_space": discrete(4)}, "observes a Discrete"),
+        ({"observation_space": box("0", "255", "uint8", 4)}, "observes a Box of uint8"),
+        ({"use_sde": "yes"}, "use_sde = 'yes'"),
+        ({"policy_kwargs": {"features_extractor_class": "<class 'mine.Net'>"}}, "'features_extractor_class'"),
+        ({"policy_kwargs": {"squash_output": True}}, "squash_output without use_sde"),
+        ({"policy_class": {"__module__": "mine", "__init__": "<function ActorCriticPolicy.__init__"}}, "of mine"),
+        ({"policy_class": {"__init__": "<function ActorCriticPolicy.__init__"}}, "an unknown module"),
+    ],
+)
+def test_what_changes_the_action_and_is_not_read_is_refused(
+    tmp_path: Path, make_policy: Any, said: dict[str, Any], sentence: str
+) -> None:
+    policy = make_policy(hidden=[12], bias=True, activation="tanh", output="clip")
+    teachers.load(write(tmp_path, "ActorCriticPolicy", ON_POLICY), policy)
+    with pytest.raises(InputError, match=sentence):
+        teachers.load(write(tmp_path, "ActorCriticPolicy", ON_POLICY, said=said), policy)
+
+
+@pytest.mark.parametrize("place", ["policy_kwargs", "said"])
+def test_a_squashed_output_ends_in_tanh(tmp_path: Path, make_policy: Any, place: str) -> None:
+    """`squash_output` is of gSDE, which `use_sde` says at the top or among the policy's own options."""
+    sde = {"use_sde": True}
+    kwargs, said = ({"squash_output": True} | sde, {}) if place == "policy_kwargs" else ({"squash_output": True}, sde)
+    path = write(tmp_path, "ActorCriticPolicy", ON_POLICY, kwargs, said)
+    teachers.load(path, make_policy(hidden=[12], bias=True, activation="tanh", output="tanh"))
+    with pytest.raises(InputError, match=r'needs architecture\.output = "tanh"'):
+        teachers.load(path, make_policy(hidden=[12], bias=True, activation="tanh", output="clip"))
+
+
+def test_exploration_that_depends_on_the_state(tmp_path: Path, make_policy: Any) -> None:
+    """PPO's mean is the network's; SAC bounds it within `clip_mean` before tanh."""
+    teachers.load(
+        write(tmp_path, "ActorCriticPolicy", ON_POLICY, said={"use_sde": True}),
+        make_policy(hidden=[12], bias=True, activation="tanh", output="clip"),
+    )
+    for kwargs, said in (({"use_sde": True}, {}), ({}, {"use_sde": True})):
+        with pytest.raises(InputError, match="use_sde, which bounds the mean"):
+            teachers.load(
+                write(tmp_path, "SACPolicy", SAC, kwargs, said),
+                make_policy(hidden=[12], bias=True, activation="relu", output="tanh"),
+            )
+
+
+def test_spaces_of_choices() -> None:
+    """Sizes of a choice's groups, from 0."""
+
+    class Chosen:
+        kind, squashed, outputs, sizes = "choice", False, 5, (2, 3)
+
+    pair = {":type:": "<class 'gymnasium.spaces.multi_discrete.MultiDiscrete'>", "nvec": "[2 3]", "start": "[0 0]"}
+    check_actions(pair, Chosen(), Path("model.zip"))
+    for wrong in (pair | {"nvec": "[3 2]"}, pair | {"start": "[0 1]"}, discrete(5), UNIT):
+        with pytest.raises(InputError, match="chooses among 2 x 3 from 0"):
+            check_actions(wrong, Chosen(), Path("model.zip"))
+    Chosen.sizes = (5,)
+    check_actions(discrete(5), Chosen(), Path("model.zip"))
+    for wrong in (discrete(6), discrete(5, start=-2), pair):
+        with pytest.raises(InputError, match="chooses among 5 from 0"):
+            check_actions(wrong, Chosen(), Path("model.zip"))
