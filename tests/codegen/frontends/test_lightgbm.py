@@ -151,3 +151,59 @@ def test_linear_leaves_are_refused(tmp_path):
     trained("regression", linear_tree=True).save_model(tmp_path / "model.txt")
     with pytest.raises(InputError, match="linear leaves"):
         load(tmp_path / "model.txt", grid(*NAMES))
+
+
+def lost(text: str, number: int) -> str:
+    """Without tree ``number``."""
+    start, end = text.index(f"Tree={number}\n"), text.index(f"Tree={number + 1}\n")
+    return text[:start] + text[end:]
+
+
+BROKEN = {
+    "cut between trees": (lambda t: t[: t.index("Tree=4\n")], r"holds 4 of 6 trees \(tree_sizes\)"),
+    "cut in a tree": (lambda t: t[: t.index("Tree=4\n") + 150], "holds 5 of 6 trees"),
+    "cut behind the last tree": (lambda t: t[: t.index("end of trees")], "does not end with"),
+    "a tree lost": (lambda t: lost(t, 2), "holds 5 of 6 trees"),
+    "a tree lost, sizes too": (lambda t: lost(re.sub("tree_sizes=.*\n", "", t), 2), "tree '3' where tree 2 belongs"),
+    "a tree twice": (lambda t: re.sub("Tree=3\n", "Tree=2\n", t), "tree '2' where tree 3 belongs"),
+    "a size too long": (lambda t: re.sub(r"tree_sizes=\d+", "tree_sizes=9", t), "tree_sizes says 9"),
+    "another version": (lambda t: t.replace("version=v4", "version=v9"), "version v9"),
+    "an unknown decision": (lambda t: with_decision(t, 18), "decision_type 18"),
+    "a key twice": (lambda t: t.replace("num_class=1\n", "num_class=1\nnum_class=2\n"), "num_class stands twice"),
+}
+
+
+def with_decision(text: str, decision: int) -> str:
+    text = re.sub("tree_sizes=.*\n", "", text)
+    return re.sub(r"decision_type=\d+", f"decision_type={decision}", text, count=1)
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_file_that_is_not_whole_is_refused(case, tmp_path):
+    edit, sentence = BROKEN[case]
+    text = trained("regression").model_to_string()
+    assert edit(text) != text
+    (tmp_path / "model.txt").write_text(edit(text))
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path / "model.txt", grid(*NAMES))
+
+
+def test_classes_and_trees_an_iteration_agree(tmp_path):
+    text = trained("multiclass").model_to_string()
+    (tmp_path / "model.txt").write_text(text.replace("num_class=3\n", "num_class=2\n"))
+    with pytest.raises(InputError, match="num_class=2 with 3 trees"):
+        load(tmp_path / "model.txt", grid(*NAMES))
+
+
+@given(part=st.floats(0, 1))
+@settings(max_examples=40)
+def test_no_part_of_a_file_is_a_model(tmp_path_factory, part):
+    """Cut anywhere before the trees end; behind them stand the parameters of training alone."""
+    text = WHOLE.setdefault("text", trained("regression").model_to_string())
+    path = tmp_path_factory.mktemp("cut") / "model.txt"
+    path.write_text(text[: int(part * text.index("end of trees"))])
+    with pytest.raises(InputError):
+        load(path, grid(*NAMES))
+
+
+WHOLE: dict[str, str] = {}

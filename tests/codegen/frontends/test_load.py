@@ -49,7 +49,7 @@ def test_what_is_no_model_is_refused_in_one_sentence(tmp_path, name, content, se
 
 def test_a_model_without_a_grid_names_its_features(tmp_path):
     (tmp_path / "model.txt").write_text(
-        "tree\nnum_tree_per_iteration=1\nmax_feature_idx=1\nfeature_names=rtt rate\n\nend of trees\n"
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=1\nfeature_names=rtt rate\n\nend of trees\n"
     )
     with pytest.raises(InputError, match=r"needs a grid: .* of 'rtt', 'rate'"):
         load(tmp_path / "model.txt")

@@ -204,3 +204,114 @@ def test_vector_leaves_linear_boosters_and_unknown_objectives_are_refused(tmp_pa
             path.write_text(json.dumps(document))
         with pytest.raises(InputError, match=sentence):
             load(path, grid(*NAMES))
+
+
+def edited(path, *keys, value):
+    """The model with one field set: ``keys`` lead to it from the top."""
+    document = json.loads(path.read_text())
+    place = document
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value(place[keys[-1]]) if callable(value) else value
+    path.write_text(json.dumps(document))
+
+
+MODEL = ("learner", "gradient_booster", "model")
+NOT_WHOLE = {
+    "a tree lost": ((*MODEL, "trees"), lambda t: t[:2] + t[3:], r"holds 3 of 4 trees \(num_trees\)"),
+    "a tree more": ((*MODEL, "trees"), lambda t: [*t, t[0]], "holds 5 of 4 trees"),
+    "fewer counted": ((*MODEL, "gbtree_model_param", "num_trees"), "3", "holds 4 of 3 trees"),
+    "rounds lost": ((*MODEL, "iteration_indptr"), lambda r: r[:-1], r"4 of 3 trees \(iteration_indptr\)"),
+    "rounds mixed": ((*MODEL, "iteration_indptr"), lambda r: [1, 0, *r[2:]], "does not ascend"),
+    "info lost": ((*MODEL, "tree_info"), lambda r: r[:-1], r"holds 4 of 3 trees \(tree_info\)"),
+    "trees swapped": ((*MODEL, "trees"), lambda t: [t[1], t[0], *t[2:]], "tree 1 where tree 0 belongs"),
+    "nodes lost": ((*MODEL, "trees", 1, "tree_param", "num_nodes"), "99", "of 99 nodes"),
+    "another version": (("version",), [4, 0, 0], "saved by XGBoost 4.0.0"),
+    "two of both": (("learner", "learner_model_param", "num_class"), "3", "2 labels of 3 classes"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_WHOLE)
+def test_a_file_that_is_not_whole_is_refused(case, tmp_path):
+    keys, value, sentence = NOT_WHOLE[case]
+    trained("reg:squarederror", Y).save_model(tmp_path / "model.json")
+    if case == "two of both":
+        edited(tmp_path / "model.json", "learner", "learner_model_param", "num_target", value="2")
+    edited(tmp_path / "model.json", *keys, value=value)
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path / "model.json", grid(*NAMES))
+
+
+LINKED = ("binary:logistic", "reg:logistic", "count:poisson", "reg:gamma", "reg:tweedie")
+SCORES = (0.0, 1e-45, 1e-12, 1e-7, 9.9e-7, 1e-6, 1.1e-6, 0.3, 1 - 1.2e-6, 1 - 1e-6, 1 - 6e-8, 1.0, 40.0)
+
+
+@pytest.mark.parametrize("objective", LINKED)
+@pytest.mark.parametrize("score", SCORES)
+def test_a_base_score_is_linked_as_xgboost_links_it(objective, score, tmp_path):
+    """Or refused where its raw value is not finite, or XGBoost refuses it too."""
+    path = tmp_path / "model.json"
+    written([(2, 1.0, [2.0], [-2.0])], path)
+    edited(path, "learner", "objective", value={"name": objective, **OF[objective]})
+    edited(path, "learner", "learner_model_param", "base_score", value=f"[{score!r}]")
+    with np.errstate(all="ignore"):
+        try:
+            model = xgboost.Booster({"nthread": 1}, model_file=path)
+            theirs = raw(model)(np.zeros((1, 3)))[0]
+        except xgboost.core.XGBoostError:
+            theirs = np.inf
+    if not np.isfinite(theirs):
+        with pytest.raises(InputError, match="base_score"):
+            load(path, grid(*NAMES))
+        return
+    ours = load(path, grid(*NAMES))
+    assert (
+        abs(ours.forest.evaluate(np.zeros((1, 3), dtype=np.int64))[0, 0] / 2.0**ours.leaf_bits - theirs)
+        <= ours.error[0]
+    )
+    assert ours.error[0] < 1e-4
+
+
+OF = {
+    "binary:logistic": {"reg_loss_param": {"scale_pos_weight": "1"}},
+    "reg:logistic": {"reg_loss_param": {"scale_pos_weight": "1"}},
+    "count:poisson": {"poisson_regression_param": {"max_delta_step": "0.7"}},
+    "reg:gamma": {"reg_loss_param": {"scale_pos_weight": "1"}},
+    "reg:tweedie": {"tweedie_regression_param": {"tweedie_variance_power": "1.5"}},
+}
+
+
+def test_a_base_score_that_versions_disagree_about_is_refused(tmp_path):
+    path = tmp_path / "model.json"
+    trained("binary:logistic", CLASSES > 0, base_score=1e-7).save_model(path)
+    assert load(path, grid(*NAMES)).forest.bias[0] > -14 * 2**20
+    edited(path, "version", value=[3, 1, 3])
+    with pytest.raises(InputError, match=r"before 3\.2 and another way since"):
+        load(path, grid(*NAMES))
+    edited(path, "learner", "learner_model_param", "base_score", value="[1.1E-6]")
+    load(path, grid(*NAMES))
+
+
+def test_a_base_score_a_class(tmp_path):
+    """XGBoost 3.1 and later writes one for each."""
+    model = trained("multi:softprob", np.minimum(CLASSES, 1), rounds=2, num_class=3)
+    model.save_model(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    assert len(json.loads(document["learner"]["learner_model_param"]["base_score"])) == 3
+    edited(tmp_path / "model.json", "learner", "learner_model_param", "base_score", value="[0.25,-3,1E1]")
+    model = xgboost.Booster({"nthread": 1}, model_file=tmp_path / "model.json")
+    assert_within_its_error(load(tmp_path / "model.json", grid(*NAMES)), raw(model))
+
+
+@pytest.mark.parametrize("key", ["classes_", "_le"])
+def test_labels_that_the_file_holds_are_the_classes(key, tmp_path):
+    """Versions before 1.6 number labels themselves and write them beside the model."""
+    path = tmp_path / "model.json"
+    trained("multi:softprob", CLASSES, num_class=3).save_model(path)
+    labels = ["hold", "cut", "raise"]
+    wrapper = {"classes_": labels} if key == "classes_" else {"_le": {"classes_": labels}}
+    edited(path, "learner", "attributes", value={"scikit_learn": json.dumps(wrapper)})
+    assert load(path, grid(*NAMES)).classes == ("hold", "cut", "raise")
+    edited(path, "learner", "attributes", value={"scikit_learn": json.dumps({"classes_": labels[:2]})})
+    with pytest.raises(InputError, match="names 2 classes and decides among 3"):
+        load(path, grid(*NAMES))
