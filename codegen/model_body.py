@@ -35,6 +35,7 @@ class ModelBody(TreeBody):
         return super().words(lowered, printer) | {
             "made": "read",
             "task": model.task,
+            "library": model.library,
             "leaf_bits": model.leaf_bits,
             "classes": [comment_text(c) for c in model.classes],
             "error": at_most(max(model.error, default=0.0)),

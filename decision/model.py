@@ -57,6 +57,7 @@ class Model:
     "argmax" gives the first of the greatest outputs. ``error``: by how much an output over 2^leaf_bits can differ from
     what the library of the model that was read predicts, an upper bound each. ``margin``: where the library's outputs
     decide by more than this, the class is the same for certain; where it is 0, always. ``name``: of the file.
+    ``library``: whose predictions ``error`` is of, where that is another than the one that trained the model.
     """
 
     features: tuple[GridFeature, ...]
@@ -69,6 +70,7 @@ class Model:
     error: tuple[float, ...] = ()
     margin: float = 0.0
     name: str = "model"
+    library: str = ""
 
     def __post_init__(self) -> None:
         if not self.bias:
@@ -83,6 +85,8 @@ class Model:
             raise InputError(f"the model names {len(self.classes)} classes and decides among {self.class_count}")
         if not self.name or self.name != comment_text(self.name):
             raise InputError(f"the model's name {self.name[:80]!r} cannot stand in a comment of C")
+        if self.library != comment_text(self.library):
+            raise InputError(f"the model's library {self.library[:80]!r} cannot stand in a comment of C")
         if not INT32[0] <= self.cut <= INT32[1]:
             raise InputError(f"the model's cut is {self.cut}, which 32 bits do not hold")
         names = [feature.name for feature in self.features]
@@ -184,6 +188,7 @@ class Model:
             "format": FORMAT,
             "kind": KIND,
             "name": self.name,
+            **({"library": self.library} if self.library else {}),
             "task": self.task,
             "features": [[f.name, f.fraction_bits, f.low, f.high] for f in self.features],
             "classes": list(self.classes),
@@ -222,6 +227,7 @@ class Model:
                 error=tuple(float(v) for v in data["error"]),
                 margin=float(data["margin"]),
                 name=str(data["name"]),
+                library=str(data.get("library", "")),
             )
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise InputError(f"the model is not readable: {error!r}; make it again") from None

@@ -15,6 +15,8 @@ from decision.forest import Branch, Leaf
 from decision.model import INT32, GridFeature, Model
 
 MOST_LEAF_BITS = 30
+SECOND_HAND = ("treelite",)
+"""Libraries whose files hold models that another one trained."""
 
 Bounds = dict[int, tuple[int, int]]
 Column = list[list[Fraction]]
@@ -46,6 +48,7 @@ def quantise(forest: Forest, grid: Grid) -> Model:
         classes=forest.classes,
         error=tuple(map(upwards, error)),
         margin=_margin(forest, error),
+        library=forest.library if forest.library in SECOND_HAND else "",
     )
 
 

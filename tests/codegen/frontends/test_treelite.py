@@ -1,6 +1,7 @@
 """Treelite's serialised models: the same integers as the library's own file gives."""
 
 import lightgbm
+import numpy as np
 import pytest
 import treelite
 import xgboost
@@ -9,6 +10,7 @@ from sklearn import ensemble
 from treelite import sklearn as sklearn_importer
 
 from codegen.frontends import load
+from codegen.frontends.treelite_model import from_treelite
 from decision.errors import InputError
 
 NAMES = ("f0", "f1", "f2")
@@ -67,3 +69,73 @@ def test_what_is_no_treelite_model_is_refused(tmp_path):
         load(tmp_path / "model.tl", grid(*NAMES))
     with pytest.raises(InputError, match="there is no file"):
         load(tmp_path / "none.tl", grid(*NAMES))
+
+
+def xgboost_model(tmp_path, base=None):
+    options = {"objective": "reg:squarederror", "max_depth": 3, "nthread": 1}
+    booster = xgboost.train(options, xgboost.DMatrix(X, Y * 1000, nthread=1), 6)
+    booster.save_model(tmp_path / "model.json")
+    return treelite.frontend.load_xgboost_model(tmp_path / "model.json"), booster
+
+
+def test_sums_of_float32_are_bounded_as_such(tmp_path):
+    """The header's own ``leaf_output_type`` is another field's once a model was serialised."""
+    model, booster = xgboost_model(tmp_path)
+    ours = through(model, tmp_path)
+    assert ours.error[0] > 1e-4
+    assert_within_its_error(ours, lambda x: booster.predict(xgboost.DMatrix(x, nthread=1), output_margin=True))
+    gtil = lambda x: treelite.gtil.predict(model, x.astype(np.float32), pred_margin=True)  # noqa: E731
+    assert_within_its_error(ours, gtil)
+    assert ours.library == "treelite"
+
+
+EDITS = {
+    "task_type": (np.array([4], np.uint8), "a task that is not read"),
+    "postprocessor": ("exponential_standard_ratio", "'exponential_standard_ratio', which is not known"),
+    "sigmoid_alpha": (np.array([-1.0], np.float32), "sigmoid_alpha -1.0"),
+    "average_tree_output": (np.array([2], np.uint8), "average_tree_output = 2"),
+    "base_scores": (np.array([np.nan]), "base_scores"),
+    "num_class": (np.array([2**30], np.int32), "models of 1 to 1024"),
+    "num_target": (np.array([3], np.int32), "says 3 for num_target"),
+    "target_id": (np.array([0, 0, 0, 0, 0, 7], np.int32), "of target 7"),
+    "class_id": (np.array([0, 0, 0, 0, 0, 1], np.int32), "class 1"),
+    "leaf_vector_shape": (np.array([2, 1], np.int32), r"shape \(2, 1\)"),
+}
+
+
+@pytest.mark.parametrize("field", EDITS)
+def test_every_field_of_the_header_that_decides_is_known_or_refused(field, tmp_path):
+    model, _ = xgboost_model(tmp_path)
+    from_treelite(model)
+    value, sentence = EDITS[field]
+    model.get_header_accessor().set_field(field, value)
+    with pytest.raises(InputError, match=sentence):
+        from_treelite(model)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("cmp", 1, "operator other than"),
+        ("node_type", 2, "categorical"),
+        ("split_index", 9, "feature 9 of 3"),
+        ("cleft", 0, "met twice"),
+        ("threshold", np.nan, "not a number"),
+    ],
+)
+def test_every_field_of_a_node_that_decides_is_known_or_refused(field, value, sentence, tmp_path):
+    model, _ = xgboost_model(tmp_path)
+    tree = model.get_tree_accessor(2)
+    column = tree.get_field(field).copy()
+    column[0] = value
+    tree.set_field(field, column)
+    with pytest.raises(InputError, match=sentence):
+        from_treelite(model)
+
+
+def test_an_averaged_forest_is_the_mean(tmp_path):
+    model, _ = xgboost_model(tmp_path)
+    model.get_header_accessor().set_field("average_tree_output", np.array([1], np.uint8))
+    model.serialize(tmp_path / "mean.tl")
+    ours = load(tmp_path / "mean.tl", grid(*NAMES))
+    assert_within_its_error(ours, lambda x: treelite.gtil.predict(model, x.astype(np.float32), pred_margin=True))
