@@ -34,8 +34,8 @@ def check_actions(space: Any, action: Action, path: Path) -> None:
     declared = {"Discrete": [fields.get("n")], "MultiDiscrete": _numbers(fields.get("nvec"))}.get(kind)
     if declared is None or list(map(str, declared)) != list(map(str, sizes)) or _starts_elsewhere(fields, len(sizes)):
         raise InputError(
-            f"{path} has the action space {_description(kind, fields)}; the action map {action.kind} of policy.toml chooses "
-            f"among {' x '.join(map(str, sizes))} from 0: train with Discrete or MultiDiscrete of these sizes"
+            f"{path} has the action space {_description(kind, fields)}; the action map {action.kind} of policy.toml "
+            f"chooses among {' x '.join(map(str, sizes))} from 0: train with Discrete or MultiDiscrete of these sizes"
         )
 
 
@@ -43,8 +43,8 @@ def _check_box(kind: str, fields: dict[str, Any], outputs: int, path: Path) -> N
     ends = _numbers(fields.get("low")), _numbers(fields.get("high"))
     if kind != "Box" or fields.get("dtype") != "float32" or ends != (["-1."] * outputs, ["1."] * outputs):
         raise InputError(
-            f"{path} has the action space {_description(kind, fields)}; a teacher's {outputs} outputs lie in -1..1: train with "
-            f"Box(-1, 1) of float32 and scale the action in the environment, or with the action map of policy.toml"
+            f"{path} has the action space {_description(kind, fields)}; a teacher's {outputs} outputs lie in -1..1: "
+            f"train with Box(-1, 1) of float32 and scale the action in the environment"
         )
 
 

@@ -4,28 +4,31 @@
     a library's file --reader--> Forest (exact rationals) --quantise, on a Grid--> Model (integers)
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from codegen.frontends import catboost_binary, lightgbm_text, sklearn_estimator, treelite_model
-from codegen.frontends.catboost_json import is_catboost, read_catboost
+from codegen.frontends import catboost_binary, formats, lightgbm_text, sklearn_estimator, treelite_model
+from codegen.frontends.catboost_json import read_catboost
 from codegen.frontends.forest import Forest
 from codegen.frontends.grid import Grid, load_grid
 from codegen.frontends.quantise import quantise
-from codegen.frontends.xgboost_json import is_xgboost, read_xgboost
+from codegen.frontends.xgboost_json import read_xgboost
 from decision.documents import load_json, read_bytes, read_text
 from decision.errors import InputError
-from decision.model import KIND, Model, comment_text, load_model
+from decision.model import Model, comment_text, load_model
 
-REFUSED = {
-    (".pkl", ".pickle", ".joblib", ".dill"): "a pickle runs code when it is opened; use codegen.frontends.from_sklearn "
-    "in Python, or treelite's .tl",
-    (".onnx",): "ONNX cuts thresholds to float32 and so changes decisions; give the model in its library's own format",
-    (".ubj", ".deprecated"): 'it is XGBoost\'s binary format; save it as JSON: booster.save_model("model.json")',
+READ = "CatBoost's cbm or JSON, XGBoost's JSON, LightGBM's text, treelite's serialised models, or a model of rlcc"
+
+READERS: dict[str, Callable[[Path, Any], Forest]] = {
+    formats.CBM: lambda path, _: catboost_binary.read_cbm(path),
+    formats.TREELITE: lambda path, _: treelite_model.read_treelite(path),
+    formats.LIGHTGBM: lambda path, _: lightgbm_text.read_lightgbm(read_text(path), str(path)),
+    formats.CATBOOST: lambda path, data: read_catboost(data, str(path)),
+    formats.XGBOOST: lambda path, data: read_xgboost(data, str(path)),
 }
-SERIALISED = (".tl", ".treelite")
-READ = "CatBoost .cbm or .json, XGBoost .json, LightGBM .txt, treelite .tl, or a model of rlcc in .json"
+"""By format: the reader of a file, given its JSON where it is one."""
 
 
 def load(path: Path, grid: Path | Grid | None = None) -> Model:
@@ -57,23 +60,19 @@ def from_catboost(model: Any, grid: Path | Grid) -> Model:
 
 
 def _read(path: Path) -> Forest | Model:
-    """By what the file is, not only by what it is called."""
-    for suffixes, reason in REFUSED.items():
-        if path.suffix in suffixes:
-            raise InputError(f"{path} is not read: {reason}")
-    if path.suffix in SERIALISED:
-        read_bytes(path)
-        return treelite_model.read_treelite(path)
-    if read_bytes(path).startswith(catboost_binary.MAGIC):
-        return catboost_binary.read_cbm(path)
-    if path.suffix == ".json":
-        data = load_json(path)
-        if is_catboost(data):
-            return read_catboost(data, str(path))
-        if is_xgboost(data):
-            return read_xgboost(data, str(path))
-        if isinstance(data, dict) and data.get("kind") == KIND:
-            return load_model(path)
-    elif path.suffix == ".txt" and lightgbm_text.is_lightgbm(read_text(path)):
-        return lightgbm_text.read_lightgbm(read_text(path), str(path))
-    raise InputError(f"{path} is no model that is read: {READ}")
+    """By what the file is, whatever it is called."""
+    content = read_bytes(path)
+    kind = formats.format_of(content)
+    data = load_json(path) if kind == formats.JSON else None
+    if data is not None:
+        kind = formats.format_of_json(data)
+    if kind is None and path.suffix in formats.SUFFIXES:
+        kind = formats.Refused(formats.SUFFIXES[path.suffix])
+    if isinstance(kind, formats.Refused):
+        raise InputError(f"{path} is not read: {kind.reason}")
+    if kind == formats.RLCC:
+        return load_model(path)
+    reader = READERS.get(kind or "")
+    if reader is None:
+        raise InputError(f"{path} is no model that is read: {READ}")
+    return reader(path, data)

@@ -129,11 +129,11 @@ def _flag(header: Any, name: str) -> bool:
 def _sum_bits(trees: list[Any]) -> int:
     """Returns the bits of the float that leaves are added up in; InputError where trees have other types."""
     types = {tuple(str(tree.get_field(key).dtype) for key in ("threshold", "leaf_value")) for tree in trees}
-    known = {SUM_BITS.get((kinds[0], kinds[1])) for kinds in types}
+    known = {SUM_BITS.get((pair[0], pair[1])) for pair in types}
     if None in known or len(known) > 1:
+        kinds = " and ".join(map("/".join, sorted(types)))
         raise InputError(
-            f"treelite's model has thresholds and leaves of type {' and '.join(map('/'.join, sorted(types)))}; trees of "
-            f"float32 or of float64 are read"
+            f"treelite's model has thresholds and leaves of type {kinds}; trees of float32 or of float64 are read"
         )
     return min((bits for bits in known if bits is not None), default=FLOAT32_BITS)
 

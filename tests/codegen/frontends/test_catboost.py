@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor, Pool
+from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor, Pool, sum_models
 from gridded import assert_to_the_bit, assert_within_its_error, grid, leaf, points, splits, training, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,6 +145,7 @@ def test_ties_go_to_the_first_class(tmp_path):
     for node, key in leaves_of(data):
         node[key] = np.resize([0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5, 0.5], len(node[key])).tolist()
     data["oblivious_trees"] = data["oblivious_trees"][:1]
+    set_borders(data)
     model = reloaded(data, path)
     ours = load(path, grid(*NAMES))
     rows, x = points(ours)
@@ -279,3 +280,79 @@ def test_a_broken_cbm_is_refused(tmp_path):
     (tmp_path / "model.cbm").write_bytes(b"CBM1" + b"\0" * 64)
     with pytest.raises(InputError, match="not a model that CatBoost can read"):
         load(tmp_path / "model.cbm", grid(*NAMES))
+
+
+LABELS = {
+    "never seen": (np.array([1, 3, 4])[CLASSES], {"classes_count": 5, "loss_function": "MultiClass"}),
+    "never seen, one against all": (
+        np.array([1, 3, 4])[CLASSES],
+        {"classes_count": 5, "loss_function": "MultiClassOneVsAll"},
+    ),
+    "names of more": (np.array([1, 3, 4])[CLASSES], {"class_names": [0, 1, 2, 3, 4], "loss_function": "MultiClass"}),
+    "names in another order": (np.array([1, 3, 4])[CLASSES], {"class_names": [4, 3, 1], "loss_function": "MultiClass"}),
+    "text": (np.array(["low", "mid", "high"])[CLASSES], {}),
+    "floats": (np.array([0.5, 1.5, 2.5])[CLASSES], {"loss_function": "MultiClass"}),
+    "two numbers": (np.array([3, 8])[(CLASSES > 0) * 1], {}),
+    "two texts": (np.array(["yes", "no"])[(CLASSES > 0) * 1], {}),
+    "truth": (CLASSES > 0, {}),
+    "no names": (CLASSES / 2.0, {"loss_function": "CrossEntropy"}),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_a_class_has_the_librarys_label(case, tmp_path):
+    labels, more = LABELS[case]
+    model = CatBoostClassifier(**options(**more)).fit(X, labels)
+    model.save_model(str(tmp_path / "model.json"), format="json")
+    model.save_model(str(tmp_path / "model.cbm"))
+    ours = load(tmp_path / "model.json", grid(*NAMES))
+    assert load(tmp_path / "model.cbm", grid(*NAMES)).classes == ours.classes
+    rows, x = points(ours)
+    theirs = [str(label) for label in np.ravel(model.predict(x, prediction_type="Class"))]
+    values = raw(model)(x).reshape(len(x), -1)
+    values = values[:, np.isfinite(values).all(axis=0)]  # a class that was never seen has -inf
+    assert values.shape[1] == ours.outputs
+    decided = np.diff(np.sort(values))[:, -1] if ours.outputs > 1 else np.abs(values[:, 0])
+    sure = decided > ours.margin
+    mine = np.array(ours.classes)[ours.predict(rows)]
+    assert len(set(theirs)) == ours.class_count
+    np.testing.assert_array_equal(mine[sure], np.array(theirs)[sure])
+
+
+def test_a_sum_of_classifiers_decides_classes(tmp_path):
+    """Its loss stands beside the parameters that a sum has not."""
+    pair = [CatBoostClassifier(**options(iterations=n)).fit(X, CLASSES > 0) for n in (2, 5)]
+    model = sum_models(pair, weights=[0.5, 1.0])
+    for name, kind in (("model.cbm", "cbm"), ("model.json", "json")):
+        model.save_model(str(tmp_path / name), format=kind)
+        ours = load(tmp_path / name, grid(*NAMES))
+        assert (ours.task, ours.classes) == ("binary", ("False", "True"))
+        assert_within_its_error(ours, raw(model), lambda x: raw(model)(x) > 0)
+
+
+NOT_SAID = {
+    "no loss": (lambda d: d["model_info"]["params"].pop("loss_function"), "says no loss"),
+    "two losses": (lambda d: d["model_info"].update(loss_function='{"type": "RMSE"}'), "says MultiClass and RMSE"),
+    "no labels": (lambda d: d["model_info"].pop("class_params"), "labels of 0 classes and decides among 3"),
+    "a label lost": (lambda d: d["model_info"]["class_params"]["class_to_label"].pop(), "labels of 2 classes"),
+    "a name lost": (lambda d: d["model_info"]["class_params"]["class_names"].pop(), "not a CatBoost model"),
+    "a label twice": (lambda d: d["model_info"]["class_params"].update(class_to_label=[0, 1, 1]), "class_to_label"),
+    "a regression": (
+        lambda d: d["model_info"]["params"].update(loss_function={"type": "MultiRMSE"}),
+        "has 3 classes and the loss MultiRMSE",
+    ),
+    "a tree lost": (lambda d: d["oblivious_trees"].pop(2), r"no tree asks for border .* of feature '[012]'"),
+    "a border lost": (lambda d: d["features_info"]["float_features"][1]["borders"].pop(), "list of borders"),
+    "a border moved": (lambda d: d["oblivious_trees"][0]["splits"][0].update(border=0.123), "list of borders"),
+    "a weight lost": (lambda d: d["oblivious_trees"][0]["leaf_weights"].pop(), "leaf weights"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_SAID)
+def test_what_a_file_does_not_say_or_hold_is_refused(case, tmp_path):
+    edit, sentence = NOT_SAID[case]
+    document = exported(trained("SymmetricTree", "MultiClass"), tmp_path / "model.json")
+    edit(document)
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path / "model.json", grid(*NAMES))
