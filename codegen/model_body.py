@@ -1,20 +1,37 @@
 """A model made elsewhere as a body: from its file, on its grid, to what is emitted."""
 
+from collections.abc import Callable
 from decimal import ROUND_UP, Context, Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from codegen.emit import KIND, Emission, emit_body
-from codegen.frontends import load
+from codegen.frontends import load_with_format
+from codegen.frontends.comparison import Comparison, compare, write_report
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.targets import BARE
 from codegen.tree_body import TreeBody
 from codegen.trees_c import Physical
+from codegen.vectors import Vectors
 from decision.documents import read_bytes
-from decision.manifest import check_place, sha256
+from decision.errors import InputError
+from decision.forest import Integers
+from decision.manifest import check_place, opened, sha256
 from decision.model import NAME, Model, comment_text
+from decision.program import Program
+
+Judge = Callable[[Integers], None]
+"""Holds the model against its library on the rows [N, features] of the vectors; InputError where they differ."""
+Say = Callable[[str], None]
+"""Is given what goes on."""
+
+
+def _silent(text: str) -> None:
+    pass
 
 
 class ModelBody(TreeBody):
@@ -22,8 +39,21 @@ class ModelBody(TreeBody):
     templates = "grid"
     decider: Model
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, judge: Judge | None = None, say: Say = _silent) -> None:
         super().__init__(model)
+        self.judge, self.say = judge, say
+
+    def lower(self, program: Program, options: Options) -> LoweredProgram:
+        self.say(f"choosing the form of {len(self.decider.trees):,} trees of {self.decider.outputs} outputs")
+        return super().lower(program, options)
+
+    def vectors(self, program: Program, lowered: LoweredProgram, seed: int) -> tuple[Vectors, dict[str, Any]]:
+        self.say("making vectors")
+        vectors, reached = super().vectors(program, lowered, seed)
+        if self.judge is not None:
+            self.say("comparing with the library")
+            self.judge(np.stack([vectors.columns[f"event.{field}"] for field in self.decider.fields], axis=1))
+        return vectors, reached
 
     def physical(self) -> Physical:
         model = self.decider
@@ -67,18 +97,31 @@ def emit_file(
     seed: int = 0,
     options: Options | None = None,
     dumps: Path | None = None,
+    say: Say = _silent,
 ) -> dict[str, Any]:
     """Read a model file, put it on its grid, write the firmware folder ``out``; returns the manifest's details.
 
-    ``options``: how to compile; ``dumps``: a folder for the trees as text after each pass. InputError where the model
-    or the grid is refused (codegen.frontends.load), or where no form keeps the limits.
+    ``options``: how to compile; ``dumps``: a folder for the trees as text after each pass. Next to ``out`` a report
+    says how the model compares with its library on the vectors. InputError where the model or the grid is refused
+    (codegen.frontends.load), where no form keeps the limits, or where the library predicts something else.
     """
     check_place(out, KIND)
-    model = load(path, grid)
-    parents = {"model": sha256(read_bytes(path))}
+    content = read_bytes(path)
+    say(f"reading {path.name}")
+    model, kind = load_with_format(path, grid)
+    if read_bytes(path) != content:
+        raise InputError(f"{path} changed while it was read; emit it again")
+    parents = {"model": sha256(content)}
     if grid is not None:
         parents["grid"] = sha256(read_bytes(grid))
-    return emit_model(model, out, parents=parents, seed=seed, options=options, dumps=dumps)
+    found: list[Comparison] = []
+
+    def judge(rows: Integers) -> None:
+        found.append(compare(model, kind, content, rows))
+
+    details = emit_model(model, out, parents=parents, seed=seed, options=options, dumps=dumps, judge=judge, say=say)
+    write_report(found[0], out, opened(out, KIND).hash, parents["model"])
+    return details | {"comparison": found[0].sentence()}
 
 
 def emit_model(
@@ -89,10 +132,12 @@ def emit_model(
     seed: int = 0,
     options: Options | None = None,
     dumps: Path | None = None,
+    judge: Judge | None = None,
+    say: Say = _silent,
 ) -> dict[str, Any]:
-    """Write the firmware folder of a model. Returns the manifest's details."""
+    """Write the firmware folder of a model. Returns the manifest's details. ``judge`` sees the rows of the vectors."""
     emission = Emission(BARE.name, seed, options or Options())
-    return emit_body(ModelBody(model), out, emission, parents=parents, dumps=dumps)
+    return emit_body(ModelBody(model, judge, say), out, emission, parents=parents, dumps=dumps)
 
 
 def at_most(value: float) -> str:

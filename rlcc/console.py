@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 
 import click
 from rich.console import Console
@@ -40,6 +41,26 @@ def stage(name: str) -> Iterator[tuple[Figures, Progress]]:
         yield figures, _Lines(name, begin).say
     line = f"[bold]{name:<9}[/bold] {escape(', '.join(figures))}  [dim]{time.monotonic() - begin:.1f} s[/dim]"
     console().print(line, soft_wrap=True)
+
+
+@contextmanager
+def repeated(progress: Progress) -> Iterator[Progress]:
+    """Progress whose last text is said again every second: for steps that take long and say nothing themselves."""
+    texts: list[str] = []
+    ended = Event()
+
+    def repeat() -> None:
+        while not ended.wait(1.0):
+            if texts:
+                progress(texts[-1])
+
+    thread = Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield texts.append
+    finally:
+        ended.set()
+        thread.join()
 
 
 class _Lines:

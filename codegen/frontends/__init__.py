@@ -11,8 +11,10 @@ from typing import Any
 
 from codegen.frontends import catboost_binary, formats, lightgbm_text, sklearn_estimator, treelite_model
 from codegen.frontends.catboost_json import read_catboost
+from codegen.frontends.comparison import hold
 from codegen.frontends.forest import Forest
 from codegen.frontends.grid import Grid, load_grid
+from codegen.frontends.predictions import of_catboost, of_sklearn
 from codegen.frontends.quantise import quantise
 from codegen.frontends.xgboost_json import read_xgboost
 from decision.documents import load_json, read_bytes, read_text
@@ -37,29 +39,37 @@ def load(path: Path, grid: Path | Grid | None = None) -> Model:
     InputError where the file is none of those that are read, where the model needs what integers cannot be exact about
     (the feature is named), or where the grid does not fit the model. A model of rlcc brings its grid along.
     """
-    path = Path(path)
-    forest = _read(path)
+    return load_with_format(Path(path), grid)[0]
+
+
+def load_with_format(path: Path, grid: Path | Grid | None = None) -> tuple[Model, str]:
+    """The same, and which of the ``formats`` the file has."""
+    forest, kind = _read(path)
     if isinstance(forest, Model):
         if grid is not None:
             raise InputError(f"{path} is a model of rlcc, which brings its grid along; leave the grid out")
-        return forest
+        return forest, kind
     if grid is None:
         raise InputError(f"{path} needs a grid: a TOML file with low and high of {', '.join(map(repr, forest.names))}")
     model = quantise(forest, grid if isinstance(grid, Grid) else load_grid(grid))
-    return replace(model, name=comment_text(path.name))
+    return replace(model, name=comment_text(path.name)), kind
 
 
 def from_sklearn(estimator: Any, grid: Path | Grid) -> Model:
-    """The integer model of a fitted scikit-learn tree, forest or boosting."""
-    return quantise(sklearn_estimator.forest_of(estimator), grid if isinstance(grid, Grid) else load_grid(grid))
+    """The integer model of a fitted scikit-learn tree, forest or boosting, held against it."""
+    forest = sklearn_estimator.forest_of(estimator)
+    model = quantise(forest, grid if isinstance(grid, Grid) else load_grid(grid))
+    return hold(model, forest.library, lambda names, rows: of_sklearn(estimator, forest.names, names, rows))
 
 
 def from_catboost(model: Any, grid: Path | Grid) -> Model:
-    """The integer model of a fitted CatBoost model."""
-    return quantise(catboost_binary.from_catboost(model), grid if isinstance(grid, Grid) else load_grid(grid))
+    """The integer model of a fitted CatBoost model, held against it."""
+    forest = catboost_binary.from_catboost(model)
+    integers = quantise(forest, grid if isinstance(grid, Grid) else load_grid(grid))
+    return hold(integers, forest.library.lower(), lambda names, rows: of_catboost(model, names, rows))
 
 
-def _read(path: Path) -> Forest | Model:
+def _read(path: Path) -> tuple[Forest | Model, str]:
     """By what the file is, whatever it is called."""
     content = read_bytes(path)
     kind = formats.format_of(content)
@@ -71,8 +81,8 @@ def _read(path: Path) -> Forest | Model:
     if isinstance(kind, formats.Refused):
         raise InputError(f"{path} is not read: {kind.reason}")
     if kind == formats.RLCC:
-        return load_model(path)
+        return load_model(path), formats.RLCC
     reader = READERS.get(kind or "")
     if reader is None:
         raise InputError(f"{path} is no model that is read: {READ}")
-    return reader(path, data)
+    return reader(path, data), str(kind)

@@ -88,7 +88,7 @@ def _node(
 ) -> Leaf | Branch:
     """``known[feature] = (low, high)`` on this path."""
     if isinstance(node, Value):
-        return Leaf(tuple(rounded(v, bits) for v in node.values))
+        return Leaf(tuple(rounded(v, bits) if v else 0 for v in node.values))
     place = places[node.feature]
     low, high = known[place]
     t = threshold((node.border, node.or_equal), features[place].fraction_bits)

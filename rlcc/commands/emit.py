@@ -14,7 +14,7 @@ from codegen.targets import TARGETS
 from decision.documents import validate
 from decision.errors import InputError
 from rlcc import stages
-from rlcc.console import Figures, stage
+from rlcc.console import Figures, Progress, repeated, stage
 from rlcc.options import FOLDER, out_option
 from rlcc.recipe import EmitOptions, deployment_of, load_recipe
 
@@ -53,7 +53,7 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
     (.tl). With --form mlp-int8 or lstm-int8 it is a teacher, whose network is quantised.
     """
     chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in asked.items() if v not in (None, ())}
-    with stage("emit") as (figures, _):
+    with stage("emit") as (figures, progress), repeated(progress) as say:
         if not source.exists():
             raise InputError(f"there is no {source}; give the folder of a student or a teacher, or a model file")
         if chosen.get("form") in NETWORK_FORMS:
@@ -73,7 +73,7 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
         if source.is_file():
             if "target" in chosen or "fix" in chosen:
                 raise InputError("--target and --fix are for students; the C of a model fits any target")
-            _emit_model(source, grid, options, seed, out, figures, dumps)
+            _emit_model(source, grid, options, seed, out, figures, say, dumps)
         else:
             if grid is not None:
                 raise InputError("--grid is for model files; a student brings its grid along")
@@ -133,11 +133,18 @@ def _entries(off: dict[str, Any]) -> str:
 
 
 def _emit_model(
-    path: Path, grid: Path | None, options: EmitOptions, seed: int, out: Path, figures: Figures, dumps: Path | None
+    path: Path,
+    grid: Path | None,
+    options: EmitOptions,
+    seed: int,
+    out: Path,
+    figures: Figures,
+    say: Progress,
+    dumps: Path | None,
 ) -> None:
     from codegen.model_body import at_most, emit_file
 
-    details = emit_file(path, grid, out, seed=seed, options=options.compiler(), dumps=dumps)
+    details = emit_file(path, grid, out, seed=seed, options=options.compiler(), dumps=dumps, say=say)
     grids = ", ".join(f["field"] for f in details["features"])
     error, visits, form = max(details["error"]), details["visits"], details["form"]
     figures += [
@@ -146,4 +153,5 @@ def _emit_model(
         f"off the library by {at_most(error)} at most" if error else "equal to the library",
         f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
         f"{details['vectors']:,} vectors, {visits['made']} of {visits['wanted']} branches, leaves and entries visited",
+        details["comparison"],
     ]
