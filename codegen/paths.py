@@ -86,8 +86,8 @@ def find(
     stored = _stored(program)
     tried = [(visit, part) for visit, part in ((v, _rows(stored, pool, v, rng)) for v in to_make) if count(part)]
     chosen, made = [], 0
-    # Not all at once: a row holds every input, and there may be a hundred of them.
-    step = max(1, MOST_NUMBERS // (CANDIDATES * len(pool.columns)))
+    # Not all at once: a row holds every input, of which there may be a hundred, and a value of every node.
+    step = max(1, MOST_NUMBERS // (CANDIDATES * (len(pool.columns) + 2 * len(program.nodes))))
     for first in range(0, len(tried), step):
         for (visit, part), visible in _visible(program, tried[first : first + step]):
             seen = np.flatnonzero(visible)

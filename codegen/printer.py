@@ -41,6 +41,8 @@ class Printer:
             )
             for walked in lowered.walks
         ]
+        self._tree_operands = self._read_by_trees()
+        """By the number of a sum of trees: the nodes that its walk reads."""
         self.names = self._names()
         used = self._needed()
         self._fork = fork_of(self.program, used, self._operands, lowered.walked_together())
@@ -300,9 +302,15 @@ class Printer:
 
     def _operands(self, node: Node) -> list[int]:
         if node.op is Op.TREES:
-            walked = self.lowered.walk_of(node)
-            return [walked.features[feature] for feature in sorted(features_read(walked.choice.lowered))]
+            return self._tree_operands[node.imm]
         return [] if _fixed(node) else list(node.args)
+
+    def _read_by_trees(self) -> dict[int, list[int]]:
+        operands: dict[int, list[int]] = {}
+        for walked, sums in zip(self.lowered.walks, self.lowered.walked_together(), strict=True):
+            read = [walked.features[feature] for feature in sorted(features_read(walked.choice.lowered))]
+            operands |= {self.program.nodes[number].imm: read for number in sums}
+        return operands
 
     def _names(self) -> dict[int, str]:
         """A C identifier for every node that gets one; unnamed nodes are numbered, twins get their number too."""

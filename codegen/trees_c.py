@@ -231,9 +231,10 @@ class TreePrinter:
         spelled = {f: value(f, self.types[f]) for f in self._with_divisors(features_of(tree))}
 
         halved = self._halved() if self._halves(number) else ()
+        columns, alone = self._columns(number), self._adds_to_one(number)
 
         def row(leaf: Leaf) -> list[str]:
-            added = [k for k in self._columns(number) if leaf.value[k] or self._adds_to_one(number)]
+            added = [k for k in columns if leaf.value[k] or alone]
             words = []
             for k in added:
                 upper, lower = _parts(leaf.value[k]) if k in halved else (0, leaf.value[k])

@@ -6,6 +6,7 @@ nothing), the clamps behind each sum, and how often the features were seen where
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -51,12 +52,25 @@ class Walk:
 
     def columns(self, tree: Node) -> tuple[int, ...]:
         """The sums that a tree adds to."""
-        added = tuple(k for k in range(len(self.sums)) if any(leaf.value[k] for leaf in leaves(tree)))
-        return added or (0,)
+        known = self._columns.get(id(tree))
+        return added(tree) if known is None else known
 
     def adding_to(self, column: int) -> frozenset[int]:
         """The trees that add to a sum, by number."""
-        return frozenset(number for number, tree in enumerate(self.trees) if column in self.columns(tree))
+        return self._adding[column]
+
+    @cached_property
+    def _columns(self) -> dict[int, tuple[int, ...]]:
+        """``columns`` of the walk's own trees, by identity: with many sums it takes long to find them anew."""
+        return {id(tree): added(tree) for tree in self.trees}
+
+    @cached_property
+    def _adding(self) -> list[frozenset[int]]:
+        numbers: list[set[int]] = [set() for _ in self.sums]
+        for number, tree in enumerate(self.trees):
+            for column in self._columns[id(tree)]:
+                numbers[column].add(number)
+        return list(map(frozenset, numbers))
 
     def evaluate(self, x: Integers) -> Integers:
         """Values [N, sums] of integer feature rows ``x`` [N, features]."""
@@ -77,6 +91,12 @@ class Histogram:
         """Measured values in (low, high], as far as the borders tell; a part of an interval counts whole."""
         edges = [-(2**63), *self.borders, 2**63]
         return sum(c for c, a, b in zip(self.counts, edges, edges[1:], strict=False) if a < high and b > low)
+
+
+def added(tree: Node) -> tuple[int, ...]:
+    """The sums that a tree adds to; the first where it adds nothing."""
+    columns = {k for leaf in leaves(tree) for k, value in enumerate(leaf.value) if value}
+    return tuple(sorted(columns)) or (0,)
 
 
 def features_of(node: Node) -> tuple[int, ...]:

@@ -100,20 +100,32 @@ class Forest:
 
     def range(self, output: int) -> tuple[int, int]:
         """Bounds of an output: the sum of the least and of the greatest leaves. Sound, not always attained."""
-        columns = [[leaf.value[output] for leaf in leaves(tree)] for tree in self.trees]
-        return self.bias[output] + sum(map(min, columns)), self.bias[output] + sum(map(max, columns))
+        least, most = self._ends
+        return self.bias[output] + int(least[:, output].sum()), self.bias[output] + int(most[:, output].sum())
 
     def reach(self, output: int) -> tuple[int, int]:
         """Bounds of every partial sum of an output that starts at the bias, in whatever order trees are added."""
-        columns = [[leaf.value[output] for leaf in leaves(tree)] for tree in self.trees]
-        low = self.bias[output] + sum(min(0, *column) for column in columns)
-        return low, self.bias[output] + sum(max(0, *column) for column in columns)
+        least, most = (ends[:, output] for ends in self._ends)
+        return self.bias[output] + int(least.clip(max=0).sum()), self.bias[output] + int(most.clip(min=0).sum())
+
+    @cached_property
+    def _ends(self) -> tuple[Integers, Integers]:
+        """Least and greatest leaf [trees, outputs] of each tree."""
+        tables = [np.array([leaf.value for leaf in leaves(tree)], dtype=np.int64) for tree in self.trees]
+        shape = (len(self.trees), self.outputs)
+        least = np.array([table.min(axis=0) for table in tables], dtype=np.int64).reshape(shape)
+        return least, np.array([table.max(axis=0) for table in tables], dtype=np.int64).reshape(shape)
 
     def evaluate(self, rows: Integers) -> Integers:
         """Outputs [N, outputs] of integer feature rows [N, features]."""
         total = np.tile(np.array(self.bias, dtype=np.int64), (len(rows), 1))
         for tree in self.trees:
-            total += value(tree, rows)
+            reached, table = places(tree, rows), _table(tree)
+            columns = np.flatnonzero(table.any(axis=0))  # of many outputs a tree may add to one
+            if 2 * len(columns) < self.outputs:
+                total[:, columns] += table[:, columns][reached]
+            else:
+                total += table[reached]
         return total
 
     def thresholds(self) -> dict[int, list[int]]:
@@ -228,10 +240,15 @@ def mapped(tree: Node, question: Callable[[Branch], Question]) -> Node:
 
 def value(tree: Node, rows: Integers) -> Integers:
     """What a tree adds to each output [N, outputs] on feature rows [N, features]."""
+    added: Integers = _table(tree)[places(tree, rows)]
+    return added
+
+
+def _table(tree: Node) -> Integers:
+    """The leaves [leaves, outputs] of a tree in the order of ``places``."""
     symmetric = unrolled(tree)
     ends = symmetric[1] if symmetric is not None else tuple(leaves(tree))
-    added: Integers = np.array([leaf.value for leaf in ends], dtype=np.int64)[places(tree, rows)]
-    return added
+    return np.array([leaf.value for leaf in ends], dtype=np.int64)
 
 
 def places(tree: Node, rows: Integers) -> Integers:

@@ -18,6 +18,8 @@ def limits(walk: Walk) -> Walk:
 
 def _freed(walk: Walk, column: int) -> Sum:
     total, trees = walk.sums[column], sorted(walk.adding_to(column))
+    if total.low <= -(2**31) and total.high >= 2**31 - 1:
+        return total  # it has none
     if size_of(thresholds_of([walk.trees[n] for n in trees])) > MOST_CELLS:
         return total
     entries = join(walk, trees, (column,)).entries
