@@ -1,0 +1,174 @@
+"""What judges need not work out again in one process: pure functions of the same arguments, remembered.
+
+What is judged stays the whole decision of the program: the very commands run, and whatever depends on an edited byte
+is worked out anew, since arguments are compared by their whole content. Remembered are only functions whose result
+follows from their arguments (``REMEMBERED``), among them the checker's walk over the machine code: a ``Judge`` of the
+same image, program, layouts, cuts and engine is the same walk. The checker's process of its own is left out: its work
+runs in this one (``boundary.judged``), or nothing could be remembered. ``bench.forge`` asks the command line, in
+processes that remember nothing, for a drawn sample of the same answers.
+"""
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+REMEMBERED: tuple[tuple[str, str], ...] = (
+    ("verify.check.recheck", "Judge"),
+    ("verify.check.recheck", "calibrate"),
+    ("verify.check.recheck", "run_on_core"),
+    ("rlcc.gate", "build_firmware"),
+    ("rlcc.gate", "run_vectors"),
+    ("rlcc.gate", "slowest_costs"),
+    ("rlcc.gate", "bounded"),
+    ("rlcc.gate", "furthest"),
+    ("rlcc.gate", "own_rollouts"),
+    ("rlcc.gate", "driven_by"),
+    ("rlcc.gate", "distance"),
+    ("rlcc.gate", "decide"),
+    ("rlcc.certified", "distance_again"),
+    ("rlcc.commands.gate", "page"),
+    ("rlcc.closed_loop", "run"),
+)
+"""Module and name of pure functions; for ``FILLED`` and ``BUILT`` see below."""
+FILLED = ("codegen.differences", "fill")
+BUILT = ("verify.check.recheck", "build_folder")
+
+
+LATEST = 12
+"""Results of a function that are remembered: those used last."""
+
+
+@dataclass
+class Memory:
+    """Results by function and arguments. ``asked``, ``found``: calls, and those of them that were remembered."""
+
+    results: dict[str, OrderedDict[str, Any]] = field(default_factory=dict)
+    asked: int = 0
+    found: int = 0
+
+    def of(self, name: str, key: str, work: Callable[[], Any]) -> Any:
+        """The function's result for arguments of this key; what it raises is not remembered."""
+        self.asked += 1
+        results = self.results.setdefault(name, OrderedDict())
+        if key in results:
+            self.found += 1
+            results.move_to_end(key)
+            return results[key]
+        result = results[key] = work()
+        if len(results) > LATEST:
+            results.popitem(last=False)
+        return result
+
+
+def key_of(*parts: Any) -> str | None:
+    """A hash of arguments; None where they cannot be written down, and nothing may be remembered. Progress is left out,
+    an iterator is none that could be read twice."""
+    if any(hasattr(part, "__next__") for part in parts):
+        return None
+    kept = [part for part in parts if not _tells(part)]
+    try:
+        return hashlib.sha256(pickle.dumps(kept)).hexdigest()
+    except Exception:
+        return None
+
+
+def _tells(part: Any) -> bool:
+    """Whether an argument is a function that is told of progress."""
+    return callable(part) and not isinstance(part, type) and not hasattr(part, "__dataclass_fields__")
+
+
+@contextlib.contextmanager
+def remembering(memory: Memory) -> Iterator[Memory]:
+    """While the block runs, functions are remembered, and the checker runs in this process."""
+    with contextlib.ExitStack() as stack:
+        for module, name in REMEMBERED:
+            stack.enter_context(_replaced(module, name, functools.partial(_remembered, memory, name)))
+        stack.enter_context(_replaced(*FILLED, functools.partial(_filled, memory)))
+        stack.enter_context(_replaced(*BUILT, functools.partial(_built, memory)))
+        stack.enter_context(_replaced("verify.check.boundary", "checked", lambda _: _checked_here))
+        yield memory
+
+
+@contextlib.contextmanager
+def _replaced(module: str, name: str, made: Callable[[Any], Any]) -> Iterator[None]:
+    holder = importlib.import_module(module)
+    true = getattr(holder, name)
+    setattr(holder, name, made(true))
+    try:
+        yield
+    finally:
+        setattr(holder, name, true)
+
+
+def _remembered(memory: Memory, name: str, true: Any) -> Any:
+    """The function, its results remembered by all that it is called with."""
+
+    def called(*parts: Any, **named: Any) -> Any:
+        key = key_of(*parts, *sorted((k, v) for k, v in named.items() if not _tells(v)))
+        if key is None:
+            return true(*parts, **named)
+        return memory.of(name, key, lambda: _whole(true(*parts, **named)))
+
+    return called
+
+
+def _whole(result: Any) -> Any:
+    """An iterator's elements: a result is handed out more than once."""
+    return list(result) if hasattr(result, "__next__") else result
+
+
+def _filled(memory: Memory, true: Any) -> Any:
+    """What is emitted of a body: the files, written again."""
+
+    def called(folder: Path, body: Any, emission: Any, *rest: Any) -> Any:
+        key = key_of(body, emission, *rest)
+        if key is None:
+            return true(folder, body, emission, *rest)
+
+        def work() -> Any:
+            details = true(folder, body, emission, *rest)
+            return details, {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+        details, files = memory.of("fill", key, work)
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+        return details
+
+    return called
+
+
+def _built(memory: Memory, true: Any) -> Any:
+    """A folder's build: by what lies in it, byte for byte."""
+
+    def called(folder: Path, **named: Any) -> Any:
+        key = key_of(contents(folder), *sorted(named.items()))
+        return memory.of("built", key, lambda: true(folder, **named)) if key else true(folder, **named)
+
+    return called
+
+
+def contents(folder: Path) -> list[tuple[str, str]]:
+    """Names and hashes of all files in a folder; links and what is no file by what they are."""
+    found = []
+    for path in sorted(Path(folder).rglob("*")):
+        kind = "link" if path.is_symlink() else "file" if path.is_file() else "folder" if path.is_dir() else "special"
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if kind == "file" else ""
+        found.append((f"{kind} {path.relative_to(folder)}", digest))
+    return found
+
+
+def _checked_here(certificate: Any, folder: Path, **named: Any) -> Any:
+    """``verify.check.boundary.checked`` without its child process."""
+    from verify.check.boundary import DEFAULT, judged
+
+    said = named.get("progress") or (lambda _: None)
+    limits, proofs = named.get("limits", DEFAULT), named.get("proofs")
+    return judged(certificate, folder, named.get("solver", "bitwuzla"), said, limits, proofs)

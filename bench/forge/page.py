@@ -1,0 +1,94 @@
+"""docs/generated/forge.md: what became of all forgeries, by document and field, and each acceptance with its reason."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bench.forge.results import ORDER, Row, shown
+from bench.forge.subjects import Subject
+from bench.papers.found import table
+from rlcc.origin import made_by
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "forge.md"
+HEADING = ["refused", "equal", "weaker", "no claim", "crashed", "FALSE"]
+
+
+def page(rows: Sequence[Row], subjects: Sequence[Subject], options: argparse.Namespace) -> str:
+    """The page as Markdown."""
+    counts = Counter(row.outcome for row in rows)
+    seconds = sum(row.seconds for row in rows)
+    return f"""# What becomes of forgeries
+{made_by(_command(options))}
+
+{len(rows):,} forgeries of {len(subjects)} subjects: {counts["FALSE"]} false statements accepted, {counts["crashed"]}
+crashes. {seconds / 60:.0f} min of CPU. [Forgeries](../soundness.md#forgeries) says what is edited, and who judges.
+
+- refused: exit code 1 or 2 of every judge
+- equal: accepted, and the same statement in other words
+- weaker: accepted, and implied by the true statement
+- no claim: accepted, and about a field that a page says is none
+- FALSE: accepted, and none of these
+
+## By document
+{table(["document", "forgeries", *HEADING], _counted(rows, lambda row: row.document))}
+## By subject
+{table(["subject", "agent", "forgeries", *HEADING], _by_subject(rows, subjects))}
+## Accepted, and why
+{table(["document", "field", "judge", "forgeries", "meaning", "reason"], _accepted(rows))}
+## By field
+{table(["document", "field", "forgeries", *HEADING], _by_field(rows))}
+{_wrong(rows)}"""
+
+
+def _command(options: argparse.Namespace) -> str:
+    limits = [
+        f" --{n} {getattr(options, n)}"
+        for n, usual in (("limit", 0), ("places", 2), ("seed", 1))
+        if getattr(options, n) != usual
+    ]
+    return "python -m bench.forge" + "".join(f" {name}" for name in options.subject) + "".join(limits)
+
+
+def _cells(rows: Iterable[Row]) -> list[str]:
+    counts = Counter(row.outcome for row in rows)
+    return [str(sum(counts.values())), *(str(counts[name]) for name in HEADING)]
+
+
+def _groups(rows: Iterable[Row], of: object) -> dict[object, list[Row]]:
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(of(row), []).append(row)  # type: ignore[operator]
+    return groups
+
+
+def _counted(rows: Sequence[Row], of: object) -> list[list[str]]:
+    return [[str(name), *_cells(group)] for name, group in _groups(rows, of).items()]
+
+
+def _by_subject(rows: Sequence[Row], subjects: Sequence[Subject]) -> list[list[str]]:
+    groups = _groups(rows, lambda row: row.subject)
+    return [[subject.name, subject.agent, *_cells(groups.get(subject.name, []))] for subject in subjects]
+
+
+def _by_field(rows: Sequence[Row]) -> list[list[str]]:
+    groups = _groups(
+        rows, lambda row: (row.document, row.field.split(".")[0] if row.document != "certificate" else row.field)
+    )
+    return [[*map(str, name), *_cells(group)] for name, group in groups.items()]  # type: ignore[call-overload]
+
+
+def _accepted(rows: Sequence[Row]) -> list[list[str]]:
+    answers = [(row, a) for row in rows for a in row.answers if a["outcome"] == "accepted"]
+    counts = Counter((r.document, _short(r.field), a["judge"], a["meaning"], a["reason"]) for r, a in answers)
+    return [[d, f, j, str(n), m, why] for (d, f, j, m, why), n in sorted(counts.items())]
+
+
+def _short(field: str) -> str:
+    """The first two steps of a field: tables of many are one."""
+    return ".".join(field.split(".")[:2])
+
+
+def _wrong(rows: Sequence[Row]) -> str:
+    wrong = [shown(row) for row in rows if row.outcome in ORDER[:2]]
+    return "".join(["## False, and crashed\n```text\n", *(f"{one}\n" for one in wrong), "```\n"] if wrong else [])

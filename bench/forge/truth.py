@@ -1,0 +1,416 @@
+"""Is an accepted forgery true all the same? One table of rules; what no rule explains is a false statement accepted.
+
+A rule names a document, says when it holds, and what the forgery then is compared with the true document: ``equal``
+(the same statement in other words), ``weaker`` (implied by the true one), ``no claim`` (a field that our pages say is
+none; ``source`` names the page). Rules decide by means of their own: the interpreter, the RTL, the prover where the
+checker has accepted.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from bench.forge.judges import Answer, Files
+from bench.forge.places import field_of, value_at
+from bench.forge.subjects import Subject
+from decision.errors import InputError
+from decision.program import Program
+from decision.student import NAME as STUDENT
+from decision.student import load_student
+from emulator.build import built
+from emulator.firmware import PROGRAM
+from emulator.vectors import read_layouts
+from verify.behaviour.decide import decide
+from verify.behaviour.properties import Properties
+from verify.certificate import Certificate
+from verify.certify import on_core
+
+Meaning = Literal["equal", "weaker", "no claim", "FALSE"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An accepted forgery. ``true``, ``forged``: the document's data, ``forged`` None where it is no JSON or TOML;
+    ``files``: the forged documents."""
+
+    subject: Subject
+    document: str
+    path: tuple[str | int, ...]
+    edit: str
+    true: Any
+    forged: Any
+    files: Files
+    answer: Answer
+
+    @property
+    def field(self) -> str:
+        return field_of(self.path)
+
+    def at(self, *path: str | int) -> tuple[Any, Any]:
+        """The true and the forged value at a place; None where there is none."""
+        return _at(self.true, path), _at(self.forged, path)
+
+    def only(self, pattern: str) -> bool:
+        """Whether the documents differ in fields of these names alone."""
+        return all(re.fullmatch(pattern, name) for name in differing(self.true, self.forged))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``judges``: whose acceptance it explains, a pattern."""
+
+    document: str
+    meaning: Meaning
+    reason: str
+    holds: Callable[[Case], bool]
+    source: str = ""
+    judges: str = ".*"
+
+
+@dataclass(frozen=True)
+class Explained:
+    meaning: Meaning
+    reason: str
+
+
+def explained(case: Case) -> Explained:
+    """The first rule that holds; FALSE where none does."""
+    for rule in RULES:
+        if re.fullmatch(rule.document, case.document) and re.fullmatch(rule.judges, case.answer.judge):
+            try:
+                holds = case.forged is not None and rule.holds(case)
+            except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError):
+                holds = False
+            if holds:
+                return Explained(rule.meaning, rule.reason + (f" ({rule.source})" if rule.source else ""))
+    return Explained("FALSE", "no rule explains it")
+
+
+def differing(true: Any, forged: Any, path: tuple[str | int, ...] = ()) -> set[str]:
+    """Fields in which two documents differ, each as far down as both have it."""
+    if type(true) is type(forged) and isinstance(true, dict):
+        found: set[str] = set()
+        for key in true.keys() | forged.keys():
+            if key not in true or key not in forged:
+                found.add(field_of((*path, key)))
+            else:
+                found |= differing(true[key], forged[key], (*path, key))
+        return found
+    if type(true) is type(forged) and isinstance(true, list) and len(true) == len(forged):
+        return set().union(*(differing(a, b, (*path, n)) for n, (a, b) in enumerate(zip(true, forged, strict=True))))
+    return set() if type(true) is type(forged) and true == forged else {field_of(path)}
+
+
+def _at(document: Any, path: tuple[str | int, ...]) -> Any:
+    try:
+        return value_at(document, path)
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+# --- certificate -----------------------------------------------------------------------------------------------------
+
+
+def _same_certificate(case: Case) -> bool:
+    """Read, it says the same."""
+    true, forged = (Certificate.model_validate_json(json.dumps(data), strict=True) for data in (case.true, case.forged))
+    return true.model_copy(update={"hash": ""}) == forged.model_copy(update={"hash": ""})
+
+
+def _number(name: str, compare: Callable[[float, float], bool], *path: str | int) -> Callable[[Case], bool]:
+    """One number differs, and compares so: (true, forged)."""
+
+    def holds(case: Case) -> bool:
+        true, forged = case.at(*path)
+        return case.only(rf"{re.escape(name)}|hash") and type(forged) is type(true) and compare(true, forged)
+
+    return holds
+
+
+def _no_longer_exact(case: Case) -> bool:
+    exact, forged = case.at("claims", "worst_case", "exact")
+    return case.only(r"claims\.worst_case\.exact|hash") and exact is not None and forged is None
+
+
+def _another_witness(case: Case) -> bool:
+    """On the core it takes as long and leaves what the certificate says of it."""
+    if not case.only(r"claims\.worst_case\.witness\..*|hash"):
+        return False
+    worst = case.forged["claims"]["worst_case"]
+    engine, subject = case.forged["engine"]["profile"]["name"], case.forged["subject"]
+    made = built(case.subject.files.firmware, profile=engine, compiler=subject["compiler"], opt=subject["flags"][-1])
+    run = on_core(made, worst["witness"])
+    return run.equal and run.cycles == worst["rtl_cycles"] and run.outputs == worst["outputs"]
+
+
+def _fewer_properties(case: Case) -> bool:
+    """Some are left out, said twice, or said in another order; none is another."""
+    true, forged = case.at("behaviour")
+    return case.only(r"behaviour|behaviour\[\].*|hash") and all(claim in true for claim in forged or [])
+
+
+def _decided_so(case: Case) -> bool:
+    """The prover finds each property as it is said, in the same words; the witness shows it, or is the prover's."""
+    if not case.only(r"behaviour|behaviour\[\].*|hash"):
+        return False
+    forged = case.forged["behaviour"]
+    asked = Properties.model_validate({"format": 1, "property": [claim["asked"] for claim in forged]}).property
+    made = built(case.subject.files.firmware, profile=case.true["engine"]["profile"]["name"])
+    found = [claim.model_dump(mode="json") for claim in decide(made.firmware, asked).claims()]
+    return all(_same_findings(case, ours, said) for ours, said in zip(found, forged, strict=True))
+
+
+def _same_findings(case: Case, ours: Any, said: Any) -> bool:
+    if ours["decided"] != said["decided"] or set(ours) != set(said) or len(ours["findings"]) != len(said["findings"]):
+        return False
+    return all(
+        {**mine, "witness": 0} == {**theirs, "witness": 0} and _shows(case, said, mine["witness"], theirs["witness"])
+        for mine, theirs in zip(ours["findings"], said["findings"], strict=True)
+    )
+
+
+def _shows(case: Case, claim: Any, ours: dict[str, int], said: dict[str, int]) -> bool:
+    """A witness in the same cell of the forest shows what the prover's shows."""
+    if ours == said:
+        return True
+    if set(ours) != set(said) or claim["asked"]["kind"] not in ("monotone", "step"):
+        return False
+    forest = _program(case.subject.files).forest
+    cuts = forest.thresholds()
+    return all(_in_one_cell(ours[name], said[name], cuts.get(f, [])) for f, name in enumerate(forest.features))
+
+
+def _in_one_cell(one: int, other: int, cuts: Sequence[int]) -> bool:
+    return type(other) is int and not any(min(one, other) <= cut < max(one, other) for cut in cuts)
+
+
+def _no_teacher(case: Case) -> bool:
+    return case.only("teacher|hash") and case.forged.get("teacher") is None
+
+
+def _within_the_same_figure(case: Case) -> bool:
+    """Floats of the distance that differ by less than their arithmetic is said to be right to."""
+    fields = [f for f in differing(case.true, case.forged) if f != "hash"]
+    if not all(re.fullmatch(r"teacher\.(bound|reached|student|around\[\])", f) for f in fields):
+        return False
+    true, forged = case.true["teacher"], case.forged["teacher"]
+    pairs = [(true[k], forged[k]) for k in ("bound", "reached", "student")]
+    pairs += list(zip(true["around"], forged["around"], strict=True))
+    return all(abs(a - b) <= FIGURE for a, b in pairs)
+
+
+FIGURE = 2.0**-20
+"""What a tanh of the distance's bounds is right to (docs/soundness.md, the distance from the teacher)."""
+
+
+# --- folders ---------------------------------------------------------------------------------------------------------
+
+
+def _same_manifest(case: Case) -> bool:
+    keys = ("format", "kind", "files", "parents", "tools", "seed", "details")
+    return all(case.true.get(key) == case.forged.get(key) for key in keys)
+
+
+def _same_layout(case: Case) -> bool:
+    """Read, the structures are the same; nothing but the layout differs."""
+    if not case.only(r"details\.layout(\..*|\[\].*)?|hash"):
+        return False
+    program = _program(case.subject.files)
+    true, forged = (read_layouts(data["details"], program, "") for data in (case.true, case.forged))
+    fields = [{name: layout.dtype.fields for name, layout in read.items()} for read in (true, forged)]
+    sizes = [{name: layout.dtype.itemsize for name, layout in read.items()} for read in (true, forged)]
+    return fields[0] == fields[1] and sizes[0] == sizes[1]
+
+
+def _program(files: Files) -> Program:
+    return Program.from_json(json.loads((files.firmware / PROGRAM).read_bytes()))
+
+
+def _same_program(case: Case) -> bool:
+    true, forged = (Program.from_json(data).to_json() for data in (case.true, case.forged))
+    return bool(true == forged)
+
+
+def _other_words(case: Case) -> bool:
+    """Names and notes of nodes and fields alone; which node and field is which stays."""
+    fields = r"nodes\[\]\.(name|note)|state\[\]\.note"
+    return case.only(fields) and _same_nodes(case)
+
+
+def _same_nodes(case: Case) -> bool:
+    blank = [json.loads(json.dumps(data)) for data in (case.true, case.forged)]
+    for data in blank:
+        for part in (*data["nodes"], *data["state"]):
+            part.pop("note", None)
+        for node in data["nodes"]:
+            node.pop("name", None)
+    return bool(blank[0] == blank[1])
+
+
+def _same_student(case: Case) -> bool:
+    """All that a student decides by, and its report."""
+    true, forged = (load_student(files.firmware / STUDENT) for files in (case.subject.files, case.files))
+    return true == forged
+
+
+def _another_report(case: Case) -> bool:
+    """A student that decides the same, with other figures of how it was distilled."""
+    name = DOCUMENTS_OF_STUDENTS[case.document]
+    true, forged = (load_student(name(files)) for files in (case.subject.files, case.files))
+    return replace(true, report={}) == replace(forged, report={})
+
+
+DOCUMENTS_OF_STUDENTS: Mapping[str, Callable[[Files], Path]] = {
+    "student": lambda files: files.firmware / STUDENT,
+    "student artefact": lambda files: files.student / STUDENT,
+}
+
+
+def _claims_of_the_program_alone(case: Case) -> bool:
+    """The certificate beside it says nothing of what only the student file holds."""
+    certificate = json.loads(case.files.certificate.read_bytes())
+    return "teacher" not in certificate and "behaviour" not in certificate
+
+
+# --- attestation, verdict, recipe ------------------------------------------------------------------------------------
+
+
+def _same_numbers(case: Case) -> bool:
+    """The same statement; a number may be written as another (91.0 for 91), a truth value may not."""
+    return _alike(case.true, case.forged)
+
+
+def _alike(true: Any, forged: Any) -> bool:
+    if isinstance(true, bool) or isinstance(forged, bool):
+        return true is forged
+    if isinstance(true, dict) and isinstance(forged, dict):
+        return true.keys() == forged.keys() and all(_alike(true[key], forged[key]) for key in true)
+    if isinstance(true, list) and isinstance(forged, list):
+        return len(true) == len(forged) and all(map(_alike, true, forged))
+    return bool(true == forged)
+
+
+def _same_envelope(case: Case) -> bool:
+    """The payload, its type and the signature are there; what else there is decides nothing."""
+    same = all(case.true[key] == case.forged[key] for key in ("payloadType", "payload"))
+    return same and any(one["sig"] == case.true["signatures"][0]["sig"] for one in case.forged["signatures"])
+
+
+USED: Mapping[str, str] = {
+    "verdict": r"verdict|checks(\[\]\.passed)?|measured|measured\.emulation(\..*)?|measured\.worst_case_cycles",
+}
+"""Fields of a document that a judge takes a figure from."""
+
+
+def _unused_of_a_verdict(case: Case) -> bool:
+    fields = differing(case.true, case.forged)
+    return not any(re.fullmatch(USED["verdict"], name) for name in fields)
+
+
+def _layout_stays(case: Case) -> bool:
+    return bool(case.true["details"]["layout"] == case.forged["details"]["layout"])
+
+
+FORGERIES = "docs/soundness.md, forgeries"
+RULES: tuple[Rule, ...] = (
+    Rule("certificate", "equal", "read, it says the same", _same_certificate),
+    Rule(
+        "certificate",
+        "no claim",
+        "cells, tools and the prover's questions",
+        lambda c: c.only(r"cells|tools(\..*)?|queries(\[\].*)?|hash"),
+        "docs/verify.md, the certificate",
+    ),
+    Rule(
+        "certificate",
+        "no claim",
+        "cuts are means to check claims, which are the same",
+        lambda c: c.only(r"cuts(\[\].*)?|hash"),
+        "docs/soundness.md, the claims",
+    ),
+    Rule(
+        "certificate",
+        "weaker",
+        "more stack",
+        _number("claims.stack_bytes", lambda t, f: f > t, "claims", "stack_bytes"),
+    ),
+    Rule(
+        "certificate",
+        "weaker",
+        "a greater bound beside the same exact worst case",
+        _number("claims.worst_case.bound", lambda t, f: f > t, "claims", "worst_case", "bound"),
+    ),
+    Rule("certificate", "weaker", "a bound that is not said to be exact", _no_longer_exact),
+    Rule("certificate", "equal", "another input that takes as long", _another_witness),
+    Rule("certificate", "weaker", "properties left out, repeated or in another order", _fewer_properties),
+    Rule("certificate", "equal", "properties as the prover finds them", _decided_so),
+    Rule("certificate", "weaker", "no word on the teacher", _no_teacher),
+    Rule("certificate", "equal", "the same figures of the distance to 2^-20", _within_the_same_figure),
+    Rule(
+        "certificate", "weaker", "a greater distance", _number("teacher.bound", lambda t, f: f > t, "teacher", "bound")
+    ),
+    Rule(
+        "certificate",
+        "weaker",
+        "less is reached",
+        _number("teacher.reached", lambda t, f: 0 <= f < t, "teacher", "reached"),
+    ),
+    Rule("manifest|layout", "equal", "read, it says the same", _same_manifest),
+    Rule("manifest|layout", "equal", "read, the structures are the same", _same_layout),
+    Rule(
+        "manifest",
+        "no claim",
+        "versions of tools, which no hash covers",
+        lambda c: c.only(r"tools(\..*)?|hash"),
+        "docs/soundness.md, the claims",
+    ),
+    Rule(
+        "manifest",
+        "no claim",
+        "what a certificate of the machine code does not speak of: parents, options and figures of the emission",
+        lambda c: c.only(r"parents(\..*)?|seed|tools(\..*)?|details(\.(?!layout).*)?|hash") and _layout_stays(c),
+        FORGERIES,
+        "check, foreign",
+    ),
+    Rule("program", "equal", "read, it is the same program", _same_program),
+    Rule("program", "no claim", "names and notes of nodes", _other_words, FORGERIES, "check, foreign"),
+    Rule("student", "equal", "read, it is the same student", _same_student),
+    Rule(
+        "student|student artefact",
+        "no claim",
+        "figures of the distillation",
+        _another_report,
+        FORGERIES,
+        "check, foreign|student",
+    ),
+    Rule(
+        "student",
+        "no claim",
+        "nothing is said of the student file but its hash",
+        _claims_of_the_program_alone,
+        judges="check, foreign",
+    ),
+    Rule("attestation", "equal", "the same statement, signed", _same_numbers),
+    Rule(
+        "envelope", "equal", "the same payload and signature", _same_envelope, "docs/attestation.md, what the gate asks"
+    ),
+    Rule("verdict", "equal", "read, it says the same", lambda c: bool(c.true == c.forged)),
+    Rule("verdict", "no claim", "what no reference takes a figure from", _unused_of_a_verdict, "docs/gate.md"),
+    Rule(
+        "verdict",
+        "no claim",
+        "a reference is what its user gives as the yardstick",
+        lambda c: c.answer.judge == "reference",
+        "docs/gate.md",
+    ),
+    Rule(
+        "recipe",
+        "no claim",
+        "a recipe says what is asked for, not what holds",
+        lambda c: c.answer.judge == "recipe",
+        "docs/run.md",
+    ),
+)
