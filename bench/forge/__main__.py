@@ -5,15 +5,15 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 from bench import forge as package
 from bench.forge import results
-from bench.forge.documents import DOCUMENTS
 from bench.forge.made import MAKERS, made
 from bench.forge.memory import Memory, remembering
 from bench.forge.page import PAGE, page
-from bench.forge.results import Results, Row
-from bench.forge.session import drawn, judged, prepared_copy
+from bench.forge.results import WRONG, Results, Row
+from bench.forge.session import NAMES, asked_again, drawn, judged, prepared_copy
 from bench.forge.subjects import Subject, from_run
 from decision.documents import write_atomically
 from decision.errors import InputError
@@ -39,10 +39,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="finished runs; runs")
     parser.add_argument("--work", type=Path, default=WORK, help=f"subjects and results; {WORK}")
     parser.add_argument("--prepare", action="store_true", help="only make subjects ready")
-    parser.add_argument("--documents", default=",".join(DOCUMENTS), help="which, with commas between; all")
+    parser.add_argument("--documents", default=",".join(NAMES), help="which, with commas between; all")
     parser.add_argument("--limit", type=int, default=0, help="forgeries of a document; 0: every one")
     parser.add_argument("--places", type=int, default=2, help="places of a field that are edited; 2")
     parser.add_argument("--seed", type=int, default=1, help="of the draws; 1")
+    parser.add_argument("--sample", type=int, default=5, help="of a subject, asked of the command line as well; 5")
     parser.add_argument("--fresh", action="store_true", help="take no earlier results")
     parser.add_argument("--out", type=Path, help=f"the page; {PAGE} of all subjects")
     return parser
@@ -55,15 +56,15 @@ def _forge(options: argparse.Namespace) -> int:
         if options.prepare:
             return 0
         kept = Results(options.work / "results.jsonl", fresh=options.fresh)
-        rows = [row for subject in subjects for row in _through(subject, options, kept)]
+        rows = [row for subject in subjects for row in _through(subject, subjects, options, kept)]
     for row in rows:
-        if row.outcome in ("FALSE", "crashed"):
+        if row.outcome in WRONG:
             print(results.shown(row))
     out = options.out or (None if options.subject else PAGE)
     if out is not None:
         write_atomically(out, page(rows, subjects, options).encode())
     print(results.summary(rows))
-    return 1 if any(row.outcome in ("FALSE", "crashed") for row in rows) else 0
+    return 1 if any(row.outcome in WRONG for row in rows) else 0
 
 
 def _all(runs: Path) -> list[str]:
@@ -77,12 +78,13 @@ def _subject(name: str, options: argparse.Namespace) -> Subject:
     return from_run(options.runs / name, options.work, _say)
 
 
-def _through(subject: Subject, options: argparse.Namespace, kept: Results) -> list[Row]:
+def _through(subject: Subject, subjects: list[Subject], options: argparse.Namespace, kept: Results) -> list[Row]:
     """Every drawn forgery of a subject; those that were judged before, of the same code, are taken from the results."""
     names = options.documents.split(",")
-    if unknown := [name for name in names if name not in DOCUMENTS]:
-        raise InputError(f"there is no document {unknown[0]!r}; choose among {', '.join(DOCUMENTS)}")
-    found = list(drawn(subject, names, options.seed, options.limit, options.places))
+    if unknown := [name for name in names if name not in NAMES]:
+        raise InputError(f"there is no document {unknown[0]!r}; choose among {', '.join(NAMES)}")
+    others = [other for other in subjects if other is not subject]
+    found = list(drawn(subject, others, names, options.seed, options.limit, options.places))
     place = prepared_copy(subject, options.work)
     rows, begin, fresh = [], time.monotonic(), 0
     for number, forgery in enumerate(found):
@@ -95,7 +97,9 @@ def _through(subject: Subject, options: argparse.Namespace, kept: Results) -> li
         if fresh and number % 50 == 49:
             left = (time.monotonic() - begin) / fresh * (len(found) - number - 1)
             _say(f"{subject.name}: {number + 1} of {len(found)}, about {left / 60:.0f} min left")
-    return rows
+    sample = Random(options.seed).sample(range(len(found)), min(options.sample, len(found)))
+    again = asked_again(subject, [found[n] for n in sample], [rows[n] for n in sample], place)
+    return [*rows, *again]
 
 
 def _say(text: str) -> None:

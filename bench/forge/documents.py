@@ -6,6 +6,7 @@ import random
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from bench.forge.judges import Answer, Files
 from bench.forge.places import field_of
 from bench.forge.subjects import Subject
 from bench.forge.texts import damaged, dumped
+from decision.deciders import decider_file
 
 Judge = Callable[[Files], Answer]
 WHOLE = "the whole text"
@@ -88,7 +90,7 @@ DOCUMENTS: dict[str, Document] = {
         lambda f: f.firmware / "program.json", (judges.check_foreign, judges.gate_unsigned), after=_folder
     ),
     "student": Document(
-        lambda f: f.firmware / "student.json", (judges.check_foreign, judges.gate_unsigned), after=_folder
+        lambda f: f.firmware / decider_file(f.firmware), (judges.check_foreign, judges.gate_unsigned), after=_folder
     ),
     "student artefact": Document(lambda f: f.student / "student.json", (judges.student,), after=_student_folder),
     "attestation": Document(lambda f: f.attestation, (judges.attestation,), signed=True),
@@ -96,6 +98,13 @@ DOCUMENTS: dict[str, Document] = {
     "verdict": Document(lambda f: f.verdict, (judges.reference,), sealable=False),
     "recipe": Document(lambda f: f.recipe, (judges.recipe,), toml=True, sealable=False),
 }
+
+
+BESIDE: dict[str, Document] = {
+    name: Document(lambda f: f.firmware / decider_file(f.firmware), ())
+    for name in ("files", "mutants of data", "mutants of code")
+}
+"""What is forged otherwise than by edits of one document; what decides is looked at."""
 
 
 def parsed(document: Document, content: bytes) -> Any:
@@ -132,7 +141,7 @@ def forgeries(subject: Subject, name: str, draw: random.Random, most: int) -> It
     for edit in edits(data, draw, most):
         if edit.path[: len(document.within)] != document.within:
             continue
-        text = dumped(edit.content, toml=document.toml)
+        text = partial(dumped, edit.content, toml=document.toml)
         yield _forgery(document, name, edit.path, edit.name, text, sealed=document.sealable)
         field = field_of(edit.path)
         if document.sealable and field not in unsealed:
@@ -141,14 +150,14 @@ def forgeries(subject: Subject, name: str, draw: random.Random, most: int) -> It
     if not document.within:
         true = dumped(data, toml=document.toml) if document.signed else content
         for damage, text in damaged(true, toml=document.toml):
-            yield _forgery(document, name, (), damage, text, sealed=document.sealable)
+            yield _forgery(document, name, (), damage, partial(bytes, text), sealed=document.sealable)
 
 
 def _forgery(
-    document: Document, name: str, path: tuple[str | int, ...], edit: str, text: bytes, *, sealed: bool
+    document: Document, name: str, path: tuple[str | int, ...], edit: str, made: Callable[[], bytes], *, sealed: bool
 ) -> Forgery:
     def write(files: Files) -> None:
-        place = document.file(files)
+        place, text = document.file(files), made()
         if document.signed:
             place.write_bytes(_envelope(text, files, sealed=sealed))
         else:
@@ -169,7 +178,7 @@ def _envelope(payload: bytes, files: Files, *, sealed: bool) -> bytes:
 
 
 def chosen(found: list[Forgery], limit: int, draw: random.Random) -> list[Forgery]:
-    """At most ``limit``: field by field one of each in turn, so that every field has one before any has two."""
+    """``limit`` of them, or one of every field where those are more: field by field one of each in turn."""
     by_field: dict[str, list[Forgery]] = {}
     for forgery in found:
         by_field.setdefault(forgery.field, []).append(forgery)
@@ -181,7 +190,7 @@ def chosen(found: list[Forgery], limit: int, draw: random.Random) -> list[Forger
         for group in by_field.values()
         if n < len(group)
     ]
-    return order[: limit or None]
+    return order[: max(limit, len(by_field)) if limit else None]
 
 
-__all__ = ["DOCUMENTS", "Document", "Edit", "Forgery", "chosen", "forgeries", "parsed"]
+__all__ = ["BESIDE", "DOCUMENTS", "Document", "Edit", "Forgery", "chosen", "forgeries", "parsed"]

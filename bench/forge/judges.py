@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -152,12 +152,16 @@ def check(files: Files) -> Answer:
 
 def check_foreign(files: Files) -> Answer:
     """`rlcc verify --check --foreign-sources`: of any C."""
-    return commanded("check, foreign", [*check_command(files), "--foreign-sources"])
+    return commanded("check, foreign", foreign_command(files))
 
 
 def check_command(files: Files) -> list[str | Path]:
     teacher = ["--teacher", files.teacher] if _speaks_of_a_teacher(files.certificate) else []
     return ["verify", files.firmware, "--check", files.certificate, *teacher]
+
+
+def foreign_command(files: Files) -> list[str | Path]:
+    return [*check_command(files), "--foreign-sources"]
 
 
 def _speaks_of_a_teacher(certificate: Path) -> bool:
@@ -248,6 +252,14 @@ def student(files: Files) -> Answer:
         return True
 
     return read("student", whole)
+
+
+COMMANDS: Mapping[Callable[[Files], Answer], Callable[[Files], list[str | Path]]] = {
+    check: check_command,
+    check_foreign: foreign_command,
+    gate_unsigned: gate_command,
+}
+"""Judges that are one command line each."""
 
 
 def in_a_process(arguments: Sequence[str | Path], judge: str) -> Answer:

@@ -66,7 +66,7 @@ goodput = 0.2
 latency = 0.5
 
 [gate.neighbourhood]
-limit = 0.4
+limit = 0.29
 """
 PROPERTIES = """
 [[gate.property]]

@@ -25,7 +25,6 @@ REMEMBERED: tuple[tuple[str, str], ...] = (
     ("verify.check.recheck", "run_on_core"),
     ("rlcc.gate", "build_firmware"),
     ("rlcc.gate", "run_vectors"),
-    ("rlcc.gate", "slowest_costs"),
     ("rlcc.gate", "bounded"),
     ("rlcc.gate", "furthest"),
     ("rlcc.gate", "own_rollouts"),

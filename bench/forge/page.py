@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.forge.results import ORDER, Row, shown
+from bench.forge.results import WRONG, Row, shown
 from bench.forge.subjects import Subject
 from bench.papers.found import table
 from rlcc.origin import made_by
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "forge.md"
-HEADING = ["refused", "equal", "weaker", "no claim", "crashed", "FALSE"]
+HEADING = ["refused", "equal", "weaker", "no claim", *WRONG]
 
 
 def page(rows: Sequence[Row], subjects: Sequence[Subject], options: argparse.Namespace) -> str:
@@ -90,5 +90,5 @@ def _short(field: str) -> str:
 
 
 def _wrong(rows: Sequence[Row]) -> str:
-    wrong = [shown(row) for row in rows if row.outcome in ORDER[:2]]
+    wrong = [shown(row) for row in rows if row.outcome in WRONG]
     return "".join(["## False, and crashed\n```text\n", *(f"{one}\n" for one in wrong), "```\n"] if wrong else [])

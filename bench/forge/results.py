@@ -16,7 +16,10 @@ from decision.errors import InputError
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("decision", "codegen", "emulator", "verify", "rlcc", "teachers", "netsim", "bench/forge")
 """Whose source decides on a row."""
-ORDER = ("FALSE", "crashed", "weaker", "equal", "no claim", "refused")
+DISAGREED = "disagreed"
+"""The command line answers otherwise than the judge in the forger's process."""
+WRONG = ("FALSE", "crashed", DISAGREED)
+ORDER = (*WRONG, "weaker", "equal", "no claim", "refused")
 """Of outcomes, the worst first."""
 
 

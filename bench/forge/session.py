@@ -3,23 +3,39 @@
 import random
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.forge.documents import DOCUMENTS, Forgery, chosen, forgeries, parsed
-from bench.forge.judges import Answer, Files
-from bench.forge.results import Row
+from bench.forge.documents import BESIDE, DOCUMENTS, Document, Forgery, chosen, forgeries, parsed
+from bench.forge.files import file_forgeries
+from bench.forge.judges import COMMANDS, Answer, Files, in_a_process, read
+from bench.forge.mutants import code_mutants, data_mutants
+from bench.forge.results import DISAGREED, Row
 from bench.forge.subjects import Subject, copy_of
 from bench.forge.truth import Case, explained
+from decision.errors import InputError
+
+NAMES = (*DOCUMENTS, *BESIDE)
+MUTANTS = 40
+"""Of data, and of code, of a subject, where no limit is given."""
 
 
-def drawn(subject: Subject, names: Iterable[str], seed: int, limit: int, most: int) -> Iterator[Forgery]:
-    """Forgeries of the named documents, at most ``limit`` of each document; the same for the same seed."""
+def drawn(
+    subject: Subject, others: Sequence[Subject], names: Iterable[str], seed: int, limit: int, most: int
+) -> Iterator[Forgery]:
+    """Forgeries of the named documents, at most ``limit`` of each document (0: all); the same for the same seed."""
     for name in names:
         draw = random.Random(f"{seed} {subject.name} {name}")
-        yield from chosen(list(forgeries(subject, name, draw, most)), limit, draw)
+        if name == "files":
+            yield from chosen(list(file_forgeries(subject, others, draw)), limit, draw)
+        elif name == "mutants of data":
+            yield from data_mutants(subject, limit or MUTANTS, draw)
+        elif name == "mutants of code":
+            yield from code_mutants(subject, limit or MUTANTS, draw)
+        else:
+            yield from chosen(list(forgeries(subject, name, draw, most)), limit, draw)
 
 
 def judged(subject: Subject, forgery: Forgery, place: Path) -> Row:
@@ -28,25 +44,59 @@ def judged(subject: Subject, forgery: Forgery, place: Path) -> Row:
     files = Files(place)
     row = Row(subject.name, forgery.document, forgery.field, list(forgery.path), forgery.edit, forgery.sealed)
     try:
-        forgery.write(files)
-        for judge in forgery.judges:
+        written = _written(forgery, files)
+        if written.outcome != "accepted":
+            row.answers.append(_answered(subject, forgery, files, written))
+        for judge in forgery.judges if written.outcome == "accepted" else ():
             row.answers.append(_answered(subject, forgery, files, judge(files)))
     finally:
         restore(subject, place)
     return Row(**{**vars(row), "seconds": time.process_time() - begin})
 
 
+def _written(forgery: Forgery, files: Files) -> Answer:
+    """A forgery that cannot be written, as a student that nothing can be emitted of, is refused there."""
+    return read("written", lambda: forgery.write(files) or "")
+
+
+def asked_again(subject: Subject, forgeries: Sequence[Forgery], rows: Sequence[Row], place: Path) -> list[Row]:
+    """Of forgeries and their rows, those whose judges answer otherwise as commands in processes of their own."""
+    differing = []
+    for forgery, row in zip(forgeries, rows, strict=True):
+        files, answers = Files(place), []
+        try:
+            if _written(forgery, files).outcome == "accepted":
+                for judge in forgery.judges:
+                    if judge in COMMANDS:
+                        answers.append(in_a_process(COMMANDS[judge](files), "the command line"))
+        finally:
+            restore(subject, place)
+        here = [a["outcome"] for a, judge in zip(row.answers, forgery.judges, strict=False) if judge in COMMANDS]
+        if answers and [answer.outcome for answer in answers] != here:
+            told = [{**asdict(answer), "meaning": DISAGREED, "reason": ""} for answer in answers]
+            differing.append(Row(**{**vars(row), "answers": [*row.answers, *told]}))
+    return differing
+
+
 def _answered(subject: Subject, forgery: Forgery, files: Files, answer: Answer) -> dict[str, Any]:
     meaning = reason = ""
     if answer.outcome == "accepted":
-        document = DOCUMENTS[forgery.document]
-        true, false = (parsed(document, document.file(f).read_bytes()) for f in (subject.files, files))
+        document = (DOCUMENTS | BESIDE)[forgery.document]
+        true, false = (_data(document, f) for f in (subject.files, files))
         case = Case(subject, forgery.document, forgery.path, forgery.edit, true, false, files, answer)
         found = explained(case)
         meaning, reason = found.meaning, found.reason
     kept = asdict(answer)
     kept.pop("rows")
     return {**kept, "meaning": meaning, "reason": reason}
+
+
+def _data(document: Document, files: Files) -> Any:
+    """A document's data; None where there is none."""
+    try:
+        return parsed(document, document.file(files).read_bytes())
+    except (InputError, OSError):
+        return None
 
 
 def restore(subject: Subject, place: Path) -> None:
@@ -57,6 +107,8 @@ def restore(subject: Subject, place: Path) -> None:
             path.unlink()
     for true in subject.files.root.rglob("*"):
         path = place / true.relative_to(subject.files.root)
+        if true.is_file() and path.is_dir():
+            shutil.rmtree(path)
         if true.is_dir():
             path.mkdir(exist_ok=True)
         elif not path.exists():

@@ -35,8 +35,6 @@ SIGNER = bytes(range(32))
 """The private key, nobody's."""
 SHORT = {"duration": "2 ms", "window": ["1 ms", "2 ms"], "seeds": [11]}
 """Of the networks that a judgement runs."""
-TRIALS = {"duration": "2 ms"}
-"""Of the rollouts that actions are compared on."""
 
 Say = Callable[[str], None]
 
@@ -115,7 +113,7 @@ def _recipe(recipe: Path, files: Files) -> None:
             holder["teacher"] = "teacher"
     first = loaded.gate.scenarios[0]
     data["gate"] |= SHORT | {"scenarios": [first], "tolerance": dict.fromkeys(DEFAULT, "any")}
-    data["gate"]["match"] = data["gate"].get("match", {}) | TRIALS | {"scenarios": [first]}
+    data["gate"]["match"] = data["gate"].get("match", {}) | {"scenarios": [first]}
     files.recipe.write_bytes(dumped(data, toml=True))
     load_recipe(files.recipe)
 

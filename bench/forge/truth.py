@@ -6,27 +6,40 @@ none; ``source`` names the page). Rules decide by means of their own: the interp
 checker has accepted.
 """
 
+import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from bench.forge.judges import Answer, Files
 from bench.forge.places import field_of, value_at
 from bench.forge.subjects import Subject
+from decision.cells import act
 from decision.errors import InputError
+from decision.forest import Forest
+from decision.formats import ACTION_BITS
 from decision.program import Program
 from decision.student import NAME as STUDENT
 from decision.student import load_student
+from decision.tree_decision import feature_names
 from emulator.build import built
 from emulator.firmware import PROGRAM
 from emulator.vectors import read_layouts
+from rlcc.neighbourhood import extreme, furthest
+from rlcc.recipe import Neighbourhood
+from teachers.load import load
 from verify.behaviour.decide import decide
 from verify.behaviour.properties import Properties
 from verify.certificate import Certificate
-from verify.certify import on_core
+from verify.certify import certify, on_core
+from verify.teacher.claim import TeacherClaim
+from verify.teacher.distance import distance
 
 Meaning = Literal["equal", "weaker", "no claim", "FALSE"]
 
@@ -48,6 +61,10 @@ class Case:
     @property
     def field(self) -> str:
         return field_of(self.path)
+
+    @property
+    def true_certificate(self) -> Any:
+        return json.loads(self.subject.files.certificate.read_bytes())
 
     def at(self, *path: str | int) -> tuple[Any, Any]:
         """The true and the forged value at a place; None where there is none."""
@@ -82,7 +99,7 @@ def explained(case: Case) -> Explained:
         if re.fullmatch(rule.document, case.document) and re.fullmatch(rule.judges, case.answer.judge):
             try:
                 holds = case.forged is not None and rule.holds(case)
-            except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError):
+            except (InputError, OSError, KeyError, TypeError, ValueError, IndexError, AttributeError):
                 holds = False
             if holds:
                 return Explained(rule.meaning, rule.reason + (f" ({rule.source})" if rule.source else ""))
@@ -202,6 +219,29 @@ def _within_the_same_figure(case: Case) -> bool:
     return all(abs(a - b) <= FIGURE for a, b in pairs)
 
 
+def _distance_so(case: Case) -> bool:
+    """Neither the prover's search nor the gate's, of the same neighbourhood, finds a state that is further out; the
+    witness is as far out as it is said to be."""
+    if not case.only(r"teacher\.(?!teacher).*|hash"):
+        return False
+    claim = TeacherClaim.model_validate_json(json.dumps(case.forged["teacher"]), strict=True)
+    files = case.subject.files
+    student, teacher = load_student(files.firmware / STUDENT), load(files.teacher)
+    asked = Neighbourhood(share=claim.share, action=claim.action)
+    if claim.step:
+        found = distance(student, teacher.policy, teacher.weights, teacher.hash, asked.around).reached
+    else:
+        found = furthest(student, teacher, asked).distance
+    if found > claim.bound + FIGURE:
+        return False
+    observation = student.observation.with_window(max(student.observation.window, teacher.policy.observation.window))
+    row = np.array([[claim.witness[name] for name in feature_names(observation)]], dtype=np.float64)
+    action = float(act(student, row[:, : student.observation.size].astype(np.int64))[0]) / 2**ACTION_BITS
+    ends = [float(extreme(teacher, observation, row, np.array([sign]), asked)[0]) for sign in (-1, 1)]
+    out = max(0.0, ends[0] - action, action - ends[1])
+    return abs(action - claim.student) <= FIGURE and out >= claim.reached - FIGURE
+
+
 FIGURE = 2.0**-20
 """What a tanh of the distance's bounds is right to (docs/soundness.md, the distance from the teacher)."""
 
@@ -310,6 +350,81 @@ def _unused_of_a_verdict(case: Case) -> bool:
     return not any(re.fullmatch(USED["verdict"], name) for name in fields)
 
 
+# --- files and mutants -----------------------------------------------------------------------------------------------
+
+
+def _same_bytes(case: Case) -> bool:
+    """Read through links, every document that the judge reads has the true bytes."""
+    for part in ("firmware", "certificate", "teacher", "student", "attestation.json", "signer.pub"):
+        true, forged = case.subject.files.root / part, case.files.root / part
+        if _read(true) != _read(forged):
+            return False
+    return True
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    """Files by their names."""
+    if path.is_dir():
+        return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+    return {"": path.read_bytes()} if path.is_file() else {}
+
+
+def _same_function(case: Case) -> bool:
+    """The same decider but for trees that give the same sums in every cell of both."""
+    keys = [key for key in ("ensemble", "forest") if key in case.true]
+    if not keys or any(case.true[k] != case.forged[k] for k in case.true if k not in (*keys, "report")):
+        return False
+    true, forged = (Forest.from_json(data[keys[0]]) for data in (case.true, case.forged))
+    if true.features != forged.features or len(true.bias) != len(forged.bias):
+        return False
+    places = [
+        sorted({-(2**31), *(t + 1 for f in (true, forged) for t in f.thresholds().get(c, []))})
+        for c in range(len(true.features))
+    ]
+    if math.prod(map(len, places)) > CELLS:
+        return False
+    rows = np.array(list(itertools.product(*places)), dtype=np.int64)
+    return bool((true.evaluate(rows) == forged.evaluate(rows)).all())
+
+
+CELLS = 1 << 20
+"""Of two forests together, that are looked into one by one."""
+
+
+def _within_limits(case: Case) -> bool:
+    """Over all states the gate's figure, proved, is within its limit; so is the forger's own."""
+    row = case.answer.rows.get(ALL_STATES)
+    return row is not None and bool(row["passed"])
+
+
+ALL_STATES = "teacher: distance from its neighbourhood, all states to 2^24, proved"
+
+
+def _compared_on_rollouts(case: Case) -> bool:
+    """No claim over all states: the rows on rollouts and networks are all that is said of its actions."""
+    rows = case.answer.rows
+    return ALL_STATES not in rows and any(name.startswith("teacher: action error") for name in rows)
+
+
+def _itself_the_specification(case: Case) -> bool:
+    return not case.subject.distilled
+
+
+def _another_text(case: Case) -> bool:
+    """The same image and the same bytes of program and layout: what a certificate is about."""
+    true, forged = (json.loads(f.certificate.read_bytes()) for f in (case.subject.files, case.files))
+    program = [(f.firmware / PROGRAM).read_bytes() for f in (case.subject.files, case.files)]
+    return true["subject"]["image"] == forged["subject"]["image"] and program[0] == program[1]
+
+
+def _proved_too(case: Case) -> bool:
+    """The prover, which shares no walk with the checker, proves the mutant equal to the same program."""
+    engine, subject = case.true_certificate["engine"]["profile"]["name"], case.true_certificate["subject"]
+    made = built(case.files.firmware, profile=engine, compiler=subject["compiler"], opt=subject["flags"][-1])
+    same = (case.subject.files.firmware / PROGRAM).read_bytes() == (case.files.firmware / PROGRAM).read_bytes()
+    return same and certify(made).certificate is not None
+
+
 def _layout_stays(case: Case) -> bool:
     return bool(case.true["details"]["layout"] == case.forged["details"]["layout"])
 
@@ -358,6 +473,7 @@ RULES: tuple[Rule, ...] = (
         "less is reached",
         _number("teacher.reached", lambda t, f: 0 <= f < t, "teacher", "reached"),
     ),
+    Rule("certificate", "equal", "a distance that no search of ours refutes", _distance_so),
     Rule("manifest|layout", "equal", "read, it says the same", _same_manifest),
     Rule("manifest|layout", "equal", "read, the structures are the same", _same_layout),
     Rule(
@@ -396,6 +512,33 @@ RULES: tuple[Rule, ...] = (
     Rule("attestation", "equal", "the same statement, signed", _same_numbers),
     Rule(
         "envelope", "equal", "the same payload and signature", _same_envelope, "docs/attestation.md, what the gate asks"
+    ),
+    Rule("files|mutants of code", "equal", "the same bytes are read", _same_bytes),
+    Rule(
+        "mutants of code", "equal", "the same machine code, program and layout", _another_text, judges="check, foreign"
+    ),
+    Rule(
+        "mutants of code",
+        "equal",
+        "other machine code that the prover proves equal",
+        _proved_too,
+        judges="check, foreign",
+    ),
+    Rule("mutants of data", "equal", "the same sums in every cell", _same_function),
+    Rule("mutants of data", "weaker", "within the recipe's limit in every state, proved", _within_limits),
+    Rule(
+        "mutants of data",
+        "no claim",
+        "a model made elsewhere is its own specification",
+        _itself_the_specification,
+        FORGERIES,
+    ),
+    Rule(
+        "mutants of data",
+        "no claim",
+        "actions in states that the gate's rollouts and networks do not visit",
+        _compared_on_rollouts,
+        "docs/gate.md, what PASS does not mean",
     ),
     Rule("verdict", "equal", "read, it says the same", lambda c: bool(c.true == c.forged)),
     Rule("verdict", "no claim", "what no reference takes a figure from", _unused_of_a_verdict, "docs/gate.md"),
