@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -177,20 +178,26 @@ def _envelope(payload: bytes, files: Files, *, sealed: bool) -> bytes:
     return json.dumps(data).encode()
 
 
-def chosen(found: list[Forgery], limit: int, draw: random.Random) -> list[Forgery]:
-    """``limit`` of them, or one of every field where those are more: field by field one of each in turn."""
+WALKED = re.compile(r"cuts.*|nodes\[\]\.(name|note)|state\[\]\.note|details\.layout.*")
+"""Fields whose edits have the checker walk all code anew."""
+
+
+def chosen(found: list[Forgery], limit: int, draw: random.Random, walked: int | None = None) -> list[Forgery]:
+    """``limit`` of them, or one of every field where those are more: field by field one of each in turn. ``walked``: at
+    most so many that have the checker walk all code anew; None: all."""
     by_field: dict[str, list[Forgery]] = {}
     for forgery in found:
         by_field.setdefault(forgery.field, []).append(forgery)
     for group in by_field.values():
         draw.shuffle(group)
-    order = [
-        group[n]
-        for n in range(max(map(len, by_field.values()), default=0))
-        for group in by_field.values()
-        if n < len(group)
-    ]
-    return order[: max(limit, len(by_field)) if limit else None]
+    turns = max(map(len, by_field.values()), default=0)
+    order = [group[n] for n in range(turns) for group in by_field.values() if n < len(group)]
+    order = order[: max(limit, len(by_field)) if limit else None]
+    if walked is None:
+        return order
+    dear = [forgery for forgery in order if WALKED.fullmatch(forgery.field)]
+    kept = set(map(id, draw.sample(dear, min(walked, len(dear)))))
+    return [forgery for forgery in order if id(forgery) in kept or not WALKED.fullmatch(forgery.field)]
 
 
 __all__ = ["BESIDE", "DOCUMENTS", "Document", "Edit", "Forgery", "chosen", "forgeries", "parsed"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench.forge.judges import commanded
-from bench.forge.subjects import Say, Subject, finished, prepared
+from bench.forge.subjects import MADE, Say, Subject, finished, prepared
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
 from decision.manifest import writing
@@ -175,7 +175,7 @@ MAKERS: Mapping[str, Callable[[Path, Say], Subject]] = {
 
 def made(name: str, folder: Path, say: Say) -> Subject:
     """The subject of that name; taken from ``folder`` where it was made before."""
-    place = folder / f"{name}.made"
+    place = folder / f"{name}{MADE}"
     ready = finished(place / name)
     if ready is not None:
         return ready

@@ -9,20 +9,25 @@ processes that remember nothing, for a drawn sample of the same answers.
 """
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import importlib
-import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from enum import Enum
+from pathlib import Path, PurePath
 from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
 
 REMEMBERED: tuple[tuple[str, str], ...] = (
     ("verify.check.recheck", "Judge"),
     ("verify.check.recheck", "calibrate"),
     ("verify.check.recheck", "run_on_core"),
+    ("emulator.compile", "find_compiler"),
     ("rlcc.gate", "build_firmware"),
     ("rlcc.gate", "run_vectors"),
     ("rlcc.gate", "bounded"),
@@ -69,13 +74,44 @@ class Memory:
 def key_of(*parts: Any) -> str | None:
     """A hash of arguments; None where they cannot be written down, and nothing may be remembered. Progress is left out,
     an iterator is none that could be read twice."""
-    if any(hasattr(part, "__next__") for part in parts):
-        return None
-    kept = [part for part in parts if not _tells(part)]
+    digest = hashlib.sha256()
     try:
-        return hashlib.sha256(pickle.dumps(kept)).hexdigest()
-    except Exception:
+        for part in parts:
+            if not _tells(part):
+                _write(digest.update, part)
+    except TypeError:
         return None
+    return digest.hexdigest()
+
+
+def _write(put: Callable[[bytes], Any], value: Any) -> None:
+    """Everything that a value is equal by, in an order of its own; what objects keep of earlier work is none of it.
+    TypeError where that is not known."""
+    if value is None or isinstance(value, bool | int | float | str | bytes | np.generic | np.dtype | PurePath | Enum):
+        put(f"{type(value).__name__} {value!r};".encode())
+    elif isinstance(value, np.ndarray):
+        put(f"array {value.dtype.descr!r} {value.shape} ".encode() + np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, BaseModel):
+        _write_all(put, value, [(name, getattr(value, name)) for name in type(value).model_fields])
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        _write_all(put, value, [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)])
+    elif isinstance(value, Mapping):
+        _write_all(put, value, list(value.items()))
+    elif isinstance(value, list | tuple):
+        _write_all(put, value, list(enumerate(value)))
+    elif isinstance(value, set | frozenset):
+        _write_all(put, value, list(enumerate(sorted(value, key=repr))))
+    else:
+        raise TypeError(f"{type(value)} cannot be written down")
+
+
+def _write_all(put: Callable[[bytes], Any], holder: Any, parts: Sequence[tuple[Any, Any]]) -> None:
+    put(f"{type(holder).__name__} {len(parts)}(".encode())
+    for name, part in parts:
+        if not _tells(part):
+            _write(put, name)
+            _write(put, part)
+    put(b")")
 
 
 def _tells(part: Any) -> bool:

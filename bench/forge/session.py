@@ -22,6 +22,10 @@ MUTANTS = 40
 """Of data, and of code, of a subject, where no limit is given."""
 
 
+WALKS = 4
+"""Forgeries of a document that have the checker walk all code anew, where such a walk takes long."""
+
+
 def drawn(
     subject: Subject, others: Sequence[Subject], names: Iterable[str], seed: int, limit: int, most: int
 ) -> Iterator[Forgery]:
@@ -35,7 +39,8 @@ def drawn(
         elif name == "mutants of code":
             yield from code_mutants(subject, limit or MUTANTS, draw)
         else:
-            yield from chosen(list(forgeries(subject, name, draw, most)), limit, draw)
+            walked = None if subject.small else WALKS
+            yield from chosen(list(forgeries(subject, name, draw, most)), limit, draw, walked)
 
 
 def judged(subject: Subject, forgery: Forgery, place: Path) -> Row:

@@ -57,7 +57,7 @@ CERTIFICATES: dict[str, tuple[Steps, Any, str]] = {
     "another teacher": (("teacher", "teacher"), "0" * 64, "FALSE"),
     "a smaller neighbourhood": (("teacher", "share"), 0.1, "FALSE"),
     "no teacher": (("teacher",), None, "weaker"),
-    "an unknown key": (("claims", "more"), True, "FALSE"),
+    "an unknown key": (("claims",), {"more": True}, "FALSE"),
 }
 
 
