@@ -43,6 +43,16 @@ class Certified:
     certificate: Certificate | None
 
 
+def not_demanded() -> Certified:
+    """What stands in the place of a certificate where the recipe or the command line demands none."""
+    return Certified(CHECK(value="not demanded, not looked at", limit="none", passed=True), None)
+
+
+def not_provable(reason: str) -> Certified:
+    """A certificate is demanded, and none can be."""
+    return Certified(CHECK(value="nothing can be proved", passed=False, detail=reason), None)
+
+
 def discard(path: Path) -> None:
     """Remove an earlier certificate: one that is left behind by a proof that failed would mislead a reader."""
     for name in (path, path.with_suffix(".queries.gz")):

@@ -1,6 +1,6 @@
 """The gate's checks: what was measured, beside what is allowed. Each is a pure function of reports and metrics."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -19,11 +19,14 @@ from rlcc.mends import mend
 from rlcc.neighbourhood import Outside
 from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
-from rlcc.verdict import Check
+from rlcc.verdict import Check, Group
 from verify.behaviour.finding import Finding
 from verify.teacher.claim import TeacherClaim
 
 US_PS = 1_000_000
+THRESHOLDS = "vectors on both sides of every threshold"
+IN_CELLS = "action outside the teacher's around a state, greatest"
+IN_ALL_STATES = "distance from its neighbourhood, all states to 2^24, proved"
 
 
 def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
@@ -82,13 +85,37 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
     return [
         Check(
             group="equality",
-            name="vectors on both sides of every threshold",
+            name=THRESHOLDS,
             value=f"{len(places) - len(missed)} of {len(places)}",
             limit="all",
             passed=not missed,
             detail=detail,
             file=VECTORS,
         )
+    ]
+
+
+def without_thresholds(what: str) -> Check:
+    """The row of a decider that compares no feature with a threshold."""
+    return Check(group="equality", name=THRESHOLDS, value=f"no thresholds: {what}", limit="none", passed=True)
+
+
+def not_judged(groups: Sequence[Group], reason: str) -> list[Check]:
+    """A failing row for each group of checks that the gate did not come to."""
+    return [
+        Check(
+            group=group, name=f"all checks of {group}", value="not judged", limit="judged", passed=False, detail=reason
+        )
+        for group in groups
+    ]
+
+
+def without_teacher() -> list[Check]:
+    """The rows of a model made elsewhere: nothing is there to compare it with."""
+    rows: list[tuple[Group, str]] = [("teacher", "actions compared with a teacher's"), ("network", "closed loop")]
+    return [
+        Check(group=group, name=name, value="no teacher: a model made elsewhere", limit="none", passed=True)
+        for group, name in rows
     ]
 
 
@@ -271,7 +298,7 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
     )
     return Check(
         group="teacher",
-        name="action outside the teacher's around a state, greatest",
+        name=IN_CELLS,
         value=f"{outside.distance:.5f} in {outside.visited:,} of {outside.cells:,} cells",
         limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
         passed=passed,
@@ -279,26 +306,38 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
     )
 
 
-def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
-    """The same over all states whose signals stay below 2^24, where it is proved; else why it is not."""
-    limit = allowed.limit if allowed.proved is None else allowed.proved
-    check = partial(
-        Check,
-        group="teacher",
-        name="distance from its neighbourhood, all states to 2^24, proved",
-        limit=f"{limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
+def without_cells(reason: str, *, passed: bool) -> Check:
+    """The row of a decider that has no cells to look into."""
+    return Check(
+        group="teacher", name=IN_CELLS, value="not measured", limit="none", passed=passed, note=reason, detail=reason
     )
+
+
+def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
+    """The same over all states whose signals stay below 2^24. ``claim``: the proved distance, or why there is none,
+    which passes only where the recipe demands no proof."""
+    limit = allowed.limit if allowed.proved is None else allowed.proved
+    check = partial(Check, group="teacher", name=IN_ALL_STATES)
+    most = f"{limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)"
     if isinstance(claim, str):
-        return check(value="not proved", passed=False, detail=claim)
+        if allowed.proof:
+            return check(value="not proved", limit=most, passed=False, detail=claim)
+        return check(value="not proved", limit="none: no proof is demanded", passed=True, note=claim)
     low, high = claim.around
     state = ", ".join(f"{name} = {value}" for name, value in claim.witness.items())
     return check(
         value=f"{claim.bound:.5f} at most, {claim.reached:.5f} in one state",
+        limit=most,
         passed=claim.bound <= limit,
         detail=""
         if claim.bound <= limit
         else f"student {claim.student:+.4f}, teacher {low:+.4f} to {high:+.4f} around {state}",
     )
+
+
+def undefined_in_states(reason: str) -> Check:
+    """The row of agents whose actions have no distance from a neighbourhood."""
+    return Check(group="teacher", name=IN_ALL_STATES, value="not defined", limit="none", passed=True, note=reason)
 
 
 def _us(ps: float) -> str:

@@ -32,7 +32,7 @@ from netsim.deployment import Deployment
 from netsim.policies import Installed, PolicySpec, compiled, native
 from netsim.policies import program as interpreted_program
 from rlcc import closed_loop
-from rlcc.certified import PLACE, Certified, certified
+from rlcc.certified import PLACE, Certified, certified, not_demanded, not_provable
 from rlcc.checks import (
     US_PS,
     all_states,
@@ -42,10 +42,15 @@ from rlcc.checks import (
     coverage,
     equality,
     neighbourhood,
+    not_judged,
     object_code,
     on_linux,
     same_eyes,
     sizes,
+    undefined_in_states,
+    without_cells,
+    without_teacher,
+    without_thresholds,
 )
 from rlcc.checks import teacher as teacher_checks
 from rlcc.closed_loop import Entry, PolicyMetrics
@@ -65,18 +70,23 @@ from rlcc.reference import Reference, check_same_engine, regression
 from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
 from rlcc.triggers import Shares, budget_by_trigger, share
-from rlcc.verdict import Check, Verdict, WorstPath
+from rlcc.verdict import Check, Group, Verdict, WorstPath
 from rlcc.worst_path import slowest_costs, worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
 from verify.behaviour.decide import decide
 from verify.behaviour.finding import Finding
-from verify.certificate import BOTH, Certificate
+from verify.certificate import BOTH, Certificate, FindingClaim
 from verify.certify import unprovable
 from verify.ranges.bound import Bound, bounded
 from verify.teacher.distance import distance
 
 Progress = Callable[[str], None]
+NOT_EMITTED = "C that is not as rlcc emits it is neither compiled nor run; emit the firmware again"
+UNEQUAL = "the machine code is not equal to its program, so neither is compared with the teacher"
+NO_CELLS = "an int8 network has no thresholds, so no cells: states that no rollout holds are not looked into"
+NO_DISTANCE = "these agents set knobs anew, not a multiplier of a rate; actions are compared on rollouts only"
+OTHER_EYES = "student and teacher do not observe or set the same"
 
 
 @dataclass(frozen=True)
@@ -155,7 +165,12 @@ def judge(
         sights = replace(sights, certificate=core.certificate, costs=core.costs, source=source)
         if options.property:
             checks += _of_file(firmware, behaviour(_findings(job, core.certificate)))
-        if pair is not None and all(check.passed for check in checks if check.group == "equality"):
+        equal = all(check.passed for check in checks if check.group == "equality")
+        if pair is None:
+            checks += without_teacher()
+        elif not equal:
+            checks += not_judged(("teacher", "network"), UNEQUAL)
+        else:
             runs = _held_out(job, pair)
             met = StatesMet(pair.pupil, pair.teacher.policy)
             errors, outcomes = _beside_the_teacher(job, pair, decision_latency_ps(core.report), runs, met)
@@ -172,10 +187,12 @@ def judge(
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
             measured["fidelity"] = [one.to_json() for one in comparisons]
             measured |= states
-        if carried is not None and all(check.passed for check in checks if check.group == "equality"):
+        if carried is not None and equal:
             checks += _of_file(firmware, on_linux(prediction.hold(carried, say)))
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
+    else:
+        checks += not_judged(_groups(options, teaches=pair is not None), NOT_EMITTED)
     verdict = Verdict(
         policy=decider.name,
         firmware=manifest.hash,
@@ -187,6 +204,13 @@ def judge(
         measured=measured,
     )
     return Judgement(verdict, sights)
+
+
+def _groups(options: GateOptions, *, teaches: bool) -> list[Group]:
+    """The groups of checks beyond that of the emitted files."""
+    groups: list[Group] = ["object code", "size", "proof", "budget"]
+    groups += ["behaviour"] if options.property else []
+    return groups + (["teacher", "network"] if teaches else [])
 
 
 def _of_file(firmware: Path, checks: Iterable[Check]) -> list[Check]:
@@ -225,7 +249,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
         check_same_engine(reference, report)
     job.say("certificate")
     proof = _proof(job)
-    certificate = proof.certificate if proof else None
+    certificate = proof.certificate
     proved = certificate.claims.worst_case.cycles if certificate else None
     job.say("lines of the worst path")
     ran = report.cycles is not None and not report.fault
@@ -234,11 +258,13 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     path = worst_path(costs) if costs else None
     line = path.placed[0].line if path and path.placed else 0
     checks = [*equality(hosts, report), *emitted]
-    if job.program.network is None:  # which has no thresholds
+    if job.program.network is None:
         checks += coverage(job.program, tree_inputs(job.build.firmware))
+    else:
+        checks += [without_thresholds("an int8 network")]
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
-    checks += [proof.check] if proof else []
-    bound = None if proof else _bound(job)
+    checks += [proof.check]
+    bound = None if job.options.proof and not unprovable(job.build) else _bound(job)
     checks += budget(report, job.options.budget, proved, bound=bound, margin=job.options.margin, line=line)
     if reference is not None:
         checks += regression(reference, report, proved, job.options.max_regression, line)
@@ -251,11 +277,13 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     return _OnTheCore(report, checks, certificate, measured, path, costs)
 
 
-def _proof(job: _Job) -> Certified | None:
-    """The certificate, checked; None where none is asked for or none can be, and the budget is measured."""
+def _proof(job: _Job) -> Certified:
+    """The certificate, checked; a check that says so where none is demanded, one that fails where none can be."""
     path = job.evidence.certificate
-    if not job.options.proof or (path is None and unprovable(job.build)):
-        return None
+    if not job.options.proof:
+        return not_demanded()
+    if path is None and (reason := unprovable(job.build)):
+        return not_provable(reason)
     path = path or job.build.firmware.folder.resolve().parent / PLACE
     teacher, file = (job.pair.teacher, job.pair.file) if job.pair else (None, None)
     request = Request(job.evidence.recipe, file, job.options.neighbourhood.around)
@@ -350,18 +378,24 @@ def _findings(job: _Job, certificate: Certificate | None) -> list[Finding]:
         job.say("behaviour")
         claims += decide(job.build.firmware, left, job.say).claims()
     by_property = [next(claim for claim in claims if claim.asked == table) for _, table in asked]
-    return [Finding(claim.asked["kind"], **vars(told)) for claim in by_property for told in claim.findings]
+    nothing = FindingClaim(says="a property without a finding", verdict="undecided", value="not decided", witness={})
+    return [
+        Finding(claim.asked["kind"], **vars(told)) for claim in by_property for told in claim.findings or [nothing]
+    ]
 
 
 def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) -> tuple[list[Check], dict[str, Any]]:
     """Actions in every cell of the forest, also in states that no network here has met; and in all states, as the
-    certificate has it, else where that can be proved, or is asked for."""
-    eyes = same_eyes(pair.pupil, pair.teacher.policy)
-    if not eyes.passed or isinstance(pair.pupil, NetworkPolicy) or not pair.pupil.observation.agents.context:
-        # Cells are of flows' forests: a network has none, nor have knobs that are set anew.
-        return [eyes], {"neighbourhood": None, "distance": None}
+    certificate has it, else where that can be proved. Three rows for every decider."""
+    eyes, asked, teacher = same_eyes(pair.pupil, pair.teacher.policy), job.options.neighbourhood, pair.teacher
+    nothing: dict[str, Any] = {"neighbourhood": None, "distance": None}
+    if not pair.pupil.observation.agents.context:
+        return [eyes, without_cells(NO_DISTANCE, passed=True), undefined_in_states(NO_DISTANCE)], nothing
+    if not eyes.passed:
+        return [eyes, without_cells(OTHER_EYES, passed=False), all_states(OTHER_EYES, asked)], nothing
+    if isinstance(pair.pupil, NetworkPolicy):
+        return [eyes, without_cells(NO_CELLS, passed=not asked.proof), all_states(NO_CELLS, asked)], nothing
     job.say("actions in the cells of the forest")
-    asked, teacher = job.options.neighbourhood, pair.teacher
     outside = furthest(pair.pupil, teacher, asked)
     checks, measured = [eyes, neighbourhood(outside, asked)], {"neighbourhood": vars(outside)}
     claim = None if certificate is None else certificate.teacher
@@ -370,8 +404,7 @@ def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) 
         try:
             claim = distance(pair.pupil, teacher.policy, teacher.weights, teacher.hash, asked.around, job.say)
         except InputError as error:
-            refused = [] if asked.proved is None else [all_states(str(error), asked)]
-            return [*checks, *refused], measured | {"distance": {"refused": str(error)}}
+            return [*checks, all_states(str(error), asked)], measured | {"distance": {"refused": str(error)}}
     return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
 
 

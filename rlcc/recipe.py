@@ -116,7 +116,9 @@ class Neighbourhood(_Strict):
     action: float = Field(default=0.02, ge=0, le=4)
     """Around every past action."""
     proved: float | None = Field(default=None, ge=0, le=4)
-    """Over all states: as far as ``limit`` where it is left out; where it is given, what cannot be proved fails."""
+    """Over all states: as far as ``limit`` where it is left out."""
+    proof: bool = Field(default=True, exclude_if=lambda proof: proof)
+    """A distance over all states that cannot be proved fails; False: its row says that it is not proved, and why."""
     warm_up: int = Field(default=4, ge=0, le=1000)
     """How often an LSTM teacher sees the window's oldest decision before the window."""
     seed: int = Field(default=1, ge=0, lt=2**62)
@@ -125,6 +127,12 @@ class Neighbourhood(_Strict):
     @property
     def around(self) -> Around:
         return Around(self.share, self.action)
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "Neighbourhood":
+        if self.proved is not None and not self.proof:
+            raise ValueError("proved is a limit of what proof = false does not demand; leave out one of them")
+        return self
 
 
 class Sizes(_Strict):
@@ -185,8 +193,8 @@ class GateOptions(_Strict):
     neighbourhood: Neighbourhood = Neighbourhood()
     sizes: Sizes = Sizes()
     proof: bool = True
-    """The budget is held against the proved worst case; False, or an engine whose cycles have no model: against the
-    slowest vector and ``margin``."""
+    """The budget is held against the proved worst case, and what cannot be proved fails; False: against a bound over
+    all inputs, else the slowest vector and ``margin``."""
     margin: float = Field(default=0.1, ge=0, le=10)
     """Relative, on the slowest vector where nothing is proved."""
     mean: Annotated[DurationPs, Field(gt=0)] | None = Field(default=None, exclude_if=lambda mean: mean is None)

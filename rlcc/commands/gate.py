@@ -53,6 +53,11 @@ def _limits(command: Command) -> Command:
             click.option(
                 "--around-action", type=click.FloatRange(0, 4), help="Every past action of it. [default: 0.02]"
             ),
+            click.option(
+                "--no-distance-proof",
+                is_flag=True,
+                help="Pass where the distance over all states cannot be proved; its row says why.",
+            ),
             click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware."),
             click.option("--max-regression", callback=share, help='Over the reference. [default: "5 %"]'),
         ]
@@ -193,6 +198,7 @@ def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:
         base["linux"] = (base.get("linux") or {}) | {"paths": list(asked["linux"])}
     sizes = {name: asked[f"max_{name}"] for name in ("code", "table", "context", "stack")}
     around = {"limit": asked["max_outside"], "share": asked["around"], "action": asked["around_action"]}
+    around["proof"] = False if asked["no_distance_proof"] else None
     base["neighbourhood"] = base.get("neighbourhood", {}) | {k: v for k, v in around.items() if v is not None}
     base["sizes"] = base.get("sizes", {}) | {name: value for name, value in sizes.items() if value is not None}
     return validate(GateOptions, base | {name: value for name, value in said.items() if value is not None}, WHERE)

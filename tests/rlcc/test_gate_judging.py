@@ -26,6 +26,7 @@ from emulator.firmware import read_firmware, tree_inputs
 from netsim.policies import Installed
 from rlcc import gate
 from rlcc.certified import Certified
+from rlcc.checks import IN_ALL_STATES
 from rlcc.closed_loop import PolicyMetrics
 from rlcc.cycles.measure import LineCost, PathCosts
 from rlcc.fidelity import ROLES, Comparison, compare
@@ -309,7 +310,8 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
         )
         job = SimpleNamespace(say=stage.said.append, options=options())
         checks, measured = gate._around_the_states(job, pupil, None)  # type: ignore[arg-type]
-        assert ("furthest" in stage.asked, "distance" in stage.asked, len(checks)) == (looked, looked, 1 + 2 * looked)
+        assert ("furthest" in stage.asked, "distance" in stage.asked, len(checks)) == (looked, looked, 3)
+        assert [check.value.startswith("not ") for check in checks[1:]] == [not looked] * 2
         assert [part is not None for part in measured.values()] == [looked, looked]
         assert checks[0].name == EYES.name
 
@@ -325,8 +327,15 @@ def test_a_build_of_another_folder_is_not_taken_for_this_one(stage: Stage, tmp_p
 def test_a_folder_that_is_not_as_emitted_is_judged_by_that_alone(stage: Stage) -> None:
     stage.differing = ["rlcc_policy.c"]
     found = stage.judge()
-    assert [check.name for check in found.checks] == ["every file is as rlcc emits it"]
-    assert not found.passed
+    assert [check.name for check in found.checks] == [
+        "every file is as rlcc emits it",
+        *(f"all checks of {group}" for group in ("object code", "size", "proof", "budget", "teacher", "network")),
+    ]
+    assert not any(check.passed for check in found.checks)
+    asked = stage.judge(property=[Step()])
+    assert [check.group for check in asked.checks if check.group == "behaviour"] == ["behaviour"]
+    stage.asked.pop("differences")
+    stage.judge()
     assert found.measured == {}
     assert list(stage.asked) == ["differences"]
 
@@ -382,7 +391,7 @@ def test_the_cells_of_the_forest_are_judged_where_both_see_the_same(stage: Stage
     stage.asked.clear()
     stage.same_eyes = False
     blind = stage.judge()
-    assert failed(blind) == ["teacher"]
+    assert failed(blind) == ["teacher"] * 3
     assert (blind.measured["neighbourhood"], blind.measured["distance"]) == (None, None)
     assert "furthest" not in stage.asked
 
@@ -441,23 +450,34 @@ def test_of_the_certificates_properties_those_are_taken_that_its_checker_decided
     assert "behaviour" not in stage.said
 
 
-def test_a_teacher_of_which_nothing_is_proved_fails_only_where_a_proof_is_asked_for(stage: Stage) -> None:
+def test_a_distance_that_is_not_proved_fails_where_the_recipe_does_not_say_otherwise(stage: Stage) -> None:
     def refused() -> TeacherClaim:
         raise InputError("by-hand is an LSTM")
 
     stage.claimed = refused
-    found = stage.judge()
+    for demanded in ({}, {"proved": 4.0}):
+        found = stage.judge(neighbourhood=demanded)
+        (check,) = [check for check in found.checks if not check.passed]
+        assert (check.name, check.value, check.detail) == (IN_ALL_STATES, "not proved", "by-hand is an LSTM")
+        assert found.measured["distance"] == {"refused": "by-hand is an LSTM"}
+        assert found.measured["neighbourhood"] == vars(OUTSIDE)
+    found = stage.judge(neighbourhood={"proof": False})
     assert found.passed
-    assert found.measured["distance"] == {"refused": "by-hand is an LSTM"}
-    assert found.measured["neighbourhood"] == vars(OUTSIDE)
-    (check,) = [check for check in stage.judge(neighbourhood={"proved": 4.0}).checks if not check.passed]
-    assert (check.name, check.value) == ("distance from its neighbourhood, all states to 2^24, proved", "not proved")
-    assert check.detail == "by-hand is an LSTM"
+    (check,) = [check for check in found.checks if check.name == IN_ALL_STATES]
+    assert (check.value, check.limit.partition(":")[0], check.note) == ("not proved", "none", "by-hand is an LSTM")
+    stage.claimed = lambda: CLAIM
+    assert failed(stage.judge(neighbourhood={"proof": False, "limit": 0.219})) == ["teacher"]
+
+
+def test_a_property_of_which_nothing_is_found_has_a_row_that_fails(stage: Stage) -> None:
+    certified_with(stage, behaviour=[PropertyClaim(asked=Step().model_dump(mode="json"), findings=[], decided=BOTH)])
+    rows = [check for check in stage.judge(property=[Step()]).checks if check.group == "behaviour"]
+    assert [row.passed for row in rows] == [False]
 
 
 def test_a_threshold_without_vectors_fails_and_stops(stage: Stage, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "tree_inputs", lambda _: np.zeros_like(rows))
-    assert failed(stage.judge()) == ["equality"]
+    assert failed(stage.judge()) == ["equality", "teacher", "network"]
     assert "network" not in stage.asked
 
 
@@ -499,7 +519,9 @@ def test_a_certificate_is_asked_for_where_there_can_be_one(
         ((call, _),) = stage.asked["certified"]
         assert call[1] == (tmp_path / "c.json" if given else stage.folder.resolve() / "certificate/certificate.json")
         assert call[4] is evidence.remembered
-    assert ("proof" in {check.group for check in found.checks}) is asked
+    (row,) = [check for check in found.checks if check.group == "proof"]
+    assert row.passed is (asked or not proof)
+    assert row.detail == ("no model" if proof and not asked else "")
     budget = next(check for check in found.checks if check.group == "budget")
     assert ("not proved" in budget.name) is not asked
     assert ("and a margin" in budget.name) is not asked

@@ -19,6 +19,7 @@ from decision.manifest import opened
 from decision.policy import Policy
 from decision.records import Trajectories
 from emulator.build import built
+from rlcc.checks import IN_ALL_STATES, IN_CELLS, THRESHOLDS
 from rlcc.cli import main
 from rlcc.teacher_match import actions, compare, given_rollouts
 from teachers.load import load
@@ -29,6 +30,7 @@ from verify.certify import unprovable
 LSTM = {"kind": "lstm", "hidden": [6], "lstm": 3, "bias": True}
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
 GATE = ("--budget", "60 us", "--scenario", "many-to-one:2", "--seed", "3")
+UNPROVED = ("--no-certificate", "--no-distance-proof")
 
 
 def lstm_teacher(folder: Path) -> None:
@@ -63,10 +65,10 @@ def network(request: Any, tmp_path_factory: pytest.TempPathFactory, save_teacher
     return place
 
 
-def judged(place: Path, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
+def judged(place: Path, *options: str, unproved: tuple[str, ...] = UNPROVED) -> tuple[int, dict[str, dict[str, Any]]]:
     """The exit code, and the checks by name."""
     rollouts = ("--rollouts", str(place / "rollouts"))
-    code = main(["gate", str(place / "firmware"), "--teacher", str(place / "teacher"), *rollouts, *GATE, *options])
+    code = main(["gate", str(place / "firmware"), "--teacher", str(place / "teacher"), *rollouts, *GATE, *unproved, *options])
     verdict = load_json(place / "verdict/verdict.json")
     return code, {f"{check['group']}: {check['name']}": check for check in verdict["checks"]}
 
@@ -75,17 +77,30 @@ def test_it_passes_beside_its_teacher_by_a_bound_over_all_inputs(network: Path) 
     code, checks = judged(network)
     assert code == 0, [name for name, check in checks.items() if not check["passed"]]
     groups = list(dict.fromkeys(name.partition(":")[0] for name in checks))
-    assert groups == ["equality", "object code", "size", "budget", "teacher", "network"]
+    assert groups == ["equality", "object code", "size", "proof", "budget", "teacher", "network"]
     worst, slowest = [name for name in checks if name.startswith("budget")]
     assert worst.endswith("bound over all inputs, proved")
     assert checks[slowest]["limit"].endswith("the bound")
     assert {check["file"] for name, check in checks.items() if name[:7] in ("teacher", "network")} == {"network.json"}
-    assert not any("threshold" in name for name in checks)
+    silent = [check for check in checks.values() if check["limit"].partition(":")[0] == "none" and check["note"]]
+    assert [check["name"] for check in silent] == [IN_CELLS, IN_ALL_STATES]
+    assert checks[f"equality: {THRESHOLDS}"]["value"] == "no thresholds: an int8 network"
+    assert checks["proof: certificate, checked again"]["limit"] == "none"
     verdict = load_json(network / "verdict/verdict.json")
     assert verdict["teacher"] == opened(network / "firmware", "firmware").parents["teacher"]
     assert verdict["measured"]["teacher"]["rmse"] < 0.005
     assert verdict["measured"]["bound_cycles"] >= verdict["measured"]["emulation"]["cycles"]["max"]
     assert verdict["measured"]["neighbourhood"] is None
+
+
+def test_what_cannot_be_proved_of_it_fails_where_nobody_says_that_it_need_not_be(network: Path) -> None:
+    code, checks = judged(network, unproved=())
+    failed = [name for name, check in checks.items() if not check["passed"]]
+    assert (code, failed) == (
+        1,
+        ["proof: certificate, checked again", f"teacher: {IN_CELLS}", f"teacher: {IN_ALL_STATES}"],
+    )
+    assert all(checks[name]["detail"] for name in failed)
 
 
 def test_the_prover_says_why_not(network: Path, refused: Callable[..., str]) -> None:

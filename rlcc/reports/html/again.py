@@ -31,6 +31,8 @@ def again(
         teacher = " --teacher teacher" if verdict.teacher else ""
         asked = [f"--profile {engine.profile} --compiler {engine.compiler} --optimise={engine.optimise}"]
         asked += [f'--budget "{options.budget / US_PS:g} us"']
+        asked += [] if options.proof else ["--no-certificate"]
+        asked += [] if options.neighbourhood.proof or not verdict.teacher else ["--no-distance-proof"]
         asked += [f"--scenario {shlex.quote(name)}" for name in options.scenarios if verdict.teacher]
         asked += [f"--seed {seed}" for seed in options.seeds if verdict.teacher]
         asked += _limits(options)

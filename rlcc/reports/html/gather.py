@@ -161,7 +161,7 @@ def _cycles(judgement: Judgement) -> Cycles | str:
 
 
 def _unproved(verdict: Verdict, options: GateOptions) -> str:
-    refused = next((check for check in verdict.checks if check.group == "proof"), None)
+    refused = next((check for check in verdict.checks if check.group == "proof" and not check.passed), None)
     if refused is not None:
         return f"No proof holds: {refused.value}."
     if not options.proof:
