@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 import decision.pydantic_version  # noqa: F401 - before any model is read or written
 from decision.errors import InputError
+from decision.folder import PLAIN, content_of
 from decision.suggest import alike, meant
 from decision.system_errors import writing_to
 from decision.temporary import file_beside
@@ -24,6 +25,11 @@ from decision.temporary import file_beside
 MAX_DOCUMENT_BYTES = 64 * 2**20
 MAX_DEPTH = 64
 """Lists and tables within each other; rlcc writes at most nine."""
+INTEGERS = -(2**63), 2**64 - 1
+INTEGER_CHARACTERS = 20
+"""The longest of them, a sign included."""
+HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+"""Of two escapes that are one character: a text with a half by itself cannot be written."""
 
 QUOTED = r"'([^']*)'"
 """A name in a sentence of the checker."""
@@ -45,25 +51,62 @@ M = TypeVar("M", bound=BaseModel)
 
 def load_toml(model: type[M], path: Path) -> M:
     """The TOML file as a checked ``model``; InputError names the file, the key and what is wrong with it."""
+    return parse_toml(model, read_bytes(path), str(path))
+
+
+def parse_toml(model: type[M], content: bytes, where: str) -> M:
+    """The same of a file's bytes; ``where`` names it."""
     try:
-        data = tomllib.loads(read_text(path))
+        data = tomllib.loads(as_text(content, where))
+        _shallow(data, where)
+        _small_integers(data)
     except (ValueError, RecursionError, KeyError, AttributeError, TypeError) as error:
         # ValueError: also an integer of more digits than Python reads; the others: tomllib's own on odd input.
-        raise InputError(f"{path} is not valid TOML: {error}") from None
-    _shallow(data, path)
-    return validate(model, data, str(path))
+        raise InputError(f"{where} is not valid TOML: {error}") from None
+    return validate(model, data, where)
 
 
 def load_json(path: Path) -> Any:
-    """The JSON file's content; InputError where it is not JSON."""
+    """The JSON file's content; InputError where it is not JSON, or not as rlcc writes it."""
+    return parse_json(read_bytes(path), str(path))
+
+
+def parse_json(content: bytes, where: str) -> Any:
+    """The content of a JSON document that nobody has vouched for; ``where`` names it.
+
+    InputError where it is not JSON in UTF-8, nested deeper than ``MAX_DEPTH``, has a key twice, a number that is not
+    finite, an integer beyond 64 bits, or half a character."""
+    text = as_text(content, where)
     try:
         data = json.loads(
-            read_text(path), parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_without_duplicates
+            text,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_integer,
+            object_pairs_hook=_without_duplicates,
         )
+        if HALF_CHARACTER.search(text):
+            json.dumps(data, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not valid JSON ({error}); make it again with rlcc") from None
-    _shallow(data, path)
+        raise InputError(f"{where} is not valid JSON ({error}); make it again with rlcc") from None
+    _shallow(data, where)
     return data
+
+
+def _small_integers(data: Any) -> None:
+    """ValueError where an integer has more than 64 bits; TOML has none."""
+    if type(data) is int and not INTEGERS[0] <= data <= INTEGERS[1]:
+        raise ValueError("an integer has more than 64 bits")
+    for inner in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        _small_integers(inner)
+
+
+def _integer(text: str) -> int:
+    """Longer ones take minutes to read, and no field has room for them."""
+    value = int(text) if len(text) <= INTEGER_CHARACTERS else None
+    if value is None or not INTEGERS[0] <= value <= INTEGERS[1]:
+        raise ValueError("an integer has more than 64 bits")
+    return value
 
 
 def _finite(text: str) -> float:
@@ -79,7 +122,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _shallow(data: Any, path: Path) -> None:
+def _shallow(data: Any, where: str) -> None:
     level = [data]
     for _ in range(MAX_DEPTH):
         level = [
@@ -91,7 +134,7 @@ def _shallow(data: Any, path: Path) -> None:
         ]
         if not level:
             return
-    raise InputError(f"{path} is nested deeper than {MAX_DEPTH} levels, more than any file rlcc writes")
+    raise InputError(f"{where} is nested deeper than {MAX_DEPTH} levels, more than any file rlcc writes")
 
 
 def _no_number(name: str) -> NoReturn:
@@ -187,24 +230,26 @@ def _steps(location: tuple[int | str, ...], data: Any, missing: bool) -> list[st
 
 def read_text(path: Path) -> str:
     """The file as UTF-8 text, bounded in size."""
+    return as_text(read_bytes(path), str(path))
+
+
+def as_text(content: bytes, where: str) -> str:
+    """The bytes as UTF-8 text; InputError names the document that is none."""
     try:
-        return read_bytes(path).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text") from None
+        raise InputError(f"{where} is not UTF-8 text") from None
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's bytes; InputError where it is not there, not a plain file or over the size limit."""
+    """The file's bytes; InputError where it is not there, not a plain file or over the size limit. A link that a user
+    names is followed."""
     try:
-        if not path.is_file():
-            raise InputError(f"there is no file {path}")
-        with path.open("rb") as file:
-            content = file.read(MAX_DOCUMENT_BYTES + 1)  # its size may be another than it was, or is not told (/proc)
+        return content_of(os.open(path, PLAIN), path, MAX_DOCUMENT_BYTES)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: its name holds a null byte
+        raise InputError(f"there is no file {path}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    if len(content) > MAX_DOCUMENT_BYTES:
-        raise InputError(f"{path} is over {MAX_DOCUMENT_BYTES // 2**20} MiB, more than any file rlcc writes")
-    return content
 
 
 def dump_json(data: Any) -> str:

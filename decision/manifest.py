@@ -14,8 +14,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from decision.documents import dump_json, load_json, read_bytes, write_atomically
+from decision.documents import MAX_DOCUMENT_BYTES, as_text, dump_json, load_json, parse_json, write_atomically
 from decision.errors import InputError
+from decision.folder import open_folder
 from decision.system_errors import writing_to
 from decision.temporary import ASIDE, folder_beside, sweep
 
@@ -47,6 +48,29 @@ class Manifest:
         if kind not in self.parents:
             raise InputError(f"{folder} does not say which {kind} it is of; make it again")
         return self.parents[kind]
+
+
+@dataclass(frozen=True)
+class Opened(Manifest):
+    """An artefact that was read and verified. ``contents``: the bytes that were hashed, by name, ``manifest.json`` too;
+    whoever needs a file takes these, and reads nothing of the folder again."""
+
+    folder: Path = field(default=Path(), compare=False)
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+
+    def content(self, name: str) -> bytes:
+        """A file's bytes; InputError where the artefact has none of that name."""
+        if name not in self.contents:
+            raise InputError(f"{self.folder} has no {name}; make the {self.kind} again")
+        return self.contents[name]
+
+    def text(self, name: str) -> str:
+        """A file as UTF-8 text."""
+        return as_text(self.content(name), str(self.folder / name))
+
+    def json(self, name: str) -> Any:
+        """A JSON file's content."""
+        return parse_json(self.content(name), str(self.folder / name))
 
 
 @contextmanager
@@ -109,33 +133,56 @@ def _finish(
     shutil.rmtree(old, ignore_errors=True)
 
 
-def opened(folder: Path, kind: str) -> Manifest:
-    """Read and verify the artefact in ``folder``.
+def opened(folder: Path, kind: str) -> Opened:
+    """Read and verify the artefact in ``folder``: each file once, and what was hashed is in the result.
 
     InputError where it is missing, of another kind or format, or where a file differs from what was written. Nothing
     outside the folder is read: links, special files and names that lead out are refused, and so is what is too large.
     """
     _check_folder(folder, kind)
-    manifest = _manifest(folder, kind, load_json(folder / NAME))
-    total = 0
-    for name, expected in manifest.files.items():
-        path = folder / name
-        content = read_bytes(path)
-        total += len(content)
-        if total > MAX_FOLDER_BYTES:
-            raise InputError(f"{folder} is over {MAX_FOLDER_BYTES // 2**20} MiB, more than any {kind} that rlcc writes")
-        if sha256(content) != expected:
-            raise InputError(f"{path} was changed after rlcc wrote it (its hash differs); make the {kind} again")
-    _refuse_strangers(folder, manifest.files)
+    with open_folder(folder) as inside:
+        own = inside.read(NAME, MAX_DOCUMENT_BYTES)
+        manifest = _manifest(folder, kind, parse_json(own, str(folder / NAME)))
+        contents, total = {NAME: own}, 0
+        for name, expected in manifest.files.items():
+            contents[name] = inside.read(name, MAX_DOCUMENT_BYTES)
+            total += len(contents[name])
+            if total > MAX_FOLDER_BYTES:
+                raise InputError(
+                    f"{folder} is over {MAX_FOLDER_BYTES // 2**20} MiB, more than any {kind} that rlcc writes"
+                )
+            if sha256(contents[name]) != expected:
+                raise InputError(
+                    f"{folder / name} was changed after rlcc wrote it (its hash differs); make the {kind} again"
+                )
+        within = {str(parent) for name in manifest.files for parent in Path(name).parents}
+        for name in inside.names(within):  # a file that the manifest does not name is nobody's
+            if name not in contents:
+                raise InputError(
+                    f"{folder / name} is not in the folder's {NAME}; take it out, or make the artefact again"
+                )
     known = artefact_hash(kind, manifest.files, manifest.parents, manifest.details, manifest.seed)
     if known != manifest.hash:
         raise InputError(f"{folder / NAME} was changed after rlcc wrote it (its hash differs); make the {kind} again")
     if not all(map(HASH.fullmatch, manifest.parents.values())):  # they stand in comments of the C and in reports
         raise InputError(f"{folder / NAME} is not readable (a parent's hash is none); make the {kind} again")
-    return manifest
+    return Opened(**vars(manifest), folder=folder, contents=contents)
+
+
+def same_artefact(artefact: Opened, hash: str) -> Opened:
+    """The artefact; InputError where it is not the one of this hash any more."""
+    if artefact.hash != hash:
+        raise InputError(f"{artefact.folder} was made again since this began; start again")
+    return artefact
+
+
+def of_kind(source: Path | Opened, kind: str) -> Opened:
+    """An artefact that was opened before, or that is opened now."""
+    return opened(source, kind) if isinstance(source, Path) else source
 
 
 def _check_folder(folder: Path, kind: str) -> None:
+    """The words for what is no artefact's folder; opening it is what refuses."""
     if folder.is_symlink():
         raise InputError(f"{folder} is a link; give the folder of the {kind} itself")
     if folder.is_file():
@@ -163,9 +210,10 @@ def _manifest(folder: Path, kind: str, data: Any) -> Manifest:
     if len(files) > MAX_FILES:
         raise InputError(f"{folder / NAME} names {len(files)} files, more than the {MAX_FILES} of any {kind}")
     for name in files:
-        inside = FILE_NAME.fullmatch(name) and (folder / name).resolve() == folder.resolve() / name
-        if not inside:
+        if not FILE_NAME.fullmatch(name) or name == NAME:
             raise InputError(f"{folder / NAME} names {name!r}, which is outside the folder or a link")
+    if len({name.casefold() for name in files}) != len(files):
+        raise InputError(f"{folder / NAME} names two files that differ by case only; make the {kind} again")
     return manifest
 
 
@@ -184,19 +232,6 @@ def artefact_hash(
     lines = [kind, *(f"{k} {v}" for k, v in sorted(files.items())), *(f"<{k} {v}" for k, v in sorted(parents.items()))]
     lines += [dump_json(dict(details)), f"seed {seed}"]
     return sha256("\n".join(lines).encode())
-
-
-def _refuse_strangers(folder: Path, files: Mapping[str, str]) -> None:
-    """A file that the manifest does not name would be trusted unseen: a compiler finds headers beside the C."""
-    within = {folder / parent for name in files for parent in Path(name).parents}
-    known = {folder / name for name in files} | {folder / NAME}
-    waiting = [folder]
-    while waiting:
-        for path in sorted(waiting.pop().iterdir()):
-            if path in within and path.is_dir() and not path.is_symlink():
-                waiting.append(path)
-            elif path not in known:
-                raise InputError(f"{path} is not in the folder's {NAME}; take it out, or make the artefact again")
 
 
 def sha256(data: bytes) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from decision.argmax import argmax
-from decision.documents import dump_json, load_json, write_atomically
+from decision.documents import dump_json, parse_json, read_bytes, write_atomically
 from decision.errors import InputError
 from decision.forest import Forest, Integers, Node, integer
 from decision.interface import Interface, Knob, Signal, Uniform
@@ -235,10 +235,15 @@ class Model:
 
 def load_model(path: Path) -> Model:
     """Read a model file of rlcc; InputError where it is not one."""
+    return read_model(read_bytes(path), str(path))
+
+
+def read_model(content: bytes, where: str) -> Model:
+    """The same of the file's bytes; ``where`` names it."""
     try:
-        return Model.from_json(load_json(path))
+        return Model.from_json(parse_json(content, where))
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{where}: {error}") from None
 
 
 def comment_text(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from decision.actions import AnyAction, Choice, scale_of
-from decision.documents import dump_json, load_json, validate, write_atomically
+from decision.documents import dump_json, parse_json, read_bytes, validate, write_atomically
 from decision.errors import InputError
 from decision.forest import integer
 from decision.in_flight import InFlight
@@ -68,21 +68,28 @@ class NetworkPolicy:
 
 def load_network_policy(path: Path) -> NetworkPolicy:
     """Read and check a network.json. InputError where it is not one, or its parts do not fit each other."""
-    data = load_json(path)
+    return read_network_policy(read_bytes(path), str(path))
+
+
+def read_network_policy(content: bytes, where: str) -> NetworkPolicy:
+    """The same of the file's bytes; ``where`` names it."""
+    data = parse_json(content, where)
     try:
         if data["format"] != FORMAT:
-            raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; emit the firmware again")
+            raise InputError(f"{where} has format {data['format']!r}, not {FORMAT}; emit the firmware again")
         parts = header_parts(data)
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         if not writable_names(name, teacher):
-            raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; emit the firmware again")
+            raise InputError(
+                f"{where} has a name or a teacher's hash that rlcc does not write; emit the firmware again"
+            )
         inputs = tuple(Input(scaling["root"] is True, integer(scaling["shift"])) for scaling in data["inputs"])
         network = network_from_json(data["network"])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is not a network of rlcc ({error!r}); emit the firmware again") from None
-    header = validate(Header, parts, str(path))
+        raise InputError(f"{where} is not a network of rlcc ({error!r}); emit the firmware again") from None
+    header = validate(Header, parts, where)
     policy = NetworkPolicy(name=name, inputs=inputs, network=network, teacher=teacher, report=report, **dict(header))
     if [scaling.root for scaling in inputs] != [wants_root(feature) for feature in header.observation.features]:
-        raise InputError(f"{path}: the inputs are not those of the observation; emit the firmware again")
+        raise InputError(f"{where}: the inputs are not those of the observation; emit the firmware again")
     policy.program()
     return policy

@@ -45,7 +45,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from decision.actions import AnyAction
 from decision.activation import Hidden, Output
-from decision.documents import Format1, load_toml
+from decision.documents import Format1, load_toml, parse_toml
 from decision.errors import InputError
 from decision.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
 from decision.flow_options import FLOW_NAMES, OBSERVED, check_options, implied, observed
@@ -381,3 +381,8 @@ class PolicyFile(Policy):
 def load_policy(path: FilePath) -> PolicyFile:
     """Read and check a policy.toml. InputError names the key and what is wrong with it."""
     return load_toml(PolicyFile, path)
+
+
+def read_policy(content: bytes, where: str) -> PolicyFile:
+    """The same of the file's bytes; ``where`` names it."""
+    return parse_toml(PolicyFile, content, where)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decision.actions import AnyAction
-from decision.documents import dump_json, load_json, validate, write_atomically
+from decision.documents import dump_json, parse_json, read_bytes, validate, write_atomically
 from decision.errors import InputError
 from decision.flow_options import implied
 from decision.forest import Forest
@@ -104,18 +104,23 @@ def writable_names(name: str, teacher: str) -> bool:
 
 def load_student(path: Path) -> Student:
     """Read and check a student.json. InputError where it is not one, or its parts do not fit each other."""
-    data = load_json(path)
+    return read_student(read_bytes(path), str(path))
+
+
+def read_student(content: bytes, where: str) -> Student:
+    """The same of the file's bytes; ``where`` names it."""
+    data = parse_json(content, where)
     try:
         if data["format"] != FORMAT:
-            raise InputError(f"{path} has format {data['format']!r}, not {FORMAT}; distil the student again")
+            raise InputError(f"{where} has format {data['format']!r}, not {FORMAT}; distil the student again")
         parts = header_parts(data)
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         forest = Forest.from_json(data["ensemble"])
         if not writable_names(name, teacher):
-            raise InputError(f"{path} has a name or a teacher's hash that rlcc does not write; distil it again")
+            raise InputError(f"{where} has a name or a teacher's hash that rlcc does not write; distil it again")
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is not a student of rlcc ({error!r}); distil it again") from None
-    header = validate(Header, parts, str(path))
+        raise InputError(f"{where} is not a student of rlcc ({error!r}); distil it again") from None
+    header = validate(Header, parts, where)
     student = Student(name=name, forest=forest, teacher=teacher, report=report, **dict(header))
     student.program()
     return student

@@ -19,7 +19,7 @@ from decision.deciders import load_decider
 from decision.errors import InputError
 from decision.interface import STORAGE_BYTES
 from decision.interfaces.flow_rate import CONGESTION_GAIN, GAIN_BITS, LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q42
-from decision.manifest import Manifest, opened
+from decision.manifest import Manifest, Opened, of_kind
 from decision.model import Model
 from decision.program import Op
 from decision.quantity import LINE_FRACTION, RATE_BPS, SIZE_BYTES, TIME_PS, parse
@@ -53,13 +53,14 @@ class Word:
         return own.get(self.name) or re.sub(r"(_recip)?_q\d+$|_bytes$", "", self.name)
 
 
-def words_of(folder: Path, target: str | None = None) -> tuple[Word, ...]:
+def words_of(firmware: Path | Opened, target: str | None = None) -> tuple[Word, ...]:
     """The fields in their order. ``target``: of a folder that was emitted for all; by default the folder's own.
 
-    InputError where ``folder`` is no firmware, or the target is not its own."""
-    manifest = opened(folder, "firmware")
+    InputError where it is no firmware, or the target is not its own."""
+    manifest = of_kind(firmware, "firmware")
+    folder = manifest.folder
     target = _target(folder, manifest, target)
-    decider = load_decider(folder)
+    decider = load_decider(manifest)
     if isinstance(decider, Model):
         raise InputError(f"{folder} is of a model made elsewhere, which has no parameters to set")
     program, defaults, fixed = decider.program(), decider.params(), manifest.details.get("fixed", [])

@@ -1,8 +1,8 @@
 """The map of a loaded policy, as the kernel's bpftool takes and shows it."""
 
-import json
 import re
 
+from decision.documents import parse_json
 from decision.errors import InputError
 
 OBJECT, MAP = "rlcc_bpf.o", "rlcc_bpf.data"
@@ -35,10 +35,10 @@ def content_of(data: bytes, size: int) -> bytes:
     digits = "".join(text.split())
     if not re.fullmatch(r"([0-9a-fA-F]{2})+", digits):
         try:
-            found = json.loads(text)
+            found = parse_json(text.encode(), "the map's content")
             entry = found[0] if isinstance(found, list) else found
             digits = "".join(f"{int(byte, 16):02x}" for byte in entry["value"])
-        except (ValueError, KeyError, IndexError, TypeError):
+        except (InputError, ValueError, KeyError, IndexError, TypeError):
             raise InputError(
                 f"what is given as the map's content is neither its {size} bytes, nor those in hexadecimal, nor "
                 f"bpftool's JSON; write it by `{lookup()}`"

@@ -165,7 +165,7 @@ def _mend(path: Path) -> None:
     for number, line in enumerate(complete.splitlines(), 1):
         try:
             json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(f"{path}: line {number} is damaged; remove {path.parent} to start anew") from None
     if len(complete) < len(content):
         with path.open("r+b") as file:

@@ -29,6 +29,10 @@ class Model(BaseModel):
         ('{"a":' * 900 + "1" + "}" * 900, "nested deeper than 64"),
         ("[" * 100_000, "is not valid JSON"),
         ('"\x01"', "is not valid JSON"),
+        (r'{"a": "\ud800"}', "is not valid JSON"),
+        (str(2**64), "more than 64 bits"),
+        (str(-(2**63) - 1), "more than 64 bits"),
+        ("9" * 100_000, "more than 64 bits"),
         ("", "is not valid JSON"),
     ],
 )
@@ -47,7 +51,16 @@ def test_what_rlcc_writes_is_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x = " + "[" * 5000, "x = " + "[" * 80 + "]" * 80, "x = 1\nx = 2", "x = nan nan", "\0"]
+    "text",
+    [
+        "x = " + "[" * 5000,
+        "x = " + "[" * 80 + "]" * 80,
+        "x = 1\nx = 2",
+        "x = nan nan",
+        "\0",
+        f"x = {2**64}",
+        f"x = [[{{y = {-(2**63) - 1}}}]]",
+    ],
 )
 def test_toml_that_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(text)

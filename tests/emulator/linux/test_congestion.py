@@ -26,7 +26,11 @@ def test_the_content_is_read_in_every_form(data: bytes) -> None:
     assert bpftool.content_of(data, 40) == CONTENT
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"value": [1]}', b"\xff" * 39, b"00 11", b"null", b"not hex"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[]", b'{"value": [1]}', b"\xff" * 39, b"00 11", b"null", b"not hex", b"[" * 10**5],
+    ids=["none", "table", "list", "number", "short", "digits", "null", "words", "deep"],
+)
 def test_what_is_no_content_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match=r"bpftool -j map lookup|40"):
         bpftool.content_of(data, 40)
