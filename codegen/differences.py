@@ -12,23 +12,22 @@ from codegen.networks.body import NetworkBody
 from codegen.tree_body import StudentBody
 from decision import temporary
 from decision.deciders import load_decider
-from decision.manifest import Manifest, opened
+from decision.manifest import Opened, of_kind
 from decision.model import Model
 from decision.network_policy import NetworkPolicy
 
 
-def differences(firmware: Path, manifest: Manifest | None = None) -> list[str]:
+def differences(firmware: Path | Opened) -> list[str]:
     """The files that differ, and ``manifest.json: PART``; empty where the folder is as this rlcc emits it.
-    ``manifest``: as it was opened before.
 
     InputError where the folder does not say enough to emit it again.
     """
-    manifest = manifest or opened(firmware, KIND)
-    body = body_in(firmware, manifest)
+    manifest = of_kind(firmware, KIND)
+    body = body_in(manifest)
     with temporary.folder() as again:
         details = fill(again, body, emission_of(manifest))
         made = {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*") if path.is_file()}
-    wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != _bytes(firmware / f)]
+    wrong = [f for f in sorted(made.keys() | manifest.files.keys()) if made.get(f) != manifest.contents.get(f)]
     if details != manifest.details:
         wrong.append("manifest.json: details")
     if any(manifest.parents.get(parent) != known for parent, known in body.parents().items()):
@@ -36,15 +35,11 @@ def differences(firmware: Path, manifest: Manifest | None = None) -> list[str]:
     return wrong
 
 
-def body_in(firmware: Path, manifest: Manifest) -> Body:
+def body_in(firmware: Opened) -> Body:
     """What decides in a firmware folder."""
     decider = load_decider(firmware)
     if isinstance(decider, NetworkPolicy):
         return NetworkBody(decider)
     if isinstance(decider, Model):
         return ModelBody(decider)
-    return StudentBody(decider, manifest.parent("student", firmware))
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    return StudentBody(decider, firmware.parent("student", firmware.folder))

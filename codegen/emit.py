@@ -21,13 +21,12 @@ from codegen.passes.ratios import ratios, with_multiples
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, target_named, targets_named, unserved
 from codegen.tree_body import StudentBody
+from decision.deciders import student_of
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
 from decision.fixed import fixed
 from decision.manifest import Manifest, check_place, opened, writing
 from decision.program import Program
-from decision.student import NAME as STUDENT_NAME
-from decision.student import load_student
 from decision.suggest import choices
 
 KIND = "firmware"
@@ -56,8 +55,7 @@ def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choice
     emission = Emission(**choices)
     emission = replace(emission, options=options_for(emission.target, emission.options))
     parent = opened(student_folder, "student")
-    student = load_student(student_folder / STUDENT_NAME)
-    return emit_body(StudentBody(student, parent.hash), out, emission, dumps=dumps)
+    return emit_body(StudentBody(student_of(parent), parent.hash), out, emission, dumps=dumps)
 
 
 def emit_body(

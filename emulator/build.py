@@ -11,6 +11,7 @@ import numpy as np
 
 from decision import temporary
 from decision.errors import InputError
+from decision.manifest import Opened
 from decision.program import Program
 from emulator.compile import Toolchain, compile_sources, link_program, missing_calls, toolchain
 from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
@@ -83,10 +84,12 @@ def build(firmware: Firmware, tools: Toolchain) -> Build:
         return Build(firmware, tools, (), provided, tuple(static), read_image(elf), facts)
 
 
-def built(folder: Path | str, *, profile: str | Path | Profile, compiler: str = "clang", opt: str = "-O2") -> Build:
+def built(
+    folder: Path | str | Opened, *, profile: str | Path | Profile, compiler: str = "clang", opt: str = "-O2"
+) -> Build:
     """A firmware folder, read and built for the engine that is named."""
     tools = toolchain(profile, compiler, opt)
-    return build(read_firmware(Path(folder)), tools)
+    return build(read_firmware(Path(folder) if isinstance(folder, str) else folder), tools)
 
 
 def source_lines(made: Build) -> SourceLines:

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from decision import temporary
 from decision.errors import InputError
+from decision.manifest import Opened
 from emulator.build import built
 from emulator.core import LIBRARY, Progress, built_core
 from emulator.firmware import ENTRY
@@ -49,7 +50,7 @@ class RtlDecider:
 
 
 def rtl_decider(
-    firmware_dir: Path,
+    firmware_dir: Path | Opened,
     profile: str | Path,
     *,
     compiler: str = "clang",

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.documents import load_json
 from decision.errors import InputError
 from decision.interpret import trace
-from decision.manifest import NAME, Manifest, opened
+from decision.manifest import NAME, Opened, of_kind
 from decision.program import Op, Program
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
@@ -30,14 +29,18 @@ WRITTEN = ("context", "action")
 class Firmware:
     """A verified firmware folder."""
 
-    folder: Path
-    manifest: Manifest
+    manifest: Opened
     program: Program
     """What the C has to compute."""
     layouts: dict[str, Layout]
     vectors: Vectors
     sources: Sources
     """The emitted C with its header, checked: what a compiler gets."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it was read, to name it; its files are in ``manifest``."""
+        return self.manifest.folder
 
     @property
     def hash(self) -> str:
@@ -64,16 +67,17 @@ def argument_blocks(layouts: Mapping[str, Layout]) -> list[Block]:
     return [Block(group, layout.dtype.itemsize, writable=group in WRITTEN) for group, layout in layouts.items()]
 
 
-def read_firmware(folder: Path, manifest: Manifest | None = None) -> Firmware:
-    """Read a firmware folder; a file changed after emission, C that reaches out of the folder, or vectors that
-    contradict the program, are errors. ``manifest``: as it was opened before."""
-    manifest = manifest or opened(folder, "firmware")
-    sources = read_sources(folder, SOURCE, manifest.files)
-    program = Program.from_json(load_json(folder / PROGRAM))
+def read_firmware(firmware: Path | Opened) -> Firmware:
+    """Read a firmware folder, or what was opened of it; a file changed after emission, C that reaches out of the
+    folder, or vectors that contradict the program, are errors."""
+    manifest = of_kind(firmware, "firmware")
+    folder = manifest.folder
+    sources = read_sources(manifest, SOURCE)
+    program = Program.from_json(manifest.json(PROGRAM))
     layouts = read_layouts(manifest.details, program, str(folder / NAME))
-    vectors = read_vectors(folder / VECTORS, layouts, program)
+    vectors = read_vectors(manifest.content(VECTORS), layouts, program, str(folder / VECTORS))
     check_against_program(vectors, program, folder)
-    return Firmware(folder, manifest, program, layouts, vectors, sources)
+    return Firmware(manifest, program, layouts, vectors, sources)
 
 
 def tree_inputs(firmware: Firmware, records: Records | None = None) -> NDArray[np.int64]:

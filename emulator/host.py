@@ -51,13 +51,15 @@ def host_compilers() -> dict[str, list[str]]:
     return compilers
 
 
-def run_on_host(firmware_dir: Path, *, compiler: str = "clang", opt: str = "-O2", sanitize: bool = True) -> HostReport:
-    """Compile the folder's C for the host, run all its vectors, compare bit for bit."""
+def run_on_host(
+    firmware: Path | Firmware, *, compiler: str = "clang", opt: str = "-O2", sanitize: bool = True
+) -> HostReport:
+    """Compile the firmware's C for the host, run all its vectors, compare bit for bit."""
     check_optimisation(opt)
     compilers = host_compilers()
     if compiler not in compilers:
         raise InputError(f"no host compiler {compiler!r}; found {', '.join(compilers)} (apt install gcc for GCC)")
-    firmware = read_firmware(Path(firmware_dir))
+    firmware = read_firmware(firmware) if isinstance(firmware, Path) else firmware
     vectors = firmware.vectors
     with temporary.folder() as folder:
         program = folder / "host_runner"

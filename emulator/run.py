@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.manifest import Opened
 from emulator.build import Build, built
 from emulator.compare import Comparison, compare
 from emulator.core import Progress
@@ -21,7 +22,7 @@ from emulator.vectors import outputs
 
 
 def emulate(
-    firmware_dir: Path,
+    firmware_dir: Path | Opened,
     *,
     profile: str | Path,
     compiler: str = "clang",

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision.documents import read_bytes
 from decision.errors import InputError
-from decision.manifest import sha256
+from decision.manifest import Opened
 
 ODD = re.compile(rb"[^\t\n -~]")
 """All but printable ASCII, tabs and newlines: what ends a line for one reader ends it for all."""
@@ -65,22 +64,21 @@ class Sources:
             raise InputError(str(error).replace(str(place), str(self.folder))) from None
 
 
-def read_sources(folder: Path, main: str, files: Mapping[str, str]) -> Sources:
-    """The C file ``main`` of ``folder`` with all that it includes. ``files``: the folder's files and their SHA-256.
+def read_sources(artefact: Opened, main: str) -> Sources:
+    """The C file ``main`` of a folder with all that it includes, as they were hashed.
 
-    InputError where a file is not of the folder or was changed, or has what emitted C never has.
+    InputError where a file is not of the folder, or has what emitted C never has.
     """
+    folder = artefact.folder
     texts: dict[str, bytes] = {}
     waiting = [main]
     while waiting:
         name = waiting.pop()
         if name in texts:
             continue
-        if name not in files:
+        if name not in artefact.files:
             raise InputError(f"{folder / main} needs {name}, which is not in the folder's manifest; emit it again")
-        texts[name] = read_bytes(folder / name)
-        if sha256(texts[name]) != files[name]:
-            raise InputError(f"{folder / name} was changed while it was read; try again when nobody writes to it")
+        texts[name] = artefact.contents[name]
         waiting += checked(texts[name], str(folder / name))
     return Sources(folder, main, texts)
 

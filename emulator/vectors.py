@@ -10,13 +10,12 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.documents import read_text
+from decision.documents import as_text
 from decision.errors import InputError
 from decision.forest import integer
 from decision.interpret import evaluate
@@ -196,9 +195,10 @@ def check_layouts(layouts: Mapping[str, Layout], program: Program, where: str) -
             raise InputError(f"{where} gives {group} {dtype.itemsize} bytes, C gives it {due}; {AGAIN}")
 
 
-def read_vectors(path: Path, layouts: Mapping[str, Layout], program: Program) -> Vectors:
-    """Read ``vectors.csv``; a missing column or a value that its field cannot hold is an error."""
-    header, table = _table(path)
+def read_vectors(content: bytes, layouts: Mapping[str, Layout], program: Program, path: str) -> Vectors:
+    """Read ``vectors.csv``, which lies in ``path``; a missing column or a value that its field cannot hold is an
+    error."""
+    header, table = _table(content, path)
     if not table:
         raise InputError(f"{path} has no vectors; emit the firmware again")
     bad = next((n for n, row in enumerate(table) if len(row) != len(header)), None)
@@ -228,11 +228,11 @@ def read_vectors(path: Path, layouts: Mapping[str, Layout], program: Program) ->
     return Vectors(tuple(kinds), records, expected)
 
 
-def _table(path: Path) -> tuple[list[str], list[list[str]]]:
+def _table(content: bytes, path: str) -> tuple[list[str], list[list[str]]]:
     """The header and the rows, bounded in number."""
     table: list[list[str]] = []
     try:
-        rows = csv.reader(io.StringIO(read_text(path), newline=""))
+        rows = csv.reader(io.StringIO(as_text(content, path), newline=""))
         header = next(rows, [])
         for row in rows:
             table.append(row)
@@ -247,7 +247,7 @@ def _table(path: Path) -> tuple[list[str], list[list[str]]]:
     return header, table
 
 
-def _integers(path: Path, columns: Mapping[str, tuple[str, ...]], name: str, dtype: np.dtype[Any]) -> NDArray[np.int64]:
+def _integers(path: str, columns: Mapping[str, tuple[str, ...]], name: str, dtype: np.dtype[Any]) -> NDArray[np.int64]:
     if name not in columns:
         raise InputError(f"{path} has no column {name!r}; emit the firmware again")
     words = columns[name]

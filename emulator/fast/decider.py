@@ -6,6 +6,7 @@ from types import TracebackType
 
 from decision.errors import InputError
 from decision.interface import GROUPS
+from decision.manifest import Opened
 from emulator import _fast
 from emulator.build import built
 from emulator.fast.machine import machine
@@ -55,7 +56,7 @@ class FastDecider:
 
 
 def decider(
-    firmware_dir: str | Path, profile: str | Path | Profile, *, compiler: str = "clang", opt: str = "-O2"
+    firmware_dir: str | Path | Opened, profile: str | Path | Profile, *, compiler: str = "clang", opt: str = "-O2"
 ) -> FastDecider:
     """Compile a firmware folder's decision for an engine and make it ready to be called by the network simulator."""
     build = built(firmware_dir, profile=profile, compiler=compiler, opt=opt).runnable()

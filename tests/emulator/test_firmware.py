@@ -66,7 +66,7 @@ def test_a_manifest_that_was_opened_before_is_the_one_that_counts(firmware_folde
     """Else a folder could change between two looks at it."""
     folder = firmware_folder()
     manifest = opened(folder, "firmware")
-    assert read_firmware(folder, manifest).manifest is manifest
+    assert read_firmware(manifest).manifest is manifest
 
 
 def test_vectors_that_the_program_computes_are_right(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_the_c_does_what_the_program_does_for_corrupted_contexts_too(
     context = firmware.vectors.columns()[2]
     assert max(context[name].max() for name in names) > 200
     assert run_on_host(folder).passed
-    _, program = checked_program(folder, firmware.manifest)
+    _, program = checked_program(firmware.manifest)
     assert program == firmware.program
 
 

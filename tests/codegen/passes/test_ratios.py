@@ -137,7 +137,7 @@ def test_every_form_asks_for_multiples(form: str, tmp_path: Path) -> None:
     assert "201U * " in source
     assert run_on_host(folder).passed
     firmware = read_firmware(folder)
-    assert checked_program(folder, firmware.manifest)[1] == firmware.program
+    assert checked_program(firmware.manifest)[1] == firmware.program
 
 
 def test_the_pass_can_be_left_out() -> None:
