@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.documents import WHOLE_NUMBER, dump_json, load_json, read_bytes, validate, write_atomically
+from decision.documents import WHOLE_NUMBER, dump_json, parse_json, read_bytes, validate, write_atomically
 from decision.errors import InputError
 from emulator.build import Build
 from emulator.compile import C_FLAGS
@@ -150,11 +150,10 @@ def subject_of(build: Build) -> Subject:
     that multiplies is none of the decision's."""
     if build.provided:
         raise InputError(f"{build.firmware.source} needs what the engine has not: {', '.join(build.provided)}")
-    folder = build.firmware.folder
-    present = {key: folder / file for key, file in FILES.items() if (folder / file).is_file()}
+    files = build.firmware.manifest.files
     return Subject(
         firmware=build.firmware.hash,
-        files={key: hashlib.sha256(read_bytes(path)).hexdigest() for key, path in present.items()},
+        files={key: files[file] for key, file in FILES.items() if file in files},
         image=image_hash(build.image),
         entry=ENTRY,
         compiler=build.toolchain.compiler.name,
@@ -208,10 +207,15 @@ def write_certificate(certificate: Certificate, path: Path, queries: list[str]) 
 
 def read_certificate(path: Path) -> Certificate:
     """Read a certificate; one that was edited, or is of another format, raises InputError."""
-    data = load_json(path)
+    return certificate_of(read_bytes(path), str(path))
+
+
+def certificate_of(content: bytes, path: str) -> Certificate:
+    """The same of the file's bytes; ``path`` names it."""
+    data = parse_json(content, path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InputError(f"{path} is no certificate of format {FORMAT}; {AGAIN}")
-    certificate = validate(Certificate, data, str(path))
+    certificate = validate(Certificate, data, path)
     if content_hash(data) != certificate.hash:
         raise InputError(f"{path} was changed after it was written: its content does not have its hash; {AGAIN}")
     return certificate

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from decision.documents import read_bytes
+from decision.deciders import student_of
 from decision.errors import InputError
-from decision.manifest import sha256
 from decision.ranks import with_values
 from decision.rate import multiplied
-from decision.student import NAME, load_student
+from decision.student import NAME
 from emulator.firmware import PROGRAM, Firmware
 from verify.behaviour import loops, steps
 from verify.behaviour.circles import Circles, circles, no_cycle
@@ -71,7 +70,7 @@ def decide(
 ) -> Behaviour:
     """Decide each property. InputError where the folder's decision is none by one forest that scales a rate, of
     ``ascending`` where its interface asks for no order."""
-    if not (firmware.folder / NAME).is_file():
+    if NAME not in firmware.manifest.files:
         raise InputError(f"{firmware.folder} holds no {NAME}: properties are of distilled policies")
     deciding: _Deciding | None = None
     answers: list[tuple[Property, tuple[Finding, ...]]] = []
@@ -84,11 +83,11 @@ def decide(
             deciding = deciding or _Deciding(_loop(firmware))
             findings = deciding(asked)
         answers.append((asked, tuple(findings)))
-    return Behaviour(sha256(read_bytes(firmware.folder / PROGRAM)), tuple(answers))
+    return Behaviour(firmware.manifest.files[PROGRAM], tuple(answers))
 
 
 def _loop(firmware: Firmware) -> Loop:
-    student = load_student(firmware.folder / NAME)
+    student = student_of(firmware.manifest)
     program = with_values(firmware.program)  # what a context keeps of a past value is for properties the value
     scaled = multiplied(program)
     if scaled is None or student.observation.base_rtt is None:

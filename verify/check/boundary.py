@@ -18,6 +18,7 @@ from pathlib import Path
 
 from decision.documents import write_atomically
 from decision.errors import InputError
+from decision.manifest import Opened, of_kind
 from verify.certificate import Certificate
 from verify.check.behaviour import behaviour_again
 from verify.check.beside import TeacherNetwork, distance_again
@@ -41,7 +42,7 @@ DEFAULT = Limits()
 
 def checked(
     certificate: Certificate,
-    folder: Path,
+    firmware: Path | Opened,
     *,
     solver: str = "bitwuzla",
     progress: Progress | None = None,
@@ -49,14 +50,16 @@ def checked(
     proofs: Path | None = None,
     teacher: TeacherNetwork | None = None,
 ) -> Recheck:
-    """Compile the folder, check every claim, measure the cost model again; ``proofs`` is the archive to write of what
-    the solver found impossible. A distance from a teacher is checked where ``teacher`` is given. Refused where anything
-    at all is wrong with the certificate; InputError where the folder cannot be read or compiled."""
+    """Compile the firmware, a folder or what was opened of one, check every claim, measure the cost model again.
+
+    ``proofs`` is the archive to write of what the solver found impossible; ``teacher``: of a distance, which is not
+    checked without one. Refused where anything at all is wrong with the certificate; InputError where the folder cannot
+    be read or compiled."""
     context = get_context("spawn")  # a fork would take the terminal's threads along
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(
-        target=_child, args=(theirs, certificate, folder, solver, limits, proofs, teacher), daemon=True
-    )
+    artefact = of_kind(firmware, "firmware")  # read here, once: the process gets the bytes
+    arguments = (theirs, certificate, artefact, solver, limits, proofs, teacher)
+    child = context.Process(target=_child, args=arguments, daemon=True)
     child.start()
     try:
         theirs.close()
@@ -68,7 +71,7 @@ def checked(
 
 def judged(
     certificate: Certificate,
-    folder: Path,
+    firmware: Path | Opened,
     solver: str,
     progress: Progress,
     limits: Limits,
@@ -78,7 +81,7 @@ def judged(
     """The check itself, in this process: every failure but bad input is a Refused."""
     kept = None if proofs is None else Proofs()
     try:
-        built = rebuilt(certificate, folder)
+        built = rebuilt(certificate, firmware)
         with _memory(limits.memory_bytes):
             found = recheck(certificate, built, solver=solver, progress=progress, proofs=kept)
             behaviour_again(certificate.behaviour, built)
@@ -105,7 +108,7 @@ def judged(
 def _child(
     pipe: Connection,
     certificate: Certificate,
-    folder: Path,
+    firmware: Opened,
     solver: str,
     limits: Limits,
     proofs: Path | None,
@@ -115,7 +118,7 @@ def _child(
     os.setpgrp()  # the compilers it starts end with it
     answer: tuple[str, object]
     try:
-        found = judged(certificate, folder, solver, lambda t: pipe.send(("progress", t)), limits, proofs, teacher)
+        found = judged(certificate, firmware, solver, lambda t: pipe.send(("progress", t)), limits, proofs, teacher)
         answer = "holds", found
     except Refused as error:
         answer = "refused", str(error)

@@ -9,6 +9,7 @@ import numpy as np
 from decision.documents import validate
 from decision.errors import InputError
 from decision.interpret import evaluate
+from decision.manifest import Opened
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import Profile
@@ -115,8 +116,8 @@ def calibrated_again(certificate: Certificate, built: Build, progress: Progress 
         raise Refused(f"the witness on the core: {took}; the certificate says {worst.rtl_cycles} cycles")
 
 
-def rebuilt(certificate: Certificate, folder: Path) -> Build:
-    """The firmware folder compiled as the certificate says."""
+def rebuilt(certificate: Certificate, firmware: Path | Opened) -> Build:
+    """The firmware compiled as the certificate says."""
     # A certificate holds what a profile means, without its reasons.
     stated = {
         name: part | {"reason": "as the certificate says"} if isinstance(part, dict) else part
@@ -124,7 +125,7 @@ def rebuilt(certificate: Certificate, folder: Path) -> Build:
     }
     engine = validate(Profile, stated, "the certificate's engine profile")
     subject = certificate.subject
-    return build_folder(folder, profile=engine, compiler=subject.compiler, opt=subject.flags[-1])
+    return build_folder(firmware, profile=engine, compiler=subject.compiler, opt=subject.flags[-1])
 
 
 def _same_subject(certificate: Certificate, built: Build) -> None:

@@ -4,11 +4,12 @@ What a certificate says of a policy's behaviour or teacher it says of the progra
 columns are meant and which parameters it was distilled for, so it has to be this program's.
 """
 
+from decision.deciders import student_of as student_in
 from decision.errors import InputError
 from decision.fixed import fixed
 from decision.program import Program
 from decision.ranks import same_decision, with_values
-from decision.student import NAME, Student, load_student
+from decision.student import Student
 from emulator.build import Build
 from verify.check.refused import Refused
 
@@ -17,7 +18,7 @@ def student_of(built: Build) -> Student:
     """Returns the student whose whole decision the program is, values in place of ranks. Refused where there is none,
     or where its decision is another."""
     try:
-        student = load_student(built.firmware.folder / NAME)
+        student = student_in(built.firmware.manifest)
     except InputError as error:
         raise Refused(f"a claim about a policy needs its student: {error}") from None
     if not _decides_alike(built.program, student):
