@@ -1,15 +1,35 @@
 """The user's cache folder, and things built into it once: built aside, then renamed, so that builders never collide."""
 
+import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from decision import temporary
 from decision.errors import InputError
 from decision.system_errors import probe
 from decision.temporary import folder_beside, sweep
 
+HASHES = "contents.sha256"
+"""In a folder that was built: the SHA-256 of each other file, under the folder's key."""
 ELSEWHERE = "set XDG_CACHE_HOME to a folder that you may write and that has room"
+
+
+@contextmanager
+def private_cache() -> Iterator[None]:
+    """While it lasts nothing is taken from the user's cache, by this process and those that it starts: cores are built
+    anew, and compilers begin with nothing."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    with temporary.folder() as folder:
+        os.environ["XDG_CACHE_HOME"] = str(folder)
+        try:
+            yield
+        finally:
+            os.environ.pop("XDG_CACHE_HOME")
+            if before is not None:
+                os.environ["XDG_CACHE_HOME"] = before
 
 
 def cache_folder() -> Path:
@@ -39,12 +59,15 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     """The folder cache/kind/key. If it is not there, ``build`` fills a temporary folder, which is then renamed.
 
     Two builders may both build; the first rename wins, the other's folder is thrown away, and both see the same content
-    because the key is the hash of all that goes in.
+    because the key is the hash of all that goes in. What was built is hashed then, and again before each use: a folder
+    that has become another is built anew.
     """
     target = cache_folder() / kind / key
     sweep(target.parent)
     if target.is_dir():
-        return target
+        if _whole(target, key):
+            return target
+        shutil.rmtree(target, ignore_errors=True)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         work = folder_beside(target)
@@ -52,11 +75,27 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
         raise InputError(unwritable(error)) from error
     try:
         build(work)
+        (work / HASHES).write_text(_hashes(work, key))
         try:
             work.rename(target)
         except OSError:
-            if not target.is_dir():  # not another builder's: a real failure
+            if not _whole(target, key):  # not another builder's: a real failure
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def _hashes(folder: Path, key: str) -> str:
+    """A line with the key, then one a file: what ``HASHES`` holds. A link counts as what it leads to."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / HASHES]
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}" for path in files]
+    return "\n".join([key, *lines]) + "\n"
+
+
+def _whole(folder: Path, key: str) -> bool:
+    """Whether a folder holds what was built into it."""
+    try:
+        return (folder / HASHES).read_text() == _hashes(folder, key)
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -25,6 +25,8 @@ RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
 COMPILERS = ("clang", "gcc")
 GCC_NAMES = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
 
+ZIG_CACHE = "zig-cache"
+"""In the folder of one build: machine code that is judged comes from no earlier compilation."""
 COMPILER_SECONDS = 300
 """More than any decision takes on a busy machine; a file that keeps a compiler longer is not of use."""
 
@@ -84,9 +86,10 @@ def zig_command() -> str:
     return str(path)
 
 
-def tool_environment() -> dict[str, str]:
-    """The environment of compilers: zig keeps its cache in ours; messages are not translated."""
-    folder = str(cache_folder() / "zig")
+def tool_environment(cache: Path | None = None) -> dict[str, str]:
+    """The environment of compilers: zig's cache is in the folder ``cache``, by default in ours; messages are not
+    translated."""
+    folder = str(cache or cache_folder() / "zig")
     return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder, "LC_ALL": "C"}
 
 
@@ -144,7 +147,7 @@ def compile_policy(
     flags = [*C_FLAGS, tools.opt, *(["-gdwarf-4"] if lines else [])]  # line information changes no instruction
     flags += [] if assembly or tool.name != "clang" else [NO_ASSEMBLY]
     command = [*tool.compile, *flags, "-c", str(source), "-o", str(target)]
-    run_tool(command, f"{source} does not compile")
+    run_tool(command, f"{source} does not compile", cache=folder / ZIG_CACHE)
     return PolicyObject(source, target, tool, () if profile.core.has_multiplier else (RUNNER_FOLDER / "multiply.S",))
 
 
@@ -178,23 +181,24 @@ def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Pa
     name = "cva6" if isinstance(profile.core, Cva6Core) else "runner"
     script = RUNNER_FOLDER / ("cva6.ld" if name == "cva6" else "link.ld")
     command = [*tool.compile, *defines, "-c", str(RUNNER_FOLDER / f"{name}.S"), "-o", str(runner)]
-    run_tool(command, "the runner does not assemble")
+    run_tool(command, "the runner does not assemble", cache=folder / ZIG_CACHE)
     collect = "-Wl,--gc-sections" if tool.name == "gcc" else "--gc-sections"
     objects = [str(runner), str(policy.path)]
     for source in policy.runtime:
         objects.append(str(folder / f"{source.stem}.o"))
-        run_tool([*tool.compile, "-c", str(source), "-o", objects[-1]], f"{source.name} does not assemble")
+        command = [*tool.compile, "-c", str(source), "-o", objects[-1]]
+        run_tool(command, f"{source.name} does not assemble", cache=folder / ZIG_CACHE)
     command = [*tool.link, "-T", str(script), collect, *objects, "-o", str(elf)]
-    run_tool(command, f"{policy.source} does not link")
+    run_tool(command, f"{policy.source} does not link", cache=folder / ZIG_CACHE)
     return elf
 
 
-def run_tool(command: list[str], what: str) -> None:
+def run_tool(command: list[str], what: str, *, cache: Path | None = None) -> None:
     """Run a compiler or linker; its first error becomes the sentence of an InputError, unless the system keeps it from
     writing, which that says."""
     try:
         done = subprocess.run(
-            command, env=tool_environment(), capture_output=True, text=True, timeout=COMPILER_SECONDS, check=False
+            command, env=tool_environment(cache), capture_output=True, text=True, timeout=COMPILER_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         raise InputError(f"{what}: {Path(command[0]).name} is not done after {COMPILER_SECONDS} s") from None

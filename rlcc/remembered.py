@@ -1,7 +1,7 @@
 """What was checked before: a certificate that held for this firmware, this engine and these tools holds again.
 
 Kept in the user's cache folder, one small file a certificate, named by the hash of everything that decides: the
-certificate's bytes, the firmware, the engine, the compiler, the checker's own source and the versions of what it uses.
+certificate's bytes, the firmware, the engine, the compiler, rlcc's own source and the versions of what the check uses.
 Whoever can write that folder can also change rlcc: a file there is believed.
 """
 
@@ -19,8 +19,8 @@ from decision.errors import InputError
 from emulator.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKER = ("emulator", "decision", "verify")
-"""Packages that decide whether a certificate holds; rlcc/certified.py asks them."""
+PACKAGES = ("codegen", "decision", "distill", "emulator", "netsim", "rlcc", "teachers", "verify")
+"""All of rlcc: a list of what decides would leave something out (tests/rlcc/test_remembered.py)."""
 TOOLS = (
     "bitwuzla",
     "cvc5",
@@ -70,14 +70,18 @@ def _entry(name: str, parts: object) -> tuple[Path, dict[str, str]]:
 
 @cache
 def checker_hash() -> str:
-    """SHA-256 over every file of the checker's packages, also RTL and test bench, and what asks them."""
+    """SHA-256 over ``source_files``."""
     digest = hashlib.sha256()
-    files = [path for package in CHECKER for path in (ROOT / package).rglob("*") if "__pycache__" not in path.parts]
-    for path in sorted([*files, ROOT / "rlcc" / "certified.py"]):
-        if path.is_file():
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            digest.update(f"{path.relative_to(ROOT)} {content}\n".encode())
+    for path in source_files():
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(ROOT)} {content}\n".encode())
     return digest.hexdigest()
+
+
+def source_files() -> list[Path]:
+    """Every file of rlcc's packages, sorted: also RTL, test benches and extensions."""
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if "__pycache__" not in path.parts]
+    return sorted(path for path in files if path.is_file())
 
 
 def tools() -> dict[str, str]:

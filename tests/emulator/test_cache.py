@@ -1,15 +1,19 @@
 """The cache of built cores: built once for a key, never half there, safe for builders that meet."""
 
+import os
 import shutil
+import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from decision.errors import InputError
 from emulator import core as core_module
-from emulator.cache import built_once, cache_folder
+from emulator.cache import HASHES, built_once, cache_folder, private_cache
+from emulator.compile import compile_policy, link_program, tool_environment, toolchain
 from emulator.core import built_core
 from emulator.profile import load_profile
 from emulator.verilated import ibex
@@ -84,7 +88,7 @@ def test_a_core_is_built_once_and_found_quickly(monkeypatch: pytest.MonkeyPatch)
     first = built_core(load_profile("ibex-small").core)
     monkeypatch.setattr(core_module, "_build", lambda *_: pytest.fail("built again"))
     assert built_core(load_profile("ibex-small").core) == first
-    assert {path.name for path in first.iterdir()} == {core_module.EXECUTABLE, core_module.LIBRARY}
+    assert {path.name for path in first.iterdir()} == {core_module.EXECUTABLE, core_module.LIBRARY, HASHES}
 
 
 @pytest.fixture
@@ -153,3 +157,68 @@ def test_missing_cxx_compiler_names_the_command(cache: Path, monkeypatch: pytest
     monkeypatch.delenv("CXX", raising=False)
     with pytest.raises(InputError, match=r"apt install g\+\+"):
         built_core(load_profile("ibex-small").core)
+
+
+@pytest.mark.parametrize("damage", ["another byte", "one file more", "one file less", "no hashes", "another key's"])
+def test_what_became_another_is_built_anew(cache: Path, damage: str) -> None:
+    calls = []
+
+    def build(folder: Path) -> None:
+        calls.append(folder)
+        (folder / "x").write_text("built")
+
+    built_once("things", "other", build)
+    folder = built_once("things", "key", build)
+    if damage == "another byte":
+        (folder / "x").write_text("bui1t")
+    elif damage == "one file more":
+        (folder / "libc.so").write_text("")
+    elif damage == "another key's":
+        shutil.rmtree(folder)
+        shutil.copytree(cache / "things/other", folder)
+    else:
+        (folder / ("x" if damage == "one file less" else HASHES)).unlink()
+    again = built_once("things", "key", build)
+    assert len(calls) == 3
+    assert (again / "x").read_text() == "built"
+    assert sorted(path.name for path in again.iterdir()) == [HASHES, "x"]
+    built_once("things", "key", build)
+    assert len(calls) == 3
+
+
+def test_a_private_cache_begins_empty_and_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(folder: Path) -> None:
+        (folder / "x").write_text("built")
+
+    outside = built_once("things", "key", build)
+    with private_cache():
+        inside = built_once("things", "key", build)
+        assert not inside.is_relative_to(cache)
+        assert tool_environment()["ZIG_LOCAL_CACHE_DIR"] == str(cache_folder() / "zig")
+    assert not inside.exists()
+    assert cache_folder() == cache
+    assert built_once("things", "key", build) == outside
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    with private_cache():
+        pass
+    assert "XDG_CACHE_HOME" not in os.environ
+
+
+def test_machine_code_comes_from_no_compilers_cache(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder that zig is pointed to belongs to one build."""
+    seen: list[str] = []
+    real = subprocess.run
+
+    def run(command: list[str], **options: Any) -> Any:
+        if "--version" not in command:
+            seen.extend(options["env"][name] for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"))
+        return real(command, **options)
+
+    monkeypatch.setattr("subprocess.run", run)
+    (tmp_path / "f.c").write_text("int f(int x) { return x; }\n")
+    tools = toolchain("ibex-small")
+    link_program(compile_policy(tmp_path / "f.c", tools, folder=tmp_path), "f", tools.profile, tmp_path)
+    assert len(seen) >= 6
+    assert all(Path(place).is_relative_to(tmp_path) for place in seen)
