@@ -6,6 +6,7 @@ Parquet, one row a decision: scenario, seed, the raw record (decision.records), 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,9 +113,11 @@ def write(
     return rows
 
 
-def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Rollout]:
+def read(
+    folder: Path, teacher: Teacher, deployment: Deployment | None = None, *, most_rows: int | None = None
+) -> Iterator[Rollout]:
     """The runs of a rollouts artefact. InputError where it is another teacher's or not readable, or of another network
-    or other agents."""
+    or other agents, or has more rows than ``most_rows``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -131,9 +134,10 @@ def read(folder: Path, teacher: Teacher, deployment: Deployment | None = None) -
     names_read = list(record_columns(interface))
     columns_read = ["scenario", "seed", *names_read]
     try:
-        _check_columns(folder / FILE, columns_read)
+        content = io.BytesIO(manifest.content(FILE))
+        _check_columns(content, folder / FILE, columns_read, most_rows)
         # Names stay a dictionary: spelt out for each row, a file of some KB can fill any memory.
-        table = pq.read_table(folder / FILE, columns=columns_read, read_dictionary=["scenario"])
+        table = pq.read_table(content, columns=columns_read, read_dictionary=["scenario"])
     except (pa.ArrowException, OSError, KeyError) as error:
         raise InputError(f"{folder / FILE} is not readable ({error}); make it again with rlcc rollout") from None
     names = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
@@ -161,12 +165,13 @@ def _deployed(deployment: Deployment | None) -> Any:
     return None if said == usual else sha256(dump_json(said).encode())
 
 
-def _check_columns(file: Path, names: list[str]) -> None:
-    """InputError where a column is missing or of another type: numbers of a fixed width, and one column of names."""
+def _check_columns(content: io.BytesIO, file: Path, names: list[str], most_rows: int | None) -> None:
+    """InputError where a column is missing or of another type: numbers of a fixed width, and one column of names; or
+    where there are too many rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parquet = pq.ParquetFile(file)
+    parquet = pq.ParquetFile(content)
     schema, metadata = parquet.schema_arrow, parquet.metadata
     for name in names:
         kind = schema.field(name).type
@@ -177,6 +182,8 @@ def _check_columns(file: Path, names: list[str]) -> None:
         )
         if not fits:
             raise InputError(f"{file}: column {name!r} is of type {kind}; make it again with rlcc rollout")
+    if most_rows is not None and metadata.num_rows > most_rows:
+        raise InputError(f"{file} has {metadata.num_rows} decisions, more than {most_rows}; give shorter rollouts")
     size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
     if size > MAX_BYTES:
         raise InputError(f"{file} unpacks to {size} bytes, more than {MAX_BYTES}; give shorter rollouts")

@@ -9,16 +9,17 @@ Errors are decision.errors.InputError, one sentence each.
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from decision.documents import load_json, read_text
+from decision.deciders import student_of
+from decision.documents import validate
 from decision.errors import InputError
 from decision.extras import needed
-from decision.manifest import Manifest
+from decision.manifest import Opened
 from decision.manifest import opened as manifest_of
-from decision.student import NAME as STUDENT_FILE
 from rlcc.certified import PLACE as CERTIFICATE
 from rlcc.shipped import recipes
 
@@ -40,7 +41,7 @@ class Artefact:
     path: Path
 
     @property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> Opened:
         """Files, parents, tools and seed; InputError where a file is not as it was written."""
         return manifest_of(self.path, type(self).__name__.lower())
 
@@ -48,11 +49,6 @@ class Artefact:
     def hash(self) -> str:
         """SHA-256 over all of it, hexadecimal."""
         return self.manifest.hash
-
-    def _checked(self, name: str) -> Path:
-        """A file of it. InputError where one, this or another, is not as it was written."""
-        _ = self.manifest
-        return self.path / name
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class Rollouts(Artefact):
             import pyarrow.parquet as pq
         from distill.rollout import FILE
 
-        return pq.read_table(self._checked(FILE))
+        return pq.read_table(io.BytesIO(self.manifest.content(FILE)))
 
 
 @dataclass(frozen=True)
@@ -90,9 +86,7 @@ class Student(Artefact):
 
     def load(self) -> decision.student.Student:
         """Forest (integer thresholds and leaves), observation, action map, and ``report`` of how it was distilled."""
-        from decision.student import load_student
-
-        return load_student(self._checked(STUDENT_FILE))
+        return student_of(self.manifest)
 
 
 @dataclass(frozen=True)
@@ -106,9 +100,10 @@ class Firmware(Artefact):
 
     def text(self, name: str = "rlcc_policy.c") -> str:
         """A file of it. InputError where it has none of that name."""
-        if name not in self.manifest.files:
-            raise InputError(f"{self.path} has no file {name}; it has {', '.join(self.files)}")
-        return read_text(self.path / name)
+        artefact = self.manifest
+        if name not in artefact.files:
+            raise InputError(f"{self.path} has no file {name}; it has {', '.join(sorted(artefact.files))}")
+        return artefact.text(name)
 
     @property
     def certificate(self) -> Certificate | None:
@@ -134,8 +129,9 @@ class Verdict(Artefact):
         from rlcc.reports.folder import JSON
         from rlcc.verdict import Verdict as Judged
 
-        data: dict[str, Any] = load_json(self._checked(JSON))
-        return Judged.model_validate({name: value for name, value in data.items() if name != "verdict"})
+        data = self.manifest.json(JSON)
+        said = {key: value for key, value in data.items() if key != "verdict"} if isinstance(data, dict) else data
+        return validate(Judged, said, str(self.path / JSON))
 
     @property
     def passed(self) -> bool:
@@ -145,7 +141,7 @@ class Verdict(Artefact):
         """Jupyter shows the table of summary.md."""
         from rlcc.reports.folder import MARKDOWN
 
-        return read_text(self._checked(MARKDOWN))
+        return self.manifest.text(MARKDOWN)
 
 
 @dataclass(frozen=True)

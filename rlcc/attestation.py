@@ -14,10 +14,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decision.documents import dump_json, load_json, read_bytes
+from decision.documents import dump_json, load_json, parse_json, read_bytes
 from decision.errors import InputError
 from decision.extras import needed
-from decision.manifest import NAME, Manifest, opened, sha256
+from decision.manifest import NAME, Opened, of_kind, opened, sha256
 from rlcc.predicate import predicate_of
 from rlcc.verdict import Check
 from verify.certificate import Certificate, read_certificate
@@ -35,9 +35,9 @@ class Refused(Exception):
     """Why an envelope attests nothing of this firmware: one phrase."""
 
 
-def statement(firmware: Path, manifest: Manifest, certificate: Certificate) -> dict[str, Any]:
+def statement(firmware: Opened, certificate: Certificate) -> dict[str, Any]:
     """Each file of the folder with its SHA-256, the manifest too, and the certificate's claims."""
-    files = {**manifest.files, NAME: sha256(read_bytes(firmware / NAME))}
+    files = {**firmware.files, NAME: sha256(firmware.contents[NAME])}
     return {
         "_type": STATEMENT_TYPE,
         "subject": [{"name": name, "digest": {"sha256": files[name]}} for name in sorted(files)],
@@ -52,7 +52,7 @@ def attest(firmware: Path, certificate_file: Path, key_file: Path) -> str:
     key, manifest, certificate = private_key(key_file), opened(firmware, "firmware"), read_certificate(certificate_file)
     if certificate.subject.firmware != manifest.hash:
         raise InputError(f"{certificate_file} is of another firmware than {firmware}; give the certificate of this one")
-    payload = json.dumps(statement(firmware, manifest, certificate), sort_keys=True, separators=(",", ":")).encode()
+    payload = json.dumps(statement(manifest, certificate), sort_keys=True, separators=(",", ":")).encode()
     signature = key.sign(pre_authentication(PAYLOAD_TYPE, payload))
     return dump_json(
         {
@@ -63,13 +63,14 @@ def attest(firmware: Path, certificate_file: Path, key_file: Path) -> str:
     )
 
 
-def attested(firmware: Path, certificate_file: Path, envelope: Path, key_file: Path) -> Check:
-    """Does the envelope, signed with this key, state these files and the claims of this certificate? InputError where
-    the key or the firmware is not readable; all that is wrong with the envelope is a FAIL."""
-    key, manifest = public_key(key_file), opened(firmware, "firmware")
+def attested(firmware: Path | Opened, certificate: Path | Certificate | None, envelope: Path, key_file: Path) -> Check:
+    """Does the envelope, signed with this key, state these files and the claims of this certificate (None: no
+    certificate holds)? InputError where the key or the firmware is not readable; all that is wrong with the envelope is
+    a FAIL."""
+    key, artefact = public_key(key_file), of_kind(firmware, "firmware")
     try:
         said = _signed(envelope, key)
-        _compare(said, statement(firmware, manifest, _certificate(certificate_file)))
+        _compare(said, statement(artefact, _certificate(certificate)))
         wrong = ""
     except Refused as refused:
         wrong = str(refused)
@@ -146,7 +147,10 @@ def _signed(envelope: Path, key: Ed25519PublicKey) -> Any:
         raise Refused("no signature of this key on this content")
     if kind != PAYLOAD_TYPE:
         raise Refused(f"the payload's type is {kind!r}, not {PAYLOAD_TYPE}")
-    return json.loads(payload)
+    try:
+        return parse_json(payload, "the signed payload")
+    except InputError as error:
+        raise Refused(str(error)) from None
 
 
 def _compare(said: Any, due: dict[str, Any]) -> None:
@@ -160,8 +164,10 @@ def _compare(said: Any, due: dict[str, Any]) -> None:
         raise Refused("it claims other things than the certificate")
 
 
-def _certificate(path: Path) -> Certificate:
+def _certificate(certificate: Path | Certificate | None) -> Certificate:
+    if certificate is None:
+        raise Refused("no certificate that was checked holds")
     try:
-        return read_certificate(path)
+        return read_certificate(certificate) if isinstance(certificate, Path) else certificate
     except InputError as error:
         raise Refused(f"no certificate to hold its claims against ({error})") from None

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from decision.deciders import student_of
 from decision.documents import read_bytes
 from decision.errors import InputError
-from decision.manifest import sha256
-from decision.student import NAME as STUDENT
-from decision.student import load_student
+from decision.manifest import Opened, sha256
 from emulator.build import Build
 from emulator.firmware import SOURCE
 from emulator.profile import Profile
@@ -18,7 +17,7 @@ from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
 from teachers.teacher import Teacher
-from verify.certificate import Certificate, read_certificate
+from verify.certificate import Certificate, certificate_of
 from verify.check.beside import distance_again
 from verify.check.refused import Refused
 from verify.teacher.claim import TeacherClaim
@@ -78,16 +77,16 @@ def certified(
 
     before, firmware = remembered or Remembered(use=False), build.firmware.folder
     command = prove(firmware, engine, path, request)
-    if not path.is_file():
+    if not path.exists():
         return Certified(CHECK(value="there is none", passed=False, detail=f"prove the firmware: {command}"), None)
     try:
-        certificate = read_certificate(path)
+        content = read_bytes(path)
+        certificate = certificate_of(content, str(path))
         wrong = of_another(certificate, build.engine, engine.compiler, engine.optimise)
         if wrong:
             return Certified(CHECK(value=wrong, passed=False, detail=f"prove the firmware again: {command}"), None)
         parts = {
-            # What was read, whatever the file has become since; and the file, byte for byte.
-            "certificate": [certificate.hash, sha256(read_bytes(path))],
+            "certificate": [certificate.hash, sha256(content)],
             "firmware": build.firmware.hash,
             "profile": build.engine.model_dump(mode="json"),
             "compiler": build.toolchain.compiler.version,
@@ -95,9 +94,9 @@ def certified(
             "teacher": teacher.hash if teacher and certificate.teacher else None,
         }  # all that decides whether it holds; the checker and its tools come to it
         if not before.holds("certificate", parts):
-            checked(certificate, firmware, progress=progress)
+            checked(certificate, build.firmware.manifest, progress=progress)
             if certificate.teacher is not None:
-                distance_checked(certificate.teacher, firmware, teacher, progress)
+                distance_checked(certificate.teacher, build.firmware.manifest, teacher, progress)
             before.keep("certificate", parts)
     except (Refused, InputError) as error:
         return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command}"), None)
@@ -106,13 +105,18 @@ def certified(
     return Certified(CHECK(value=", ".join([f"{certificate.hash[:12]} holds", *besides]), passed=True), certificate)
 
 
-def distance_checked(claim: TeacherClaim, firmware: Path, teacher: Teacher | None, progress: Progress | None) -> int:
+def distance_checked(claim: TeacherClaim, firmware: Opened, teacher: Teacher | None, progress: Progress | None) -> int:
     """How many boxes of states it took. Refused where the claim does not hold, or is of another teacher, or none is
-    known."""
+    known; whatever a forged claim breaks in the check is a refusal too."""
     if teacher is None:
         raise Refused(f"it speaks of a distance from the teacher {claim.teacher[:12]}, which is not known here")
-    student = load_student(firmware / STUDENT)
-    return distance_again(claim, student, teacher.policy, teacher.weights, teacher.hash, progress)
+    student = student_of(firmware)
+    try:
+        return distance_again(claim, student, teacher.policy, teacher.weights, teacher.hash, progress)
+    except (Refused, InputError):
+        raise
+    except Exception as error:  # a defect of the checker is no reason to believe
+        raise Refused(f"the checker cannot judge the distance: {type(error).__name__}: {error}") from None
 
 
 def of_another(certificate: Certificate, profile: Profile | None, compiler: str | None, optimise: str | None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import emulator
 from decision.errors import InputError
-from decision.manifest import opened
+from decision.manifest import Opened, opened, same_artefact
 from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.content import package_hash
@@ -78,7 +78,7 @@ class CorePolicy(IntegerPolicy):
         profile = load_profile(self.on.profile)
         if self.on.model == "fast":
             return _fast(self.firmware, self.hash, profile).another()
-        return _Closing(emulator.rtl_decider(self.firmware, self.on.profile))
+        return _Closing(emulator.rtl_decider(_same(self.firmware, self.hash), self.on.profile))
 
 
 def emulator_hash() -> str:
@@ -101,6 +101,9 @@ def _fast(firmware: Path, firmware_hash: str, profile: Profile) -> "FastDecider"
     """Compiled once a process."""
     from emulator.fast import decider as fast_decider
 
-    if opened(firmware, "firmware").hash != firmware_hash:
-        raise InputError(f"{firmware} was emitted again since this began; start again")
-    return fast_decider(firmware, profile)
+    return fast_decider(_same(firmware, firmware_hash), profile)
+
+
+def _same(firmware: Path, firmware_hash: str) -> Opened:
+    """The firmware as it was when this began; InputError where the folder holds another one."""
+    return same_artefact(opened(firmware, "firmware"), firmware_hash)

@@ -6,7 +6,7 @@ on this engine, by this emulator (rlcc.remembered); else the vectors are run aga
 
 from pathlib import Path
 
-from decision.documents import dump_json, load_json, write_atomically
+from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
 from decision.manifest import opened, writing
 from emulator.build import Build
@@ -35,7 +35,7 @@ def kept(build: Build, folder: Path, remembered: Remembered) -> EmulationReport 
             return None
         if not remembered.holds(KIND, _deciding(build, manifest.hash)):
             return None
-        return from_json(load_json(folder / FILE))
+        return from_json(manifest.json(FILE))
     except InputError:
         return None
 

@@ -15,7 +15,7 @@ from typing import Any
 from codegen.differences import differences
 from decision.deciders import Decider, Pupil, decider_file
 from decision.errors import InputError
-from decision.manifest import opened
+from decision.manifest import Opened, opened, same_artefact
 from decision.model import Model
 from decision.network_policy import NetworkPolicy
 from decision.program import Program
@@ -65,6 +65,7 @@ from rlcc.hints import Request
 from rlcc.judgement import Judgement, Sights, StatesMet, sampling
 from rlcc.neighbourhood import furthest
 from rlcc.policies import kind_of
+from rlcc.provenance import provenance
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reference import Reference, check_same_engine, regression
 from rlcc.remembered import Remembered
@@ -147,24 +148,28 @@ def judge(
     asked = evidence or Evidence()
     if asked.build is not None and asked.build.firmware.folder != firmware:
         raise InputError(f"{firmware} is not the firmware that was built, {asked.build.firmware.folder}; build it anew")
+    # Each file is read once, here or before; what was hashed is what is judged.
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
-    decider, program = checked_program(firmware, manifest)
+    decider, program = checked_program(manifest)
     carried = None if options.linux is None else options.linux.grid(firmware)
+    for contender in () if carried is None else carried.contenders:
+        same_artefact(manifest, contender.hash)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
     pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"))
-    checks = as_emitted(differences(firmware, manifest))
+    checks = as_emitted(differences(manifest))
+    checks.append(provenance(manifest, pair.teacher if pair else None))
     measured: dict[str, Any] = {}
     path: WorstPath | None = None
     sights = Sights(manifest, decider, pair.teacher if pair else None)
-    if all(check.passed for check in checks):
-        build = asked.build or build_firmware(read_firmware(firmware, manifest), tools)
+    if checks[0].passed:
+        build = asked.build or build_firmware(read_firmware(manifest), tools)
         job = _Job(build, program, pair, engine, options, asked, say)
         core = _on_the_core(job, checks)
         checks, measured, path = core.checks, core.measured, core.path
         source = build.firmware.sources.text
         sights = replace(sights, certificate=core.certificate, costs=core.costs, source=source)
         if options.property:
-            checks += _of_file(firmware, behaviour(_findings(job, core.certificate)))
+            checks += _of_file(manifest, behaviour(_findings(job, core.certificate)))
         equal = all(check.passed for check in checks if check.group == "equality")
         if pair is None:
             checks += without_teacher()
@@ -183,12 +188,12 @@ def judge(
             comparisons = compare_networks(outcomes, options.tolerance)
             beside = [*teacher_checks(errors, options.match), *around]
             beside += network(outcomes, comparisons, options.tolerance)
-            checks += _of_file(firmware, beside)
+            checks += _of_file(manifest, beside)
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
             measured["fidelity"] = [one.to_json() for one in comparisons]
             measured |= states
         if carried is not None and equal:
-            checks += _of_file(firmware, on_linux(prediction.hold(carried, say)))
+            checks += _of_file(manifest, on_linux(prediction.hold(carried, say)))
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
     else:
@@ -213,7 +218,7 @@ def _groups(options: GateOptions, *, teaches: bool) -> list[Group]:
     return groups + (["teacher", "network"] if teaches else [])
 
 
-def _of_file(firmware: Path, checks: Iterable[Check]) -> list[Check]:
+def _of_file(firmware: Opened, checks: Iterable[Check]) -> list[Check]:
     """They are about what decides, whatever C it became."""
     return [check.model_copy(update={"file": decider_file(firmware)}) for check in checks]
 
@@ -237,7 +242,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     if job.options.run_on_host:
         for name in host_compilers():
             job.say(f"vectors on the host, {name}")
-            hosts.append(run_on_host(job.build.firmware.folder, compiler=name))
+            hosts.append(run_on_host(job.build.firmware, compiler=name))
     report = job.evidence.emulation
     if report is None:
         report = kept(job.build, job.build.firmware.folder.resolve().parent / EMULATION, job.evidence.remembered)
@@ -254,7 +259,7 @@ def _on_the_core(job: _Job, emitted: list[Check]) -> _OnTheCore:
     job.say("lines of the worst path")
     ran = report.cycles is not None and not report.fault
     slowest = report.slowest.index if report.slowest else 0
-    costs = slowest_costs(job.build, slowest, job.say, proof=job.evidence.certificate) if ran else None
+    costs = slowest_costs(job.build, slowest, job.say, certificate=certificate) if ran else None
     path = worst_path(costs) if costs else None
     line = path.placed[0].line if path and path.placed else 0
     checks = [*equality(hosts, report), *emitted]
@@ -379,9 +384,7 @@ def _findings(job: _Job, certificate: Certificate | None) -> list[Finding]:
         claims += decide(job.build.firmware, left, job.say).claims()
     by_property = [next(claim for claim in claims if claim.asked == table) for _, table in asked]
     nothing = FindingClaim(says="a property without a finding", verdict="undecided", value="not decided", witness={})
-    return [
-        Finding(claim.asked["kind"], **vars(told)) for claim in by_property for told in claim.findings or [nothing]
-    ]
+    return [Finding(claim.asked["kind"], **vars(told)) for claim in by_property for told in claim.findings or [nothing]]
 
 
 def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) -> tuple[list[Check], dict[str, Any]]:

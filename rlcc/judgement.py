@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.deciders import Decider, Pupil
-from decision.manifest import Manifest
+from decision.manifest import Opened
 from decision.policy import Observation, Policy
 from decision.records import Trajectories
 from netsim.samples import Sampling
@@ -35,11 +35,11 @@ class States:
 
 @dataclass(frozen=True)
 class Sights:
-    """None of a part: the gate did not come to it, or there is none. ``firmware``: its manifest; ``source``: its C,
+    """None of a part: the gate did not come to it, or there is none. ``firmware``: as it was read; ``source``: its C,
     which ``costs`` are of; ``outcomes``: teacher, student and later teacher in every scenario, the first two with their
     runs over time."""
 
-    firmware: Manifest
+    firmware: Opened
     decider: Decider
     teacher: Teacher | None = None
     certificate: Certificate | None = None

@@ -17,7 +17,7 @@ def header(firmware: Firmware) -> str:
         .get_template(HEADER)
         .render(
             rlcc_version=__version__,
-            name=load_pupil(firmware.folder).name,
+            name=load_pupil(firmware.manifest).name,
             hash=firmware.hash,
             agent=interface.agent if "context" in firmware.layouts else "",
             params="params" in firmware.layouts,

@@ -1,16 +1,15 @@
 """Any policy: a teacher (folder or weights file), a student, a firmware folder whose C is compiled, or a baseline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from decision.deciders import load_pupil
+from decision.deciders import load_pupil, student_of
 from decision.documents import load_json
 from decision.errors import InputError
-from decision.manifest import NAME, opened, sha256
-from decision.student import NAME as STUDENT_NAME
-from decision.student import load_student
+from decision.manifest import NAME, Opened, opened, sha256
 from decision.suggest import choices
 from emulator.firmware import read_firmware
 from emulator.shared import shared_library
@@ -31,12 +30,17 @@ class Named:
     policy: PolicySpec | BaselineSpec
 
 
+Read = Mapping[Path, Opened]
+"""Firmware folders that were read, and checked, before."""
+NONE: Read = MappingProxyType({})
+
+
 @contextmanager
-def by_name_or_path(text: str) -> Iterator[Named]:
+def by_name_or_path(text: str, read: Read = NONE) -> Iterator[Named]:
     """The policy that ``text`` names; a path that is there wins over the name of a baseline (``./hpcc``)."""
     path = Path(text)
-    if path.exists() or "/" in text or path.suffix == ".toml":
-        with by_path(path) as named:
+    if path in read or path.exists() or "/" in text or path.suffix == ".toml":
+        with by_path(path, read) as named:
             yield named
     elif text not in baselines.names():
         known = baselines.names()
@@ -47,18 +51,18 @@ def by_name_or_path(text: str) -> Iterator[Named]:
 
 
 @contextmanager
-def by_path(path: Path) -> Iterator[Named]:
+def by_path(path: Path, read: Read = NONE) -> Iterator[Named]:
     """The policy in ``path``. A firmware folder's C is compiled into a library that lives as long as the context."""
-    kind = kind_of(path)
+    kind = "firmware" if path in read else kind_of(path)
     if kind == "student":
         manifest = opened(path, "student")
-        student = load_student(path / STUDENT_NAME)
+        student = student_of(manifest)
         yield Named(student.name, kind, manifest.hash, interpreted(student))
     elif kind == "firmware":
-        manifest = opened(path, "firmware")
-        source = load_pupil(path)
+        manifest = read[path] if path in read else opened(path, "firmware")
+        source = load_pupil(manifest)
         installed = Installed.of(source, source.program())
-        with shared_library(read_firmware(path)) as library:
+        with shared_library(read_firmware(manifest)) as library:
             yield Named(source.name, kind, manifest.hash, compiled(library, installed))
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
@@ -67,12 +71,12 @@ def by_path(path: Path) -> Iterator[Named]:
         yield Named(teacher.policy.name, "teacher", teacher.hash, native(teacher.policy, teacher.weights))
 
 
-def on_core(path: Path, core: CoreName) -> Named:
+def on_core(path: Path, core: CoreName, read: Read = NONE) -> Named:
     """The firmware folder ``path`` on an emulated core."""
-    if (kind := kind_of(path)) != "firmware":
+    if (kind := "firmware" if path in read else kind_of(path)) != "firmware":
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
-    manifest = opened(path, "firmware")
-    source = load_pupil(path)
+    manifest = read[path] if path in read else opened(path, "firmware")
+    source = load_pupil(manifest)
     policy = CorePolicy(Installed.of(source, source.program()), path.resolve(), manifest.hash, core)
     policy.check()
     return Named(source.name, kind, manifest.hash, policy)

@@ -230,7 +230,7 @@ def trees_only_cycles(build: Build) -> tuple[float, int]:
     firmware = build.firmware
     # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.
     rows = np.minimum(tree_inputs(firmware), 2**31 - 1)
-    sources = read_sources(firmware.folder, TREES_ONLY, firmware.manifest.files)
+    sources = read_sources(firmware.manifest, TREES_ONLY)
     timing = time_function(sources, "rlcc_trees_only", rows, build.toolchain)
     return timing.cycles.mean, timing.cycles.max
 
@@ -293,7 +293,7 @@ def distance(
     from teachers.load import load
     from verify.teacher.distance import distance
 
-    decider, _ = checked_program(firmware.folder, firmware.manifest)  # or another student is bounded than is proved
+    decider, _ = checked_program(firmware.manifest)  # or another student is bounded than is proved
     teacher = load(teacher_path)
     if isinstance(decider, Model):
         raise InputError(f"{firmware.folder} is of a model made elsewhere, which has no teacher")

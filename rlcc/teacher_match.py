@@ -81,18 +81,8 @@ def driven_by(
 
 def given_rollouts(path: Path, teacher: Teacher, deployment: Deployment | None = None) -> Iterator[Trajectories]:
     """Those that `rlcc rollout` wrote: the folder, or the Parquet file in it."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     folder = path.parent if path.name == rollout.FILE else path
-    file = folder / rollout.FILE
-    try:
-        rows = pq.read_metadata(file).num_rows if file.is_file() and not file.is_symlink() else 0
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{file} is not readable ({error}); make it again with rlcc rollout") from None
-    if rows > MAX_ROWS:
-        raise InputError(f"{file} has {rows} decisions, more than {MAX_ROWS}; give shorter rollouts")
-    for run in rollout.read(folder, teacher, deployment):
+    for run in rollout.read(folder, teacher, deployment, most_rows=MAX_ROWS):
         yield run.trajectories
 
 

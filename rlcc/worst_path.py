@@ -1,12 +1,12 @@
 """Which line of the C costs most on the worst path: for annotations, which point at a line."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from decision.errors import InputError
 from emulator.build import Build
 from rlcc.cycles.measure import PathCosts, worst_costs
 from rlcc.verdict import CostlyLine, WorstPath
+from verify.certificate import Certificate
 
 SHOWN = 8
 
@@ -16,12 +16,12 @@ def slowest_costs(
     slowest: int,
     progress: Callable[[str], None] | None = None,
     *,
-    proof: Path | None = None,
+    certificate: Certificate | None = None,
 ) -> PathCosts | None:
-    """Cycles by line of the slowest known input: of the certificate's witness, else of the vector ``slowest``. None
-    where the engine does not tell cycles by address."""
+    """Cycles by line of the slowest known input: of the witness of a certificate that holds, else of the vector
+    ``slowest``. None where the engine does not tell cycles by address."""
     try:
-        return worst_costs(build, slowest, progress, proof=proof)
+        return worst_costs(build, slowest, progress, certificate=certificate)
     except InputError:
         return None
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from decision import manifest
 from decision.errors import InputError
 from decision.input_layout import InputLayout
-from decision.policy import Policy, load_policy
+from decision.policy import Policy, load_policy, read_policy
 from teachers.folding import folded, trained_shapes
 from teachers.layers import Array, Shapes
 from teachers.onnx_file import read_onnx
-from teachers.safetensors_file import read_safetensors
+from teachers.safetensors_file import read_safetensors, tensors_of
 from teachers.sb3_file import read_sb3
 from teachers.teacher import Teacher, checked_weights, make_teacher
 from teachers.torch_file import read_torch
@@ -43,8 +43,8 @@ def load_with_layout(path: Path | str, policy: Path | Policy | None = None) -> t
     """The teacher, and how the rows were laid out that its network was trained with."""
     path = Path(path)
     if path.is_dir():
-        if (path / manifest.NAME).exists():
-            manifest.opened(path, KIND)
+        if policy is None and (path / manifest.NAME).exists():
+            return _of_artefact(manifest.opened(path, KIND))
         path = path / WEIGHTS_NAME
     elif not path.exists():
         raise InputError(f"there is no teacher {path}; name a folder or a weights file ({', '.join(_READERS)})")
@@ -55,6 +55,15 @@ def load_with_layout(path: Path | str, policy: Path | Policy | None = None) -> t
     shapes = trained_shapes(checked, layout)
     weights = checked_weights(shapes, reader(path, checked, shapes), str(path))
     return make_teacher(*folded(checked, layout, weights), str(path)), layout
+
+
+def _of_artefact(artefact: manifest.Opened) -> tuple[Teacher, InputLayout]:
+    """From the bytes that the manifest was held to."""
+    where = str(artefact.folder / WEIGHTS_NAME)
+    file = read_policy(artefact.content(POLICY_NAME), str(artefact.folder / POLICY_NAME))
+    shapes = trained_shapes(file.policy, file.input)
+    weights = checked_weights(shapes, tensors_of(artefact.content(WEIGHTS_NAME), where, shapes), where)
+    return make_teacher(*folded(file.policy, file.input, weights), where), file.input
 
 
 def _policy(weights: Path, policy: Path | Policy | None) -> tuple[Policy, InputLayout]:

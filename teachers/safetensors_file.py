@@ -13,7 +13,11 @@ from teachers.layers import Array, Shapes, match_layers, natural_order
 
 def read_safetensors(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights. Files of rlcc have those names; the tensors of others are matched by shape."""
-    data = read_bytes(path)
+    return tensors_of(read_bytes(path), str(path), shapes)
+
+
+def tensors_of(data: bytes, path: str, shapes: Shapes) -> dict[str, Array]:
+    """The same of the file's bytes; ``path`` names it."""
     try:
         tensors: dict[str, Array] = dict(safetensors.numpy.load(data))
     except safetensors.SafetensorError as error:
@@ -22,4 +26,4 @@ def read_safetensors(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Ar
         raise InputError(f"{path} holds a number format that NumPy has not ({error}); save it as float32") from None
     if tensors.keys() == shapes.keys():
         return tensors
-    return match_layers(shapes, natural_order(tensors), str(path))
+    return match_layers(shapes, natural_order(tensors), path)

@@ -13,7 +13,7 @@ from decision.documents import dump_json, validate, write_atomically
 from emulator.build import build
 from emulator.firmware import read_firmware
 from rlcc.console import console, stage
-from rlcc.emitted import check_emitted, foreign_option
+from rlcc.emitted import emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 
@@ -45,9 +45,9 @@ def command(
     engine = validate(EmulateOptions, chosen, "options of rlcc cycles")
     if out is not None:
         not_within(firmware, out)
-    check_emitted([firmware], foreign=foreign)
+    read = emitted(firmware, foreign=foreign)
     with stage("cycles") as (figures, progress):
-        made = build(read_firmware(firmware), engine.toolchain())
+        made = build(read_firmware(read), engine.toolchain())
         used, paths = made.engine, measure(made, progress)
         figures += [
             f"{used.label()}, {compiler} {optimise}",

@@ -11,7 +11,7 @@ from emulator.firmware import read_firmware
 from emulator.report import EmulationReport
 from rlcc import stages
 from rlcc.console import console, stage
-from rlcc.emitted import check_emitted, foreign_option
+from rlcc.emitted import emitted, foreign_option
 from rlcc.options import FOLDER, not_within
 from rlcc.recipe import EmulateOptions
 
@@ -34,9 +34,9 @@ def command(firmware: Path, profile: str, compiler: str, optimise: str, json_fil
     engine = validate(EmulateOptions, chosen, "options of rlcc emulate")
     if json_file is not None:
         not_within(firmware, json_file)
-    check_emitted([firmware], foreign=foreign)
+    read = emitted(firmware, foreign=foreign)
     with stage("emulate") as (figures, progress):
-        report = stages.emulate(build(read_firmware(firmware), engine.toolchain()), figures, progress)
+        report = stages.emulate(build(read_firmware(read), engine.toolchain()), figures, progress)
     if report.slowest is not None:
         click.echo(f"slowest: vector {report.slowest.index} ({report.slowest.kind}), {report.slowest.cycles} cycles")
         print_states(report)

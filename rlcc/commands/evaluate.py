@@ -7,7 +7,7 @@ from click.core import ParameterSource
 
 from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
-from decision.manifest import check_place
+from decision.manifest import check_place, same_artefact
 from decision.quantity import parse_duration_ps
 from netsim.engines import OVERLOAD, Engines, Overload
 from netsim.kept import Kept
@@ -16,7 +16,7 @@ from netsim.network_file import load as load_network
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS
 from rlcc.console import console, stage
-from rlcc.emitted import check_emitted, foreign_option
+from rlcc.emitted import emitted, foreign_option
 from rlcc.evaluation import contenders, grid, standing_page, summary
 from rlcc.evaluation import suite as suites
 from rlcc.evaluation.doubts import doubts
@@ -115,11 +115,16 @@ def command(
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
     waited_for = _engines(engines, engine_queue, overload)
-    check_emitted(contenders.firmware_folders(policies), foreign=foreign)
+    read = {path: emitted(path, foreign=foreign) for path in contenders.firmware_folders(policies)}
     judged: list[standing_page.Judged] = []
     with stage("evaluate") as (figures, progress):
         with contenders.opened(
-            policies, decision_latency_ps=decision_latency, profile=profile, engines=waited_for, progress=progress
+            policies,
+            decision_latency_ps=decision_latency,
+            profile=profile,
+            engines=waited_for,
+            progress=progress,
+            read=read,
         ) as competing:
             asked = Grid(tuple(competing), cells, tuple(dict.fromkeys(seeds)))
             if judging is not None:
@@ -186,7 +191,9 @@ def _on_linux(
         prediction.check(competing, cells)
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
-    check_emitted([Path(str(c.policy)) for c in competing if c.kind == "firmware"], foreign=foreign)
+    for contender in competing:
+        if contender.kind == "firmware":
+            same_artefact(emitted(Path(str(contender.policy)), foreign=foreign), contender.hash)
     with stage("evaluate") as (figures, progress):
         parts = machine_parts(progress)
         grid_asked = Grid(tuple(competing), cells, tuple(dict.fromkeys(seeds)))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,8 +12,10 @@ import click
 from decision.documents import dump_json, validate, write_atomically
 from decision.errors import InputError
 from decision.quantity import parse_duration_ps
+from emulator.cache import private_cache
 from netsim.deployment import Deployment
 from rlcc.console import print_verdict, stage
+from rlcc.judgement import Judgement
 from rlcc.options import FOLDER, not_within, quantity, share
 from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
 from rlcc.reference import read_reference
@@ -91,7 +94,11 @@ def _limits(command: Command) -> Command:
     help="Also on a real kernel: RATE, RTT, QUEUE, where netsim must predict it.",
 )
 @click.option("--run-on-host", is_flag=True, help="Also run the C on this machine, under the sanitizer.")
-@click.option("--no-cache", is_flag=True, help="Check a certificate again that was checked before.")
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Take nothing from the cache: check a certificate again, and build the emulated core anew.",
+)
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Also write this SARIF file.")
 @click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
@@ -112,7 +119,7 @@ def command(firmware: Path, out: Path | None, **asked: Any) -> int:
             reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
         if asked["sarif_file"] is not None:
             sarif.discard(asked["sarif_file"], firmware)
-        with time_limit(asked["time_limit"], "the gate"):
+        with time_limit(asked["time_limit"], "the gate"), private_cache() if asked["no_cache"] else nullcontext():
             verdict = _judged(firmware, folder, asked)
     except InputError as error:
         if github.running_there():
@@ -157,7 +164,7 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
     with stage("gate") as (figures, progress):
         judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
         if asked["attestation"] is not None:
-            verdict = _with_attestation(judgement.verdict, firmware, asked)
+            verdict = _with_attestation(judgement, asked)
             judgement = replace(judgement, verdict=verdict)
         verdict = judgement.verdict
         progress("report")
@@ -170,13 +177,12 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
     return verdict
 
 
-def _with_attestation(verdict: Verdict, firmware: Path, asked: dict[str, Any]) -> Verdict:
-    """With the check that files and claims are as signed, last of those of the proof."""
+def _with_attestation(judgement: Judgement, asked: dict[str, Any]) -> Verdict:
+    """With the check that files and claims are as signed, last of those of the proof: of what was judged."""
     from rlcc.attestation import attested
-    from rlcc.certified import PLACE
 
-    certificate = asked["certificate"] or firmware.resolve().parent / PLACE
-    check = attested(firmware, certificate, asked["attestation"], asked["key"])
+    verdict, sights = judgement.verdict, judgement.sights
+    check = attested(sights.firmware, sights.certificate, asked["attestation"], asked["key"])
     return verdict.model_copy(update={"checks": [*verdict.checks, check]})
 
 

@@ -7,10 +7,9 @@ import click
 
 from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named, unserved
+from decision.deciders import student_of
 from decision.errors import InputError
 from decision.manifest import check_place, opened
-from decision.student import NAME as STUDENT_NAME
-from decision.student import load_student
 from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware
 from rlcc import stages
@@ -36,8 +35,7 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
         made, asked = opened(rollouts, "rollouts").details.get("options"), recipe.rollout.model_dump(mode="json")
     elif first == "emit":
         place = student
-        opened(student, "student")
-        made = load_student(student / STUDENT_NAME).report.get("options")
+        made = student_of(opened(student, "student")).report.get("options")
         asked = recipe.distill.model_dump(mode="json")
     elif first in ("emulate", "verify", "gate"):
         place = firmware

@@ -13,9 +13,10 @@ from rich.table import Table
 
 from decision.documents import validate
 from decision.errors import InputError
+from decision.manifest import Opened
 from decision.neighbourhood import Around
 from rlcc.console import console, stage
-from rlcc.emitted import check_emitted, foreign_option
+from rlcc.emitted import emitted, foreign_option
 from rlcc.options import FOLDER, not_within, share
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
@@ -121,11 +122,11 @@ def command(
             raise InputError("--check proves nothing; leave out --properties, or prove with it")
         if said & {"around", "around_action", "max_outside", "picture"}:
             raise InputError("--check takes the neighbourhood from the certificate; leave out --around and the like")
-        check_emitted([firmware], foreign=foreign)
+        read = emitted(firmware, foreign=foreign)
         chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
         asked = {name: value if name in said else None for name, value in chosen.items()}
         _writable(proofs, firmware, "proofs.zip")
-        return _check(certificate, firmware, asked, solver, time_limit, teacher, proofs)
+        return _check(certificate, read, asked, solver, time_limit, teacher, proofs)
     if proofs is not None:
         raise InputError("--proofs is for --check; prove first, then check the certificate with it")
     if said & {"solver", "time_limit"}:
@@ -138,7 +139,7 @@ def command(
         not_within(firmware, picture)
         check_name(picture)
     _writable(out, firmware, "certificate.json")
-    check_emitted([firmware], foreign=foreign)
+    read = emitted(firmware, foreign=foreign)
     recipe = None if recipe_file is None else load_recipe(recipe_file)
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
     if recipe is not None:
@@ -147,7 +148,7 @@ def command(
     if bound:
         if out is not None or properties is not None or teacher is not None:
             raise InputError("--bound says nothing of what is computed; leave out --out, --properties and --teacher")
-        return _bound(firmware, options)
+        return _bound(read, options)
     asked = _asked(properties)
     near, required = Around(around, around_action), True
     if recipe is not None and recipe_file is not None:
@@ -159,7 +160,7 @@ def command(
         required = teacher is not None or picture is not None or gate.proved is not None
         teacher = teacher or teacher_path(recipe, recipe_file)
     beside = None if teacher is None else _Beside(teacher, near, max_outside, picture, required)
-    return _prove(firmware, options, out, asked, properties == "all" and recipe is None, beside)
+    return _prove(read, options, out, asked, properties == "all" and recipe is None, beside)
 
 
 def _asked(properties: str | None) -> list[Property] | None:
@@ -191,7 +192,7 @@ def _writable(out: Path | None, firmware: Path, example: str) -> None:
         raise InputError(f"{out} is a folder; give the name of a file, for example {out / example}")
 
 
-def _bound(firmware: Path, options: EmulateOptions) -> int:
+def _bound(firmware: Opened, options: EmulateOptions) -> int:
     from emulator.build import build
     from emulator.firmware import read_firmware
     from verify.calibrate import calibrate
@@ -214,7 +215,7 @@ def _bound(firmware: Path, options: EmulateOptions) -> int:
 
 
 def _prove(
-    firmware: Path,
+    firmware: Opened,
     options: EmulateOptions,
     out: Path | None,
     asked: list[Property] | None,
@@ -274,12 +275,12 @@ def _distance(firmware: Firmware, beside: _Beside) -> TeacherClaim | None:
             return None
 
 
-def _draw(firmware: Path, teacher: Path, claim: TeacherClaim, picture: Path) -> None:
-    from decision.student import NAME, load_student
+def _draw(firmware: Opened, teacher: Path, claim: TeacherClaim, picture: Path) -> None:
+    from decision.deciders import student_of
     from rlcc.distance_picture import draw
     from teachers.load import load
 
-    draw(load_student(firmware / NAME), load(teacher), claim, picture)
+    draw(student_of(firmware), load(teacher), claim, picture)
     click.echo(f"picture   {picture}")
 
 
@@ -342,7 +343,7 @@ def _outcome(outputs: dict[str, int]) -> str:
 
 def _check(
     path: Path,
-    firmware: Path,
+    firmware: Opened,
     asked: dict[str, str | None],
     solver: str,
     seconds: int,

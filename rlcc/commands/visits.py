@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
+from decision.deciders import student_of
 from decision.documents import validate, write_atomically
 from decision.errors import InputError
-from decision.manifest import opened
+from decision.manifest import Opened, opened
 from decision.quantity import parse_duration_ps
 from decision.student import NAME as STUDENT_NAME
-from decision.student import load_student
 from decision.visits import Visits, joined
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment
@@ -64,19 +64,19 @@ def command(
             from emulator.firmware import read_firmware
             from rlcc.monitor import header
 
-            write_atomically(monitor, header(read_firmware(source)))
+            write_atomically(monitor, header(read_firmware(manifest)))
             figures.append(f"{monitor}")
         if out is None:
             return
         if samples:
-            visits = _of_samples(hash, source, samples)
+            visits = _of_samples(hash, manifest, samples)
         else:
             from distill.rollout import collect
             from netsim.policies import interpreted
             from rlcc.drift import seen_in
 
             options, deployment = _networks(recipe, {name: value for name, value in asked.items() if value})
-            student = load_student(source / STUDENT_NAME)
+            student = student_of(manifest)
             progress(", ".join(options.scenarios))
             visits = seen_in(hash, student, collect(interpreted(student), options, deployment))
         visits.write(out)
@@ -99,7 +99,7 @@ def _networks(recipe: Path | None, asked: dict[str, object]) -> tuple[RolloutOpt
     return validate(RolloutOptions, theirs | asked, "options of rlcc visits"), deployment_of(read, recipe)
 
 
-def _of_samples(hash: str, firmware: Path, samples: tuple[Path, ...]) -> Visits:
+def _of_samples(hash: str, firmware: Opened, samples: tuple[Path, ...]) -> Visits:
     from emulator.firmware import read_firmware
     from emulator.samples import visits_of
 

@@ -13,11 +13,10 @@ from emulator.build import Build, source_lines
 from emulator.firmware import ENTRY, Firmware
 from emulator.lines import Frame, SourceLines
 from emulator.rtl_run import run_on_core
-from emulator.vectors import packed
 from rlcc.certified import PLACE
 from rlcc.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
-from verify.certificate import Certificate, read_certificate
+from verify.certificate import Certificate, read_certificate, witness_bytes
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ def measure(build: Build, progress: Progress | None = None, *, proof: Path | Non
     bounds."""
     places, vectors = source_lines(build), build.firmware.vectors
     each, spent = _run(build, vectors.records, progress)
-    worst = worst_costs(build, int(np.argmax(each)), progress, proof=proof, places=places)
+    certificate = _certificate(proof or build.firmware.folder.resolve().parent / PLACE, build)
+    worst = worst_costs(build, int(np.argmax(each)), progress, certificate=certificate, places=places)
     lines = _lines(spent, len(vectors), places, build.firmware)
     return [worst, PathCosts("mean", f"{len(vectors):,} vectors", float(each.mean()), lines)]
 
@@ -64,19 +64,20 @@ def worst_costs(
     slowest: int,
     progress: Progress | None = None,
     *,
-    proof: Path | None = None,
+    certificate: Certificate | None = None,
     places: SourceLines | None = None,
 ) -> PathCosts:
     """Of the certificate's witness, or where there is none of the vector ``slowest``."""
     firmware = build.firmware
-    certificate = _certificate(proof or firmware.folder.resolve().parent / PLACE, build)
     if certificate is not None:
         worst = certificate.claims.worst_case
         of = "the certificate's witness: no input takes longer"
         if worst.exact is None:
             of = f"the slowest input that the proof found; no input takes more than {worst.cycles} cycles"
-        columns = {name: np.array([value], dtype=np.int64) for name, value in worst.witness.items()}
-        records: Mapping[str, NDArray[np.void]] = packed(firmware.layouts, columns, 1)
+        inputs = zip(build.blocks, witness_bytes(build, worst.witness), strict=True)
+        records: Mapping[str, NDArray[np.void]] = {
+            block.name: np.frombuffer(content, dtype=firmware.layouts[block.name].dtype) for block, content in inputs
+        }
     else:
         records = {name: every[slowest : slowest + 1] for name, every in firmware.vectors.records.items()}
         of = f"the slowest vector, {slowest} ({firmware.vectors.kinds[slowest]})"

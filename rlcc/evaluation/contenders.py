@@ -16,7 +16,7 @@ from pathlib import Path
 
 from decision.errors import InputError
 from decision.manifest import NAME as MANIFEST
-from decision.manifest import sha256
+from decision.manifest import Opened, sha256
 from decision.quantity import TIME_PS, parse_duration_ps
 from decision.target import target_ratio
 from emulator import emulate, load_profile
@@ -28,7 +28,7 @@ from netsim.policies import turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.core_policy import CoreName, core_name
 from rlcc.evaluation.mixing import LABEL, MixArgument, parse_mix
-from rlcc.policies import Named, by_name_or_path, kind_of, on_core
+from rlcc.policies import NONE, Named, Read, by_name_or_path, kind_of, on_core
 
 TARGET = "target:"
 
@@ -142,10 +142,11 @@ def opened(
     profile: str,
     engines: Engines | None = None,
     progress: Progress | None = None,
+    read: Read = NONE,
 ) -> Iterator[list[Contender]]:
     """The contenders, as long as the context lasts. A decision takes what is written behind its policy, else
     ``decision_latency_ps``, else what the engine ``profile`` takes for a firmware's slowest vector, else 0.9 us. All
-    but baselines decide on ``engines``."""
+    but baselines decide on ``engines``. ``read``: firmware that was read, and checked, before."""
     mixes = [parse_mix(text) for text in texts]
     arguments = [None if mix else parse(text) for text, mix in zip(texts, mixes, strict=True)]
     load_profile(profile)
@@ -154,8 +155,8 @@ def opened(
 
         def one(argument: Argument) -> Contender:
             if argument.core is not None:
-                return _on_core(argument, argument.core, engines)
-            named = argument.turned(stack.enter_context(by_name_or_path(argument.policy)))
+                return _on_core(argument, argument.core, engines, read)
+            named = argument.turned(stack.enter_context(by_name_or_path(argument.policy, read)))
             said = argument.decision_latency_ps
             if named.kind == "baseline":
                 if said is not None:
@@ -165,7 +166,8 @@ def opened(
                 latency = said if said is not None else decision_latency_ps or 0
             elif named.kind == "firmware":
                 if named.hash not in emulated:
-                    emulated[named.hash] = emulated_latency_ps(Path(argument.policy), profile, progress)
+                    path = Path(argument.policy)
+                    emulated[named.hash] = emulated_latency_ps(read.get(path, path), profile, progress)
                 latency = emulated[named.hash]
             else:
                 latency = DECISION_LATENCY_PS
@@ -197,20 +199,21 @@ def _mixed(mix: MixArgument, parts: Sequence[Contender], engines: Engines | None
     )
 
 
-def _on_core(argument: Argument, core: CoreName, engines: Engines | None) -> Contender:
+def _on_core(argument: Argument, core: CoreName, engines: Engines | None, read: Read) -> Contender:
     if not Path(argument.policy).exists() and argument.policy in baselines.names():
         raise InputError(f"{argument.policy} is a baseline, which acts at once; leave @ and the engine out")
-    named = argument.turned(on_core(Path(argument.policy), core))
+    named = argument.turned(on_core(Path(argument.policy), core, read))
     label = argument.label or _targeted(named.name, argument.target_ratio) + f" on {core}"
     core_hash = load_profile(core.profile).hash()
     return Contender(label, named.name, named.kind, named.hash, named.policy, 0, core, core_hash, engines)
 
 
-def emulated_latency_ps(firmware: Path, profile: str, progress: Progress | None = None) -> int:
+def emulated_latency_ps(firmware: Path | Opened, profile: str, progress: Progress | None = None) -> int:
     """What the slowest vector takes on the engine, in ps."""
     report = emulate(firmware, profile=profile, progress=progress)
     if report.cycles is None:
-        raise InputError(f"{firmware} did not run on {report.profile}, so its decision time is not known; give @TIME")
+        place = firmware if isinstance(firmware, Path) else firmware.folder
+        raise InputError(f"{place} did not run on {report.profile}, so its decision time is not known; give @TIME")
     return round(report.cycles.max * TIME_PS["s"] / (report.clock_mhz * 1e6))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.errors import InputError
+from decision.manifest import same_artefact
 from decision.processors import usable_cores
 from decision.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
 from emulator.linux.cell import FRAME_BYTES, PAYLOAD_BYTES, STOCK, Bottleneck, Control, Seen, TcpFlow, run
@@ -165,7 +166,9 @@ def _outcome(contender: Contender, cell: Cell, seed: int, parts: Parts, keep: Ke
 def _control(contender: Contender, cell: Cell) -> Control:
     assert cell.path is not None
     assert isinstance(contender.policy, str)
-    return control(Path(contender.policy), cell.path) if contender.kind == "firmware" else Control(contender.name)
+    if contender.kind != "firmware":
+        return Control(contender.name)
+    return control(same_artefact(firmware_of(Path(contender.policy)), contender.hash), cell.path)
 
 
 def _key(who: Control, cell: Cell, flows: Sequence[TcpFlow], seed: int, parts: Parts) -> str:

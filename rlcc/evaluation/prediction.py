@@ -21,6 +21,7 @@ from pathlib import Path
 
 from decision.errors import InputError
 from decision.interfaces.flow_rate import LINE_RATE_Q30
+from decision.manifest import opened, same_artefact
 from emulator.linux.cell import FRAME_BYTES, PAYLOAD_BYTES, Bottleneck
 from emulator.linux.parts import machine_parts
 from netsim.kept import Kept, Outcome
@@ -116,7 +117,8 @@ def compare(results: Results, keep: Kept | None = None) -> list[Compared]:
     for contender in grid.contenders:
         if contender.kind != "firmware":
             continue
-        with by_path(Path(str(contender.policy))) as named:
+        place = Path(str(contender.policy))
+        with by_path(place, {place: same_artefact(opened(place, "firmware"), contender.hash)}) as named:
             assert isinstance(named.policy, IntegerPolicy)
             for cell in grid.cells:
                 if flows_of(cell, grid.seeds[0])[0].finite:

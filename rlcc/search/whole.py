@@ -10,9 +10,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from decision.deciders import student_of
 from decision.manifest import opened
-from decision.student import NAME as STUDENT_NAME
-from decision.student import load_student
 from distill.driving import LATER_PS
 from distill.rollout import teacher_policy
 from emulator.build import build
@@ -65,7 +64,7 @@ def made(
     stages.distill_recipe(recipe, teacher, rollouts, student, [], progress, deployment, keep)
     stages.emit(student, recipe.emit, recipe.seed, firmware, [])
     manifest = opened(firmware, "firmware")
-    image = build(read_firmware(firmware), recipe.emulate.toolchain())
+    image = build(read_firmware(manifest), recipe.emulate.toolchain())
     report = run_vectors(image, progress)
     cycles, problem = None if report.cycles is None else report.cycles.max, unprovable(image)
     proved = gate.proof and not problem
@@ -75,7 +74,7 @@ def made(
         problem = "" if cycles is not None else ", ".join(stages.proved(verification))
     progress("in the gate's networks")
     loaded, latency = load(teacher), recipe.rollout.decision_latency
-    theirs, ours = teacher_policy(loaded), interpreted(load_student(student / STUDENT_NAME))
+    theirs, ours = teacher_policy(loaded), interpreted(student_of(opened(student, "student")))
     outcomes = closed_loop.run(
         [Entry(TEACHER, theirs, latency), Entry(STUDENT, ours, latency), Entry(LATER, theirs, latency + LATER_PS)],
         gate.scenarios,

@@ -1,5 +1,7 @@
 """Real files to damage: a teacher, a student, a firmware folder, its program for the core, a certificate, a verdict."""
 
+import base64
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -7,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # mutations.py
 
@@ -14,6 +18,7 @@ from codegen.emit import emit
 from decision.documents import dump_json
 from decision.forest import Forest, oblivious
 from decision.manifest import writing
+from decision.model import GridFeature, Model
 from decision.policy import Policy
 from decision.student import Student
 from decision.tree_decision import feature_names
@@ -23,6 +28,7 @@ from emulator import load_profile
 from emulator.build import built as build_folder
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import ENTRY
+from rlcc.attestation import attest
 from rlcc.verdict import Check, Verdict
 from teachers.save import save
 from teachers.teacher import make_teacher
@@ -78,6 +84,17 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "policy.o").write_bytes(made.path.read_bytes())
         (root / "program.elf").write_bytes(link_program(made, ENTRY, engine, Path(name)).read_bytes())
     (root / "verdict.json").write_text(dump_json(verdict()))
+    Model((GridFeature("load", 0, 0, 63),), (oblivious(((0, 31),), (0, -4000)),), (-70_000,), 0, "regression").save(
+        root
+    )
+    key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    pem, public = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    secret = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (root / "signer.pem").write_bytes(key.private_bytes(pem, *secret))
+    (root / "signer.pub").write_bytes(key.public_key().public_bytes(pem, public))
+    envelope = attest(root / "firmware", root / "certificate.json", root / "signer.pem")
+    (root / "envelope.json").write_text(envelope)
+    (root / "payload.json").write_bytes(base64.b64decode(json.loads(envelope)["payload"]))
     return root
 
 

@@ -1,5 +1,6 @@
 """Readers of files from outside: what is damaged gives an InputError or a result, no other error, no loop, no bomb."""
 
+import base64
 import contextlib
 import json
 import tomllib
@@ -15,6 +16,7 @@ from mutations import bounded, damaged, twisted, twisted_text
 from decision.documents import dump_json, load_json
 from decision.errors import InputError
 from decision.manifest import artefact_hash, opened, sha256
+from decision.model import load_model
 from decision.policy import load_policy
 from decision.program import Program
 from decision.student import load_student
@@ -25,6 +27,7 @@ from emulator.lines import SourceLines
 from emulator.objects import check_code, read_image, undefined_and_static
 from emulator.sources import checked
 from emulator.vectors import Layout, read_layouts, read_vectors
+from rlcc import attestation
 from rlcc.recipe import load_recipe
 from rlcc.reference import read_reference
 from rlcc.teacher_match import compare, given_rollouts
@@ -43,12 +46,13 @@ def layouts_of(program: Path, corpus: Path) -> tuple[Program, dict[str, Layout]]
 
 def program_and_vectors(path: Path, corpus: Path) -> None:
     program, layouts = layouts_of(path, corpus)
-    check_against_program(read_vectors(corpus / "firmware/vectors.csv", layouts, program), program, path.parent)
+    content = (corpus / "firmware/vectors.csv").read_bytes()
+    check_against_program(read_vectors(content, layouts, program, "vectors.csv"), program, path.parent)
 
 
 def vectors(path: Path, corpus: Path) -> None:
     program, layouts = layouts_of(corpus / "firmware/program.json", corpus)
-    read_vectors(path, layouts, program)
+    read_vectors(path.read_bytes(), layouts, program, str(path))
 
 
 def rollouts(path: Path, corpus: Path) -> None:
@@ -71,6 +75,32 @@ def certificate(path: Path, _: Path) -> None:
     read_certificate(path)
 
 
+def envelope(path: Path, corpus: Path) -> None:
+    """What does not state this firmware is refused, never an error."""
+    firmware = opened(corpus / "firmware", "firmware")
+    check = attestation.attested(firmware, corpus / "certificate.json", path, corpus / "signer.pub")
+    honest = load_json(corpus / "envelope.json")
+    if check.passed:
+        assert {key: load_json(path)[key] for key in ("payload", "payloadType")} == {
+            key: honest[key] for key in ("payload", "payloadType")
+        }
+
+
+def payload(path: Path, corpus: Path) -> None:
+    """Signed by the very key, whatever it is: it is what is due, or refused."""
+    content, kind = path.read_bytes(), attestation.PAYLOAD_TYPE
+    key = attestation.private_key(corpus / "signer.pem")
+    signature = key.sign(attestation.pre_authentication(kind, content))
+    parts = {"payloadType": kind, "payload": base64.b64encode(content).decode()}
+    signed = parts | {"signatures": [{"keyid": "", "sig": base64.b64encode(signature).decode()}]}
+    (path.parent / "envelope.json").write_text(json.dumps(signed))
+    firmware = opened(corpus / "firmware", "firmware")
+    check = attestation.attested(
+        firmware, corpus / "certificate.json", path.parent / "envelope.json", corpus / "signer.pub"
+    )
+    assert not check.passed or load_json(path) == load_json(corpus / "payload.json")
+
+
 def weights(path: Path, corpus: Path) -> None:
     (path.parent / "policy.toml").write_bytes((corpus / "teacher/policy.toml").read_bytes())
     load(path)
@@ -91,6 +121,9 @@ READERS: dict[str, tuple[str, Reader]] = {
     "student.json": ("student/student.json", lambda p, _: load_student(p).params()),
     "program.json": ("firmware/program.json", program_and_vectors),
     "certificate.json": ("certificate.json", certificate),
+    "model.json": ("model.json", lambda p, _: load_model(p)),
+    "envelope.json": ("envelope.json", envelope),
+    "payload.json": ("payload.json", payload),
     "verdict.json": ("verdict.json", lambda p, _: read_reference(p)),
     "vectors.csv": ("firmware/vectors.csv", vectors),
     "rlcc_policy.c": ("firmware/rlcc_policy.c", lambda p, _: checked(p.read_bytes(), str(p))),

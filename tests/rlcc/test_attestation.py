@@ -51,7 +51,13 @@ def sign_again(folder: Path, kind: str | None = None, **changes: Any) -> None:
     """The statement with changes, signed by the very key: what only the comparison can refuse."""
     data = json.loads((folder / "envelope.json").read_text())
     content = json.loads(base64.b64decode(data["payload"])) | changes
-    payload, kind = json.dumps(content).encode(), kind or data["payloadType"]
+    sign_bytes(folder, json.dumps(content).encode(), kind)
+
+
+def sign_bytes(folder: Path, payload: bytes, kind: str | None = None) -> None:
+    """Any bytes at all, signed by the very key."""
+    data = json.loads((folder / "envelope.json").read_text())
+    kind = kind or data["payloadType"]
     signature = Ed25519PrivateKey.from_private_bytes(bytes(32)).sign(attestation.pre_authentication(kind, payload))
     sealed = {"keyid": "", "sig": base64.b64encode(signature).decode()}
     data |= {"payloadType": kind, "payload": base64.b64encode(payload).decode(), "signatures": [sealed]}
@@ -128,6 +134,41 @@ def test_any_dsse_tool_would_accept_it(signed: Path) -> None:
     message = b" ".join([b"DSSEv1", str(len(kind)).encode(), kind, str(len(payload)).encode(), payload])
     key = serialization.load_pem_public_key((signed / "signer.pub").read_bytes())
     key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), message)
+
+
+DOUBLED = b'{"_type": "https://in-toto.io/Statement/v1", "_type": "https://in-toto.io/Statement/v1"}'
+PAYLOADS: dict[str, bytes] = {
+    "nothing": b"",
+    "no JSON": b"in-toto",
+    "nested 100,000 deep": b"[" * 100_000 + b"]" * 100_000,
+    "nested 70 deep": b"[" * 70 + b"]" * 70,
+    "an integer of 10,000 digits": b"9" * 10_000,
+    "an integer of 65 bits": str(2**64).encode(),
+    "no UTF-8": b'"\xff\xfe"',
+    "half a character": rb'{"_type": "\ud800"}',
+    "not a number": b"NaN",
+    "beyond floats": b"1e999",
+    "a key twice": DOUBLED,
+    "a number": b"7",
+}
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_a_payload_that_is_no_statement_is_refused_though_it_is_signed(name: str, signed: Path) -> None:
+    sign_bytes(signed, PAYLOADS[name])
+    refused = check(signed)
+    assert not refused.passed
+    assert refused.value.startswith("refused: ")
+
+
+def test_a_key_that_stands_twice_is_refused_though_both_say_what_is_due(signed: Path) -> None:
+    payload = base64.b64decode(json.loads((signed / "envelope.json").read_text())["payload"])
+    sign_bytes(signed, payload)
+    assert check(signed).passed
+    sign_bytes(
+        signed, payload.replace(b'"predicateType":', b'"_type":"https://in-toto.io/Statement/v1","predicateType":', 1)
+    )
+    assert "twice" in check(signed).value
 
 
 MUTANTS: dict[str, tuple[Callable[[Path], Any], str]] = {

@@ -30,6 +30,7 @@ from verify.certify import unprovable
 LSTM = {"kind": "lstm", "hidden": [6], "lstm": 3, "bias": True}
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
 GATE = ("--budget", "60 us", "--scenario", "many-to-one:2", "--seed", "3")
+BOTH = {"student.json": b"{}", "model.json": b"{}"}
 UNPROVED = ("--no-certificate", "--no-distance-proof")
 
 
@@ -68,7 +69,9 @@ def network(request: Any, tmp_path_factory: pytest.TempPathFactory, save_teacher
 def judged(place: Path, *options: str, unproved: tuple[str, ...] = UNPROVED) -> tuple[int, dict[str, dict[str, Any]]]:
     """The exit code, and the checks by name."""
     rollouts = ("--rollouts", str(place / "rollouts"))
-    code = main(["gate", str(place / "firmware"), "--teacher", str(place / "teacher"), *rollouts, *GATE, *unproved, *options])
+    code = main(
+        ["gate", str(place / "firmware"), "--teacher", str(place / "teacher"), *rollouts, *GATE, *unproved, *options]
+    )
     verdict = load_json(place / "verdict/verdict.json")
     return code, {f"{check['group']}: {check['name']}": check for check in verdict["checks"]}
 
@@ -164,15 +167,13 @@ def one(states: Any, row: int) -> Any:
     return Trajectories.of({name: column[row : row + 1] for name, column in states.columns.items()})
 
 
-def test_a_folder_has_one_decider(network: Path, tmp_path: Path) -> None:
-    assert decider_file(network / "firmware") == "network.json"
-    assert load_decider(network / "firmware") == load_pupil(network / "firmware")
-    with pytest.raises(InputError, match=r"holds none of student.json, network.json, model.json"):
-        load_decider(tmp_path)
-    for name in ("student.json", "model.json"):
-        (tmp_path / name).write_text("{}")
-    with pytest.raises(InputError, match=r"holds both student.json and model.json"):
-        load_decider(tmp_path)
+def test_a_folder_has_one_decider(network: Path) -> None:
+    artefact = opened(network / "firmware", "firmware")
+    assert decider_file(artefact) == "network.json"
+    assert load_decider(artefact) == load_pupil(network / "firmware")
+    for held, says in (({}, "none of student.json, network.json, model.json"), (BOTH, "both student.json and model")):
+        with pytest.raises(InputError, match=f"holds {says}"):
+            load_decider(replace(artefact, contents=held))
 
 
 def test_its_teacher_is_asked_for(network: Path, refused: Callable[..., str]) -> None:

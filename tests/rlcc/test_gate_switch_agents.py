@@ -15,6 +15,7 @@ from decision.student import Student
 from decision.tree_decision import seen_names
 from decision.weights import shapes
 from rlcc import cli
+from rlcc.checks import IN_ALL_STATES, IN_CELLS
 from rlcc.reports import folder as reports
 from teachers.load import load
 from teachers.save import save
@@ -106,6 +107,10 @@ def switch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def test_what_is_edited_below_passes_as_it_is(switch: Path) -> None:
     assert gated(switch, switch / "firmware") == {}
+    rows = json.loads((switch / "verdict" / reports.JSON).read_text())["checks"]
+    teacher = [(row["name"], row["value"], row["limit"]) for row in rows if row["group"] == "teacher"]
+    assert teacher[-2:] == [(IN_CELLS, "not measured", "none"), (IN_ALL_STATES, "not defined", "none")]
+    assert [row["limit"] for row in rows if row["group"] == "proof"] == ["none"]
 
 
 EDITS = {

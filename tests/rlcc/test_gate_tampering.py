@@ -107,11 +107,11 @@ SEALED_REFUSED: dict[str, tuple[Edit, str]] = {
     "another teacher in the student": (data("student.json", lambda s: s.update(teacher="0" * 64)), "rlcc_policy.c"),
     "counts that no float holds": (
         data("student.json", lambda s: s["report"].update(visits={"x": {"borders": [1], "counts": [10**400]}})),
-        "report.visits is not readable",
+        "more than 64 bits",
     ),
     "no student": (lambda folder: (folder / "student.json").unlink(), "holds none of student.json"),
     "a program of a bad operator": (data("program.json", lambda p: p["nodes"][0].update(op="exec")), "is not readable"),
-    "a program without an end": (data("program.json", lambda p: p.update(results=[10**30])), "decision program"),
+    "a program without an end": (data("program.json", lambda p: p.update(results=[10**30])), "more than 64 bits"),
     "a number that JSON has not": (
         text("student.json", '"bias": ', '"bias": NaN, "x": '),
         "is not a number that JSON has",
@@ -127,14 +127,14 @@ AS_THEY_WERE: dict[str, tuple[Edit, str]] = {
         lambda folder: (folder / "stdint.h").write_text(""),
         "stdint.h is not in the folder's manifest.json",
     ),
-    "a link in place of the C": (link("rlcc_policy.c"), "'rlcc_policy.c', which is outside the folder or a link"),
+    "a link in place of the C": (link("rlcc_policy.c"), "rlcc_policy.c is outside the folder or a link"),
     "a pipe in place of the header": (pipe, "there is no file"),
     "a file out of bounds": (oversized, "is over 64 MiB"),
     "a path up": (names("../secret"), "'../secret', which is outside the folder"),
     "a path from the root": (names("/etc/passwd"), "'/etc/passwd', which is outside the folder"),
     "a path through a link": (
         both(lambda folder: (folder / "etc").symlink_to("/etc"), names("etc/passwd")),
-        "'etc/passwd', which is outside the folder or a link",
+        "etc/passwd is outside the folder or a link",
     ),
     "another kind": (data("manifest.json", lambda m: m.update(kind="student")), "is a student, not a firmware"),
     "another teacher": (
@@ -189,8 +189,9 @@ def test_a_sealed_folder_that_rlcc_does_not_emit_fails(
     code, content = gated(copy, firmware)
     assert code == 1
     assert content is not None
-    (check,) = content["checks"]
+    check, _, *rest = content["checks"]
     assert check["name"] == "every file is as rlcc emits it"
+    assert {row["value"] for row in rest} == {"not judged"}
     assert says in check["value"]
     assert SECRET not in "".join(capsys.readouterr())
 
@@ -216,7 +217,8 @@ def test_a_wrong_claim_in_a_sealed_manifest_fails(copy: Path, claim: str) -> Non
     code, content = gated(copy, copy / "firmware")
     assert code == 1
     assert content is not None
-    assert [check["value"] for check in content["checks"]] == ["manifest.json: details differ"]
+    assert content["checks"][0]["value"] == "manifest.json: details differ"
+    assert {row["value"] for row in content["checks"][2:]} == {"not judged"}
 
 
 HEADERS: dict[str, dict[str, Any]] = {
@@ -241,7 +243,7 @@ def test_a_sealed_manifest_of_odd_values_is_refused(copy: Path, name: str, capsy
     data("manifest.json", seal)(copy / "firmware")
     assert gated(copy, copy / "firmware")[0] == 2
     told = capsys.readouterr().err
-    assert "manifest.json is not readable" in told or "does not say which student" in told
+    assert any(said in told for said in ("manifest.json is not", "does not say which student"))
     assert "unexpected" not in told
 
 

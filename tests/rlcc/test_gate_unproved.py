@@ -1,5 +1,7 @@
 """A distance over all states that no prover bounds: a row of the gate that fails, or that says so; never none."""
 
+import re
+from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -77,3 +79,18 @@ def test_a_shipped_recipe_leaves_out_the_proof_only_of_an_lstm(recipe: Path) -> 
     read = load_recipe(recipe)
     policy = load(teacher_path(read, recipe)).policy
     assert read.gate.neighbourhood.proof is (policy.architecture.lstm is None)
+
+
+FIGURE = re.compile(r"honest student's figure, (0\.\d+)")
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_a_shipped_limit_is_the_honest_students_figure_and_a_tenth(recipe: Path) -> None:
+    """Rounded up to 0.001; a figure of three digits may have been rounded itself. Agents without one state none."""
+    read = load_recipe(recipe)
+    stated = FIGURE.findall(recipe.read_text())
+    assert len(stated) == bool(read.pupil.of.context)
+    for figure in stated:
+        most = Decimal(figure) + (Decimal("0.0005") if len(figure) == 5 else 0)
+        rounded = (most * Decimal("1.1")).quantize(Decimal("0.001"), ROUND_UP)
+        assert Decimal(str(read.gate.neighbourhood.limit)) == rounded

@@ -4,6 +4,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,8 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rlcc.remembered.cache_folder", lambda: tmp_path / "cache")
+    alone: list[str] = []
+    monkeypatch.setattr("rlcc.commands.gate.private_cache", lambda: alone.append("private") or nullcontext())
     asked: list[str] = []
     monkeypatch.setattr("verify.check.boundary.checked", lambda *_, **__: asked.append("checked"))
 
@@ -106,7 +109,9 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
 
     assert gated() == (1, False)
     assert gated() == (0, True)
+    assert alone == []
     assert gated("--no-cache") == (1, False)
+    assert alone == ["private"]
     for name, other in {"checker_hash": lambda: "other", "tools": lambda: {"python": "4"}}.items():
         with monkeypatch.context() as patch:
             patch.setattr(f"rlcc.remembered.{name}", other)
