@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from decision.deciders import student_of
 from decision.documents import read_bytes
 from decision.errors import InputError
-from decision.manifest import Opened, sha256
+from decision.manifest import sha256
 from emulator.build import Build
 from emulator.firmware import SOURCE
 from emulator.profile import Profile
@@ -18,9 +17,8 @@ from rlcc.remembered import Remembered
 from rlcc.verdict import Check
 from teachers.teacher import Teacher
 from verify.certificate import Certificate, certificate_of
-from verify.check.beside import distance_again
+from verify.check.beside import TeacherNetwork
 from verify.check.refused import Refused
-from verify.teacher.claim import TeacherClaim
 
 Progress = Callable[[str], None]
 PLACE = Path("certificate", "certificate.json")
@@ -73,10 +71,7 @@ def certified(
 
     ``remembered``: where the very same was checked before, it is not checked once more. ``request``: what the gate was
     called with, for the command that mends."""
-    from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
-
-    before, firmware = remembered or Remembered(use=False), build.firmware.folder
-    command = prove(firmware, engine, path, request)
+    command = prove(build.firmware.folder, engine, path, request)
     if not path.exists():
         return Certified(CHECK(value="there is none", passed=False, detail=f"prove the firmware: {command}"), None)
     try:
@@ -85,19 +80,7 @@ def certified(
         wrong = of_another(certificate, build.engine, engine.compiler, engine.optimise)
         if wrong:
             return Certified(CHECK(value=wrong, passed=False, detail=f"prove the firmware again: {command}"), None)
-        parts = {
-            "certificate": [certificate.hash, sha256(content)],
-            "firmware": build.firmware.hash,
-            "profile": build.engine.model_dump(mode="json"),
-            "compiler": build.toolchain.compiler.version,
-            "engine": engine.model_dump(mode="json"),
-            "teacher": teacher.hash if teacher and certificate.teacher else None,
-        }  # all that decides whether it holds; the checker and its tools come to it
-        if not before.holds("certificate", parts):
-            checked(certificate, build.firmware.manifest, progress=progress)
-            if certificate.teacher is not None:
-                distance_checked(certificate.teacher, build.firmware.manifest, teacher, progress)
-            before.keep("certificate", parts)
+        hold(certificate, content, build, teacher=teacher, progress=progress, remembered=remembered)
     except (Refused, InputError) as error:
         return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command}"), None)
     besides = [] if not certificate.behaviour else [f"{len(certificate.behaviour)} properties"]
@@ -105,18 +88,36 @@ def certified(
     return Certified(CHECK(value=", ".join([f"{certificate.hash[:12]} holds", *besides]), passed=True), certificate)
 
 
-def distance_checked(claim: TeacherClaim, firmware: Opened, teacher: Teacher | None, progress: Progress | None) -> int:
-    """How many boxes of states it took. Refused where the claim does not hold, or is of another teacher, or none is
-    known; whatever a forged claim breaks in the check is a refusal too."""
-    if teacher is None:
-        raise Refused(f"it speaks of a distance from the teacher {claim.teacher[:12]}, which is not known here")
-    student = student_of(firmware)
-    try:
-        return distance_again(claim, student, teacher.policy, teacher.weights, teacher.hash, progress)
-    except (Refused, InputError):
-        raise
-    except Exception as error:  # a defect of the checker is no reason to believe
-        raise Refused(f"the checker cannot judge the distance: {type(error).__name__}: {error}") from None
+def hold(
+    certificate: Certificate,
+    content: bytes,
+    build: Build,
+    *,
+    teacher: Teacher | None = None,
+    progress: Progress | None = None,
+    remembered: Remembered | None = None,
+) -> None:
+    """Refused where a certificate, the bytes of its file given, does not hold for the firmware of this build, or speaks
+    of a teacher that is another or not known. ``remembered``: what held before is not checked once more."""
+    from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
+
+    before = remembered or Remembered(use=False)
+    if certificate.teacher is not None and teacher is None:
+        raise Refused(
+            f"it speaks of a distance from the teacher {certificate.teacher.teacher[:12]}, which is not known here"
+        )
+    parts = {
+        "certificate": [certificate.hash, sha256(content)],
+        "firmware": build.firmware.hash,
+        "profile": build.engine.model_dump(mode="json"),
+        "compiler": [build.toolchain.compiler.name, build.toolchain.compiler.version, build.toolchain.opt],
+        "teacher": teacher.hash if teacher and certificate.teacher else None,
+    }  # all that decides whether it holds; the checker and its tools come to it
+    if before.holds("certificate", parts):
+        return
+    network = None if teacher is None else TeacherNetwork(teacher.policy, teacher.weights, teacher.hash)
+    checked(certificate, build.firmware.manifest, progress=progress, teacher=network)
+    before.keep("certificate", parts)
 
 
 def of_another(certificate: Certificate, profile: Profile | None, compiler: str | None, optimise: str | None) -> str:

@@ -75,10 +75,11 @@ from rlcc.verdict import Check, Group, Verdict, WorstPath
 from rlcc.worst_path import slowest_costs, worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
-from verify.behaviour.decide import decide
 from verify.behaviour.finding import Finding
-from verify.certificate import BOTH, Certificate, FindingClaim
+from verify.certificate import Certificate
 from verify.certify import unprovable
+from verify.check.beside import TeacherNetwork, distance_again
+from verify.check.refused import Refused
 from verify.ranges.bound import Bound, bounded
 from verify.teacher.distance import distance
 
@@ -375,16 +376,23 @@ def _deciding(job: _Job, pupil: Pupil) -> Iterator[PolicySpec]:
 
 
 def _findings(job: _Job, certificate: Certificate | None) -> list[Finding]:
-    """What the policy does: as the certificate has it where its checker has decided it too, else decided here."""
-    claims = [] if certificate is None else [claim for claim in certificate.behaviour if claim.decided == BOTH]
+    """What the policy does: as a certificate that holds has it, else decided here, each time by two programs."""
+    claimed = [] if certificate is None else certificate.behaviour
     asked = [(each, each.model_dump(mode="json")) for each in job.options.property]
-    left = [each for each, table in asked if all(claim.asked != table for claim in claims)]
+    left = [each for each, table in asked if all(claim.asked != table for claim in claimed)]
+    found = {
+        each: [Finding(each.kind, **vars(told)) for told in claim.findings]
+        for each, table in asked
+        for claim in claimed
+        if claim.asked == table
+    }
     if left:
+        from rlcc.behaviour import decided_twice  # with the checker's solvers
+
         job.say("behaviour")
-        claims += decide(job.build.firmware, left, job.say).claims()
-    by_property = [next(claim for claim in claims if claim.asked == table) for _, table in asked]
-    nothing = FindingClaim(says="a property without a finding", verdict="undecided", value="not decided", witness={})
-    return [Finding(claim.asked["kind"], **vars(told)) for claim in by_property for told in claim.findings or [nothing]]
+        found |= {each: list(findings) for each, findings in decided_twice(job.build, left, job.say).answers}
+    nothing = [Finding("none", "a property without a finding", "undecided", "not decided")]
+    return [finding for each, _ in asked for finding in found[each] or nothing]
 
 
 def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) -> tuple[list[Check], dict[str, Any]]:
@@ -406,7 +414,8 @@ def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) 
         job.say("actions in all states")
         try:
             claim = distance(pair.pupil, teacher.policy, teacher.weights, teacher.hash, asked.around, job.say)
-        except InputError as error:
+            distance_again(claim, pair.pupil, TeacherNetwork(teacher.policy, teacher.weights, teacher.hash), job.say)
+        except (InputError, Refused) as error:
             return [*checks, all_states(str(error), asked)], measured | {"distance": {"refused": str(error)}}
     return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
 

@@ -28,6 +28,7 @@ from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood, Recipe
 
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
+    from rlcc.remembered import Remembered
     from verify.behaviour.decide import Behaviour
     from verify.behaviour.properties import Property
     from verify.certificate import Certificate
@@ -245,40 +246,68 @@ def verify(build: Build, figures: Figures, progress: Progress) -> Verification:
     return verification
 
 
-def keep_certificate(verification: Verification, out: Path, **claims: Any) -> Certificate:
-    """Write the certificate of what was proved, with claims besides."""
-    from verify.certificate import extended, write_certificate
+def keep_certificate(
+    verification: Verification,
+    out: Path,
+    *,
+    teacher_folder: Path | None = None,
+    remembered: Remembered | None = None,
+    progress: Progress | None = None,
+    **claims: Any,
+) -> Certificate:
+    """Write the certificate of what was proved, with claims besides, once the checker has found it to hold. Refused,
+    and nothing written, where it does not."""
+    from rlcc.certified import hold
+    from teachers.load import load
+    from verify.certificate import certificate_text, extended, write_certificate
 
     assert verification.certificate is not None
     certificate = extended(verification.certificate, **claims) if claims else verification.certificate
+    teacher = None if teacher_folder is None or certificate.teacher is None else load(teacher_folder)
+    content = certificate_text(certificate).encode()
+    hold(certificate, content, verification.build, teacher=teacher, progress=progress, remembered=remembered)
     out.parent.mkdir(parents=True, exist_ok=True)
     write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
     return certificate
 
 
 def certify(
-    build: Build, teacher_path: Path, options: GateOptions, out: Path, figures: Figures, progress: Progress
+    build: Build,
+    teacher_path: Path,
+    options: GateOptions,
+    out: Path,
+    figures: Figures,
+    progress: Progress,
+    remembered: Remembered | None = None,
 ) -> None:
     """Prove all that the gate asks for and can be proved, as one certificate: the machine code, what the policy does,
-    how far it is from its teacher."""
+    how far it is from its teacher. One that the checker refuses is not written."""
+    from verify.check.refused import Refused
+
     verification = verify(build, figures, progress)
     if verification.certificate is None:
         return
     claims = dict[str, Any]()
     if options.property:
-        claims["behaviour"] = behaviour(build.firmware, options.property, figures, progress).claims()
+        claims["behaviour"] = behaviour(build, options.property, figures, progress).claims()
     with suppress(InputError):  # of this teacher nothing is proved; the gate says why
         around = options.neighbourhood.around
         claims["teacher"] = distance(build.firmware, teacher_path, around, figures, progress)
-    certificate = keep_certificate(verification, out, **claims)
+    try:
+        certificate = keep_certificate(
+            verification, out, teacher_folder=teacher_path, remembered=remembered, progress=progress, **claims
+        )
+    except Refused as error:
+        figures.append(f"no certificate: the checker refuses it: {error}")
+        return
     figures.append(f"certificate {certificate.hash[:12]}")
 
 
-def behaviour(firmware: Firmware, asked: Iterable[Property], figures: Figures, progress: Progress) -> Behaviour:
-    """Decide what the policy does."""
-    from verify.behaviour.decide import decide
+def behaviour(build: Build, asked: Iterable[Property], figures: Figures, progress: Progress) -> Behaviour:
+    """Decide what the policy does, by two programs."""
+    from rlcc.behaviour import decided_twice
 
-    decided = decide(firmware, asked, progress)
+    decided = decided_twice(build, asked, progress)
     verdicts = [finding.verdict for finding in decided.findings]
     counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "found", "fails", "undecided")}
     figures += [f"{count} {verdict}" for verdict, count in counts.items() if count]

@@ -199,10 +199,14 @@ def extended(certificate: Certificate, **claims: Any) -> Certificate:
 
 def write_certificate(certificate: Certificate, path: Path, queries: list[str]) -> None:
     """Write the certificate and, beside it, the solver's questions."""
-    content = json.loads(json.dumps(certificate.model_dump(mode="json"), sort_keys=True))
     texts = "\n".join(f"; {hashlib.sha256(text.encode()).hexdigest()}\n{text}" for text in queries)
     write_atomically(path.with_suffix(".queries.gz"), gzip.compress(texts.encode(), mtime=0))
-    write_atomically(path, dump_json(content))
+    write_atomically(path, certificate_text(certificate))
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """What ``certificate.json`` holds."""
+    return dump_json(json.loads(json.dumps(certificate.model_dump(mode="json"), sort_keys=True)))
 
 
 def read_certificate(path: Path) -> Certificate:

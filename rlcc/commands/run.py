@@ -104,7 +104,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             build = evidence.build or build_firmware(read_firmware(firmware), tools)
             evidence = replace(evidence, build=build)
             if recipe.gate.proof:
-                stages.certify(build, teacher, recipe.gate, certificate, figures, progress)
+                stages.certify(build, teacher, recipe.gate, certificate, figures, progress, evidence.remembered)
             else:
                 figures.append("not proved: gate.proof is false")
     with stage("gate") as (figures, progress):

@@ -124,9 +124,9 @@ def command(
             raise InputError("--check takes the neighbourhood from the certificate; leave out --around and the like")
         read = emitted(firmware, foreign=foreign)
         chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-        asked = {name: value if name in said else None for name, value in chosen.items()}
+        engine = {name: value if name in said else None for name, value in chosen.items()}
         _writable(proofs, firmware, "proofs.zip")
-        return _check(certificate, read, asked, solver, time_limit, teacher, proofs)
+        return _check(certificate, read, engine, solver, time_limit, teacher, proofs)
     if proofs is not None:
         raise InputError("--proofs is for --check; prove first, then check the certificate with it")
     if said & {"solver", "time_limit"}:
@@ -245,7 +245,7 @@ def _prove(
     failed, claims = False, dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
-            behaviour = stages.behaviour(made.firmware, asked, figures, progress)
+            behaviour = stages.behaviour(made, asked, figures, progress)
         _findings(behaviour)
         failed, claims["behaviour"] = behaviour.failed and not told, behaviour.claims()
     if beside is not None and (claim := _distance(made.firmware, beside)) is not None:
@@ -255,9 +255,26 @@ def _prove(
         if beside.picture is not None:
             _draw(firmware, beside.teacher, claim, beside.picture)
     if out is not None:
-        certificate = stages.keep_certificate(verification, out, **claims)
-        click.echo(f"certificate {certificate.hash[:12]} in {out}")
+        failed |= not _kept(verification, out, None if beside is None else beside.teacher, claims)
     return 1 if failed else 0
+
+
+def _kept(verification: Verification, out: Path, teacher: Path | None, claims: dict[str, Any]) -> bool:
+    """Whether the certificate was written: not where its own checker refuses it."""
+    from rlcc import stages
+    from rlcc.remembered import Remembered
+    from verify.check.refused import Refused
+
+    with stage("check") as (figures, progress):
+        try:
+            certificate = stages.keep_certificate(
+                verification, out, teacher_folder=teacher, remembered=Remembered(), progress=progress, **claims
+            )
+        except Refused as error:
+            figures.append(f"no certificate is written: the checker refuses it: {error}")
+            return False
+        figures.append(f"certificate {certificate.hash[:12]} holds, in {out}")
+    return True
 
 
 def _distance(firmware: Firmware, beside: _Beside) -> TeacherClaim | None:
@@ -352,9 +369,10 @@ def _check(
 ) -> int:
     """Check a certificate again, and say what it is of."""
     from emulator.profile import load_profile
-    from rlcc.certified import distance_checked, of_another
+    from rlcc.certified import of_another
     from teachers.load import load
     from verify.certificate import read_certificate
+    from verify.check.beside import TeacherNetwork
     from verify.check.boundary import Limits, checked
     from verify.check.refused import Refused
 
@@ -368,9 +386,10 @@ def _check(
             if wrong := of_another(certificate, profile, asked["compiler"], asked["optimise"]):
                 raise Refused(wrong)
             limits = Limits(seconds)
-            recheck = checked(certificate, firmware, solver=solver, progress=progress, limits=limits, proofs=proofs)
-            if certificate.teacher is not None and beside is not None:
-                distance_checked(certificate.teacher, firmware, beside, progress)
+            network = None if beside is None else TeacherNetwork(beside.policy, beside.weights, beside.hash)
+            recheck = checked(
+                certificate, firmware, solver=solver, progress=progress, limits=limits, proofs=proofs, teacher=network
+            )
         except Refused as error:
             figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
             return 1
@@ -388,12 +407,9 @@ def _check(
 
 def _besides(certificate: Certificate, beside: bool) -> list[str]:
     """What it says besides, and what of it was checked."""
-    from verify.certificate import BOTH
-
     said, claim = [], certificate.teacher
     if certificate.behaviour:
-        again = sum(each.decided == BOTH for each in certificate.behaviour)
-        said.append(f"{again} properties decided again, {len(certificate.behaviour) - again} by the prover alone")
+        said.append(f"{len(certificate.behaviour)} properties decided again")
     if claim is not None:
         how = "decided again" if beside else "not checked: give --teacher"
         said.append(f"at most {claim.bound:.5f} outside the teacher {claim.teacher[:12]}, {how}")

@@ -7,7 +7,7 @@ from decision.student import Student
 from decision.tree_decision import feature_name
 from verify import wording
 from verify.behaviour.properties import Monotone, Step
-from verify.certificate import FindingClaim
+from verify.certificate import FindingClaim, Verdict
 from verify.check.cells import ONE, Table
 from verify.check.refused import Refused
 
@@ -17,7 +17,7 @@ def step(table: Table, asked: Step) -> list[FindingClaim]:
     limited = (asked.at_least, asked.at_most) != (None, None)
     above = asked.at_least is None or low >= asked.at_least
     inside = above and (asked.at_most is None or high <= asked.at_most)
-    verdict = "found" if not limited else "holds" if inside else "fails"
+    verdict: Verdict = "found" if not limited else "holds" if inside else "fails"
     says, value = wording.step(asked.at_least, asked.at_most), wording.multipliers(low, high)
     return [FindingClaim(says=says, verdict=verdict, value=value, witness={})]
 
