@@ -11,6 +11,7 @@ import base64
 import binascii
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from decision.extras import needed
 from decision.manifest import NAME, Opened, of_kind, opened, sha256
 from rlcc.predicate import predicate_of
 from rlcc.verdict import Check
-from verify.certificate import Certificate, read_certificate
+from verify.certificate import Certificate, certificate_of, read_certificate
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -46,12 +47,34 @@ def statement(firmware: Opened, certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def attest(firmware: Path, certificate_file: Path, key_file: Path) -> str:
-    """The envelope's text; the same bytes for the same folder, certificate and key. InputError where the certificate is
-    another firmware's, or the key is no private Ed25519 key."""
-    key, manifest, certificate = private_key(key_file), opened(firmware, "firmware"), read_certificate(certificate_file)
+def attest(
+    firmware: Path,
+    certificate_file: Path,
+    key_file: Path,
+    teacher: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> str:
+    """The envelope's text; the same bytes for the same folder, certificate and key. ``teacher``: of the distance that
+    the certificate claims. InputError where the certificate is another firmware's, or the key is no private Ed25519
+    key; ``Refused`` where the certificate does not hold, so that nobody signs what is not so."""
+    from rlcc.certified import hold
+    from rlcc.remembered import Remembered
+    from teachers.load import load
+    from verify.check.recheck import rebuilt
+    from verify.check.refused import Refused as NotHeld
+
+    key, manifest, content = private_key(key_file), opened(firmware, "firmware"), read_bytes(certificate_file)
+    certificate = certificate_of(content, str(certificate_file))
     if certificate.subject.firmware != manifest.hash:
         raise InputError(f"{certificate_file} is of another firmware than {firmware}; give the certificate of this one")
+    if certificate.teacher is not None and teacher is None:
+        raise InputError(f"{certificate_file} claims a distance from a teacher; give it: --teacher")
+    beside = None if teacher is None else load(teacher)
+    try:
+        build = rebuilt(certificate, manifest)
+        hold(certificate, content, build, teacher=beside, progress=progress, remembered=Remembered())
+    except NotHeld as error:
+        raise Refused(f"the certificate does not hold: {error}") from None
     payload = json.dumps(statement(manifest, certificate), sort_keys=True, separators=(",", ":")).encode()
     signature = key.sign(pre_authentication(PAYLOAD_TYPE, payload))
     return dump_json(

@@ -37,7 +37,8 @@ def signed(pipeline: Any, tmp_path: Path) -> Path:
     shutil.copytree(pipeline.firmware, tmp_path / "firmware")
     shutil.copytree(pipeline.firmware.parent / PLACE.parent, tmp_path / PLACE.parent)
     key = save_key(tmp_path / "signer.pem")
-    arguments = ["attest", tmp_path / "firmware", "--key", key, "-o", tmp_path / "envelope.json"]
+    arguments = ["attest", tmp_path / "firmware", "--key", key, "--teacher", pipeline.teacher]
+    arguments += ["-o", tmp_path / "envelope.json"]
     assert cli.main([str(each) for each in arguments]) == 0
     return tmp_path
 
@@ -279,3 +280,12 @@ def test_the_documented_schema_is_the_predicates() -> None:
         "write docs/attestation.schema.json anew: "
         "python -c 'import json; from rlcc import predicate; print(json.dumps(predicate.schema(), indent=2))'"
     )
+
+
+def test_nobody_signs_what_does_not_hold(signed: Path, pipeline: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A certificate sealed anew that says too much: exit code 1, and no envelope."""
+    another_certificate(signed)
+    out = signed / "forged.json"
+    arguments = ["attest", signed / "firmware", "--key", signed / "signer.pem", "--teacher", pipeline.teacher, "-o", out]
+    assert cli.main([str(each) for each in arguments]) == 1
+    assert not out.exists()
