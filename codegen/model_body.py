@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from codegen.emit import KIND, Emission, emit_body
-from codegen.frontends import load_with_format
+from codegen.frontends import formats, load_with_format
 from codegen.frontends.comparison import Comparison, compare, write_report
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram
@@ -121,7 +121,8 @@ def emit_file(
 
     details = emit_model(model, out, parents=parents, seed=seed, options=options, dumps=dumps, judge=judge, say=say)
     write_report(found[0], out, opened(out, KIND).hash, parents["model"])
-    return details | {"comparison": found[0].sentence()}
+    notes = [formats.NOTES[kind]] if kind in formats.NOTES else []
+    return details | {"comparison": found[0].sentence(), "notes": notes}
 
 
 def emit_model(

@@ -21,6 +21,11 @@ CATBOOST_MEND = 'save it as model.save_model("model.cbm"), or with format="json"
 PICKLE = "a pickle runs code when it is opened; use codegen.frontends.from_sklearn in Python, or treelite's .tl"
 ONNX = "ONNX cuts thresholds to float32 and so changes decisions; give the model in its library's own format"
 UBJSON = f"it is XGBoost's binary format; {XGBOOST_MEND}"
+NOTES = {
+    XGBOOST: "a zero is the number 0, not a missing value as in a sparse matrix",
+    TREELITE: "by treelite's meaning, which keeps no zero_as_missing",
+}
+"""What files of a format do not say, for whoever emits one."""
 
 
 @dataclass(frozen=True)

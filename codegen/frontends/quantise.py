@@ -125,9 +125,11 @@ def _leaf_bits(forest: Forest, columns: list[Column], declared: int | None) -> i
 
 
 def _fits(bias: Fraction, reach: list[tuple[Fraction, Fraction]], bits: int) -> bool:
-    """Whether 32 bits hold every partial sum of an output."""
-    low = rounded(bias, bits) + sum(min(0, rounded(least, bits)) for least, _ in reach)
-    high = rounded(bias, bits) + sum(max(0, rounded(most, bits)) for _, most in reach)
+    """Whether 32 bits hold every leaf and every partial sum of an output."""
+    ends = [(rounded(least, bits), rounded(most, bits)) for least, most in reach]
+    low = rounded(bias, bits) + sum(min(0, least) for least, _ in ends)
+    high = rounded(bias, bits) + sum(max(0, most) for _, most in ends)
+    low, high = min([low, *(least for least, _ in ends)]), max([high, *(most for _, most in ends)])
     return INT32[0] <= low <= high <= INT32[1]
 
 

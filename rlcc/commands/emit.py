@@ -49,8 +49,9 @@ BITS = click.Choice(["8", "16"])
 def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any) -> None:
     """Write the firmware folder OUT of SOURCE: C, header, vectors, manifest; of a student or a network its adapter too.
 
-    SOURCE is the folder of a student, or a model: CatBoost (.cbm, .json), XGBoost (.json), LightGBM (.txt), treelite
-    (.tl). With --form mlp-int8 or lstm-int8 it is a teacher, whose network is quantised.
+    SOURCE is the folder of a student, or a model file of CatBoost (cbm, JSON), XGBoost (JSON), LightGBM (text) or
+    treelite, held against its library where that is installed: OUT.compared.json. With --form mlp-int8 or lstm-int8
+    it is a teacher, whose network is quantised.
     """
     chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in asked.items() if v not in (None, ())}
     with stage("emit") as (figures, progress), repeated(progress) as say:
@@ -153,5 +154,6 @@ def _emit_model(
         f"off the library by {at_most(error)} at most" if error else "equal to the library",
         f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
         f"{details['vectors']:,} vectors, {visits['made']} of {visits['wanted']} branches, leaves and entries visited",
+        *details["notes"],
         details["comparison"],
     ]

@@ -43,6 +43,14 @@ def test_no_leaf_bits_are_wasted_where_nothing_is_rounded():
     assert found.trees[0] == Branch(0, 3, Leaf((1,)), Leaf((-8,)))
 
 
+def test_a_leaf_that_the_bias_makes_up_for_fits_32_bits_too():
+    """A sum may stay small where its parts do not."""
+    found = quantise(forest(question(0, 3, leaf("-3.1"), leaf("-2.9")), bias=(3,)), GRID)
+    assert found.leaf_bits == 29
+    wide = quantise(forest(question(0, 3, leaf("5.1"), leaf("0.1")), bias=("-3.5",)), GRID)
+    assert wide.leaf_bits == 28
+
+
 def test_as_many_leaf_bits_as_32_bits_hold_where_something_is():
     found = quantise(forest(question(0, 3, leaf("0.1"), leaf(-5))), GRID)
     assert found.leaf_bits == 28

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xgboost
 
-from codegen.frontends import comparison, xgboost_json
+from codegen.frontends import comparison, formats, xgboost_json
 from decision.documents import load_json
 from decision.errors import InputError
 from rlcc.commands.emit import command
@@ -41,7 +41,9 @@ def test_the_report_stands_next_to_the_folder_and_changes_nothing_in_it(model, t
     assert found["rows"] > 200
     assert 0 < found["largest_difference"][0] <= found["stated_error"][0]
     assert (found["firmware"], found["model"]) == (manifest["hash"], manifest["parents"]["model"])
-    assert "compared with xgboost" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "compared with xgboost" in printed
+    assert formats.NOTES["xgboost"] in printed
     child = tmp_path / "predictions.py"  # where the library is not installed
     child.write_text(Path(comparison.CHILD).read_text().replace("OPTIONAL = (", 'OPTIONAL = ("xgboost", '))
     monkeypatch.setattr(comparison, "CHILD", child)
