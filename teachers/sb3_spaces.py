@@ -31,8 +31,8 @@ def check_actions(space: Any, action: Action, path: Path) -> None:
         _check_box(kind, fields, action.outputs, path)
         return
     sizes = list(getattr(action, "sizes", (action.outputs,)))
-    declared = {"Discrete": [fields.get("n")], "MultiDiscrete": _numbers(fields.get("nvec"))}.get(kind)
-    if declared is None or list(map(str, declared)) != list(map(str, sizes)) or _starts_elsewhere(fields, len(sizes)):
+    declared = {"Discrete": [str(fields.get("n"))], "MultiDiscrete": _numbers(fields.get("nvec"))}.get(kind)
+    if declared != [str(size) for size in sizes] or _starts_elsewhere(fields, len(sizes)):
         raise InputError(
             f"{path} has the action space {_description(kind, fields)}; the action map {action.kind} of policy.toml "
             f"chooses among {' x '.join(map(str, sizes))} from 0: train with Discrete or MultiDiscrete of these sizes"

@@ -90,7 +90,8 @@ def on_grid(model: Model, rows: Integers) -> Integers:
 
 def physical(model: Model, rows: Integers) -> Floats:
     """What rows of integers stand for, in each feature's own unit."""
-    return rows / np.array([2.0**f.fraction_bits for f in model.features])
+    values: Floats = rows / np.array([2.0**f.fraction_bits for f in model.features])
+    return values
 
 
 def compare(model: Model, kind: str, content: bytes, rows: Integers) -> Comparison:
@@ -145,7 +146,7 @@ def edges(model: Model) -> Integers:
     rng = np.random.default_rng(0)
     low, high = (np.array([getattr(f, end) for f in model.features], dtype=np.int64) for end in ("low", "high"))
     points = [(feature, t + d) for feature, ts in model.forest.thresholds().items() for t in ts for d in (-1, 0, 1, 2)]
-    picked = rng.permutation(len(points))[:MOST_EDGES] if points else []
+    picked: list[int] = rng.permutation(len(points))[:MOST_EDGES].tolist()
     rows = rng.integers(low, high + 1, size=(max(len(picked), FEWEST_EDGES), len(low)))
     for row, place in enumerate(picked):
         feature, value = points[place]

@@ -98,6 +98,8 @@ def _tree(fields: dict[str, str], number: int, outputs: int, averaged: int, name
     columns = [fields[key].split() for key in ("split_feature", "threshold", "decision_type")]
     children = [[int(c) for c in fields[key].split()] for key in ("left_child", "right_child")]
     inner = len(columns[0])
+    if inner != len(values) - 1:
+        raise ValueError(f"tree {number} has {inner} splits and {len(values)} leaves")
 
     def place(child: int) -> int:
         return child if child >= 0 else inner + ~child
@@ -123,7 +125,7 @@ def _check_decision(decision: int, name: str) -> None:
 
 def _fields(section: str) -> dict[str, str]:
     """The ``key=value`` lines of a section; a line without ``=`` is a key alone."""
-    fields = {}
+    fields: dict[str, str] = {}
     for line in section.splitlines():
         key, _, value = line.partition("=")
         if key.strip() and fields.setdefault(key.strip(), value.strip()) != value.strip():
