@@ -109,7 +109,7 @@ def _squashed(data: dict[str, Any], name: str, path: Path) -> bool:
         return True
     if flags["squash_output"] and not flags["use_sde"]:
         raise InputError(f"{path} has squash_output without use_sde, which Stable-Baselines3 refuses; save it again")
-    return flags["squash_output"]
+    return bool(flags["squash_output"])
 
 
 def _activation(data: dict[str, Any], name: str, path: Path) -> str:

@@ -79,9 +79,11 @@ def _xgboost(path: str, names: Any, rows: Any) -> dict[str, Any]:
 
 def _lightgbm(path: str, names: Any, rows: Any) -> dict[str, Any]:
     import lightgbm
+    import numpy as np
 
     booster = lightgbm.Booster(model_file=path)
-    raw = booster.predict(_columns(booster.feature_name(), names, rows), raw_score=True, num_threads=1)
+    inputs = _columns(booster.feature_name(), names, rows)
+    raw = np.asarray(booster.predict(inputs, raw_score=True, num_threads=1))
     header = Path(path).read_text().partition("\nTree=")[0].splitlines()
     return {"raw": raw / booster.current_iteration() if AVERAGED in header else raw}
 
@@ -123,13 +125,13 @@ def _columns(own: Sequence[str], names: Any, rows: Any) -> Any:
 def main(kind: str, model: str, rows: str, out: str, seconds: str) -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = "1"
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     import numpy as np
 
     module, distributions, predict = LIBRARIES[kind]
     frames = () if module == "catboost" else ("pandas", "polars")  # which CatBoost looks at
-    sys.modules.update(dict.fromkeys((*OPTIONAL, *frames)))  # None: as if they were not installed
+    for name in (*OPTIONAL, *frames):
+        sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
     try:
         __import__(module)
     except ImportError:
