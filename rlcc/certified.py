@@ -71,18 +71,18 @@ def certified(
 
     ``remembered``: where the very same was checked before, it is not checked once more. ``request``: what the gate was
     called with, for the command that mends."""
-    command = prove(build.firmware.folder, engine, path, request)
+    command = partial(prove, build.firmware.folder, engine, path, request)
     if not path.exists():
-        return Certified(CHECK(value="there is none", passed=False, detail=f"prove the firmware: {command}"), None)
+        return Certified(CHECK(value="there is none", passed=False, detail=f"prove the firmware: {command()}"), None)
     try:
         content = read_bytes(path)
         certificate = certificate_of(content, str(path))
         wrong = of_another(certificate, build.engine, engine.compiler, engine.optimise)
         if wrong:
-            return Certified(CHECK(value=wrong, passed=False, detail=f"prove the firmware again: {command}"), None)
+            return Certified(CHECK(value=wrong, passed=False, detail=f"prove the firmware again: {command()}"), None)
         hold(certificate, content, build, teacher=teacher, progress=progress, remembered=remembered)
     except (Refused, InputError) as error:
-        return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command}"), None)
+        return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command()}"), None)
     besides = [] if not certificate.behaviour else [f"{len(certificate.behaviour)} properties"]
     besides += [] if certificate.teacher is None else [f"{certificate.teacher.bound:.5f} from its teacher at most"]
     return Certified(CHECK(value=", ".join([f"{certificate.hash[:12]} holds", *besides]), passed=True), certificate)

@@ -70,7 +70,8 @@ class Networks:
         observation = self.task.observation
         event = {name: column(name) for name in observation.agents.event_names}
         before = {"action": (self.multiplier[self.flow] - 1.0) * 2.0**ACTION_BITS}
-        known = {**observation.known, "base_rtt_ns": self.base_rtt_ns[self.flow]}
+        known: dict[str, NDArray[np.float64] | float] = dict(observation.known)
+        known["base_rtt_ns"] = self.base_rtt_ns[self.flow]
         read = Reading(event, known, column("rate_q30"), before)
         newest = self.task.features(read)
         self.observed = np.concatenate([newest, self.rows[self.flow, : -newest.shape[1]]], axis=1)

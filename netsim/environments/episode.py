@@ -68,7 +68,8 @@ class Episode:
         self._multiplier[flow[new]] = 1.0
         self.step[flow], self.t_ps[flow] = batch.step, batch.t_ps
 
-        known = {**self.task.observation.known, "base_rtt_ns": self._base_rtt_ns[flow]}
+        known: dict[str, NDArray[np.float64] | float] = dict(self.task.observation.known)
+        known["base_rtt_ns"] = self._base_rtt_ns[flow]
         read = _reading(batch, self._multiplier[flow], known)
         newest = self.task.features(read)
         older = self.observations[flow, : -newest.shape[1]]
