@@ -149,21 +149,21 @@ def command(
         if out is not None or properties is not None or teacher is not None:
             raise InputError("--bound says nothing of what is computed; leave out --out, --properties and --teacher")
         return _bound(read, options)
-    asked = _asked(properties)
+    wanted = _wanted(properties)
     near, required = Around(around, around_action), True
     if recipe is not None and recipe_file is not None:
         gate = recipe.gate.neighbourhood
-        asked = [*recipe.gate.property, *(asked or [])] or None
+        wanted = [*recipe.gate.property, *(wanted or [])] or None
         near = Around(
             around if "around" in said else gate.share, around_action if "around_action" in said else gate.action
         )
         required = teacher is not None or picture is not None or gate.proved is not None
         teacher = teacher or teacher_path(recipe, recipe_file)
     beside = None if teacher is None else _Beside(teacher, near, max_outside, picture, required)
-    return _prove(read, options, out, asked, properties == "all" and recipe is None, beside)
+    return _prove(read, options, out, wanted, properties == "all" and recipe is None, beside)
 
 
-def _asked(properties: str | None) -> list[Property] | None:
+def _wanted(properties: str | None) -> list[Property] | None:
     from verify.behaviour.properties import ALL, load_properties
 
     if properties is None:
