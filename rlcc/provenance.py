@@ -12,6 +12,7 @@ from decision.student import NAME as STUDENT_NAME
 from rlcc.verdict import Check
 from teachers.teacher import Teacher
 
+PARENTS = "parents named by the firmware"
 STUDENT, ROLLOUTS = "student", "rollouts"
 """Kinds, and the folders' names beside the firmware."""
 
@@ -40,7 +41,7 @@ def provenance(firmware: Opened, teacher: Teacher | None) -> Check:
     said += [f"{', '.join(unchecked)} not checked"] if unchecked else []
     return Check(
         group="equality",
-        name="parents named by the firmware",
+        name=PARENTS,
         value="; ".join(wrong or said) or "it names none",
         limit="as named, where they are there",
         passed=not wrong,

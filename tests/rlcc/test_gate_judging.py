@@ -32,6 +32,7 @@ from rlcc.cycles.measure import LineCost, PathCosts
 from rlcc.fidelity import ROLES, Comparison, compare
 from rlcc.gate import Evidence
 from rlcc.neighbourhood import Outside
+from rlcc.provenance import PARENTS
 from rlcc.recipe import EmulateOptions, GateOptions, Sizes
 from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors
@@ -491,6 +492,15 @@ def test_a_threshold_without_vectors_fails_and_stops(stage: Stage, rows: Any, mo
     monkeypatch.setattr(gate, "tree_inputs", lambda _: np.zeros_like(rows))
     assert failed(stage.judge()) == ["equality", "teacher", "network"]
     assert "network" not in stage.asked
+
+
+def test_a_forged_parent_fails_and_nothing_else_is_left_out_for_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = Check(group="equality", name=PARENTS, value="another", limit="as named", passed=False)
+    monkeypatch.setattr(gate, "provenance", lambda *_: wrong)
+    assert failed(stage.judge()) == ["equality"]
+    assert {"compare", "network"} <= set(stage.asked)
 
 
 def test_the_host_is_asked_with_each_of_its_compilers(stage: Stage) -> None:

@@ -136,7 +136,8 @@ def test_another_network_s_weights_fail_beside_the_teacher(network: Path, tmp_pa
     other = replace(policy, network=replace(policy.network, output=turned))  # type: ignore[union-attr,type-var]
     for name in ("teacher", "rollouts"):
         shutil.copytree(network / name, tmp_path / name)
-    emit_network(other, "cd" * 32, tmp_path / "firmware", Emission("generic", 1))  # type: ignore[arg-type]
+    named = opened(tmp_path / "rollouts", "rollouts").hash
+    emit_network(other, named, tmp_path / "firmware", Emission("generic", 1))  # type: ignore[arg-type]
     code, checks = judged(tmp_path)
     assert code == 1
     failed = {name.partition(":")[0] for name, check in checks.items() if not check["passed"]}

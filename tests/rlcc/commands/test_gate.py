@@ -283,7 +283,9 @@ def test_given_rollouts_are_what_is_compared_with(good: Path, tmp_path: Path, re
         assert f"rollouts {place.name}" in checks(tmp_path / "v", "teacher")[0]["name"]
     options = ("--recipe", good / "good.toml", "--no-certificate", "--out", tmp_path / "v")
     (tmp_path / "held-out/rollouts.parquet").write_bytes(b"PAR1 no more")
-    assert "is not readable" in refused("gate", good / "firmware", *options, "--rollouts", tmp_path / "held-out")
+    assert "was changed after rlcc wrote it" in refused(
+        "gate", good / "firmware", *options, "--rollouts", tmp_path / "held-out"
+    )
 
 
 def test_other_actions_than_the_teachers_fail(good: Path, tmp_path: Path) -> None:
