@@ -1,5 +1,6 @@
 """The distance of the program's actions from its teacher's: which decisions count, and what each is compared with."""
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -138,41 +139,27 @@ def test_the_gates_own_rollouts_are_the_teachers_with_the_seed_of_the_match(monk
     assert asked == [(("policy of", "teacher"), ["many-to-one:2"], [77], 3 * 10**9, "there")]
 
 
-@pytest.fixture
-def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of rollouts with three decisions, and the teacher that reads any."""
-    pq.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / rollout.FILE)
-    runs = [SimpleNamespace(trajectories=(tmp_path, n)) for n in range(2)]
-    monkeypatch.setattr(rollout, "read", lambda folder, teacher, deployment: runs if folder == tmp_path else [])
-    return tmp_path
+def test_rollouts_are_given_as_their_folder_or_the_file_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
 
+    def read(folder: Path, teacher: Any, deployment: Any, *, most_rows: int) -> list[Any]:
+        asked.append((folder, most_rows))
+        return [SimpleNamespace(trajectories=n) for n in range(2)]
 
-def test_rollouts_are_given_as_their_folder_or_the_file_in_it(recorded: Path) -> None:
-    for place in (recorded, recorded / rollout.FILE):
-        assert list(given_rollouts(place, None)) == [(recorded, 0), (recorded, 1)]  # type: ignore[arg-type]
-
-
-def test_rollouts_of_more_decisions_than_memory_holds_are_refused(
-    recorded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.setattr(rollout, "read", read)
     monkeypatch.setattr(teacher_match, "MAX_ROWS", 3)
-    assert len(list(given_rollouts(recorded, None))) == 2  # type: ignore[arg-type]
-    monkeypatch.setattr(teacher_match, "MAX_ROWS", 2)
-    with pytest.raises(InputError, match="has 3 decisions, more than 2; give shorter rollouts"):
-        list(given_rollouts(recorded, None))  # type: ignore[arg-type]
-    assert teacher_match.MAX_ROWS == 2
-    (recorded / rollout.FILE).write_bytes(b"PAR1 no more")
-    with pytest.raises(InputError, match="is not readable"):
-        list(given_rollouts(recorded, None))  # type: ignore[arg-type]
+    for place in (tmp_path, tmp_path / rollout.FILE):
+        assert list(given_rollouts(place, None)) == [0, 1]  # type: ignore[arg-type]
+    assert asked == [(tmp_path, 3)] * 2
 
 
-def test_what_is_no_file_is_left_to_the_reader(recorded: Path) -> None:
-    """It says what is missing; a link is not followed for its size."""
-    (recorded / rollout.FILE).rename(recorded / "elsewhere")
-    assert len(list(given_rollouts(recorded, None))) == 2  # type: ignore[arg-type]
-    (recorded / "elsewhere").write_bytes(b"no Parquet")
-    (recorded / rollout.FILE).symlink_to(recorded / "elsewhere")
-    assert len(list(given_rollouts(recorded, None))) == 2  # type: ignore[arg-type]
+def test_rollouts_of_more_decisions_than_memory_holds_are_refused() -> None:
+    content = io.BytesIO()
+    pq.write_table(pa.table({"a": [1, 2, 3]}), content)
+    for most in (None, 3):
+        rollout._check_columns(content, Path("r.parquet"), ["a"], most)
+    with pytest.raises(InputError, match=r"r\.parquet has 3 decisions, more than 2; give shorter rollouts"):
+        rollout._check_columns(content, Path("r.parquet"), ["a"], 2)
 
 
 def test_the_errors_are_of_the_network_in_which_each_is_largest() -> None:
