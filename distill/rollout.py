@@ -20,7 +20,7 @@ from decision.documents import dump_json
 from decision.errors import InputError
 from decision.formats import ACTION_BITS
 from decision.interface import Interface
-from decision.manifest import Manifest, opened, sha256, writing
+from decision.manifest import Manifest, Opened, of_kind, sha256, writing
 from decision.quantity import parse_duration_ps
 from decision.records import Columns, Trajectories, record_columns
 from decision.tree_decision import feature_names
@@ -114,14 +114,15 @@ def write(
 
 
 def read(
-    folder: Path, teacher: Teacher, deployment: Deployment | None = None, *, most_rows: int | None = None
+    source: Path | Opened, teacher: Teacher, deployment: Deployment | None = None, *, most_rows: int | None = None
 ) -> Iterator[Rollout]:
     """The runs of a rollouts artefact. InputError where it is another teacher's or not readable, or of another network
     or other agents, or has more rows than ``most_rows``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    manifest = opened(folder, KIND)
+    manifest = of_kind(source, KIND)
+    folder = manifest.folder
     if manifest.details.get("deployment") != _deployed(deployment):
         raise InputError(
             f"{folder} holds rollouts of another network, or of other agents in it; make them again with rlcc run and "

@@ -78,7 +78,7 @@ def distill(
     check_place(out, distil.KIND)
     teacher = load(teacher_path)
     parent = opened(rollouts, rollouts_stage.KIND)
-    runs = list(rollouts_stage.read(rollouts, teacher, deployment))
+    runs = list(rollouts_stage.read(parent, teacher, deployment))
     around = neighbourhood or Neighbourhood()
     fitted = distil.distil(
         teacher,

@@ -109,7 +109,7 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
     deployment = None
     if "recipe" in chosen:
         deployment = deployment_of(load_recipe(chosen["recipe"]), chosen["recipe"])
-    runs = (run.trajectories for run in read(chosen["rollouts"], teacher, deployment))
+    runs = (run.trajectories for run in read(parent, teacher, deployment))
     policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, chosen["form"], Bits(*map(int, bits)))
     details = emit_network(policy, parent.hash, out, emission)
     off, entries = policy.report["held_out"], details["table_entries"]
