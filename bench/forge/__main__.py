@@ -55,8 +55,7 @@ def _forge(options: argparse.Namespace) -> int:
         subjects = [_subject(name, options) for name in options.subject or _all(options.runs)]
         if options.prepare:
             return 0
-        kept = Results(options.work / "results.jsonl", fresh=options.fresh)
-        rows = [row for subject in subjects for row in _through(subject, subjects, options, kept)]
+        rows = [row for subject in subjects for row in _through(subject, subjects, options)]
     for row in rows:
         if row.outcome in WRONG:
             print(results.shown(row))
@@ -78,13 +77,14 @@ def _subject(name: str, options: argparse.Namespace) -> Subject:
     return from_run(options.runs / name, options.work, _say)
 
 
-def _through(subject: Subject, subjects: list[Subject], options: argparse.Namespace, kept: Results) -> list[Row]:
+def _through(subject: Subject, subjects: list[Subject], options: argparse.Namespace) -> list[Row]:
     """Every drawn forgery of a subject; those that were judged before, of the same code, are taken from the results."""
     names = options.documents.split(",")
     if unknown := [name for name in names if name not in NAMES]:
         raise InputError(f"there is no document {unknown[0]!r}; choose among {', '.join(NAMES)}")
     others = [other for other in subjects if other is not subject]
     found = list(drawn(subject, others, names, options.seed, options.limit, options.places))
+    kept = Results(options.work / f"{subject.name}.jsonl", fresh=options.fresh)
     place = prepared_copy(subject, options.work)
     rows, begin, fresh = [], time.monotonic(), 0
     for number, forgery in enumerate(found):

@@ -103,7 +103,7 @@ DOCUMENTS: dict[str, Document] = {
 
 BESIDE: dict[str, Document] = {
     name: Document(lambda f: f.firmware / decider_file(f.firmware), ())
-    for name in ("files", "mutants of data", "mutants of code")
+    for name in ("files", "limits", "mutants of data", "mutants of code")
 }
 """What is forged otherwise than by edits of one document; what decides is looked at."""
 

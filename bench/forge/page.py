@@ -2,13 +2,16 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from bench.forge.results import WRONG, Row, shown
 from bench.forge.subjects import Subject
 from bench.papers.found import table
 from rlcc.origin import made_by
+
+Name = TypeVar("Name")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "forge.md"
 HEADING = ["refused", "equal", "weaker", "no claim", *WRONG]
@@ -31,7 +34,7 @@ crashes. {seconds / 60:.0f} min of CPU. [Forgeries](../soundness.md#forgeries) s
 - FALSE: accepted, and none of these
 
 ## By document
-{table(["document", "forgeries", *HEADING], _counted(rows, lambda row: row.document))}
+{table(["document", "forgeries", *HEADING], _by_document(rows))}
 ## By subject
 {table(["subject", "agent", "forgeries", *HEADING], _by_subject(rows, subjects))}
 ## Accepted, and why
@@ -55,15 +58,15 @@ def _cells(rows: Iterable[Row]) -> list[str]:
     return [str(sum(counts.values())), *(str(counts[name]) for name in HEADING)]
 
 
-def _groups(rows: Iterable[Row], of: object) -> dict[object, list[Row]]:
-    groups: dict[object, list[Row]] = {}
+def _groups(rows: Iterable[Row], of: Callable[[Row], Name]) -> dict[Name, list[Row]]:
+    groups: dict[Name, list[Row]] = {}
     for row in rows:
-        groups.setdefault(of(row), []).append(row)  # type: ignore[operator]
+        groups.setdefault(of(row), []).append(row)
     return groups
 
 
-def _counted(rows: Sequence[Row], of: object) -> list[list[str]]:
-    return [[str(name), *_cells(group)] for name, group in _groups(rows, of).items()]
+def _by_document(rows: Sequence[Row]) -> list[list[str]]:
+    return [[name, *_cells(group)] for name, group in _groups(rows, lambda row: row.document).items()]
 
 
 def _by_subject(rows: Sequence[Row], subjects: Sequence[Subject]) -> list[list[str]]:
@@ -72,10 +75,9 @@ def _by_subject(rows: Sequence[Row], subjects: Sequence[Subject]) -> list[list[s
 
 
 def _by_field(rows: Sequence[Row]) -> list[list[str]]:
-    groups = _groups(
-        rows, lambda row: (row.document, row.field.split(".")[0] if row.document != "certificate" else row.field)
-    )
-    return [[*map(str, name), *_cells(group)] for name, group in groups.items()]  # type: ignore[call-overload]
+    edited = [row for row in rows if not row.document.startswith("mutants")]
+    groups = _groups(edited, lambda row: (row.document, _short(row.field)))
+    return [[document, field, *_cells(group)] for (document, field), group in groups.items()]
 
 
 def _accepted(rows: Sequence[Row]) -> list[list[str]]:

@@ -11,6 +11,7 @@ from typing import Any
 from bench.forge.documents import BESIDE, DOCUMENTS, Document, Forgery, chosen, forgeries, parsed
 from bench.forge.files import file_forgeries
 from bench.forge.judges import COMMANDS, Answer, Files, in_a_process, read
+from bench.forge.limits import limits
 from bench.forge.mutants import code_mutants, data_mutants
 from bench.forge.results import DISAGREED, Row
 from bench.forge.subjects import Subject, copy_of
@@ -34,6 +35,8 @@ def drawn(
         draw = random.Random(f"{seed} {subject.name} {name}")
         if name == "files":
             yield from chosen(list(file_forgeries(subject, others, draw)), limit, draw)
+        elif name == "limits":
+            yield from limits(subject)
         elif name == "mutants of data":
             yield from data_mutants(subject, limit or MUTANTS, draw)
         elif name == "mutants of code":

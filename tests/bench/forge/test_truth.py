@@ -152,10 +152,10 @@ def test_the_exit_code_says_whether_something_false_was_accepted(
     assert ("FALSE: small certificate" in shown) == (outcome == "accepted")
     assert ("crashed: small certificate" in shown) == (outcome == "crashed")
     assert f"{outcome}" in page.read_text() or outcome == "accepted"
-    lines = (work / "results.jsonl").read_text().splitlines()
+    lines = (work / "small.jsonl").read_text().splitlines()
     only(monkeypatch, subject, Answer("check", "refused", "another answer"))
     assert command.main([*options, "--work", str(work), "--out", str(page)]) == code, "a run that goes on asks nobody"
-    assert (work / "results.jsonl").read_text().splitlines() == lines
+    assert (work / "small.jsonl").read_text().splitlines() == lines
     assert command.main([*options, "--work", str(work), "--out", str(page), "--fresh"]) == 0
 
 
