@@ -19,7 +19,9 @@ from bench.forge.judges import Answer, Files
 from bench.forge.places import field_of
 from bench.forge.subjects import Subject
 from bench.forge.texts import damaged, dumped
-from decision.deciders import decider_file
+from decision.model import NAME as MODEL
+from decision.network_policy import NAME as NETWORK
+from decision.student import NAME as STUDENT
 
 Judge = Callable[[Files], Answer]
 WHOLE = "the whole text"
@@ -72,6 +74,11 @@ def _manifest(files: Files) -> Path:
     return files.firmware / "manifest.json"
 
 
+def decider_name(firmware: Path) -> str:
+    """The file of what decides in a firmware folder, forged or not."""
+    return next((name for name in (NETWORK, MODEL) if (firmware / name).is_file()), STUDENT)
+
+
 DOCUMENTS: dict[str, Document] = {
     "certificate": Document(lambda f: f.certificate, (judges.check,), seal.sealed_certificate),
     "manifest": Document(
@@ -91,7 +98,7 @@ DOCUMENTS: dict[str, Document] = {
         lambda f: f.firmware / "program.json", (judges.check_foreign, judges.gate_unsigned), after=_folder
     ),
     "student": Document(
-        lambda f: f.firmware / decider_file(f.firmware), (judges.check_foreign, judges.gate_unsigned), after=_folder
+        lambda f: f.firmware / decider_name(f.firmware), (judges.check_foreign, judges.gate_unsigned), after=_folder
     ),
     "student artefact": Document(lambda f: f.student / "student.json", (judges.student,), after=_student_folder),
     "attestation": Document(lambda f: f.attestation, (judges.attestation,), signed=True),
@@ -102,7 +109,7 @@ DOCUMENTS: dict[str, Document] = {
 
 
 BESIDE: dict[str, Document] = {
-    name: Document(lambda f: f.firmware / decider_file(f.firmware), ())
+    name: Document(lambda f: f.firmware / decider_name(f.firmware), ())
     for name in ("files", "limits", "mutants of data", "mutants of code")
 }
 """What is forged otherwise than by edits of one document; what decides is looked at."""
@@ -150,8 +157,8 @@ def forgeries(subject: Subject, name: str, draw: random.Random, most: int) -> It
             yield _forgery(document, name, edit.path, edit.name, text, sealed=False)
     if not document.within:
         true = dumped(data, toml=document.toml) if document.signed else content
-        for damage, text in damaged(true, toml=document.toml):
-            yield _forgery(document, name, (), damage, partial(bytes, text), sealed=document.sealable)
+        for damage, whole in damaged(true, toml=document.toml):
+            yield _forgery(document, name, (), damage, partial(bytes, whole), sealed=document.sealable)
 
 
 def _forgery(

@@ -46,7 +46,6 @@ class Edit:
 
 VOCABULARY: Mapping[str, tuple[str, ...]] = {
     "verdict": ("holds", "fails", "found", "undecided", "PASS", "FAIL"),
-    "decided": ("by the prover alone", "by the prover, and again by the checker", "decided again"),
     "kind": ("monotone", "step", "no_cycle", "no_rise_above", "recovers", "yields", "fixed_point", "ascending"),
     "model": ("exact", "bounded"),
     "compiler": ("clang", "gcc"),

@@ -58,6 +58,10 @@ def _byte(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\n")
 
 
+def _emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
 def _huge(path: Path) -> None:
     os.truncate(path, 2**34)
 
@@ -70,7 +74,7 @@ KINDS: Mapping[str, Edit] = {
     "a link to itself": _loop,
     "a link to a device": _device,
     "left out": Path.unlink,
-    "empty": lambda path: path.write_bytes(b"") and None,
+    "empty": _emptied,
     "a byte more": _byte,
     "16 GiB": _huge,
 }
@@ -94,12 +98,9 @@ def file_forgeries(subject: Subject, others: Sequence[Subject], draw: random.Ran
         if path.is_file():
             for kind, edit in KINDS.items():
                 yield _of_file(path.relative_to(root), kind, edit, (judges.check, judges.gate))
-    for name in NAMES:
-        for sealed in (True, False):
-            yield _named(name, sealed)
-    for name, content in STRANGERS.items():
-        for sealed in (True, False):
-            yield _stranger(name, content, sealed)
+    for sealed in (True, False):
+        yield from (_named(listed, sealed) for listed in NAMES)
+        yield from (_stranger(stranger, content, sealed) for stranger, content in STRANGERS.items())
     for other in draw.sample(list(others), min(len(others), 3)):
         yield from _swapped(subject, other)
     if subject.proved:

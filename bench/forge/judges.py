@@ -21,6 +21,8 @@ from typing import Any, Literal
 from decision.errors import InputError
 from rlcc import cli
 
+Words = list[str | Path]
+"""A command line."""
 Outcome = Literal["accepted", "refused", "crashed"]
 PATIENCE_S = 300
 """Seconds of one judgement by the clock; a judge that takes longer has no end."""
@@ -155,12 +157,12 @@ def check_foreign(files: Files) -> Answer:
     return commanded("check, foreign", foreign_command(files))
 
 
-def check_command(files: Files) -> list[str | Path]:
-    teacher = ["--teacher", files.teacher] if _speaks_of_a_teacher(files.certificate) else []
+def check_command(files: Files) -> Words:
+    teacher: Words = ["--teacher", files.teacher] if _speaks_of_a_teacher(files.certificate) else []
     return ["verify", files.firmware, "--check", files.certificate, *teacher]
 
 
-def foreign_command(files: Files) -> list[str | Path]:
+def foreign_command(files: Files) -> Words:
     return [*check_command(files), "--foreign-sources"]
 
 
@@ -172,7 +174,9 @@ def _speaks_of_a_teacher(certificate: Path) -> bool:
 
 def gate(files: Files) -> Answer:
     """`rlcc gate`, with the signed attestation where there is one."""
-    signed = ["--attestation", files.attestation, "--key", files.public_key] if files.attestation.is_file() else []
+    signed: Words = (
+        ["--attestation", files.attestation, "--key", files.public_key] if files.attestation.is_file() else []
+    )
     return _gated("gate", [*gate_command(files), *signed], files)
 
 
@@ -181,8 +185,8 @@ def gate_unsigned(files: Files) -> Answer:
     return _gated("gate, unsigned", gate_command(files), files)
 
 
-def gate_command(files: Files) -> list[str | Path]:
-    limits = ["--recipe", files.recipe] if files.recipe.exists() else ["--budget", "20 us"]
+def gate_command(files: Files) -> Words:
+    limits: Words = ["--recipe", files.recipe] if files.recipe.exists() else ["--budget", "20 us"]
     return ["gate", files.firmware, *limits, "--no-cache", "--out", files.root / "gated"]
 
 
@@ -205,7 +209,7 @@ def failed(answer: Answer) -> list[str]:
 
 def attest(files: Files) -> Answer:
     """`rlcc attest`: does it sign?"""
-    command = ["attest", files.firmware, "--certificate", files.certificate, "--key", files.key]
+    command: Words = ["attest", files.firmware, "--certificate", files.certificate, "--key", files.key]
     return commanded("attest", [*command, "--out", files.root / "signed.json"])
 
 
@@ -254,7 +258,7 @@ def student(files: Files) -> Answer:
     return read("student", whole)
 
 
-COMMANDS: Mapping[Callable[[Files], Answer], Callable[[Files], list[str | Path]]] = {
+COMMANDS: Mapping[Callable[[Files], Answer], Callable[[Files], Words]] = {
     check: check_command,
     check_foreign: foreign_command,
     gate_unsigned: gate_command,

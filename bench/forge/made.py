@@ -158,7 +158,7 @@ def network(place: Path, say: Say) -> Subject:
     recipe.write_text(FLOWS.format(name="network", without=""))
     scenarios = ["--scenario", "many-to-one:2", "--scenario", "many-to-one:8", "--duration", "3ms"]
     _run("rollout", place / "teacher", *scenarios, "--out", run / "rollouts")
-    form = ["--form", "mlp-int8", "--rollouts", run / "rollouts", "--target", "generic"]
+    form: list[str | Path] = ["--form", "mlp-int8", "--rollouts", run / "rollouts", "--target", "generic"]
     _run("emit", place / "teacher", *form, "--out", run / "firmware")
     return prepared(run, recipe, place / "network", say)
 
@@ -205,7 +205,7 @@ def _perceptron(folder: Path) -> None:
     hidden[0] = 0, 0.17, 0, -0.05
     hidden[1] = -hidden[0]
     out[0, :2] = -1, 1
-    features = [{"kind": "previous_action"}, CONGESTION]
+    features: list[dict[str, Any]] = [{"kind": "previous_action"}, CONGESTION]
     policy = _policy("flow", {"kind": "mlp", "hidden": [12], "bias": False}, 2, features)
     save(make_teacher(policy, {"fc0.weight": hidden, "out.weight": out}, "bench.forge"), folder)
 

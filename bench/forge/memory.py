@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from decision.manifest import of_kind
+
 REMEMBERED: tuple[tuple[str, str], ...] = (
     ("verify.check.recheck", "Judge"),
     ("verify.check.recheck", "calibrate"),
@@ -37,6 +39,8 @@ REMEMBERED: tuple[tuple[str, str], ...] = (
     ("rlcc.gate", "distance"),
     ("rlcc.gate", "decide"),
     ("rlcc.certified", "distance_again"),
+    ("verify.check.boundary", "behaviour_again"),
+    ("verify.check.boundary", "distance_again"),
     ("rlcc.commands.gate", "page"),
     ("rlcc.closed_loop", "run"),
 )
@@ -87,7 +91,9 @@ def key_of(*parts: Any) -> str | None:
 def _write(put: Callable[[bytes], Any], value: Any) -> None:
     """Everything that a value is equal by, in an order of its own; what objects keep of earlier work is none of it.
     TypeError where that is not known."""
-    if value is None or isinstance(value, bool | int | float | str | bytes | np.generic | np.dtype | PurePath | Enum):
+    if isinstance(value, bytes):
+        put(b"bytes %d " % len(value) + value)
+    elif value is None or isinstance(value, bool | int | float | str | np.generic | np.dtype | PurePath | Enum):
         put(f"{type(value).__name__} {value!r};".encode())
     elif isinstance(value, np.ndarray):
         put(f"array {value.dtype.descr!r} {value.shape} ".encode() + np.ascontiguousarray(value).tobytes())
@@ -183,9 +189,10 @@ def _filled(memory: Memory, true: Any) -> Any:
 def _built(memory: Memory, true: Any) -> Any:
     """A folder's build: by what lies in it, byte for byte."""
 
-    def called(folder: Path, **named: Any) -> Any:
-        key = key_of(contents(folder), *sorted(named.items()))
-        return memory.of("built", key, lambda: true(folder, **named)) if key else true(folder, **named)
+    def called(firmware: Any, **named: Any) -> Any:
+        read = contents(firmware) if isinstance(firmware, Path) else firmware
+        key = key_of(read, *sorted(named.items()))
+        return memory.of("built", key, lambda: true(firmware, **named)) if key else true(firmware, **named)
 
     return called
 
@@ -200,10 +207,11 @@ def contents(folder: Path) -> list[tuple[str, str]]:
     return found
 
 
-def _checked_here(certificate: Any, folder: Path, **named: Any) -> Any:
+def _checked_here(certificate: Any, firmware: Any, **named: Any) -> Any:
     """``verify.check.boundary.checked`` without its child process."""
     from verify.check.boundary import DEFAULT, judged
 
     said = named.get("progress") or (lambda _: None)
-    limits, proofs = named.get("limits", DEFAULT), named.get("proofs")
-    return judged(certificate, folder, named.get("solver", "bitwuzla"), said, limits, proofs)
+    limits, proofs, teacher = named.get("limits", DEFAULT), named.get("proofs"), named.get("teacher")
+    read = of_kind(firmware, "firmware")
+    return judged(certificate, read, named.get("solver", "bitwuzla"), said, limits, proofs, teacher)

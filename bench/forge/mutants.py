@@ -15,17 +15,17 @@ import re
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from bench.forge import judges, seal
-from bench.forge.documents import Forgery, Judge
+from bench.forge.documents import Forgery, Judge, decider_name
 from bench.forge.judges import Files
 from bench.forge.places import Place, places, replaced
 from bench.forge.subjects import Subject
 from bench.forge.texts import dumped
 from codegen.differences import body_in
 from codegen.emit import emission_of, emit_body
-from decision.deciders import decider_file
 from decision.documents import dump_json, load_json
 from decision.errors import InputError
 from decision.manifest import opened
@@ -40,21 +40,25 @@ DECIDING = ("ensemble", "network", "trees", "forest", "bias", "action", "limits"
 """Keys of a decider's file that decide, with all that lies under them."""
 
 
+Change = Callable[[], tuple[str, Any]]
+"""A drawn change: its name, and what decides after it."""
+
+
 # --- data ------------------------------------------------------------------------------------------------------------
 
 
 def data_mutants(subject: Subject, count: int, draw: random.Random) -> Iterator[Forgery]:
     """``count`` deciders that differ in one thing: fields of all kinds in turn, then trees added in narrow cells."""
-    name = decider_file(subject.files.firmware)
+    name = decider_name(subject.files.firmware)
     data = load_json(subject.files.firmware / name)
-    kinds: dict[str, list[Callable[[], tuple[str, Any]]]] = {}
+    kinds: dict[str, list[Change]] = {}
     for place in places(data):
         if place.path and place.path[0] in DECIDING and _number(place):
-            kinds.setdefault(place.field, []).append(lambda place=place: _changed(data, place, draw))
+            kinds.setdefault(place.field, []).append(partial(_changed, data, place, draw))
     order = [draw.choice(kinds[field]) for field in kinds]
     while len(order) < count and kinds:
         order += [draw.choice(kinds[field]) for field in kinds]
-    added = [] if not _forest(data) else [lambda: _with_tree(data, draw)] * (count // 3)
+    added: list[Change] = [partial(_with_tree, data, draw)] * (count // 3) if _forest(data) else []
     for number, change in enumerate([*added, *order][:count]):
         edit, content = change()
         yield _data(f"{number} {edit}", content, name)
@@ -99,7 +103,7 @@ def _data(edit: str, content: Any, name: str) -> Forgery:
         manifest = opened(files.firmware, "firmware")
         (files.firmware / name).write_text(dump_json(content))
         parents = dict(manifest.parents)
-        body = body_in(files.firmware, manifest)
+        body = body_in(manifest)
         shutil.rmtree(files.firmware)
         emit_body(body, files.firmware, emission_of(manifest), parents=parents)
         _unproved(files)

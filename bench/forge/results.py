@@ -3,7 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from dataclasses import field as default
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -33,7 +34,7 @@ class Row:
     path: list[str | int]
     edit: str
     sealed: bool
-    answers: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, Any]] = default(default_factory=list)
     seconds: float = 0.0
 
     @property

@@ -64,7 +64,12 @@ def judged(subject: Subject, forgery: Forgery, place: Path) -> Row:
 
 def _written(forgery: Forgery, files: Files) -> Answer:
     """A forgery that cannot be written, as a student that nothing can be emitted of, is refused there."""
-    return read("written", lambda: forgery.write(files) or "")
+
+    def write() -> str:
+        forgery.write(files)
+        return forgery.edit
+
+    return read("written", write)
 
 
 def asked_again(subject: Subject, forgeries: Sequence[Forgery], rows: Sequence[Row], place: Path) -> list[Row]:

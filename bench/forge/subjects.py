@@ -106,7 +106,7 @@ def prepared(run: Path, recipe: Path | None, place: Path, say: Say) -> Subject:
 
 def agent_of(firmware: Path) -> str:
     """What decides, and for whom: "Student, flow"."""
-    decider = load_decider(firmware)
+    decider = load_decider(opened(firmware, "firmware"))
     return f"{type(decider).__name__}, {decider.program().interface.agent}"
 
 

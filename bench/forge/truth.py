@@ -181,7 +181,7 @@ def _decided_so(case: Case) -> bool:
 
 
 def _same_findings(case: Case, ours: Any, said: Any) -> bool:
-    if ours["decided"] != said["decided"] or set(ours) != set(said) or len(ours["findings"]) != len(said["findings"]):
+    if set(ours) != set(said) or len(ours["findings"]) != len(said["findings"]):
         return False
     return all(
         {**mine, "witness": 0} == {**theirs, "witness": 0} and _shows(case, said, mine["witness"], theirs["witness"])
@@ -239,7 +239,7 @@ def _distance_so(case: Case) -> bool:
     action = float(act(student, row[:, : student.observation.size].astype(np.int64))[0]) / 2**ACTION_BITS
     ends = [float(extreme(teacher, observation, row, np.array([sign]), asked)[0]) for sign in (-1, 1)]
     out = max(0.0, ends[0] - action, action - ends[1])
-    return abs(action - claim.student) <= FIGURE and out >= claim.reached - FIGURE
+    return bool(abs(action - claim.student) <= FIGURE and out >= claim.reached - FIGURE)
 
 
 FIGURE = 2.0**-20
@@ -294,6 +294,17 @@ def _same_student(case: Case) -> bool:
     """All that a student decides by, and its report."""
     true, forged = (load_student(files.firmware / STUDENT) for files in (case.subject.files, case.files))
     return true == forged
+
+
+def _said_to_be_unchecked(case: Case) -> bool:
+    """Parents alone differ, and the verdict says that they were not checked."""
+    row = case.answer.rows.get(PARENTS)
+    unchecked = "" if row is None else row["value"].partition("; ")[2] or row["value"]
+    names = [name.removeprefix("parents.") for name in differing(case.true, case.forged) if name != "hash"]
+    return "not checked" in unchecked and all(name in unchecked for name in names)
+
+
+PARENTS = "equality: parents named by the firmware"
 
 
 def _another_report(case: Case) -> bool:
@@ -490,6 +501,14 @@ RULES: tuple[Rule, ...] = (
         lambda c: c.only(r"parents(\..*)?|seed|tools(\..*)?|details(\.(?!layout).*)?|hash") and _layout_stays(c),
         FORGERIES,
         "check, foreign",
+    ),
+    Rule(
+        "manifest",
+        "no claim",
+        "parents that the verdict says are not checked",
+        lambda c: c.only(r"parents(\..*)?|hash") and _said_to_be_unchecked(c),
+        FORGERIES,
+        "gate, unsigned",
     ),
     Rule("program", "equal", "read, it is the same program", _same_program),
     Rule("program", "no claim", "names and notes of nodes", _other_words, FORGERIES, "check, foreign"),

@@ -8,10 +8,10 @@ import pytest
 
 from bench.forge.judges import Files
 from bench.forge.subjects import Subject
-from verify.certificate import ASSUMPTIONS, BOTH, PROVER, sealed
+from verify.certificate import ASSUMPTIONS, sealed
 
 CERTIFICATE: dict[str, Any] = {
-    "format": 2,
+    "format": 3,
     "subject": {
         "firmware": "a" * 64,
         "files": {"program": "b" * 64, "source": "c" * 64},
@@ -48,12 +48,10 @@ CERTIFICATE: dict[str, Any] = {
         {
             "asked": {"kind": "step", "at_least": 0.5, "at_most": None},
             "findings": [{"says": "s", "verdict": "holds", "value": "0.8 to 1.2", "witness": {"action_1": 3}}],
-            "decided": BOTH,
         },
         {
             "asked": {"kind": "yields", "inflation": 16.0, "to": "0.1 line", "decisions": 80},
             "findings": [{"says": "y", "verdict": "fails", "value": "in 90", "witness": {"context.rate_q30": 4}}],
-            "decided": PROVER,
         },
     ],
     "teacher": {
