@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench.forge.judges import commanded
-from bench.forge.subjects import MADE, Say, Subject, finished, prepared
+from bench.forge.subjects import MADE, Say, Subject, prepared, standing
 from decision.errors import InputError
 from decision.forest import Forest, oblivious
 from decision.manifest import writing
@@ -176,7 +176,7 @@ MAKERS: Mapping[str, Callable[[Path, Say], Subject]] = {
 def made(name: str, folder: Path, say: Say) -> Subject:
     """The subject of that name; taken from ``folder`` where it was made before."""
     place = folder / f"{name}{MADE}"
-    ready = finished(place / name)
+    ready = standing(place / name, say)
     if ready is not None:
         return ready
     shutil.rmtree(place, ignore_errors=True)

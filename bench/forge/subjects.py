@@ -15,7 +15,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from bench.forge.judges import Files, attest, check, failed, gate
+from bench.forge.judges import Files, attest, attestation, check, failed, gate
+from bench.forge.judges import recipe as recipe_read
 from bench.forge.texts import dumped
 from decision.deciders import load_decider
 from decision.errors import InputError
@@ -71,7 +72,7 @@ def from_run(run: Path, folder: Path, say: Say) -> Subject:
     recipe = recipes().get(run.name)
     if recipe is None or not (run / "firmware").is_dir():
         raise InputError(f"{run} is no finished run of a recipe; make it with rlcc run recipes/{run.name}.toml")
-    return prepared(run, recipe, folder / run.name, say)
+    return standing(folder / run.name, say) or prepared(run, recipe, folder / run.name, say)
 
 
 def finished(place: Path) -> Subject | None:
@@ -81,26 +82,39 @@ def finished(place: Path) -> Subject | None:
     return Subject(place.name, agent_of(place / "firmware"), Files(place))
 
 
+def standing(place: Path, say: Say) -> Subject | None:
+    """The finished subject of a folder, where today's judges still accept all that is true of it; else None."""
+    subject = finished(place)
+    if subject is None:
+        return None
+    say(f"{subject.name}: do its judges accept it?")
+    judges = [gate, *([check, attestation] if subject.proved else []), *([recipe_read] if subject.distilled else [])]
+    refused = [answer for judge in judges if (answer := judge(subject.files)).outcome != "accepted"]
+    shutil.rmtree(subject.files.root / "gated", ignore_errors=True)
+    for answer in refused:
+        say(f"{subject.name}: {answer.judge} does not: {answer.said[:200]}")
+    return None if refused else subject
+
+
 def prepared(run: Path, recipe: Path | None, place: Path, say: Say) -> Subject:
     """A run and its recipe (none of a model made elsewhere) as a subject in ``place``: proved anew where its
     certificate does not hold, gated, signed."""
     files = Files(place)
-    if not (place / READY).is_file():
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        for part in PARTS:
-            if (run / part).is_dir():
-                shutil.copytree(run / part, place / part)
-        if recipe is not None:
-            _recipe(recipe, files)
-        _certificate(files, say)
-        _sign(files)
-        say(f"{place.name}: gate")
-        answer = gate(files)
-        if answer.outcome != "accepted":
-            raise InputError(f"{place} does not pass as it is: {failed(answer)} {answer.said[-300:]}")
-        shutil.move(place / "gated", place / "verdict")
-        (place / READY).write_text("")
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for part in PARTS:
+        if (run / part).is_dir():
+            shutil.copytree(run / part, place / part)
+    if recipe is not None:
+        _recipe(recipe, files)
+    _certificate(files, say)
+    _sign(files)
+    say(f"{place.name}: gate")
+    answer = gate(files)
+    if answer.outcome != "accepted":
+        raise InputError(f"{place} does not pass as it is: {failed(answer)} {answer.said[-300:]}")
+    shutil.move(place / "gated", place / "verdict")
+    (place / READY).write_text("")
     return Subject(place.name, agent_of(files.firmware), files)
 
 
