@@ -80,7 +80,7 @@ def decider_name(firmware: Path) -> str:
 
 
 DOCUMENTS: dict[str, Document] = {
-    "certificate": Document(lambda f: f.certificate, (judges.check,), seal.sealed_certificate),
+    "certificate": Document(lambda f: f.certificate, (judges.check, judges.vouched), seal.sealed_certificate),
     "manifest": Document(
         _manifest,
         (judges.check_foreign, judges.gate_unsigned),

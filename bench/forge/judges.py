@@ -14,7 +14,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -222,6 +222,19 @@ def attestation(files: Files) -> Answer:
         return found.passed and found.value
 
     return read("attestation", row)
+
+
+def vouched(files: Files) -> Answer:
+    """`rlcc attest`, then `rlcc gate --attestation`: a forged certificate that someone signs unchecked."""
+    answer = attest(files)
+    if answer.outcome != "accepted":
+        return Answer("attest and gate", answer.outcome, answer.said)
+    (files.root / "signed.json").replace(files.attestation)
+    return replace(gate(files), judge="attest and gate")
+
+
+FURTHER = (vouched,)
+"""Judges that are asked only where the one before has accepted."""
 
 
 def reference(files: Files) -> Answer:

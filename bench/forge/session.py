@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.forge.documents import BESIDE, DOCUMENTS, Document, Forgery, chosen, forgeries, parsed
 from bench.forge.files import file_forgeries
-from bench.forge.judges import COMMANDS, Answer, Files, in_a_process, read
+from bench.forge.judges import COMMANDS, FURTHER, Answer, Files, in_a_process, read
 from bench.forge.limits import limits
 from bench.forge.mutants import code_mutants, data_mutants
 from bench.forge.results import DISAGREED, Row
@@ -55,8 +55,11 @@ def judged(subject: Subject, forgery: Forgery, place: Path) -> Row:
         written = _written(forgery, files)
         if written.outcome != "accepted":
             row.answers.append(_answered(subject, forgery, files, written))
+        answer = written
         for judge in forgery.judges if written.outcome == "accepted" else ():
-            row.answers.append(_answered(subject, forgery, files, judge(files)))
+            if judge not in FURTHER or answer.outcome == "accepted":
+                answer = judge(files)
+                row.answers.append(_answered(subject, forgery, files, answer))
     finally:
         restore(subject, place)
     return Row(**{**vars(row), "seconds": time.process_time() - begin})
