@@ -21,6 +21,7 @@ from rlcc.reports.html.gather import Report, gather
 from rlcc.reports.html.network import series
 from rlcc.reports.html.render import render
 from rlcc.verdict import Check
+from verify.certificate import Certificate, sealed
 
 MEGABYTE = 1_000_000
 
@@ -49,6 +50,34 @@ def test_no_address_stands_in_it_but_the_names_of_svg() -> None:
     page = render(report(judgement(*scale())))
     assert set(re.findall(r"\b\w+://[^\s\"'<]+", page)) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"\b(src|srcset|action|import|url)\s*[=(]\s*[\"']?(?!#)(http|//|file)", page)
+
+
+def certified(findings: list[dict[str, Any]]) -> Certificate:
+    """A certificate of nothing, with properties."""
+    worst = {"bound": 9, "exact": 9, "witness": {"event.response_ns": 5}, "outputs": {"rate": 1}, "rtl_cycles": 9}
+    files = {"firmware": "0", "files": {}, "image": "0", "entry": "f", "compiler": "clang", "compiler_version": "1"}
+    engine = {"profile": {"name": "ibex-small"}, "core": "c", "model": "exact", "calibration": {"above": 0, "below": 0}}
+    return sealed(
+        {
+            "format": 3,
+            "subject": {**files, "flags": ["-O2"]},
+            "engine": engine,
+            "claims": {"equality": True, "safety": True, "stack_bytes": 0, "worst_case": worst},
+            "assumptions": [],
+            "tools": {},
+            "cells": 1,
+            "cuts": [],
+            "queries": [],
+            "behaviour": [{"asked": {"kind": "step"}, "findings": findings}],
+        }
+    )
+
+
+def test_the_properties_of_a_certificate_stand_in_it() -> None:
+    finding = {"says": "the multiplier is bounded", "verdict": "found", "value": "0.8 to 1.2", "witness": {}}
+    made = judgement(*scale())
+    page = render(report(replace(made, sights=replace(made.sights, certificate=certified([finding])))))
+    assert re.search(r"found</td><td>the multiplier is bounded</td><td>0\.8 to 1\.2</td></tr>", page)
 
 
 @pytest.mark.parametrize("pair", [scale, level])
