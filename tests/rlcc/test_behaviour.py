@@ -25,6 +25,7 @@ from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.finding import Finding
 from verify.behaviour.loops import fixed_point, yields
 from verify.behaviour.properties import ALL, FixedPoint, Step, Yields
+from verify.check.refused import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,12 +48,38 @@ def test_all_says_what_holds_and_is_no_failure(good: Path, tmp_path: Path, rlcc:
     assert code == 0
     claims = json.loads(out.read_text())["behaviour"]
     assert [claim["asked"]["kind"] for claim in claims] == [asked.kind for asked in ALL.property]
-    again = {claim["asked"]["kind"] for claim in claims if claim["decided"].endswith("by the checker")}
-    assert again == {"monotone", "step"}
     assert all(word in said for word in ("behaviour", "found", "the multiplier is bounded"))
     code, said, _ = rlcc("verify", good / "firmware", "--check", out)
     assert code == 0
-    assert "2 properties decided again, 7 by the prover alone" in said
+    assert "9 properties decided again" in said
+
+
+def test_a_property_that_the_checker_does_not_find_again_is_undecided(
+    good: Path, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prover that is wrong: said, exit code 1, and nothing of it in a certificate."""
+    wrong = Finding("step", "the multiplier is at most 1.1", "holds", "0.90000 to 1.10000 over all cells", {})
+    asked = '[[property]]\nkind = "step"\nat_most = 1.1\n'
+    monkeypatch.setattr("rlcc.behaviour.decide", lambda *_: Behaviour("", ((Step(at_most=1.1), (wrong,)),)))
+    out = tmp_path / "certificate.json"
+    code, said, _ = rlcc("verify", good / "firmware", "--properties", written(tmp_path, asked), "--out", out)
+    assert code == 1
+    assert "undecided" in said
+    assert "behaviour" not in json.loads(out.read_text())
+
+
+def test_a_certificate_that_its_checker_refuses_is_not_written(
+    good: Path, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise Refused("no path comes to the cut at 0x598")
+
+    monkeypatch.setattr("rlcc.certified.hold", refused)
+    out = tmp_path / "certificate.json"
+    code, said, _ = rlcc("verify", good / "firmware", "--out", out)
+    assert code == 1
+    assert "0x598" in said
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(("asked", "code"), [((HOLDS,), 0), ((HOLDS, FAILS), 1)])
@@ -102,7 +129,8 @@ def test_the_gate_fails_where_one_does_not_hold_or_is_not_decided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     finding = Finding("step", "the multiplier is at most 1.1", verdict, "0.83333 to 1.20000", {"congestion_q20": 3})
-    monkeypatch.setattr("rlcc.gate.decide", lambda *_: Behaviour("", ((Step(at_most=1.1), (finding,)),)))
+    answers = ((Step(at_most=1.1), (finding,)),)
+    monkeypatch.setattr("rlcc.behaviour.decided_twice", lambda *_: Behaviour("", answers))
     judged = stage.judge(property=[{"kind": "step", "at_most": 1.1}])
     assert [check.name for check in judged.checks if not check.passed] == ["the multiplier is at most 1.1"]
 

@@ -38,8 +38,10 @@ from rlcc.remembered import Remembered
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
 from teachers.load import load
+from verify.behaviour.decide import Behaviour
 from verify.behaviour.properties import NoCycle, Step
-from verify.certificate import BOTH, PROVER, FindingClaim, PropertyClaim
+from verify.certificate import FindingClaim, PropertyClaim
+from verify.check.refused import Refused
 from verify.failures import Failure
 from verify.ranges.bound import Bound
 from verify.teacher.claim import TeacherClaim
@@ -97,6 +99,7 @@ class Stage:
     student: dict[str, float] = field(default_factory=lambda: dict(METRICS))
     outside: Outside = OUTSIDE
     claimed: Callable[[], TeacherClaim] = lambda: CLAIM
+    found_again: Callable[[], int] = lambda: 1
     same_eyes: bool = True
     unprovable: str = ""
     bound: Bound | Failure = NO_BOUND
@@ -167,6 +170,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("compare", lambda: made.errors)
     answering("furthest", lambda: made.outside)
     answering("distance", lambda: made.claimed())
+    answering("distance_again", lambda: made.found_again())
     answering("same_eyes", lambda: EYES.model_copy(update={"passed": made.same_eyes}))
     monkeypatch.setattr(gate.StatesMet, "watching", lambda self, runs: runs)
     monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
@@ -446,13 +450,13 @@ def test_a_distance_that_the_certificate_holds_is_not_proved_anew(stage: Stage) 
     assert stage.judge().measured["distance"] == CLAIM.model_dump(mode="json")
 
 
-def test_of_the_certificates_properties_those_are_taken_that_its_checker_decided_too(stage: Stage) -> None:
-    def claim(asked: Any, decided: str) -> PropertyClaim:
+def test_the_certificates_properties_are_taken_and_others_decided(stage: Stage) -> None:
+    def claim(asked: Any) -> PropertyClaim:
         told = FindingClaim(says=f"by certificate, {asked.kind}", verdict="fails", value="0", witness={"x": 1})
-        return PropertyClaim(asked=asked.model_dump(mode="json"), findings=[told], decided=decided)  # type: ignore[arg-type]
+        return PropertyClaim(asked=asked.model_dump(mode="json"), findings=[told])
 
     step, circles = Step(at_least=0.9), NoCycle()
-    certified_with(stage, behaviour=[claim(circles, PROVER), claim(step, BOTH)])
+    certified_with(stage, behaviour=[claim(step)])
     rows = [check for check in stage.judge(property=[circles, Step(), step]).checks if check.group == "behaviour"]
     assert [row.name.startswith("by certificate") for row in rows] == [False, False, True]
     assert [row.passed for row in rows] == [True, True, False]
@@ -482,8 +486,19 @@ def test_a_distance_that_is_not_proved_fails_where_the_recipe_does_not_say_other
     assert failed(stage.judge(neighbourhood={"proof": False, "limit": 0.219})) == ["teacher"]
 
 
-def test_a_property_of_which_nothing_is_found_has_a_row_that_fails(stage: Stage) -> None:
-    certified_with(stage, behaviour=[PropertyClaim(asked=Step().model_dump(mode="json"), findings=[], decided=BOTH)])
+def test_a_distance_that_the_checker_does_not_find_again_is_not_proved(stage: Stage) -> None:
+    def refused() -> int:
+        raise Refused("a state may be further outside")
+
+    stage.found_again = refused
+    (check,) = [check for check in stage.judge().checks if not check.passed]
+    assert (check.name, check.value) == (IN_ALL_STATES, "not proved")
+
+
+def test_a_property_of_which_nothing_is_found_has_a_row_that_fails(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rlcc.behaviour.decided_twice", lambda *_: Behaviour("", ((Step(), ()),)))
     rows = [check for check in stage.judge(property=[Step()]).checks if check.group == "behaviour"]
     assert [row.passed for row in rows] == [False]
 

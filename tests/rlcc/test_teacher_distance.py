@@ -14,7 +14,7 @@ from decision import manifest
 from decision.forest import oblivious
 from decision.student import NAME, load_student
 from rlcc import cli
-from verify.certificate import BOTH, content_hash
+from verify.certificate import content_hash
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -53,7 +53,7 @@ def test_the_certificate_holds_the_distance_and_the_checker_refuses_another(
     for part, forged in (
         ("teacher", content["teacher"] | {"bound": bound - 0.05, "reached": bound - 0.06}),
         ("teacher", content["teacher"] | {"teacher": "b" * 64}),
-        ("behaviour", [claim | {"decided": BOTH} for claim in content["behaviour"]]),
+        ("behaviour", [claim | {"asked": {"kind": "no_loss"}} for claim in content["behaviour"]]),
     ):
         changed = {key: value for key, value in content.items() if key != "hash"} | {part: forged}
         out.write_text(json.dumps(changed | {"hash": content_hash(changed)}))

@@ -47,8 +47,9 @@ def _shown(program: Program, finding: FindingClaim, knob: str, floor: str) -> st
         fields = {key.partition(".")[2]: value for key, value in finding.witness.items() if key.startswith(f"{name}.")}
         return fields
 
-    named = set(program.interface.event_names) <= group("event").keys()
-    if not named or {s.name for s in program.state} - group("context").keys():
+    names = {"event": program.interface.event_names, "params": program.interface.param_names}
+    names["context"] = tuple(field.name for field in program.state)
+    if set(finding.witness) != {f"{struct}.{name}" for struct, each in names.items() for name in each}:
         return ""
     values = evaluate(program, group("event"), group("params"), group("context"))[0]
     made = dict(zip(program.interface.knob_names, (value.item() for value in values), strict=True))
