@@ -112,7 +112,7 @@ def test_check_and_folders_without_a_policy_refuse_it(good: Path, tmp_path: Path
     assert code == 2
     assert "leave out --properties" in error
     with pytest.raises(InputError, match=r"holds no student\.json"):
-        decide(SimpleNamespace(folder=tmp_path), ALL.property)  # type: ignore[arg-type]
+        decide(SimpleNamespace(folder=tmp_path, manifest=SimpleNamespace(files={})), ALL.property)  # type: ignore[arg-type]
 
 
 def test_the_gate_has_a_row_a_property(stage: Stage) -> None:  # noqa: F811
