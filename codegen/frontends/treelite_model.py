@@ -3,7 +3,8 @@
 Through it come LightGBM, XGBoost and the ensembles of scikit-learn. A node says with which operator it goes left. The
 float that the first library saw an input as is no longer known; the narrowest, float32, is assumed. What treelite does
 not keep (LightGBM's zero_as_missing, names, labels) is lost before: the predictions are treelite's, and the model says
-so. Every field that decides a value is known here or refused.
+so. Every field that decides a value is known here or refused. treelite reads a file that was cut without a word, so
+what it writes of the model must be the file.
 
 Types are those of the trees' own arrays: treelite 4 returns another field where the header is asked for
 ``leaf_output_type``.
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Question, Value, as_many, grow, only
+from decision.documents import read_bytes
 from decision.errors import InputError
 from decision.extras import needed
 from decision.model import Task
@@ -33,6 +35,7 @@ POSTPROCESSORS: dict[Task, tuple[str, ...]] = {
 }
 """What may follow the raw value: it never changes which class has the greatest output, or lies above the cut."""
 OPTIONAL = ("num_opt_field_per_tree", "num_opt_field_per_node")
+VERSION_BYTES = 12
 SERIAL_MAJORS = (3, 4)
 """Versions of treelite whose serialised files are known by their first bytes."""
 
@@ -51,8 +54,15 @@ def read_treelite(path: Path) -> Forest:
     """The forest of a serialised treelite model; InputError where it is not one or asks for more than numbers."""
     with needed():
         import treelite
+    content = read_bytes(path)
     try:
-        return from_treelite(treelite.Model.deserialize(str(path)))
+        model = treelite.Model.deserialize_bytes(content)
+        if model.serialize_bytes()[VERSION_BYTES:] != content[VERSION_BYTES:]:
+            raise InputError(
+                f"{path} is not what treelite {treelite.__version__} writes of it: it was cut, or another version "
+                f"wrote it; serialise it again"
+            )
+        return from_treelite(model)
     except treelite.TreeliteError:
         raise InputError(f"{path} is not a model that treelite can read; serialise it again") from None
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:

@@ -65,13 +65,26 @@ def test_xgboost_gives_the_same_trees_as_its_own_file(objective, tmp_path):
 
 def test_what_is_no_treelite_model_is_refused(tmp_path):
     (tmp_path / "model.tl").write_bytes(b"treelite?" * 20)
-    with pytest.raises(InputError, match="not a model that treelite can read"):
+    with pytest.raises(InputError, match="no model that is read"):
         load(tmp_path / "model.tl", grid(*NAMES))
     with pytest.raises(InputError, match="there is no file"):
         load(tmp_path / "none.tl", grid(*NAMES))
 
 
-def xgboost_model(tmp_path, base=None):
+def test_a_file_that_was_cut_is_refused(tmp_path):
+    """treelite itself reads one without its last tree's fields."""
+    xgboost_model(tmp_path)[0].serialize(tmp_path / "whole.tl")
+    content = (tmp_path / "whole.tl").read_bytes()
+    load(tmp_path / "whole.tl", grid(*NAMES))
+    for end in (16, len(content) // 2, *range(len(content) * 5 // 6, len(content), 37), len(content) - 1):
+        (tmp_path / "model.tl").write_bytes(content[:end])
+        with pytest.raises(
+            InputError, match=r"not a model that treelite can read|it was cut|not a whole treelite model"
+        ):
+            load(tmp_path / "model.tl", grid(*NAMES))
+
+
+def xgboost_model(tmp_path):
     options = {"objective": "reg:squarederror", "max_depth": 3, "nthread": 1}
     booster = xgboost.train(options, xgboost.DMatrix(X, Y * 1000, nthread=1), 6)
     booster.save_model(tmp_path / "model.json")
