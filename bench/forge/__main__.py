@@ -14,7 +14,7 @@ from bench.forge.memory import Memory, remembering
 from bench.forge.page import PAGE, page
 from bench.forge.results import WRONG, Results, Row
 from bench.forge.session import NAMES, asked_again, drawn, judged, prepared_copy
-from bench.forge.subjects import Subject, from_run
+from bench.forge.subjects import MADE, Subject, finished, from_run
 from decision.documents import write_atomically
 from decision.errors import InputError
 
@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--places", type=int, default=2, help="places of a field that are edited; 2")
     parser.add_argument("--seed", type=int, default=1, help="of the draws; 1")
     parser.add_argument("--sample", type=int, default=5, help="of a subject, asked of the command line as well; 5")
+    parser.add_argument("--kept", action="store_true", help="judge nothing: only what was judged before, by this code")
     parser.add_argument("--fresh", action="store_true", help="take no earlier results")
     parser.add_argument("--out", type=Path, help=f"the page; {PAGE} of all subjects")
     return parser
@@ -72,6 +73,12 @@ def _all(runs: Path) -> list[str]:
 
 
 def _subject(name: str, options: argparse.Namespace) -> Subject:
+    if options.kept:
+        place = options.work / (f"{name}{MADE}/{name}" if name in MAKERS else name)
+        subject = finished(place)
+        if subject is None:
+            raise InputError(f"{place} holds no subject that was forged before; leave out --kept")
+        return subject
     if name in MAKERS:
         return made(name, options.work, _say)
     return from_run(options.runs / name, options.work, _say)
@@ -85,10 +92,12 @@ def _through(subject: Subject, subjects: list[Subject], options: argparse.Namesp
     others = [other for other in subjects if other is not subject]
     found = list(drawn(subject, others, names, options.seed, options.limit, options.places))
     kept = Results(options.work / f"{subject.name}.jsonl", fresh=options.fresh)
-    place = prepared_copy(subject, options.work)
+    place = options.work if options.kept else prepared_copy(subject, options.work)
     rows, begin, fresh = [], time.monotonic(), 0
     for number, forgery in enumerate(found):
         row = kept.of(subject, forgery)
+        if row is None and options.kept:
+            continue
         if row is None:
             row = judged(subject, forgery, place)
             kept.add(subject, row)
@@ -97,6 +106,8 @@ def _through(subject: Subject, subjects: list[Subject], options: argparse.Namesp
         if fresh and number % 50 == 49:
             left = (time.monotonic() - begin) / fresh * (len(found) - number - 1)
             _say(f"{subject.name}: {number + 1} of {len(found)}, about {left / 60:.0f} min left")
+    if options.kept:
+        return rows
     sample = Random(options.seed).sample(range(len(found)), min(options.sample, len(found)))
     again = asked_again(subject, [found[n] for n in sample], [rows[n] for n in sample], place)
     return [*rows, *again]

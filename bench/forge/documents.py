@@ -203,7 +203,7 @@ def chosen(found: list[Forgery], limit: int, draw: random.Random, walked: int | 
     if walked is None:
         return order
     dear = [forgery for forgery in order if WALKED.fullmatch(forgery.field)]
-    kept = set(map(id, draw.sample(dear, min(walked, len(dear)))))
+    kept = set(map(id, dear[:walked]))  # the first in order, so that a greater limit keeps what a lesser one drew
     return [forgery for forgery in order if id(forgery) in kept or not WALKED.fullmatch(forgery.field)]
 
 

@@ -156,6 +156,9 @@ def test_the_exit_code_says_whether_something_false_was_accepted(
     only(monkeypatch, subject, Answer("check", "refused", "another answer"))
     assert command.main([*options, "--work", str(work), "--out", str(page)]) == code, "a run that goes on asks nobody"
     assert (work / "small.jsonl").read_text().splitlines() == lines
+    every = ["small", "--documents", "certificate", "--places", "1", "--work", str(work), "--out", str(page), "--kept"]
+    assert command.main(every) == code
+    assert f"\n{len(lines)} forgeries of 1 subjects" in page.read_text(), "what was not judged is not counted"
     assert command.main([*options, "--work", str(work), "--out", str(page), "--fresh"]) == 0
 
 
