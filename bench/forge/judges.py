@@ -8,6 +8,7 @@ same answer without it.
 import contextlib
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -187,7 +188,7 @@ def gate_unsigned(files: Files) -> Answer:
 
 def gate_command(files: Files) -> Words:
     limits: Words = ["--recipe", files.recipe] if files.recipe.exists() else ["--budget", "20 us"]
-    return ["gate", files.firmware, *limits, "--no-cache", "--out", files.root / "gated"]
+    return ["gate", files.firmware, *limits, "--out", files.root / "gated"]
 
 
 def _gated(judge: str, command: Sequence[str | Path], files: Files) -> Answer:
@@ -279,8 +280,10 @@ COMMANDS: Mapping[Callable[[Files], Answer], Callable[[Files], Words]] = {
 """Judges that are one command line each."""
 
 
-def in_a_process(arguments: Sequence[str | Path], judge: str) -> Answer:
-    """The same command by the command line, in a process that remembers nothing."""
+def in_a_process(arguments: Sequence[str | Path], judge: str, cache: Path) -> Answer:
+    """The same command by the command line, in a process that remembers nothing of this one: with a cache of its
+    own."""
     command = [sys.executable, "-m", "rlcc", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
+    environment = os.environ | {"XDG_CACHE_HOME": str(cache.resolve())}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False, env=environment)
     return _answer(judge, done.returncode, done.stdout + done.stderr)

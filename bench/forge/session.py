@@ -84,7 +84,7 @@ def asked_again(subject: Subject, forgeries: Sequence[Forgery], rows: Sequence[R
             if _written(forgery, files).outcome == "accepted":
                 for judge in forgery.judges:
                     if judge in COMMANDS:
-                        answers.append(in_a_process(COMMANDS[judge](files), "the command line"))
+                        answers.append(in_a_process(COMMANDS[judge](files), "the command line", place.parent / "cache"))
         finally:
             restore(subject, place)
         here = [a["outcome"] for a, judge in zip(row.answers, forgery.judges, strict=False) if judge in COMMANDS]

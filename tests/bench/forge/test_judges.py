@@ -131,13 +131,14 @@ def test_contents_tell_links_and_bytes_apart(tmp_path: Path) -> None:
     assert len({str(before), str(changed), str(contents(tmp_path))}) == 3
 
 
-def test_the_command_line_is_asked_as_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_is_asked_as_it_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[Any] = []
 
     def run(command: list[str], **options: Any) -> Any:
         asked.append(command[1:])
+        assert options["env"]["XDG_CACHE_HOME"] == str(tmp_path.resolve()), "a cache of its own"
         return subprocess.CompletedProcess(command, 1, "refused", "")
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert judges.in_a_process(["verify", Path("x")], "check").outcome == "refused"
+    assert judges.in_a_process(["verify", Path("x")], "check", tmp_path).outcome == "refused"
     assert asked == [["-m", "rlcc", "verify", "x"]]
