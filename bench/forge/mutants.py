@@ -100,8 +100,9 @@ def _with_tree(data: Any, draw: random.Random) -> tuple[str, Any]:
 
 def _data(edit: str, content: Any, name: str) -> Forgery:
     def write(files: Files) -> None:
-        manifest = opened(files.firmware, "firmware")
         (files.firmware / name).write_text(dump_json(content))
+        seal.listed(files.firmware)
+        manifest = opened(files.firmware, "firmware")
         parents = dict(manifest.parents)
         body = body_in(manifest)
         shutil.rmtree(files.firmware)

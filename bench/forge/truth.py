@@ -190,14 +190,26 @@ def _same_findings(case: Case, ours: Any, said: Any) -> bool:
 
 
 def _shows(case: Case, claim: Any, ours: dict[str, int], said: dict[str, int]) -> bool:
-    """A witness in the same cell of the forest shows what the prover's shows."""
+    """A witness in the same cell of the forest shows what the prover's shows; one that a run of decisions starts from,
+    in the same cell of every age that its values come to."""
     if ours == said:
         return True
-    if set(ours) != set(said) or claim["asked"]["kind"] not in ("monotone", "step"):
+    if set(ours) != set(said):
         return False
-    forest = _program(case.subject.files).forest
-    cuts = forest.thresholds()
-    return all(_in_one_cell(ours[name], said[name], cuts.get(f, [])) for f, name in enumerate(forest.features))
+    at = str if claim["asked"]["kind"] in ("monotone", "step") else _memory
+    forest, cuts = _program(case.subject.files).forest, dict[str, list[int]]()
+    for feature, thresholds in forest.thresholds().items():
+        cuts.setdefault(at(forest.features[feature]), []).extend(thresholds)
+    known = {at(name) for name in forest.features}
+    return all(
+        ours[name] == said[name] or (at(name) in known and _in_one_cell(ours[name], said[name], cuts.get(at(name), [])))
+        for name in ours
+    )
+
+
+def _memory(name: str) -> str:
+    """What past values of one kind share: each goes through the features of every age, decision by decision."""
+    return re.sub(r"_\d+$", "", name.removeprefix("context."))
 
 
 def _in_one_cell(one: int, other: int, cuts: Sequence[int]) -> bool:
