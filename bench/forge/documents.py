@@ -4,6 +4,7 @@ import base64
 import json
 import random
 import re
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -61,7 +62,9 @@ class Forgery:
 
 
 def _folder(files: Files) -> None:
-    """The manifest lists the folder's files as they are now, the certificate speaks of them."""
+    """The manifest lists the folder's files as they are now, the certificate speaks of them; the true student, which
+    would tell, is not there."""
+    shutil.rmtree(files.student, ignore_errors=True)
     seal.listed(files.firmware)
     seal.pointed(files.certificate, files.firmware)
 

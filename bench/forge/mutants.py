@@ -115,8 +115,9 @@ def _data(edit: str, content: Any, name: str) -> Forgery:
 
 
 def _unproved(files: Files) -> None:
-    """The recipe asks for no certificate, and none is there."""
+    """The recipe asks for no certificate, and none is there; nor is the true student, which would tell."""
     files.certificate.unlink(missing_ok=True)
+    shutil.rmtree(files.student, ignore_errors=True)
     if files.recipe.is_file():
         recipe = tomllib.loads(files.recipe.read_text())
         recipe["gate"]["proof"] = False

@@ -300,10 +300,12 @@ class Bucket(Feature):
         )
 
     def value(self, integer: int) -> str:
-        return f"{self.signal} up to {self.first << max(integer, 0)}"
+        return f"{self.signal} up to {self.first << min(max(integer, 0), self.count)}"
 
     def meaning(self) -> str:
         return f"{self.name}: how many of {self.first} x 2^n, n < {self.count}, {self.signal} exceeds"
 
     def physical(self, threshold: int) -> str:
+        if threshold >= self.count:  # which no signal exceeds, and a file may name any
+            return f"{self.name} > {threshold}"
         return f"{self.signal} > {self.first << max(threshold, 0)}"
