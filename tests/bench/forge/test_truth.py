@@ -181,3 +181,26 @@ def test_results_of_other_code_are_not_taken(monkeypatch: pytest.MonkeyPatch, su
     monkeypatch.setattr(results, "code_hash", lambda: "other")
     assert results.Results(tmp_path / "results.jsonl").of(subject, forgery) is None
     assert json.loads((tmp_path / "results.jsonl").read_text())[1]["field"] == "cells"
+
+
+PROVED = "teacher: distance from its neighbourhood, all states to 2^24, proved"
+ROWS: dict[str, tuple[dict[str, str], str]] = {
+    "proved": ({PROVED: "0.18513 at most, 0.18485 in one state"}, "weaker"),
+    "left out, which is no proof": (
+        {PROVED: "not proved: these set knobs", "teacher: action error, RMS": "0"},
+        "no claim",
+    ),
+    "on rollouts alone": ({"teacher: action error, RMS": "0.001"}, "no claim"),
+    "nothing said of a teacher": ({"budget: x": "1"}, "FALSE"),
+}
+
+
+@pytest.mark.parametrize(("values", "meaning"), ROWS.values(), ids=ROWS)
+def test_a_mutant_that_passes_is_held_to_what_the_verdict_says(
+    subject: Subject, values: dict[str, str], meaning: str
+) -> None:
+    (subject.files.root / "teacher").mkdir()
+    rows = {name: {"passed": True, "value": value} for name, value in values.items()}
+    answer = Answer("gate, unsigned", "accepted", "", rows)
+    true, forged = {"ensemble": {}, "action": 1}, {"ensemble": {}, "action": 2}
+    assert explained(Case(subject, "mutants of data", (), "", true, forged, subject.files, answer)).meaning == meaning
