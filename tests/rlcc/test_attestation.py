@@ -120,8 +120,8 @@ def test_the_statement_names_every_file_and_the_certificates_claims(signed: Path
     assert said["predicate"]["subject"]["firmware"] == opened(signed / "firmware", "firmware").hash
 
 
-def test_the_same_firmware_and_key_give_the_same_bytes(signed: Path) -> None:
-    again = attestation.attest(signed / "firmware", signed / PLACE, signed / "signer.pem")
+def test_the_same_firmware_and_key_give_the_same_bytes(signed: Path, pipeline: Any) -> None:
+    again = attestation.attest(signed / "firmware", signed / PLACE, signed / "signer.pem", pipeline.teacher)
     assert again == (signed / "envelope.json").read_text()
 
 
