@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from emulator.build import Build
+from emulator.firmware import Firmware
 from verify.behaviour.decide import Behaviour, claim_of, decide
 from verify.behaviour.finding import Finding
 from verify.behaviour.properties import Property
@@ -11,10 +11,12 @@ from verify.check.behaviour import Policy
 from verify.check.refused import Refused
 
 
-def decided_twice(build: Build, asked: Iterable[Property], progress: Callable[[str], None] | None = None) -> Behaviour:
+def decided_twice(
+    firmware: Firmware, asked: Iterable[Property], progress: Callable[[str], None] | None = None
+) -> Behaviour:
     """Returns the prover's findings; those of a property that the checker refuses are undecided, with its reason.
     InputError as of ``verify.behaviour.decide.decide``."""
-    found, checker = decide(build.firmware, asked, progress), Policy(build)
+    found, checker = decide(firmware, asked, progress), Policy(firmware)
     return replace(found, answers=tuple((one, _confirmed(checker, one, findings)) for one, findings in found.answers))
 
 

@@ -390,7 +390,7 @@ def _findings(job: _Job, certificate: Certificate | None) -> list[Finding]:
         from rlcc.behaviour import decided_twice  # with the checker's solvers
 
         job.say("behaviour")
-        found |= {each: list(findings) for each, findings in decided_twice(job.build, left, job.say).answers}
+        found |= {each: list(findings) for each, findings in decided_twice(job.build.firmware, left, job.say).answers}
     nothing = [Finding("none", "a property without a finding", "undecided", "not decided")]
     return [finding for each, _ in asked for finding in found[each] or nothing]
 

@@ -289,7 +289,7 @@ def certify(
         return
     claims = dict[str, Any]()
     if options.property:
-        claims["behaviour"] = behaviour(build, options.property, figures, progress).claims()
+        claims["behaviour"] = behaviour(build.firmware, options.property, figures, progress).claims()
     with suppress(InputError):  # of this teacher nothing is proved; the gate says why
         around = options.neighbourhood.around
         claims["teacher"] = distance(build.firmware, teacher_path, around, figures, progress)
@@ -303,11 +303,11 @@ def certify(
     figures.append(f"certificate {certificate.hash[:12]}")
 
 
-def behaviour(build: Build, asked: Iterable[Property], figures: Figures, progress: Progress) -> Behaviour:
+def behaviour(firmware: Firmware, asked: Iterable[Property], figures: Figures, progress: Progress) -> Behaviour:
     """Decide what the policy does, by two programs."""
     from rlcc.behaviour import decided_twice
 
-    decided = decided_twice(build, asked, progress)
+    decided = decided_twice(firmware, asked, progress)
     verdicts = [finding.verdict for finding in decided.findings]
     counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "found", "fails", "undecided")}
     figures += [f"{count} {verdict}" for verdict, count in counts.items() if count]

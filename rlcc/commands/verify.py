@@ -245,7 +245,7 @@ def _prove(
     failed, claims = False, dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
-            behaviour = stages.behaviour(made, asked, figures, progress)
+            behaviour = stages.behaviour(made.firmware, asked, figures, progress)
         _findings(behaviour)
         failed, claims["behaviour"] = behaviour.failed and not told, behaviour.claims()
     if beside is not None and (claim := _distance(made.firmware, beside)) is not None:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from decision.ranks import with_values
 from decision.student import Student
-from emulator.build import Build
+from emulator.firmware import Firmware
 from verify import wording
 from verify.behaviour.properties import (
     Ascending,
@@ -39,9 +39,9 @@ from verify.check.subject import student_of
 VOCABULARY: TypeAdapter[Property] = TypeAdapter(Property)
 
 
-def behaviour_again(claims: Iterable[PropertyClaim], built: Build) -> None:
+def behaviour_again(claims: Iterable[PropertyClaim], firmware: Firmware) -> None:
     """Refused where a claim is not so, or cannot be seen to be."""
-    policy = Policy(built)
+    policy = Policy(firmware)
     for claim in claims:
         policy.decide(claim)
 
@@ -69,17 +69,17 @@ def _same(told: list[FindingClaim], ours: list[FindingClaim]) -> None:
 
 
 class Policy:
-    """A build's policy, and what is found of it as far as a property needs it."""
+    """A firmware's policy, and what is found of it as far as a property needs it."""
 
-    def __init__(self, built: Build) -> None:
-        self.built = built
+    def __init__(self, firmware: Firmware) -> None:
+        self.firmware = firmware
         self._yielding: dict[tuple[float, int], loops.Journey] = {}
 
     def decide(self, claim: PropertyClaim) -> None:
         """Refused where the claim is not so, or cannot be seen to be."""
         asked = property_of(claim.asked)
         if isinstance(asked, Ascending):
-            order_again(claim, self.built.program)
+            order_again(claim, self.firmware.program)
             return
         _same(claim.findings, self.findings(asked, claim.findings))
         for finding in claim.findings:
@@ -87,11 +87,11 @@ class Policy:
 
     @cached_property
     def student(self) -> Student:
-        return student_of(self.built)
+        return student_of(self.firmware)
 
     @cached_property
     def table(self) -> Table:
-        return Table.of(with_values(self.built.program), self.student)
+        return Table.of(with_values(self.firmware.program), self.student)
 
     @cached_property
     def history(self) -> History:

@@ -84,9 +84,9 @@ def judged(
         built = rebuilt(certificate, firmware)
         with _memory(limits.memory_bytes):
             found = recheck(certificate, built, solver=solver, progress=progress, proofs=kept)
-            behaviour_again(certificate.behaviour, built)
+            behaviour_again(certificate.behaviour, built.firmware)
             if certificate.teacher is not None and teacher is not None:
-                distance_again(certificate.teacher, student_of(built), teacher, progress)
+                distance_again(certificate.teacher, student_of(built.firmware), teacher, progress)
         calibrated_again(certificate, built, progress)
         if proofs is not None and kept is not None:
             write_atomically(proofs, kept.archive())

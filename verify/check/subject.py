@@ -10,18 +10,18 @@ from decision.fixed import fixed
 from decision.program import Program
 from decision.ranks import same_decision, with_values
 from decision.student import Student
-from emulator.build import Build
+from emulator.firmware import Firmware
 from verify.check.refused import Refused
 
 
-def student_of(built: Build) -> Student:
+def student_of(firmware: Firmware) -> Student:
     """Returns the student whose whole decision the program is, values in place of ranks. Refused where there is none,
     or where its decision is another."""
     try:
-        student = student_in(built.firmware.manifest)
+        student = student_in(firmware.manifest)
     except InputError as error:
         raise Refused(f"a claim about a policy needs its student: {error}") from None
-    if not _decides_alike(built.program, student):
+    if not _decides_alike(firmware.program, student):
         raise Refused("student.json is another policy than the program that the machine code was proved equal to")
     return student
 

@@ -19,6 +19,7 @@ from teacher_pairs import ACTION, CONGESTION, RATIO, policy, student
 from decision.documents import dump_json
 from decision.forest import Forest, Node, oblivious
 from decision.interfaces.flow_rate import LINE_RATE_Q30
+from decision.manifest import Opened, sha256
 from decision.program import Op, ProgramBuilder
 from decision.ranks import with_values
 from decision.student import NAME, Student
@@ -54,17 +55,19 @@ LIMITS: tuple[Property, ...] = (
 )
 
 
-def folder(of: Student, place: Path) -> Any:
+def firmware_of(of: Student, place: Path) -> Any:
+    """What is read of a student's firmware."""
     of.save(place)
-    (place / PROGRAM).write_text(dump_json(of.program().to_json()))
-    firmware = SimpleNamespace(folder=place, program=of.program(), hash="f" * 64)
-    return SimpleNamespace(firmware=firmware, program=of.program())
+    contents = {NAME: (place / NAME).read_bytes(), PROGRAM: dump_json(of.program().to_json()).encode()}
+    hashes = {name: sha256(content) for name, content in contents.items()}
+    manifest = Opened("firmware", "f" * 64, hashes, folder=place, contents=contents)
+    return SimpleNamespace(folder=place, program=of.program(), manifest=manifest)
 
 
 def decided(of: Student, place: Path, *asked: Property) -> tuple[Any, list[PropertyClaim]]:
-    built = folder(of, place)
-    behaviour: Behaviour = decide(built.firmware, asked or ASKED)
-    return built, behaviour.claims()
+    firmware = firmware_of(of, place)
+    behaviour: Behaviour = decide(firmware, asked or ASKED)
+    return firmware, behaviour.claims()
 
 
 def drawn(seed: int) -> Student:
@@ -85,25 +88,25 @@ def drawn(seed: int) -> Student:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_provers_findings_are_found_again_word_for_word(seed: int, tmp_path: Path) -> None:
     features = (ACTION, CONGESTION) if seed % 2 else (CONGESTION, ACTION, RATIO)
-    built, claims = decided(student(policy(features), seed), tmp_path)
-    behaviour_again(claims, built)
+    firmware, claims = decided(student(policy(features), seed), tmp_path)
+    behaviour_again(claims, firmware)
     assert len(claims) == len(ASKED)
     assert {finding.verdict for claim in claims for finding in claim.findings} >= {"fails", "holds"}
-    behaviour_again([], built)
+    behaviour_again([], firmware)
 
 
 @pytest.mark.parametrize("seed", [1, 4, 6, 7, 12])
 def test_two_programs_find_the_same_of_what_follows_many_decisions(seed: int, tmp_path: Path) -> None:
-    built, claims = decided(drawn(seed), tmp_path, *LIMITS)
-    behaviour_again(claims, built)
+    firmware, claims = decided(drawn(seed), tmp_path, *LIMITS)
+    behaviour_again(claims, firmware)
     assert {claim.asked["kind"] for claim in claims} >= {"no_cycle", "no_rise_above", "recovers", "yields"}
 
 
 @pytest.mark.parametrize("trees", [(), (oblivious(((0, 1000),), (50, -50)),)])
 def test_a_monotone_student_and_one_that_sees_nothing_are_found_again(trees: tuple[Node, ...], tmp_path: Path) -> None:
     of = student(policy((CONGESTION,), 1), 0)
-    built, claims = decided(replace(of, forest=replace(of.forest, trees=trees)), tmp_path, Monotone())
-    behaviour_again(claims, built)
+    firmware, claims = decided(replace(of, forest=replace(of.forest, trees=trees)), tmp_path, Monotone())
+    behaviour_again(claims, firmware)
     assert [finding.verdict for finding in claims[0].findings] == ["holds"]
 
 
@@ -127,8 +130,8 @@ KNOWN: dict[str, tuple[Student, Property, str]] = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_what_is_known_by_hand_is_found(name: str, tmp_path: Path) -> None:
     of, asked, value = KNOWN[name]
-    built, claims = decided(of, tmp_path, asked)
-    behaviour_again(claims, built)
+    firmware, claims = decided(of, tmp_path, asked)
+    behaviour_again(claims, firmware)
     assert claims[0].findings[0].value.startswith(value)
 
 
@@ -165,8 +168,8 @@ def edits(claim: PropertyClaim) -> list[PropertyClaim]:
 
 @pytest.mark.parametrize("of", [drawn(6), drawn(1), by_hand(split(0, 0, RISE, FALL), split(1, 300, 900, -900))])
 def test_every_single_edit_of_every_property_is_refused(of: Student, tmp_path: Path) -> None:
-    built, claims = decided(of, tmp_path, *LIMITS)
-    checker = Policy(built)
+    firmware, claims = decided(of, tmp_path, *LIMITS)
+    checker = Policy(firmware)
     tried, open_ = 0, []
     for claim in claims:
         checker.decide(claim)
@@ -182,8 +185,8 @@ def test_every_single_edit_of_every_property_is_refused(of: Student, tmp_path: P
 
 
 def test_a_witness_that_shows_less_is_refused(tmp_path: Path) -> None:
-    built, (claim,) = decided(by_hand(split(3, 0, RISE, 900)), tmp_path, Recovers())
-    checker = Policy(built)
+    firmware, (claim,) = decided(by_hand(split(3, 0, RISE, 900)), tmp_path, Recovers())
+    checker = Policy(firmware)
     ways = checker.recovery.ways
     slowest = int(ways.taken.max())
     assert f"least {slowest}" == claim.findings[0].value
@@ -201,41 +204,40 @@ def test_a_witness_that_shows_less_is_refused(tmp_path: Path) -> None:
     [(cells, "MOST_CELLS"), (circles, "MOST_STATES"), (loops, "MOST_CONTEXTS"), (loops, "MOST_STATES")],
 )
 def test_what_is_too_large_is_refused(module: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built, claims = decided(drawn(6), tmp_path, *LIMITS)
+    firmware, claims = decided(drawn(6), tmp_path, *LIMITS)
     monkeypatch.setattr(module, name, 2)
     with pytest.raises(Refused):
-        behaviour_again(claims, built)
+        behaviour_again(claims, firmware)
 
 
 def test_a_policy_that_is_not_the_programs_is_refused(tmp_path: Path) -> None:
-    """Another leaf, other thresholds, other parameters of the observation: each another decision."""
+    """Other trees, and another leaf: each another decision."""
     of = drawn(6)
-    built, claims = decided(of, tmp_path)
+    firmware, claims = decided(of, tmp_path)
     others = [
         drawn(7),
         replace(of, forest=replace(of.forest, bias=(of.forest.bias[0] + 1,))),
-        replace(of, observation=of.observation.model_copy(update={"line_rate": 2 * (of.observation.line_rate or 0)})),
     ]
-    for other in others[:2]:
-        other.save(tmp_path)
+    for other in others:
+        firmware.manifest = firmware_of(other, tmp_path).manifest
         with pytest.raises(Refused):
-            behaviour_again(claims, built)
-    (tmp_path / NAME).unlink()
+            behaviour_again(claims, firmware)
+    firmware.manifest = replace(firmware.manifest, contents={})
     with pytest.raises(Refused):
-        behaviour_again(claims, built)
+        behaviour_again(claims, firmware)
 
 
 def test_parameters_that_the_program_has_as_constants_are_the_students(tmp_path: Path) -> None:
     from codegen.emit import program_of
 
     of = drawn(6)
-    built, claims = decided(of, tmp_path)
-    built.program = program_of(of, ("rate_max_q30", "base_rtt_recip_q42"))
-    behaviour_again(claims, built)
+    firmware, claims = decided(of, tmp_path)
+    firmware.program = program_of(of, ("rate_max_q30", "base_rtt_recip_q42"))
+    behaviour_again(claims, firmware)
     other = replace(of, limits=of.limits.model_copy(update={"rate_max": 2**29}))  # type: ignore[union-attr]
-    built.program = program_of(other, ("rate_max_q30",))
+    firmware.program = program_of(other, ("rate_max_q30",))
     with pytest.raises(Refused):
-        behaviour_again(claims, built)
+        behaviour_again(claims, firmware)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 6])

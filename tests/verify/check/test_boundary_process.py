@@ -25,6 +25,8 @@ from verify.machine import IllegalInstruction
 HOLDS = Recheck(100, True, 8, 17, 5, "bitwuzla", "ibex-small", "0")
 ROOT = Path(__file__).resolve().parents[3]
 ANYTHING: Any = SimpleNamespace(behaviour=["a property"], teacher=None)
+OPENED: Any = "what was read of a folder"
+BUILT: Any = SimpleNamespace(firmware="the firmware")
 TEACHER: Any = "a stand-in of a teacher"
 
 
@@ -37,7 +39,7 @@ class Steps:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen: list[Any] = []
         self.raising: dict[str, Exception] = {}
-        monkeypatch.setattr(boundary, "rebuilt", self.step("rebuilt", "the build"))
+        monkeypatch.setattr(boundary, "rebuilt", self.step("rebuilt", BUILT))
         monkeypatch.setattr(boundary, "recheck", self.step("recheck", HOLDS))
         monkeypatch.setattr(boundary, "calibrated_again", self.step("calibrated_again", None))
         monkeypatch.setattr(boundary, "behaviour_again", self.step("behaviour_again", None))
@@ -71,9 +73,9 @@ def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Step
     ]
     assert [step[:3] for step in steps.seen] == [
         ("rebuilt", (ANYTHING, Path("folder")), {}),
-        ("recheck", (ANYTHING, "the build"), {"solver": "cvc5", "progress": print, "proofs": None}),
-        ("behaviour_again", (["a property"], "the build"), {}),
-        ("calibrated_again", (ANYTHING, "the build", print), {}),
+        ("recheck", (ANYTHING, BUILT), {"solver": "cvc5", "progress": print, "proofs": None}),
+        ("behaviour_again", (["a property"], "the firmware"), {}),
+        ("calibrated_again", (ANYTHING, BUILT, print), {}),
     ]
 
 
@@ -286,8 +288,9 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
     limits = Limits(seconds=7)
     proofs = Path("proofs.zip")
     asked: dict[str, Any] = {"solver": "cvc5", "progress": print, "limits": limits, "proofs": proofs}
+    monkeypatch.setattr(boundary, "of_kind", lambda firmware, kind: (kind, "opened", firmware))
     assert checked(ANYTHING, Path("folder"), teacher=TEACHER, **asked) is HOLDS
-    arguments = (theirs, ANYTHING, Path("folder"), "cvc5", limits, proofs, TEACHER)
+    arguments = (theirs, ANYTHING, ("firmware", "opened", Path("folder")), "cvc5", limits, proofs, TEACHER)
     assert seen == [
         "spawn",
         {"target": boundary._child, "args": arguments, "daemon": True},
@@ -298,7 +301,7 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
 def test_a_process_that_breaks_down_is_told_from_one_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boundary, "_child", os.abort)  # which takes no arguments: it ends with a traceback
     with pytest.raises(Refused, match=r"ended without an answer \(exit code 1\)"):
-        checked(ANYTHING, Path("folder"), limits=Limits(seconds=60))
+        checked(ANYTHING, OPENED, limits=Limits(seconds=60))
     assert multiprocessing.active_children() == []
 
 
