@@ -48,18 +48,18 @@ Change = Callable[[], tuple[str, Any]]
 
 
 def data_mutants(subject: Subject, count: int, draw: random.Random) -> Iterator[Forgery]:
-    """``count`` deciders that differ in one thing: fields of all kinds in turn, then trees added in narrow cells."""
+    """``count`` deciders that differ in one thing: fields of all kinds in turn, and trees added in narrow
+    cells."""
     name = decider_name(subject.files.firmware)
     data = load_json(subject.files.firmware / name)
     kinds: dict[str, list[Change]] = {}
     for place in places(data):
         if place.path and place.path[0] in DECIDING and _number(place):
             kinds.setdefault(place.field, []).append(partial(_changed, data, place, draw))
-    order = [draw.choice(kinds[field]) for field in kinds]
-    while len(order) < count and kinds:
-        order += [draw.choice(kinds[field]) for field in kinds]
-    added: list[Change] = [partial(_with_tree, data, draw)] * (count // 3) if _forest(data) else []
-    for number, change in enumerate([*added, *order][:count]):
+    fields = list(kinds)
+    for number in range(count):  # a greater count begins with what a lesser one drew
+        of_trees = number % 3 == 0 and _forest(data)
+        change = partial(_with_tree, data, draw) if of_trees else draw.choice(kinds[fields[number % len(fields)]])
         edit, content = change()
         yield _data(f"{number} {edit}", content, name)
 

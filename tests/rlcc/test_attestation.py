@@ -172,6 +172,14 @@ def test_a_key_that_stands_twice_is_refused_though_both_say_what_is_due(signed: 
     assert "twice" in check(signed).value
 
 
+@pytest.mark.parametrize(("true", "other"), [(b'"equality":true', b'"equality":1'), (b'"above":0', b'"above":false')])
+def test_a_truth_value_and_a_number_are_two_claims(signed: Path, true: bytes, other: bytes) -> None:
+    payload = base64.b64decode(json.loads((signed / "envelope.json").read_text())["payload"])
+    assert true in payload
+    sign_bytes(signed, payload.replace(true, other, 1))
+    assert "other things than the certificate" in check(signed).value
+
+
 MUTANTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a byte of the claims": (of_payload(lambda p: p.replace(b'"safety":true', b'"safety":tRue')), "no signature"),
     "a figure of the claims": (of_payload(lambda p: p.replace(b'"bound":', b'"bound":1')), "no signature"),
