@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.forge.results import WRONG, Row, shown
+from bench.forge.session import NAMES
 from bench.forge.subjects import Subject
 from bench.papers.found import table
 from rlcc.origin import made_by
@@ -45,12 +46,11 @@ crashes. {seconds / 60:.0f} min of CPU. [Forgeries](../soundness.md#forgeries) s
 
 
 def _command(options: argparse.Namespace) -> str:
-    limits = [
-        f" --{n} {getattr(options, n)}"
-        for n, usual in (("limit", 0), ("places", 2), ("seed", 1))
-        if getattr(options, n) != usual
-    ]
-    return "python -m bench.forge" + "".join(f" {name}" for name in options.subject) + "".join(limits)
+    """What made the page, as far as it is not the usual."""
+    usual = {"documents": ",".join(NAMES), "limit": 0, "places": 2, "seed": 1, "kept": False}
+    words = [f"--{name} {getattr(options, name)}" for name in usual if getattr(options, name) != usual[name]]
+    said = [word.removesuffix(" True") if word.startswith("--kept") else word for word in words]
+    return " ".join(["python -m bench.forge", *options.subject, *said])
 
 
 def _cells(rows: Iterable[Row]) -> list[str]:
