@@ -47,7 +47,7 @@ class Table:
         trees = [n for n, node in enumerate(program.nodes) if node.op is Op.TREES]
         scaled = multiplied(program)
         if len(trees) != 1 or scaled is None:
-            raise Refused("properties are of a decision by one sum of trees that scales a rate")
+            raise Refused("properties are of a decision by one sum of trees that is a multiplier")
         columns = program.nodes[trees[0]].args
         ranges = tuple((program.nodes[c].low, program.nodes[c].high) for c in columns)
         thresholds = program.forest.thresholds()
