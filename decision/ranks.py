@@ -72,6 +72,8 @@ def with_values(program: Program, storage: Mapping[str, str] | None = None) -> P
     if not fields:
         return program
     ranked = ranked_features(program)
+    if not _reachable(program, fields, ranked, storage or {}):
+        return program
     least = {k: program.nodes[x].low for k, x in _counted_values(program, fields).items()}
     b = ProgramBuilder(_of_values(program.forest, ranked, least), program.interface, network=program.network)
     b.tables = list(program.tables)
@@ -92,6 +94,24 @@ def with_values(program: Program, storage: Mapping[str, str] | None = None) -> P
     for place, kept in enumerate(list(b.state)):
         b.state_out(kept.name, new[written[place]])
     return b.finish(*(new[result] for result in program.results))
+
+
+def _reachable(
+    program: Program,
+    fields: Mapping[int, Ranking],
+    ranked: Mapping[int, tuple[int, ...]],
+    storage: Mapping[str, str],
+) -> bool:
+    """Whether every rank that the trees tell apart is one of a value that its field could hold: else a corrupted rank
+    decides what no value does."""
+    asked = program.forest.thresholds()
+    if any(place >= len(thresholds) for k, thresholds in ranked.items() for place in asked.get(k, [])):
+        return False
+    kinds = {
+        place: storage.get(program.state[place].name.removesuffix(RANK)) or _wide(program.nodes[own.x].low)
+        for place, own in fields.items()
+    }
+    return all(own.thresholds[-1] < STORAGE_RANGE[kinds[place]][1] for place, own in fields.items())
 
 
 def same_decision(a: Program, b: Program) -> bool:

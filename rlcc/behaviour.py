@@ -25,7 +25,9 @@ def _confirmed(checker: Policy, asked: Property, findings: tuple[Finding, ...]) 
         return findings
     try:
         checker.decide(claim_of(asked, findings))
+        return findings
     except Refused as error:
         why = f"not found again by the checker: {error}"
-        return tuple(Finding(finding.kind, finding.says, "undecided", why) for finding in findings)
-    return findings
+    except Exception as error:  # a defect of the checker is no reason to believe
+        why = f"the checker cannot judge it: {type(error).__name__}: {error}"
+    return tuple(Finding(finding.kind, finding.says, "undecided", why) for finding in findings)

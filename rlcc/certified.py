@@ -16,7 +16,7 @@ from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
 from teachers.teacher import Teacher
-from verify.certificate import Certificate, certificate_of
+from verify.certificate import Certificate, certificate_of, image_hash
 from verify.check.beside import TeacherNetwork
 from verify.check.refused import Refused
 
@@ -109,6 +109,7 @@ def hold(
     parts = {
         "certificate": [certificate.hash, sha256(content)],
         "firmware": build.firmware.hash,
+        "image": image_hash(build.image),
         "profile": build.engine.model_dump(mode="json"),
         "compiler": [build.toolchain.compiler.name, build.toolchain.compiler.version, build.toolchain.opt],
         "teacher": teacher.hash if teacher and certificate.teacher else None,

@@ -11,10 +11,16 @@ MOST_DECISIONS = 4096
 LONGER = f"not in {MOST_DECISIONS}"
 
 
+def exact(number: float) -> str:
+    """The shortest text that is this very number."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
+
+
 def share_of_line(rate: int) -> str:
     """A rate, Q0.30, as a part of line rate."""
-    share = LINE_RATE_Q30 / rate
-    return "line rate" if share < 1.001 else f"line rate / {share:.0f}"
+    share = f"{(LINE_RATE_Q30 + 1) / rate:.6g}"
+    return "line rate" if share == "1" else f"line rate / {share}"
 
 
 def monotone(feature: str) -> str:
@@ -34,7 +40,7 @@ def raised(at: list[int], thresholds: int, by: float, exact: bool = True) -> str
 
 def step(at_least: float | None, at_most: float | None) -> str:
     ends = {"at least": at_least, "at most": at_most}
-    limits = [f"{word} {end:g}" for word, end in ends.items() if end is not None]
+    limits = [f"{word} {exact(end)}" for word, end in ends.items() if end is not None]
     return f"the multiplier is {' and '.join(limits) or 'bounded'}"
 
 
@@ -55,19 +61,21 @@ def circles(lengths: list[int], at: int, levels: int) -> str:
     return f"circles of {', '.join(map(str, lengths))} at {at} of {levels} levels"
 
 
-def no_rise_above(rate: int, inflation: str) -> str:
-    return f"at a rate of {share_of_line(rate)} it never rises above an inflation of {inflation}"
+def no_rise_above(rate: int, inflation: str, base_rtt_ns: int) -> str:
+    return f"at a rate of {share_of_line(rate)} it never rises above an inflation of {inflation} ({base_rtt_ns} ns)"
 
 
 def rises_to(least: str, multiplier: float, low_ns: int, high_ns: int) -> str:
     return f"least {least}, a multiplier of {multiplier:.4f} at {low_ns} to {high_ns} ns"
 
 
-def arrives(inflation: float | None, start: int, end: int, decisions: int | None) -> str:
+def arrives(inflation: float | None, base_rtt_ns: int, start: int, end: int, decisions: int | None) -> str:
     """``inflation`` None: at the base RTT; rates Q0.30."""
-    at = "the base RTT" if inflation is None else f"an inflation of {inflation:g}"
+    at = "the base RTT" if inflation is None else f"an inflation of {exact(inflation)}"
     limit = "k" if decisions is None else decisions
-    return f"at {at}, from {share_of_line(start)} at {share_of_line(end)} in at most {limit} decisions"
+    return (
+        f"at {at} ({base_rtt_ns} ns), from {share_of_line(start)} at {share_of_line(end)} in at most {limit} decisions"
+    )
 
 
 def arrived(decisions: int) -> str:
@@ -79,9 +87,10 @@ def never(rate: int) -> str:
     return f"never: it stays at {share_of_line(rate)}"
 
 
-def rest(flows: tuple[int, int], within: float | None) -> str:
-    limit = "" if within is None else f", within {within:g} of it"
-    return f"{flows[0]} to {flows[1]} flows rest at target * sqrt(N) + beta{limit}"
+def rest(flows: tuple[int, int], target: float, beta: float, base_rtt_ns: int, within: float | None) -> str:
+    limit = "" if within is None else f", within {exact(within)} of it"
+    theory = f"{exact(target)} * sqrt(N) + {exact(beta)} base RTTs ({base_rtt_ns} ns)"
+    return f"{flows[0]} to {flows[1]} flows rest at {theory}{limit}"
 
 
 def rests(off: float, flows: int, low: float, high: float, theory: float) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from codegen.fork import fork_of
 from decision.forest import Forest, mapped
+from decision.interface import STORAGE_RANGE
 from decision.program import Node, Op, Program, ProgramBuilder, StateField
 from decision.ranks import RANK
 from decision.rewrite import needed
@@ -44,6 +45,7 @@ def chains(program: Program) -> tuple[Chain, ...]:
     held = _held(program)
     writers = {s.node: [t.name for t in program.state if t.node == s.node] for s in program.state}
     thresholds = program.forest.thresholds()
+    storage = {field.name: field.storage for field in program.state}
     chosen = []
     for value in sorted(set(args) & set(writers)):
         if value in held.values() or len(writers[value]) != 1:
@@ -54,6 +56,8 @@ def chains(program: Program) -> tuple[Chain, ...]:
         asked = sorted({t for name in fields for k in _places(args, held.get(name)) for t in thresholds[k]})
         if not asked or asked[0] < 0 or len(asked) > MOST or None in map(held.get, fields):
             continue
+        if asked[-1] >= min(STORAGE_RANGE[storage[name]][1] for name in fields):
+            continue  # a rank that no value of the field has, and a corrupted context could
         if all(_only_kept(program, held[name]) for name in fields):
             chosen.append(Chain(value, tuple(fields), tuple(asked)))
     return tuple(chosen)

@@ -104,8 +104,8 @@ def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
     multiplier for any history."""
     of, rate = loop.decision, loop.within(asked.rate)
     loop.check_told()
-    said = "x" if asked.inflation is None else f"{asked.inflation:g}"
-    rises = ONE + 1
+    said = "x" if asked.inflation is None else wording.exact(asked.inflation)
+    says, rises = wording.no_rise_above(rate, said, loop.base_rtt_ns), ONE + 1
     for low, high, cell in reversed(_parts(loop, rate)):
         box = of.anywhere
         for column, k in cell.items():
@@ -120,8 +120,10 @@ def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
         holds = None if asked.inflation is None else asked.inflation * loop.base_rtt_ns >= high
         witness = of.witness(most.cell) | {"event.response_ns": high, "context.rate_q30": rate}
         text = wording.rises_to(value, most.value / ONE, low, high)
-        return [Finding("no_rise_above", wording.no_rise_above(rate, said), judged(holds), text, witness)]
-    says = wording.no_rise_above(rate, said)
+        return [
+            Finding("no_rise_above", wording.no_rise_above(rate, said, loop.base_rtt_ns), judged(holds), text, witness)
+        ]
+    says = wording.no_rise_above(rate, said, loop.base_rtt_ns)
     return [Finding("no_rise_above", says, judged(None if asked.inflation is None else True), wording.NO_RISE)]
 
 
@@ -145,7 +147,7 @@ def _parts(loop: Loop, rate: int) -> list[tuple[int, int, dict[int, int]]]:
 def recovers(loop: Loop, asked: Recovers) -> list[Finding]:
     """Uncongested: at the base RTT."""
     least, most = loop.decision.params["rate_min_q30"], loop.decision.params["rate_max_q30"]
-    says = wording.arrives(None, least, most, asked.decisions)
+    says = wording.arrives(None, loop.base_rtt_ns, least, most, asked.decisions)
     return [_within(loop, "recovers", says, asked.decisions, loop.rtt_ns(1), least, most)]
 
 
@@ -153,7 +155,7 @@ def yields(loop: Loop, asked: Yields) -> list[Finding]:
     most = loop.decision.params["rate_max_q30"]
     if loop.within(asked.to) == most:
         raise InputError(f"{share_of_line(most)} is the highest rate; yields is about one below it")
-    says = wording.arrives(asked.inflation, most, asked.to, asked.decisions)
+    says = wording.arrives(asked.inflation, loop.base_rtt_ns, most, asked.to, asked.decisions)
     return [_within(loop, "yields", says, asked.decisions, loop.rtt_ns(asked.inflation), most, asked.to)]
 
 
@@ -202,7 +204,7 @@ def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
     if len(ends.seen) != 1:
         raise InputError("a fixed point is found for policies that see their congestion alone")
     target, beta = _theory(loop, loop.decision.seen[ends.seen[0]])
-    says = wording.rest(asked.flows, asked.within)
+    says = wording.rest(asked.flows, target, beta, loop.base_rtt_ns, asked.within)
     levels = np.unique(ends.levels[:, 0])
     at = np.searchsorted(levels, ends.levels[:, 0])
     least, most = np.full(len(levels), 1 << 40), np.full(len(levels), -1)
@@ -212,6 +214,8 @@ def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
         return [Finding("fixed_point", says, judged(False), wording.NO_REST)]
     flows = np.arange(asked.flows[0], asked.flows[1] + 1, dtype=np.int64)
     rates = LINE_RATE_Q30 // flows
+    for share in (rates[0], rates[-1]):
+        loop.within(int(share))
     not_rising, falling = (
         levels[np.argmax(least <= ONE)],
         np.append(levels, 1 << 40)[1 + np.flatnonzero(most >= ONE)[-1]],

@@ -4,6 +4,7 @@ A claim holds where the property is one of the vocabulary, every finding is the 
 witness, looked up or run, shows it. What the checker cannot decide is refused: nobody else's word stands for it.
 """
 
+import json
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -52,7 +53,7 @@ def property_of(table: dict[str, Any]) -> Property:
         asked = VOCABULARY.validate_python(table)
     except (ValidationError, ValueError, TypeError, OverflowError):
         raise Refused(f"{str(table.get('kind'))[:80]!r} is no property, or asks for what none does") from None
-    if asked.model_dump(mode="json") != table:
+    if json.dumps(asked.model_dump(mode="json"), sort_keys=True) != json.dumps(table, sort_keys=True):
         raise Refused(f"the table of the property {asked.kind} is not as rlcc writes it")
     return asked
 
@@ -157,4 +158,4 @@ class Policy:
 
 
 def _arrives(inflation: float | None, journey: loops.Journey, decisions: int | None) -> str:
-    return wording.arrives(inflation, journey.start, journey.end, decisions)
+    return wording.arrives(inflation, journey.path.base_rtt_ns, journey.start, journey.end, decisions)

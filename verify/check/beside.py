@@ -29,8 +29,6 @@ from verify.teacher.claim import TeacherClaim
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 AT_ONCE = 1 << 15
-READ = 1e-9
-"""What decimals of a certificate can be off."""
 TRIED = 4
 """Of the boxes that are left of these, states that are looked at: a claim that is wrong ends there."""
 ROUNDS = 60
@@ -302,7 +300,7 @@ def _witness(
     least, most = claim.around
     if not (least <= student + below and student - above <= most):
         raise Refused("the teacher's actions around its state are not as the certificate says")
-    if abs(max(student - most, least - student, 0.0) - claim.reached) > READ or claim.reached > claim.bound:
+    if claim.reached != max(student - most, least - student, 0.0) or not claim.reached <= claim.bound:
         raise Refused(f"its state is {max(above, below):.6f} outside, the certificate says {claim.reached:.6f}")
 
 

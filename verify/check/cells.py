@@ -20,6 +20,8 @@ from verify.check.refused import Refused
 
 Integers = NDArray[np.int64]
 MOST_CELLS = 1 << 22
+MOST_COLUMNS = 32
+"""Axes that an array of NumPy has in every version that rlcc runs with."""
 ONE = 1 << ACTION_BITS
 """A multiplier of 1, Q16."""
 
@@ -56,8 +58,10 @@ class Table:
             cuts = np.asarray(thresholds.get(c, []), dtype=np.int64)
             edges.append(cuts[(cuts >= low) & (cuts < high)])
         shape = [len(cuts) + 1 for cuts in edges]
-        if prod(shape) > MOST_CELLS:
-            raise Refused(f"a forest of {prod(shape)} cells is too large to decide its properties again")
+        if prod(shape) > MOST_CELLS or len(shape) > MOST_COLUMNS:
+            raise Refused(
+                f"a forest of {prod(shape)} cells of {len(shape)} columns is too large to decide its properties again"
+            )
         places = [np.append(low, cuts + 1) for (low, _), cuts in zip(ranges, edges, strict=True)]
         grid = np.zeros((prod(shape), len(places)), dtype=np.int64)
         for c, axis in enumerate(np.meshgrid(*places, indexing="ij")):

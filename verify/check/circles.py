@@ -90,7 +90,7 @@ class _Map:
     @cached_property
     def _axes(self) -> list[Integers]:
         """The interval of each thing seen, then of each field, in every state [N]."""
-        return list(np.unravel_index(np.arange(self.count), self.shape))
+        return list(np.unravel_index(np.arange(self.count), self.shape)) if self.shape else []
 
     @cached_property
     def _cells(self) -> tuple[Integers, ...]:
@@ -113,7 +113,7 @@ class _Map:
     @cached_property
     def value(self) -> Integers:
         """The multiplier [N], Q16."""
-        return np.asarray(self.history.table.value[self._cells], dtype=np.int64)
+        return np.broadcast_to(self.history.table.value[self._cells], (self.count,))
 
     @cached_property
     def following(self) -> Integers:
@@ -124,7 +124,7 @@ class _Map:
             source, cuts = history.source[name], history.edges[name]
             newer = _field_of(table, source)
             if newer is None:
-                written = table.of_sums(source)[self._cells]
+                written = np.broadcast_to(table.of_sums(source)[self._cells], (self.count,))
                 after.append(np.searchsorted(cuts, written, side="left"))
             else:
                 place = places[len(self.edges) + self.fields.index(newer)]

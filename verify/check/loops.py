@@ -47,11 +47,10 @@ def no_rise_above(path: Path, asked: NoRiseAbove) -> FindingClaim:
     """The longest stretch of RTTs, in which all signals stay in their intervals, where some history rises."""
     rate = path.rate(asked.rate)
     path.check_told()
-    said = "x" if asked.inflation is None else f"{asked.inflation:g}"
-    says = wording.no_rise_above(rate, said)
-    table = path.history.table
+    said = "x" if asked.inflation is None else wording.exact(asked.inflation)
+    says = wording.no_rise_above(rate, said, path.base_rtt_ns)
     for low, high, cells in reversed(_stretches(path, rate)):
-        most = int(table.value[tuple(cells.get(c, slice(None)) for c in range(len(table.columns)))].max())
+        most = _most(path, cells)
         if most > ONE:
             least = ceil(1000 * high / path.base_rtt_ns) / 1000
             value = f"{least:.3f}" if high < U32_MAX else "any: it rises at the longest RTT"
@@ -71,11 +70,19 @@ def rises(path: Path, asked: NoRiseAbove, claim: FindingClaim) -> None:
     if set(witness) != set(table.names) or rtt is None or not 0 <= rtt <= U32_MAX or rate != path.rate(asked.rate):
         raise Refused(f"{claim.says}: the witness is no RTT and rate with what the trees look at")
     place = table.place(witness, claim.says)
-    _, high, cells = next(each for each in _stretches(path, rate) if each[0] <= rtt <= each[1])
+    low, high, cells = next(each for each in _stretches(path, rate) if each[0] <= rtt <= each[1])
     there = all(place[c] == k for c, k in cells.items())
-    # The value claimed is the stretch's greatest, found again; the witness has to attain it.
-    if not there or rtt != high or f" {table.value[place] / ONE:.4f} at " not in claim.value:
+    most = _most(path, cells)
+    # The stretch is the claim's, which was found again, and the witness attains its greatest multiplier.
+    claimed = claim.value.endswith(f" at {low} to {high} ns") and most > ONE
+    if not there or rtt != high or not claimed or int(table.value[place]) != most:
         raise Refused(f"{claim.says}: the witness does not show it")
+
+
+def _most(path: Path, cells: Mapping[int, int]) -> int:
+    """The greatest multiplier, Q16, over all histories, where the columns that are seen are in these intervals."""
+    table = path.history.table
+    return int(table.value[tuple(cells.get(c, slice(None)) for c in range(len(table.columns)))].max())
 
 
 def _stretches(path: Path, rate: int) -> list[tuple[int, int, dict[int, int]]]:
@@ -228,7 +235,7 @@ def fixed_point(path: Path, turns: Turns, observation: Observation, asked: Fixed
         raise Refused("a fixed point is found for policies that see their congestion alone")
     ((node, name),) = seen.items()
     target, beta = _theory(observation, name)
-    says = wording.rest(asked.flows, asked.within)
+    says = wording.rest(asked.flows, target, beta, path.base_rtt_ns, asked.within)
     low_edges = [path.program.nodes[node].low, *(int(cut) + 1 for cut in turns.edges[node])]
     values = [turns.value[turns.level == k] for k in range(len(low_edges))]
     not_rising = [k for k, at in enumerate(values) if at.min() <= ONE]
@@ -237,6 +244,8 @@ def fixed_point(path: Path, turns: Turns, observation: Observation, asked: Fixed
         return finding(says, "fails", wording.NO_REST)
     flows = np.arange(asked.flows[0], asked.flows[1] + 1, dtype=np.int64)
     rates = LINE_RATE_Q30 // flows
+    for share in (rates[0], rates[-1]):
+        path.rate(int(share))
     begin = low_edges[not_rising[0]]
     beyond = low_edges[not_falling[-1] + 1] if not_falling[-1] + 1 < len(low_edges) else 1 << 40
     low = path.first_above(node, np.full_like(rates, begin - 1), rates) / path.base_rtt_ns

@@ -24,6 +24,7 @@ from decision.program import Op, ProgramBuilder
 from decision.ranks import with_values
 from decision.student import NAME, Student
 from emulator.firmware import PROGRAM
+from verify import wording
 from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.properties import (
     ALL,
@@ -274,3 +275,76 @@ def test_directions_are_told_by_operators() -> None:
         None,
         0,
     ]
+
+
+def test_a_rank_that_no_value_has_is_not_read_as_one(tmp_path: Path) -> None:
+    """A past signal above 2^32 - 1: no value is, and a corrupted rank could be. The context keeps the value then, and a
+    program that keeps the rank all the same is none of the student's."""
+    from codegen.passes.ranks import chains, with_ranks
+
+    now, before = split(1, 700, 0, -10), split(3, 5000, 0, -50)
+    of = by_hand(split(3, 2**32 - 1, 0, RISE), now, before)
+    firmware, claims = decided(of, tmp_path, Step(at_most=1.0))
+    behaviour_again(claims, firmware)
+    program = of.program()
+    assert chains(program) == ()
+    (chain,) = chains(by_hand(split(3, 2**32 - 2, 0, RISE), now, before).program())
+    firmware.program = with_ranks(program, [replace(chain, thresholds=(5000, 2**32 - 1))])
+    assert with_values(firmware.program) == firmware.program
+    with pytest.raises(Refused):
+        behaviour_again(claims, firmware)
+
+
+def test_the_theory_that_a_policy_is_held_to_stands_in_the_words(tmp_path: Path) -> None:
+    """The target is in no program: with another one the claim is another claim."""
+    of = by_hand(split(1, 4295, RISE, FALL))
+    kinds = [f.model_copy(update={"target": 0.5}) if hasattr(f, "target") else f for f in of.observation.features]
+    other = replace(of, observation=of.observation.model_copy(update={"features": kinds}))
+    assert other.program() == of.program()
+    (says,), (said,) = (
+        [claim.findings[0].says for claim in decided(each, tmp_path, FixedPoint())[1]] for each in (of, other)
+    )
+    assert says != said
+    firmware, claims = decided(other, tmp_path, FixedPoint())
+    firmware.manifest = firmware_of(of, tmp_path).manifest
+    with pytest.raises(Refused):
+        behaviour_again(claims, firmware)
+
+
+def test_a_policy_that_sees_and_remembers_nothing_is_decided(tmp_path: Path) -> None:
+    firmware, claims = decided(by_hand(bias=RISE), tmp_path, NoCycle(), Step())
+    assert [claim.findings[0].verdict for claim in claims] == ["holds", "found"]
+    behaviour_again(claims, firmware)
+
+
+def test_a_defect_of_the_checker_leaves_a_property_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rlcc.behaviour import decided_twice
+
+    def broken(*_: Any) -> None:
+        raise ValueError("a defect")
+
+    firmware = firmware_of(drawn(6), tmp_path)
+    monkeypatch.setattr(Policy, "findings", broken)
+    assert [finding.verdict for finding in decided_twice(firmware, [Step()]).findings] == ["undecided"]
+
+
+@pytest.mark.parametrize("table", [{"length": 8.0}, {"length": True}, {"length": "8"}])
+def test_a_table_of_other_types_is_refused(table: dict[str, Any], tmp_path: Path) -> None:
+    firmware, (claim,) = decided(by_hand(split(0, 0, RISE, FALL)), tmp_path, NoCycle())
+    with pytest.raises(Refused):
+        behaviour_again([claim.model_copy(update={"asked": claim.asked | table})], firmware)
+
+
+def test_flows_whose_share_is_below_the_lowest_rate_have_no_fixed_point(tmp_path: Path) -> None:
+    of = by_hand(split(1, 4295, RISE, FALL))
+    of = replace(of, limits=of.limits.model_copy(update={"rate_min": LINE_RATE_Q30 // 2}))  # type: ignore[union-attr]
+    assert decided(of, tmp_path, FixedPoint(flows=(2, 8192)))[1] == []
+    firmware, (claim,) = decided(of, tmp_path, FixedPoint(flows=(1, 2)))
+    behaviour_again([claim], firmware)
+
+
+def test_limits_are_told_as_they_are() -> None:
+    assert [wording.exact(x) for x in (0.8, 16.0, 0.9670715)] == ["0.8", "16", "0.9670715"]
+    assert [wording.share_of_line(2**30 // n) for n in (64, 8192)] == ["line rate / 64", "line rate / 8192"]
+    assert wording.share_of_line(LINE_RATE_Q30) == "line rate"
+    assert wording.share_of_line(round(0.68 * LINE_RATE_Q30)) == "line rate / 1.47059"
