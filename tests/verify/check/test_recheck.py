@@ -156,8 +156,8 @@ def test_any_edit_is_seen_by_the_hash(content: dict[str, Any], tmp_path: Path) -
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(InputError):
             read_certificate(path)
-    path.write_text(text.replace('"format": 2', '"format": 1'))
-    with pytest.raises(InputError, match="no certificate of format 2"):
+    path.write_text(text.replace('"format": 3', '"format": 2'))
+    with pytest.raises(InputError, match="no certificate of format 3"):
         read_certificate(path)
 
 
