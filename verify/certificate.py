@@ -89,7 +89,7 @@ class WorstCase(_Part):
 class Claims(_Part):
     equality: Literal[True]
     safety: Literal[True]
-    stack_bytes: Count
+    stack_bytes: Word
     worst_case: WorstCase
 
 
