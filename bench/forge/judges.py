@@ -213,6 +213,7 @@ def failed(answer: Answer) -> list[str]:
 def attest(files: Files) -> Answer:
     """`rlcc attest`: does it sign?"""
     command: Words = ["attest", files.firmware, "--certificate", files.certificate, "--key", files.key]
+    command += ["--teacher", files.teacher] if files.teacher.is_dir() else []
     return commanded("attest", [*command, "--out", files.root / "signed.json"])
 
 
