@@ -53,7 +53,7 @@ def test_every_command_answers_help_in_a_plain_installation() -> None:
     [
         ("check", ()),
         ("emit", ()),
-        ("attest", ["attest"]),
+        ("attest", ["attest", "verify"]),
         ("emulate", ["verify"]),
         ("gate", ["verify"]),
         ("evaluate", ["evaluate", "verify"]),
@@ -65,7 +65,10 @@ def test_a_command_runs_with_its_extras_alone(pipeline, tmp_path: Path, command:
     arguments = {
         "check": (TEACHER,),
         "emit": (pipeline.student, "--out", tmp_path / "firmware"),
-        "attest": (pipeline.firmware, "--key", key, "-o", tmp_path / "envelope.json"),
+        "attest": (
+            *(pipeline.firmware, "--key", key, "--teacher", pipeline.teacher),
+            *("-o", tmp_path / "envelope.json"),
+        ),
         "emulate": (pipeline.firmware,),
         "gate": (pipeline.firmware, "--recipe", pipeline.recipe, "--out", tmp_path / "verdict"),
         "evaluate": (
@@ -74,7 +77,9 @@ def test_a_command_runs_with_its_extras_alone(pipeline, tmp_path: Path, command:
         ),
     }[command]
     done = run_without(PLAIN - set().union(*(BROUGHT[extra] for extra in needs)), COMMAND, command, *arguments)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.returncode == 0, done.stderr
+    # Nothing but what a long stage on a busy machine says of its progress.
+    assert all(line.startswith(f"{command}: ") for line in done.stderr.splitlines()), done.stderr
 
 
 @pytest.mark.parametrize("extra", sorted(set(BROUGHT) - set(OF_THE_CHECKOUT)))
