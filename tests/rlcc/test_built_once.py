@@ -62,8 +62,8 @@ def test_a_run_makes_each_thing_once(copied: Path) -> None:
     assert (done["compiles"], done["links"], done["reads"], done["proofs"]) == (4, 4, 1, 1)
     assert done["vectors"] == 2  # the decision, and its trees alone
     assert done["way"] <= WAY, "a shorter way, or the figure and its reason"
-    # The firmware's before, as it is read, and after all; the report's; the teacher's, to prove, to check and to judge beside
-    # it; those of student and rollouts, which the firmware names as its parents.
+    # The firmware's before, as it is read, and after all; the report's; the teacher's, to prove, to check and
+    # to judge beside it; those of student and rollouts, which the firmware names as its parents.
     assert done["manifests"] == 9
 
 
