@@ -110,12 +110,16 @@ class Table:
 
 def made_of_sums(program: Program, node: int) -> bool:
     """Whether nothing but the trees, constants and the operator's parameters have a say in a value."""
+    others = (Op.EVENT, Op.STATE, Op.NETWORK)
+    return all(program.nodes[n].op not in others for n in made_of(program, node, beyond_trees=False))
+
+
+def made_of(program: Program, node: int, *, beyond_trees: bool = True) -> set[int]:
+    """The nodes that have a say in a value, itself among them; those that trees compare only where asked for."""
     waiting, met = [node], {node}
     while waiting:
         here = program.nodes[waiting.pop()]
-        if here.op in (Op.EVENT, Op.STATE, Op.NETWORK):
-            return False
-        new = set() if here.op is Op.TREES else {*here.args} - met
+        new = {*here.args} - met if beyond_trees or here.op is not Op.TREES else set()
         met |= new
         waiting += new
-    return True
+    return met

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.interpret import trace
+from decision.program import Op
 from verify import wording
 from verify.behaviour.properties import NoCycle
 from verify.certificate import FindingClaim
@@ -134,12 +135,8 @@ class _Map:
 
 def _field_of(table: Table, node: int) -> str | None:
     """The context's field that a node reads; None for what is computed."""
-    program = table.program
-    return program.state[program.nodes[node].imm].name if program.key(program.nodes[node]) in _keys(table) else None
-
-
-def _keys(table: Table) -> set[str]:
-    return {f"context.{field.name}" for field in table.program.state}
+    read = table.program.nodes[node]
+    return table.program.state[read.imm].name if read.op is Op.STATE else None
 
 
 def _coarser(interval: Integers, cuts: Integers, most: int, fewer: Integers) -> Integers:

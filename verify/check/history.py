@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from decision.interface import STORAGE_RANGE
 from decision.program import Op, Program
-from verify.check.cells import Table
+from verify.check.cells import Table, made_of
 from verify.check.refused import Refused
 
 Integers = NDArray[np.int64]
@@ -109,15 +109,7 @@ class History:
 
 def decided(program: Program, node: int) -> bool:
     """Whether the trees have a say in a value."""
-    waiting, met = [node], {node}
-    while waiting:
-        here = program.nodes[waiting.pop()]
-        if here.op is Op.TREES:
-            return True
-        new = {*here.args} - met
-        met |= new
-        waiting += new
-    return False
+    return any(program.nodes[n].op is Op.TREES for n in made_of(program, node))
 
 
 def _steady(table: Table, node: int) -> int:

@@ -14,6 +14,7 @@ from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.program import Node, Op, Program
+from verify.check.cells import made_of
 from verify.check.history import History
 from verify.check.refused import Refused
 
@@ -88,15 +89,9 @@ class Path:
         program = self.program
         known = {SENT, RESPONSE, QUEUE, *(f"context.{signal.name}" for signal in program.interface.context)}
         for node, name in self.history.seen.items():
-            waiting, met = [node], {node}
-            while waiting:
-                here = program.nodes[waiting.pop()]
-                key = program.key(here)
+            for key in (program.key(program.nodes[n]) for n in sorted(made_of(program, node))):
                 if key is not None and not key.startswith("params.") and key not in known:
                     raise Refused(f"{name} is made of {key} too, of which an RTT and a rate say nothing")
-                new = {*here.args} - met
-                met |= new
-                waiting += new
 
 
 Direction = int | None
