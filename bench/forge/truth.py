@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bench.forge.arrivals import decisions
 from bench.forge.judges import Answer, Files
 from bench.forge.places import field_of, value_at
 from bench.forge.subjects import Subject
@@ -196,6 +197,8 @@ def _shows(case: Case, claim: Any, ours: dict[str, int], said: dict[str, int]) -
         return True
     if set(ours) != set(said):
         return False
+    if claim["asked"]["kind"] in ("recovers", "yields") and _arrive_alike(case, claim["asked"], ours, said):
+        return True
     at = str if claim["asked"]["kind"] in ("monotone", "step") else _memory
     forest, cuts = _program(case.subject.files).forest, dict[str, list[int]]()
     for feature, thresholds in forest.thresholds().items():
@@ -205,6 +208,12 @@ def _shows(case: Case, claim: Any, ours: dict[str, int], said: dict[str, int]) -
         ours[name] == said[name] or (at(name) in known and _in_one_cell(ours[name], said[name], cuts.get(at(name), [])))
         for name in ours
     )
+
+
+def _arrive_alike(case: Case, asked: Any, *witnesses: dict[str, int]) -> bool:
+    """Whether the runs from both arrive, in as many decisions."""
+    counts = {decisions(case.subject.files, asked, witness) for witness in witnesses}
+    return len(counts) == 1 and None not in counts
 
 
 def _memory(name: str) -> str:
