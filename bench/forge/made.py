@@ -56,6 +56,7 @@ budget = "80 us"
 scenarios = ["many-to-one:2"]
 duration = "4 ms"
 window = ["1 ms", "4 ms"]
+proof = {proof}
 
 [gate.match]
 rmse = 0.1
@@ -67,6 +68,7 @@ latency = 0.5
 
 [gate.neighbourhood]
 limit = 0.29
+proof = {distance}
 """
 PROPERTIES = """
 [[gate.property]]
@@ -118,14 +120,14 @@ LONGEST = 11
 def flow(place: Path, say: Say) -> Subject:
     _perceptron(place / "teacher")
     recipe = place / "flow.toml"
-    recipe.write_text(FLOWS.format(name="flow", without="") + PROPERTIES)
+    recipe.write_text(FLOWS.format(name="flow", without="", proof="true", distance="true") + PROPERTIES)
     return _distilled(place, recipe, say)
 
 
 def lstm(place: Path, say: Say) -> Subject:
     _lstm(place / "teacher")
     recipe = place / "lstm.toml"
-    recipe.write_text(FLOWS.format(name="lstm", without=""))
+    recipe.write_text(FLOWS.format(name="lstm", without="", proof="true", distance="false"))
     return _distilled(place, recipe, say)
 
 
@@ -155,7 +157,7 @@ def model(place: Path, say: Say) -> Subject:
 def network(place: Path, say: Say) -> Subject:
     _perceptron(place / "teacher")
     recipe, run = place / "network.toml", place / "run"
-    recipe.write_text(FLOWS.format(name="network", without=""))
+    recipe.write_text(FLOWS.format(name="network", without="", proof="false", distance="false"))
     scenarios = ["--scenario", "many-to-one:2", "--scenario", "many-to-one:8", "--duration", "3ms"]
     _run("rollout", place / "teacher", *scenarios, "--out", run / "rollouts")
     form: list[str | Path] = ["--form", "mlp-int8", "--rollouts", run / "rollouts", "--target", "generic"]
