@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from decision.documents import load_json
 from decision.errors import InputError
 from rlcc import cli
 
@@ -169,7 +170,7 @@ def foreign_command(files: Files) -> Words:
 
 def _speaks_of_a_teacher(certificate: Path) -> bool:
     with contextlib.suppress(Exception):
-        return json.loads(certificate.read_bytes()).get("teacher") is not None
+        return load_json(certificate).get("teacher") is not None
     return False
 
 

@@ -16,6 +16,7 @@ from bench.forge.mutants import code_mutants, data_mutants
 from bench.forge.results import DISAGREED, Row
 from bench.forge.subjects import Subject, copy_of
 from bench.forge.truth import Case, explained
+from decision.documents import read_bytes
 from decision.errors import InputError
 
 NAMES = (*DOCUMENTS, *BESIDE)
@@ -110,7 +111,7 @@ def _answered(subject: Subject, forgery: Forgery, files: Files, answer: Answer) 
 def _data(document: Document, files: Files) -> Any:
     """A document's data; None where there is none."""
     try:
-        return parsed(document, document.file(files).read_bytes())
+        return parsed(document, read_bytes(document.file(files)))
     except (InputError, OSError):
         return None
 
@@ -119,7 +120,7 @@ def restore(subject: Subject, place: Path) -> None:
     """The true documents again, where any differs."""
     for path in [p for p in place.rglob("*") if not p.is_dir() or p.is_symlink()]:
         true = subject.files.root / path.relative_to(place)
-        if path.is_symlink() or not true.is_file() or not path.is_file() or path.read_bytes() != true.read_bytes():
+        if path.is_symlink() or not (true.is_file() and path.is_file() and _equal(path, true)):
             path.unlink()
     for true in subject.files.root.rglob("*"):
         path = place / true.relative_to(subject.files.root)
@@ -129,6 +130,11 @@ def restore(subject: Subject, place: Path) -> None:
             path.mkdir(exist_ok=True)
         elif not path.exists():
             shutil.copy(true, path)
+
+
+def _equal(one: Path, other: Path) -> bool:
+    """Whether two files have the same bytes; no more is read than the one that is true holds."""
+    return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()
 
 
 def prepared_copy(subject: Subject, folder: Path) -> Path:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from bench.forge import judges, memory, seal
-from bench.forge.judges import commanded, read
+from bench.forge import judges, memory, seal, session
+from bench.forge.judges import Files, commanded, read
 from bench.forge.memory import Memory, contents, remembering
+from bench.forge.subjects import Subject
 from decision.errors import InputError
 from decision.manifest import opened, writing
 from rlcc import cli
@@ -142,3 +143,15 @@ def test_the_command_line_is_asked_as_it_is_installed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(subprocess, "run", run)
     assert judges.in_a_process(["verify", Path("x")], "check", tmp_path).outcome == "refused"
     assert asked == [["-m", "rlcc", "verify", "x"]]
+
+
+def test_what_was_forged_is_undone_and_a_vast_file_is_not_read(subject: Subject, tmp_path: Path) -> None:
+    place = session.prepared_copy(subject, tmp_path)
+    true = {p.relative_to(place): p.read_bytes() for p in place.rglob("*") if p.is_file()}
+    certificate = Files(place).certificate
+    with certificate.open("wb") as file:
+        file.truncate(1 << 40)  # more than any machine has memory
+    assert not judges._speaks_of_a_teacher(certificate)
+    (place / "more").write_text("x")
+    session.restore(subject, place)
+    assert {p.relative_to(place): p.read_bytes() for p in place.rglob("*") if p.is_file()} == true
