@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import exact
 from decision.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
 from decision.program import Program
 
@@ -77,7 +78,7 @@ def _drawn(values: Plausible, row: Row, rng: np.random.Generator) -> int:
         case Uniform(low, high):
             return int(rng.integers(low, high + 1))
         case Geometric(probability):
-            return int(rng.geometric(probability)) - 1
+            return int(exact.log(1.0 - rng.random()) / exact.log1p(-probability))
         case After(signal, delay):
             return (row[f"event.{signal}"] + _drawn(delay, row, rng)) & 0xFFFFFFFF
         case LogUniform(low, high, less, zero):
@@ -87,4 +88,4 @@ def _drawn(values: Plausible, row: Row, rng: np.random.Generator) -> int:
 
 
 def _log_uniform(low: float, high: float, rng: np.random.Generator) -> int:
-    return int(np.exp(rng.uniform(np.log(low), np.log(high))))
+    return int(exact.exp(rng.uniform(*exact.log([low, high]))))

@@ -16,6 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import exact
+
 Hidden = Literal["relu", "leaky_relu", "elu", "tanh", "sigmoid"]
 """After a hidden layer."""
 Output = Literal["tanh", "clip"]
@@ -27,19 +29,19 @@ Floats = NDArray[Any]
 
 def activated(name: str, x: Floats) -> Floats:
     """``x`` after the activation of this name, in its own precision. KeyError where there is none."""
-    return _FUNCTIONS[name](x)
+    return _FUNCTIONS[name](x).astype(x.dtype, copy=False)
 
 
 def _sigmoid(x: Floats) -> Floats:
-    values: Floats = (1 + np.tanh(x / 2)) / 2  # which cannot overflow
+    values: Floats = (1 + exact.tanh(x / 2)) / 2  # which cannot overflow
     return values
 
 
 _FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "relu": lambda x: np.maximum(x, 0),
     "leaky_relu": lambda x: np.where(x > 0, x, x.dtype.type(LEAK) * x),
-    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
-    "tanh": np.tanh,
+    "elu": lambda x: np.where(x > 0, x, exact.expm1(np.minimum(x, 0))),
+    "tanh": exact.tanh,
     "sigmoid": _sigmoid,
     "clip": lambda x: np.clip(x, -1, 1),
     "identity": lambda x: x,

@@ -15,6 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import exact
 from decision.features import PreviousAction
 from decision.formats import ACTION_BITS, FEATURE_LIMIT
 from decision.interpret import trace
@@ -205,7 +206,7 @@ def _extremes(histories: Integers, grid: _Grid, random: np.random.Generator) -> 
         signs = np.concatenate([np.eye(count, dtype=np.int64), -np.eye(count, dtype=np.int64)])
     chosen = []
     for sign in signs:
-        score = histories[:, grid.actions] @ sign if sign.any() else random.permutation(len(histories))
+        score = (histories[:, grid.actions] * sign).sum(axis=1) if sign.any() else random.permutation(len(histories))
         order = np.lexsort((score, cell.reshape(-1)))
         last = np.flatnonzero(np.diff(np.append(cell.reshape(-1)[order], -1)))
         chosen.append(order[last])
@@ -246,7 +247,7 @@ def _spread(places: Integers, count: int, random: np.random.Generator) -> Intege
         _, value, times = np.unique(column, return_inverse=True, return_counts=True)
         weight += 1.0 / times[value.reshape(-1)] / len(times)
     # Weighted draw without replacement (Efraimidis and Spirakis, 2006).
-    drawn = np.log(random.random(len(places))) / weight
+    drawn = exact.log(1.0 - random.random(len(places))) / weight
     return np.sort(order[np.lexsort((-drawn, turn))[:count]])
 
 

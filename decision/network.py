@@ -15,11 +15,11 @@ inputs of their types: ``Network`` checks it when it is made.
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import tanh
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import exact
 from decision.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -31,7 +31,7 @@ GATE_MAX = 2**15 - 1
 UNIT_BITS = 15
 """Fraction bits of what tanh and sigmoid give."""
 TANH_STEP_BITS = 7
-TANH_Q15 = tuple(round(GATE_MAX * tanh(k / 32)) for k in range(257))
+TANH_Q15 = tuple(round(value) for value in (GATE_MAX * exact.tanh(np.arange(257) / 32)).tolist())
 """tanh at every 1/32 from 0 to 8: between two entries a line is off by 1e-4 at most, three of the last bits."""
 ACTION_STEP_BITS = 8
 ACTION_ENTRIES = 257

@@ -46,12 +46,12 @@ MODEL, TRIGGER_MODEL = "student.cbm", "trigger.cbm"
 
 @dataclass(frozen=True)
 class Fitted:
-    """A student with the CatBoost model, or the table, that it came from and the figures of its fit; ``trigger``: the
-    model of its trigger, where it has one."""
+    """A student with the CatBoost model, or the table, that it came from ; ``points``: on which both were found equal;
+    ``trigger``: the model of its trigger, where it has one."""
 
     student: Student
     model: CatBoostRegressor | Table
-    exactness: quantise.Exactness
+    points: int
     trigger: CatBoostRegressor | None = None
 
 
@@ -143,9 +143,7 @@ def distil(
         "rounds": [{"round": number, **each.to_json()} for number, each in enumerate(rounds)],
         "noise": noise.to_json(),
         "chosen": best,
-        "checked_points": fitted.exactness.points,
-        "declared_error": fitted.exactness.declared_error,
-        "greatest_error": fitted.exactness.greatest_error,
+        "checked_points": fitted.points,
         "visits": visited[best],
     }
     if furthest:
@@ -217,13 +215,14 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     if options.kind == "table":
         cells = table.fit(data, options, policy.action.loss, names, len(observation.features), seed=seed)
         forest = cells.forest(names, policy.action.leaf_bits)
-        return Fitted(made(forest=forest), cells, table.check(cells, forest, data.x, seed=seed))
+        return Fitted(made(forest=forest), cells, table.check(cells, forest, data.x, seed=seed).points)
     if policy.trigger is None:
-        model = boost.fit(data, options, policy.action.loss, seed=seed, without=without, falling=falling)
-        forest = quantise.quantise(model, names, policy.action.leaf_bits)
-        return Fitted(made(forest=forest), model, quantise.check(model, forest, data.x, seed=seed))
+        bits = policy.action.leaf_bits
+        model = boost.fit(data, options, policy.action.loss, seed=seed, bits=bits, without=without, falling=falling)
+        forest = quantise.quantise(model, names, bits)
+        return Fitted(made(forest=forest), model, quantise.check_equal(model, forest, data.x, seed=seed))
     both = fit_both(policy.action, data, options, names, seed=seed, without=without)
-    return Fitted(made(forest=both.forest), both.choice, both.exactness, both.trigger)
+    return Fitted(made(forest=both.forest), both.choice, both.points, both.trigger)
 
 
 def _anywhere(student: Student, teacher: Teacher, options: DistillOptions, seed: int) -> list[Dataset]:
@@ -236,9 +235,9 @@ def _moved(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
     """Student and model with another bias, which are each other's as before."""
     student = moved(fitted.student, units)
     if isinstance(fitted.model, Table):
-        return Fitted(student, fitted.model, table.check(fitted.model, student.forest, data.x, seed=seed))
+        return Fitted(student, fitted.model, table.check(fitted.model, student.forest, data.x, seed=seed).points)
     model = moved_model(fitted.model, units, student.forest.leaf_bits)
-    return Fitted(student, model, quantise.check(model, student.forest, data.x, seed=seed))
+    return Fitted(student, model, quantise.check_equal(model, student.forest, data.x, seed=seed))
 
 
 def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:

@@ -5,8 +5,8 @@ other), and makes it a convex problem of as many inequalities as leaves beside a
 
     min 1/2 x'Gx - r'x   with  x[above] <= x[below]  for each pair
 
-Its dual is non-negative least squares, which is solved exactly: with G = LL' and A the inequalities' rows, the
-multipliers minimise |L^-1 A' m - L^-1 r| for m >= 0, and x = L^-T (L^-1 r - L^-1 A' m).
+Its dual is a quadratic problem over multipliers m >= 0 alone: with A the inequalities' rows, they minimise
+1/2 m'Hm - q'm for H = A G^-1 A' and q = A G^-1 r, and x = G^-1 (r - A'm). It is solved by its active set [NNLS].
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular  # type: ignore[import-untyped]
-from scipy.optimize import lsq_linear  # type: ignore[import-untyped]
 
+from decision import exact
 from distill.quantise import exported
+
+TOLERANCE = 1e-12
+"""Of a slope, and of a multiplier: what rounding leaves of 0."""
 
 Floats = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
@@ -41,16 +43,52 @@ def pairs_of(model: CatBoostRegressor, columns: Sequence[int]) -> Pairs:
 
 def solved(gram: Floats, right: Floats, pairs: Pairs) -> Floats:
     """The leaves [leaves] for a positive definite ``gram`` [leaves, leaves] and ``right`` [leaves]."""
+    free = exact.solve(gram, right)
     if not pairs:
-        return np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
+        return free
+    below, above = np.asarray(pairs, dtype=np.intp).T
     rows = np.zeros((len(pairs), len(right)))
-    for row, (below, above) in enumerate(pairs):
-        rows[row, above], rows[row, below] = 1.0, -1.0
-    lower = np.linalg.cholesky(gram)
-    forces, target = solve_triangular(lower, rows.T, lower=True), solve_triangular(lower, right, lower=True)
-    multipliers = lsq_linear(forces, target, (0, np.inf), method="bvls", tol=1e-14).x
-    leaves: Floats = solve_triangular(lower.T, target - forces @ multipliers, lower=False)
-    return ordered(leaves, pairs)
+    rows[np.arange(len(pairs)), above], rows[np.arange(len(pairs)), below] = 1.0, -1.0
+    pushed = exact.solve(gram, rows.T)  # how each multiplier moves the leaves
+    push = multipliers(pushed[above] - pushed[below], free[above] - free[below])
+    return ordered(free - (pushed * push).cumsum(axis=1)[:, -1], pairs)
+
+
+def multipliers(h: Floats, q: Floats) -> Floats:
+    """The m >= 0 [M] with the least 1/2 m'Hm - q'm for a symmetric ``h`` [M, M], positive semidefinite: Lawson and
+    Hanson's active set [NNLS], with every sum in a fixed order."""
+    size, enough = len(q), TOLERANCE * max(1.0, float(np.abs(q).max()))
+    push, free = np.zeros(size), np.zeros(size, dtype=bool)
+    refused = np.zeros(size, dtype=bool)  # what would not push, or depends on those that are free already
+    h = h + TOLERANCE * max(1.0, float(h.max())) * np.eye(size)
+    while True:
+        slope = q - (h * push).cumsum(axis=1)[:, -1]
+        slope[free | refused] = -np.inf
+        best = int(slope.argmax())
+        if slope[best] <= enough:
+            return push
+        free[best] = True
+        while True:
+            places = np.flatnonzero(free)
+            try:
+                wanted = exact.solve(h[np.ix_(places, places)], q[places])
+            except ValueError:
+                free[best], refused[best] = False, True
+                break
+            if (wanted > 0).all():
+                push[:], refused[:] = 0.0, False
+                push[places] = wanted
+                refused[best] = not free[best]
+                break
+            falls = wanted <= 0
+            now = push[places]
+            step = float((now[falls] / (now[falls] - wanted[falls])).min())
+            now = now + step * (wanted - now)
+            gone = falls & (now <= TOLERANCE)
+            now[gone] = 0.0
+            push[:] = 0.0
+            push[places] = now
+            free[places[gone]] = False
 
 
 def ordered(leaves: Floats, pairs: Pairs) -> Floats:

@@ -2,7 +2,7 @@
 
 Thresholds: features are integers k, so ``k > border`` is ``k > floor(border)``, exactly. Leaves: rounded once, to
 ``leaf_bits`` fraction bits; the bias too. So the value differs from CatBoost's by at most (trees + 1) / 2 units of
-2^-leaf_bits.
+2^-leaf_bits; of a student's model, whose leaves are on that grid, by nothing.
 """
 
 import json
@@ -73,6 +73,14 @@ def check(model: CatBoostRegressor, forest: Forest, x: NDArray[np.int64], *, see
     if error > declared * (1 + 1e-9) + 1e-12:
         raise InputError(f"the integer forest differs from CatBoost by {error:.3g}, more than {declared:.3g}")
     return Exactness(len(points), declared, float(error))
+
+
+def check_equal(model: CatBoostRegressor, forest: Forest, x: NDArray[np.int64], *, seed: int) -> int:
+    """The same of a model whose leaves are on the grid: every value is equal. Returns the number of points."""
+    found = check(model, forest, x, seed=seed)
+    if found.greatest_error > 0:
+        raise InputError(f"the integer forest differs from CatBoost by {found.greatest_error:.3g}, and should not")
+    return found.points
 
 
 def _check_leaves(model: CatBoostRegressor, forest: Forest) -> None:

@@ -28,12 +28,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Both:
-    """``forest``: of both; the exactness is that of the one which is further off."""
+    """``forest``: of both; ``points``: on which both are equal to CatBoost's."""
 
     forest: Forest
     choice: CatBoostRegressor
     trigger: CatBoostRegressor
-    exactness: quantise.Exactness
+    points: int
 
 
 def fit_both(
@@ -48,7 +48,7 @@ def fit_both(
         )
     saved = [place for place, name in enumerate(names) if name.startswith(SAVED)]
     asked = Dataset(data.x, data.y[:, :-1], data.weight * np.where(fires > 0, 1.0, UNASKED))
-    models, forests, exact = [], [], []
+    models, forests, points = [], [], 0
     for part, limits, loss, unseen in (
         (asked, options, action.loss, {*without, *saved}),
         (
@@ -58,13 +58,13 @@ def fit_both(
             set(without),
         ),
     ):
-        model = boost.fit(part, limits, loss, seed=seed, without=sorted(unseen))
+        model = boost.fit(part, limits, loss, seed=seed, bits=action.leaf_bits, without=sorted(unseen))
         forest = quantise.quantise(model, names, action.leaf_bits)
-        exact.append(quantise.check(model, forest, data.x, seed=seed))
+        points = max(points, quantise.check_equal(model, forest, data.x, seed=seed))
         models.append(model)
         forests.append(forest)
-    (choice, trigger), further = models, max(exact, key=lambda one: one.greatest_error / one.declared_error)
-    return Both(_beside(*forests), choice, trigger, further)
+    choice, trigger = models
+    return Both(_beside(*forests), choice, trigger, points)
 
 
 def loss_of_both(action: Action, sums: Floats, label: Floats, weight: Floats) -> float:

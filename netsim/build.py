@@ -11,23 +11,20 @@ import numpy as np
 from decision.manifest import sha256
 from netsim import _core
 from netsim.content import package_hash
-from netsim.splitmix import uniform
 
 
 @dataclass(frozen=True)
 class Build:
-    """``code``: over what decides, simulates and emulates. ``logarithms``: as this processor rounds them; with other
-    vector instructions NumPy gives other bits, and arrivals are drawn from them. ``compiler``: of firmware that an
+    """``code``: over what decides, simulates and emulates. ``compiler``: of firmware that an
     emulated core runs in the network; empty where none is installed, and then none does."""
 
     code: str
     numpy: str
-    logarithms: str
     compiler: str
 
     def __str__(self) -> str:
         compiler = f", ziglang {self.compiler}" if self.compiler else ""
-        return f"{self.code[:12]} (numpy {self.numpy}, logarithms {self.logarithms[:6]}{compiler})"
+        return f"{self.code[:12]} (numpy {self.numpy}{compiler})"
 
     def agrees_with(self, other: "Build") -> bool:
         compilers = {self.compiler, other.compiler} - {""}
@@ -49,6 +46,5 @@ def build() -> Build:
     return Build(
         code=sha256("\n".join([simulator_hash(), emulator, core_in_the_loop]).encode()),
         numpy=np.__version__,
-        logarithms=sha256(np.log1p(-uniform(1 << 12, seed=1, stream=1)).tobytes()),
         compiler=version("ziglang") if find_spec("ziglang") else "",
     )

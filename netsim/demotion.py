@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from decision import exact
 from decision.errors import InputError
 from netsim.network import MAX_CLASSES
 from netsim.workloads import sizes
@@ -24,6 +25,7 @@ from netsim.workloads import sizes
 By = Literal["sent", "size"]
 QUANTILES = 10_000
 A_DECADE = 20
+LN10 = float(exact.log(10.0))
 
 
 @cache
@@ -35,8 +37,9 @@ def thresholds(workload: str, percent: int, levels: int = 4, by: By = "sent") ->
     if not 1 <= percent <= 99:
         raise InputError(f"{workload}:{percent}%: thresholds are for a load of 1 to 99 %")
     size = sizes(workload).quantile((np.arange(QUANTILES) + 0.5) / QUANTILES).astype(np.float64)
-    decades = np.log10(size.max() / 1000)
-    grid = np.unique(np.rint(1000 * 10 ** np.linspace(0, decades, round(decades * A_DECADE), endpoint=False)))
+    decades = float(exact.log(size.max() / 1000) / LN10)
+    powers = LN10 * np.linspace(0, decades, round(decades * A_DECADE), endpoint=False)
+    grid = np.unique(np.rint(1000 * exact.exp(powers)))
     ends = np.concatenate([[0.0], grid, [size.max()]])
     inside = (size <= ends[:, None]) if by == "size" else np.ones((1, 1))
     sent = np.minimum(size, ends[:, None]) * inside  # before each threshold [ends, flows]

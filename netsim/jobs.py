@@ -16,8 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from decision import exact
 from decision.errors import InputError
 from decision.quantity import SIZE_BYTES
 from netsim.network import MS
@@ -154,7 +153,8 @@ def blocks(machines: int, asked: Named, seed: int) -> Plan:
         raise InputError(f"blocks: {asked.copies} copies need as many storage nodes; there are {len(storage)}")
     count = len(computing) * asked.number
     to, length, kind = (uniform(count, seed, DRAWN + stream) for stream in range(3))
-    sizes = np.exp(np.log(asked.least_bytes) + length * (np.log(asked.most_bytes) - np.log(asked.least_bytes)))
+    low, high = exact.log([asked.least_bytes, asked.most_bytes])
+    sizes = exact.exp(low + length * (high - low))
     for number in range(count):
         node, first = computing[number // asked.number], int(to[number] * len(storage))
         store, *others = (storage[(first + copy) % len(storage)] for copy in range(asked.copies))

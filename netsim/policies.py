@@ -110,10 +110,10 @@ class NativePolicy:
         if isinstance(where, Paths) and place.assumed is not None:
             place = replace(place, assumed=replace(place.assumed, line_rate_bps=where.link_gbps * 1e9))
         core = _core.NativeDecider(
-            _native_config(self.policy, place), _network_weights(self.policy, self.weights), agents
+            _native_config(self.policy, place), network_weights(self.policy, self.weights), agents
         )
         if self.policy.trigger is not None:
-            core.set_trigger(_network_weights(self.policy, self.weights, trigger=True))
+            core.set_trigger(network_weights(self.policy, self.weights, trigger=True))
         if self.explore is not None:
             core.explore(*self.explore)
         if self.disturb is not None:
@@ -134,7 +134,7 @@ class NativePolicy:
         return replace(self, weights=_checked(self.policy, weights))
 
     def network(self) -> "_core.NetworkWeights":
-        return _network_weights(self.policy, self.weights)
+        return network_weights(self.policy, self.weights)
 
 
 @dataclass(frozen=True)
@@ -373,7 +373,7 @@ def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]
     return checked
 
 
-def _network_weights(policy: Policy, weights: Weights, trigger: bool = False) -> "_core.NetworkWeights":
+def network_weights(policy: Policy, weights: Weights, trigger: bool = False) -> "_core.NetworkWeights":
     """Of the policy, or of its trigger, whose hidden layers have ReLU and whose outputs nothing follows."""
     of, hidden, output = "", policy.architecture.activations, policy.output_activation
     if trigger and policy.trigger is not None:

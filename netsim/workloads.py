@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import exact
 from decision.errors import InputError
 from decision.suggest import choices
 from netsim.splitmix import uniform
@@ -48,7 +49,7 @@ class Sizes:
 
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.int64]:
         """Whole bytes, at least 1, at each of the fractions."""
-        return np.maximum(np.rint(np.interp(u, self.probability, self.size_bytes)).astype(np.int64), 1)
+        return np.maximum(np.rint(exact.interpolated(u, self.probability, self.size_bytes)).astype(np.int64), 1)
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def _starts(gap_ps: float, duration_ps: int, seed: int, stream: int) -> NDArray[
     parts: list[NDArray[np.int64]] = []
     last = 0
     while last < duration_ps:
-        gaps = -gap_ps * np.log1p(-uniform(CHUNK, seed, stream, first=CHUNK * len(parts)))
+        gaps = -gap_ps * exact.log1p(-uniform(CHUNK, seed, stream, first=CHUNK * len(parts)))
         parts.append(last + np.cumsum(np.rint(gaps).astype(np.int64)))
         last = int(parts[-1][-1])
     starts = np.concatenate(parts)

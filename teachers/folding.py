@@ -8,6 +8,7 @@ layouts. An order alone moves columns: no bit of a weight changes. A constant or
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import exact
 from decision.input_layout import InputLayout, Numbers
 from decision.policy import Architecture, Policy
 from decision.weights import Shape, shapes
@@ -37,7 +38,7 @@ def folded(policy: Policy, layout: InputLayout, weights: Weights) -> tuple[Polic
     weight = weights[first].astype(np.float64)
     scale, offset = (_spread(values, len(columns), window) for values in (layout.scale, layout.offset))
     constant = np.tile([0.0 if isinstance(column, str) else column for column in columns], window)
-    shift = weight @ (scale * (constant - offset))
+    shift = exact.product(weight, scale * (constant - offset))
     changed = weights | {first: (weight * scale)[:, sources(policy, layout)].astype(np.float32)}
     return (policy, changed) if not shift.any() else _with_bias(policy, changed, first, shift)
 

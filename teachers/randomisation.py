@@ -10,7 +10,7 @@ What is left out stays as it is by default. A fabric has link rates and delays o
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, exp, log
+from math import ceil
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from decision import exact
 from decision.quantity import DurationPs, LineFractionQ30, SizeBytes
 from netsim import scenarios
 from netsim.network import Network
@@ -105,10 +106,10 @@ def with_base_rtt(network: Network, base_rtt_ps: int) -> Network:
 
 def first_rates(starts: tuple[int, int], flows: int, random: Generator) -> NDArray[np.uint32]:
     """Q0.30 of line rate, one a flow [flows]."""
-    low, high = np.log(starts)
-    rates = np.rint(np.exp(random.uniform(low, high, flows)))
+    low, high = exact.log(starts)
+    rates = np.rint(exact.exp(random.uniform(low, high, flows)))
     return np.clip(rates, *starts).astype(np.uint32)
 
 
 def _between(ends: Sequence[int], random: Generator) -> int:
-    return round(exp(random.uniform(log(ends[0]), log(ends[1]))))
+    return round(float(exact.exp(random.uniform(*exact.log(ends)))))

@@ -1,7 +1,9 @@
 """``certificate.json``: what was proved about which machine code, on what it rests, and the means to check it again.
 
-The file is canonical JSON without times or paths, so that the same firmware and tools give the same bytes; ``hash`` is
-over everything else in it. The solver's questions lie beside it (``certificate.queries.gz``), known by their hashes.
+The file is canonical JSON without times or paths, so that the same firmware and tools give the same bytes. ``hash`` is
+over what is claimed, and of which program and image: it is the same on every machine. The rest stands beside that, the
+means to check it and where it came from. The solver's questions lie in ``certificate.queries.gz``, known by their
+hashes.
 """
 
 import gzip
@@ -185,10 +187,32 @@ def sealed(content: dict[str, Any]) -> Certificate:
     return Certificate.model_validate({**content, "hash": content_hash(content)})
 
 
+MEANS: tuple[str, ...] = (
+    *("hash", "tools", "cells", "cuts", "queries", "subject.firmware", "subject.files"),
+    *("claims.worst_case.witness", "claims.worst_case.outputs", "claims.worst_case.rtl_cycles"),
+    *("teacher.reached", "teacher.witness", "teacher.student", "teacher.around"),
+)
+"""Fields that claim nothing: the means to check what is claimed, and what it was made of and with."""
+
+
 def content_hash(content: dict[str, Any]) -> str:
-    """SHA-256 over everything but the hash."""
-    rest = {key: value for key, value in content.items() if key != "hash"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    """SHA-256 over all but ``MEANS``, and over the program's own hash."""
+    stated = {"program": _at(content, "subject", "files", "program"), **_claimed(content)}
+    return hashlib.sha256(json.dumps(stated, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _claimed(content: dict[str, Any], place: str = "") -> dict[str, Any]:
+    return {
+        key: _claimed(value, f"{place}{key}.") if isinstance(value, dict) else value
+        for key, value in content.items()
+        if f"{place}{key}" not in MEANS
+    }
+
+
+def _at(content: Any, *keys: str) -> Any:
+    for key in keys:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content
 
 
 def extended(certificate: Certificate, **claims: Any) -> Certificate:

@@ -12,12 +12,12 @@ a tree that is lost leaves borders behind.
 
 import json
 from fractions import Fraction
-from math import log
 from typing import Any
 
 import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Value, ask
+from decision import exact
 from decision.errors import InputError
 from decision.forest import MAX_DEPTH
 from decision.model import Task
@@ -193,4 +193,4 @@ def _cut(data: Any) -> Fraction:
     threshold = float(data["model_info"].get("binclass_probability_threshold", 0.5))
     if not 0 < threshold < 1:
         raise InputError(f"the model's probability threshold {threshold} is not between 0 and 1")
-    return Fraction(-log(1 / threshold - 1))
+    return Fraction(-float(exact.log(1 / threshold - 1)))

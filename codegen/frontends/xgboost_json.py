@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, Ask, Forest, Question, Value, as_many, grow, only
+from decision import exact
 from decision.errors import InputError
 from decision.model import Task
 
@@ -44,7 +45,7 @@ def _logit(score: Float32, version: Version) -> Float32:
             f"the model's base_score {score} is read one way by XGBoost before 3.2 and another way since; load the "
             f"model with XGBoost 3.2 or later and save it again"
         )
-    return Float32(-np.log(one / inside - one))
+    return Float32(-exact.log(one / inside - one))
 
 
 def _log(score: Float32, version: Version) -> Float32:
@@ -53,7 +54,7 @@ def _log(score: Float32, version: Version) -> Float32:
             f"the model's base_score {score} has no logarithm, so XGBoost predicts no finite raw value; train with "
             f"base_score above 0, or on a target that is not all zero"
         )
-    return Float32(np.log(score))
+    return Float32(exact.log(score))
 
 
 Link = Callable[[Float32, Version], Float32]

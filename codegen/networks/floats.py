@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.networks.recorded import Recorded
+from decision import exact
 from decision.actions import Choice, scale_of
 from decision.activation import activated
 from decision.policy import Policy
@@ -27,12 +28,12 @@ def activations(policy: Policy, weights: Weights, data: Recorded, rows: Floats |
     x = data.rows if rows is None else rows
     layers: dict[str, Floats] = {}
     for index, name in enumerate(policy.architecture.activations):
-        x = activated(name, x @ w[f"fc{index}.weight"].T + w.get(f"fc{index}.bias", 0.0))
+        x = activated(name, exact.product(x, w[f"fc{index}.weight"].T) + w.get(f"fc{index}.bias", 0.0))
         layers[f"fc{index}"] = x
     if policy.architecture.lstm is not None:
         layers["hidden"], layers["cell"] = _lstm(w, x, data.starts)
         x = layers["hidden"]
-    outputs = x @ w["out.weight"].T + w.get("out.bias", 0.0)
+    outputs = exact.product(x, w["out.weight"].T) + w.get("out.bias", 0.0)
     layers["output"] = outputs if isinstance(policy.action, Choice) else outputs[:, 0]
     return layers
 
@@ -44,11 +45,11 @@ def actions(policy: Policy, output: Floats) -> Floats:
 
 def _lstm(w: Mapping[str, Floats], x: Floats, starts: Rows) -> tuple[Floats, Floats]:
     units = w["lstm.weight_hh"].shape[1]
-    inputs = x @ w["lstm.weight_ih"].T + w["lstm.bias_ih"] + w["lstm.bias_hh"]
+    inputs = exact.product(x, w["lstm.weight_ih"].T) + w["lstm.bias_ih"] + w["lstm.bias_hh"]
     hidden, cell = np.zeros((len(x), units)), np.zeros((len(x), units))
     for now, before in in_step(len(x), starts):
-        z = inputs[now] + hidden[before] @ w["lstm.weight_hh"].T if len(before) else inputs[now]
-        i, f, o = ((1.0 + np.tanh(z[:, k * units : (k + 1) * units] / 2)) / 2 for k in (0, 1, 3))
-        cell[now] = f * (cell[before] if len(before) else 0.0) + i * np.tanh(z[:, 2 * units : 3 * units])
-        hidden[now] = o * np.tanh(cell[now])
+        z = inputs[now] + exact.product(hidden[before], w["lstm.weight_hh"].T) if len(before) else inputs[now]
+        i, f, o = ((1.0 + exact.tanh(z[:, k * units : (k + 1) * units] / 2)) / 2 for k in (0, 1, 3))
+        cell[now] = f * (cell[before] if len(before) else 0.0) + i * exact.tanh(z[:, 2 * units : 3 * units])
+        hidden[now] = o * exact.tanh(cell[now])
     return hidden, cell

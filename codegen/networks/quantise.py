@@ -8,7 +8,7 @@ Values between layers are int16 or, when asked, int8; the LSTM's hidden values a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, log2
+from math import frexp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import actions, activations
 from codegen.networks.recorded import Recorded
+from decision import exact
 from decision.actions import Choice, Scale, Table, scale_of
 from decision.activation import activated
 from decision.errors import InputError
@@ -108,7 +109,8 @@ def _network(
         high = 2 ** (bits.activations - 1) - 1
         top = _top(values[f"fc{index}"], q) / high
         weight = w[f"fc{index}.weight"]
-        layers.append(Layer(_matrix(weight, w.get(f"fc{index}.bias", 0.0) + weight @ offset, step, top), high))
+        bias = w.get(f"fc{index}.bias", 0.0) + exact.product(weight, offset)
+        layers.append(Layer(_matrix(weight, bias, step, top), high))
         step, offset = np.full(len(weight), top), np.zeros(len(weight))
     lstm = None
     if policy.architecture.lstm is not None:
@@ -116,9 +118,9 @@ def _network(
         step, offset = np.full(lstm.units, 2.0**-lstm.hidden_bits), np.zeros(lstm.units)
     weight = w["out.weight"]
     if isinstance(policy.action, Choice):
-        output = _choosing(policy.action, weight, w.get("out.bias", 0.0) + weight @ offset, step)
+        output = _choosing(policy.action, weight, w.get("out.bias", 0.0) + exact.product(weight, offset), step)
         return Int8Network(len(features) * window, tuple(layers), None, output, groups=policy.action.sizes)
-    output = _matrix(weight, w.get("out.bias", 0.0) + weight @ offset, step, 2.0**-GATE_BITS)
+    output = _matrix(weight, w.get("out.bias", 0.0) + exact.product(weight, offset), step, 2.0**-GATE_BITS)
     action = action_table(scale_of(policy.action, "an int8 network"), policy.output_activation)
     return Int8Network(len(features) * window, tuple(layers), lstm, output, action)
 
@@ -149,7 +151,7 @@ def _matrix(weight: Floats, bias: Floats, step: Floats, top: float, *, halves: f
     # A row of zeros still has its bias, and the half step: in steps that keep them within 24 bits.
     unit = np.maximum(np.abs(scaled).max(axis=1) / 127, np.maximum(np.abs(bias), top) / 2**24)
     ratio = unit / top
-    lift = max(0, ceil(log2(2 * float(ratio.max()) * (1 + 1e-9))))
+    lift = max(0, frexp(2 * float(ratio.max()) * (1 + 1e-9))[1])
     scale = 2 * np.rint(ratio * 2.0 ** (31 - lift)).astype(np.int64)
     return Matrix(
         tuple(tuple(int(v) for v in row) for row in np.rint(scaled / unit[:, None])),
@@ -164,7 +166,7 @@ def _lstm(w: Mapping[str, Floats], cells: Floats, step: Floats, offset: Floats, 
     # sigmoid(z) = (1 + tanh(z / 2)) / 2: gates i, f and o are computed at half their value.
     half = np.repeat([0.5, 0.5, 1.0, 0.5], units)
     weight, recurrent = w["lstm.weight_ih"] * half[:, None], w["lstm.weight_hh"] * half[:, None]
-    bias = (w["lstm.bias_ih"] + w["lstm.bias_hh"]) * half + weight @ offset
+    bias = (w["lstm.bias_ih"] + w["lstm.bias_hh"]) * half + exact.product(weight, offset)
     hidden_bits = bits.hidden - 1
     most = float(np.abs(cells).max(initial=0.0)) * CELL_MARGIN
     cell_bits = next((b for b in range(GATE_BITS, 0, -1) if most < 2 ** (15 - b)), 1)
@@ -189,7 +191,8 @@ def _inputs(policy: Policy, w: Mapping[str, Floats], data: Recorded) -> tuple[In
     common = max(abs(_unit(f, shift)) for f, shift in zip(features, finest, strict=True))
     inputs = []
     for feature, least in zip(features, finest, strict=True):
-        shift = round(log2(common / abs(_unit(feature, 0))) * (2 if wants_root(feature) else 1))
+        doublings = float(exact.log(common / abs(_unit(feature, 0))) / exact.log(2.0))
+        shift = round(doublings * (2 if wants_root(feature) else 1))
         inputs.append(Input(wants_root(feature), min(max(shift, least), MAX_SHIFT)))
     return tuple(inputs)
 

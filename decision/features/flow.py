@@ -1,6 +1,6 @@
 """What policies of flows observe, by the names their papers give it (RL-CC, PCC-RL)."""
 
-from math import ceil, inf, log2, sqrt
+from math import frexp, inf, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +39,12 @@ from decision.tape import Floats
 KIBIBYTE_BITS = 10
 MOST_FRACTION_BITS = 20
 """Of a congestion feature: its square and the rate's fraction as Q0.32 are one high word."""
+
+
+def _doublings(number: float) -> int:
+    """The least n with 2^n at or above it."""
+    part, power = frexp(number)
+    return power - 1 if part == 0.5 else power
 
 
 class PreviousAction(Feature):
@@ -127,7 +133,7 @@ class _Congestion(Feature):
     @property
     def fraction_bits(self) -> int:
         """Fraction bits of ``excess^2 * rate``: as many as leave room for eight times the target, 20 at the most."""
-        return min(MOST_FRACTION_BITS, 24 - ceil(log2((8 * self.target) ** 2)))
+        return min(MOST_FRACTION_BITS, 24 - _doublings((8 * self.target) ** 2))
 
     @property
     def name(self) -> str:

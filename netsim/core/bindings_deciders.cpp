@@ -12,6 +12,7 @@
 #include "decider_fixed.hpp"
 #include "decider_native.hpp"
 #include "decider_program.hpp"
+#include "neural_network.hpp"
 
 namespace netsim {
 
@@ -105,7 +106,19 @@ void bind_deciders(nb::module_ &m) {
       .def_rw("lstm_units", &NetworkWeights::lstm_units)
       .def_rw("lstm_input", &NetworkWeights::lstm_input)
       .def_rw("lstm_state", &NetworkWeights::lstm_state)
-      .def_rw("output", &NetworkWeights::output);
+      .def_rw("output", &NetworkWeights::output)
+      .def(
+          "outputs",
+          [](const NetworkWeights &weights, const Matrix &rows, const ReadOnly<std::int64_t> &starts) {
+            std::vector<float> inputs(rows.data(), rows.data() + rows.size()), all;
+            const std::vector<std::int64_t> from = copy_of(starts);
+            {
+              nb::gil_scoped_release release;
+              all = outputs_of(weights, inputs, from);
+            }
+            return take(std::move(all));
+          },
+          "rows"_a, "starts"_a);
   nb::class_<ProgramNode>(m, "ProgramNode")
       .def("__init__",
            [](ProgramNode *self, int op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::int64_t imm) {

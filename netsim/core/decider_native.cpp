@@ -18,21 +18,6 @@ constexpr std::array<std::uint32_t, 1> kTriggerGroup{2}; // to keep, or to decid
 
 } // namespace
 
-void Layer::apply(const float *x, float *y) const {
-  std::copy(bias.begin(), bias.end(), y);
-  accumulate(x, y);
-}
-
-void Layer::accumulate(const float *x, float *__restrict y) const {
-  const float *__restrict w = columns.data();
-  const std::uint32_t n = outputs;
-  for (std::uint32_t i = 0; i < inputs; ++i, w += n) {
-    const float xi = x[i];
-    for (std::uint32_t j = 0; j < n; ++j)
-      y[j] += w[j] * xi;
-  }
-}
-
 NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::uint32_t agents)
     : config_(std::move(config)), observation_(static_cast<std::uint32_t>(config_.features.size()) * config_.window),
       action_(config_.action, readable(config_, weights.output.outputs)), knob_(config_.knob, readable(config_, 0)),
@@ -116,19 +101,7 @@ void NativeDecider::set_networks(std::vector<NetworkWeights> networks, std::vect
     throw std::invalid_argument("networks of one shape, and the number of one for each agent, are needed");
   networks_ = std::move(networks);
   network_of_ = std::move(of);
-  x_.assign(observation_, 0.0f);
-  widen(networks_[0]);
-  widen(trigger_);
-  gates_.assign(4 * static_cast<std::size_t>(lstm_units()), 0.0f);
-}
-
-// Room for every layer's outputs.
-void NativeDecider::widen(const NetworkWeights &weights) {
-  std::size_t widest = std::max<std::size_t>(x_.size(), weights.output.outputs);
-  for (const Layer &layer : weights.hidden)
-    widest = std::max<std::size_t>(widest, layer.outputs);
-  x_.assign(widest, 0.0f);
-  y_.assign(widest, 0.0f);
+  network_.widen(networks_[0]);
 }
 
 void NativeDecider::set_trigger(NetworkWeights trigger) {
@@ -136,7 +109,7 @@ void NativeDecider::set_trigger(NetworkWeights trigger) {
   if (config_.saved == 0 || inputs != sight_.size() || trigger.output.outputs != 2 || trigger.lstm_units > 0)
     throw std::invalid_argument("a trigger sees the window and what is saved, and has two outputs");
   trigger_ = std::move(trigger);
-  widen(trigger_);
+  network_.widen(trigger_);
 }
 
 void NativeDecider::explore_trigger(double probability, std::uint64_t seed) {
@@ -240,9 +213,9 @@ bool NativeDecider::fires(std::uint32_t agent) {
   float *saved = &saved_[static_cast<std::size_t>(agent) * config_.saved];
   if (asked_[agent] != 0) {
     std::copy_n(saved, config_.saved, std::copy_n(window, observation_, sight_.begin()));
-    evaluate(trigger_, sight_.data(), agent);
+    network_(trigger_, sight_.data(), nullptr);
     explored(trigger_random_, exploring_trigger_, kTriggerGroup);
-    if (!(y_[1] > y_[0]))
+    if (!(network_.outputs()[1] > network_.outputs()[0]))
       return false;
   }
   asked_[agent] = 1;
@@ -254,17 +227,18 @@ bool NativeDecider::fires(std::uint32_t agent) {
 void NativeDecider::explored(Pcg32 &random, double probability, std::span<const std::uint32_t> groups) {
   if (!(probability > 0.0 && random.unit() < probability))
     return;
-  std::fill(y_.begin(), y_.end(), 0.0f);
+  std::vector<float> &y = network_.outputs();
+  std::fill(y.begin(), y.end(), 0.0f);
   std::size_t first = 0;
   for (const std::uint32_t size : groups) {
-    y_[first + static_cast<std::size_t>(random.below(size))] = 1.0f;
+    y[first + static_cast<std::size_t>(random.below(size))] = 1.0f;
     first += size;
   }
 }
 
 void NativeDecider::disturbed(std::uint32_t outputs) {
   for (std::uint32_t j = 0; disturbing_ > 0.0 && j < outputs; ++j)
-    y_[j] += static_cast<float>(disturbing_ * (2.0 * random_.unit() - 1.0));
+    network_.outputs()[j] += static_cast<float>(disturbing_ * (2.0 * random_.unit() - 1.0));
 }
 
 // Of each group the first output up to which the probabilities add up to more than the agent's number of that group,
@@ -273,7 +247,7 @@ void NativeDecider::drawn(std::uint32_t agent) {
   if (!drawing_.has_value())
     return;
   Pcg32 numbers(*drawing_, agent);
-  float *y = y_.data();
+  float *y = network_.outputs().data();
   for (const std::uint32_t outputs : config_.groups) {
     const float most = *std::max_element(y, y + outputs);
     double sum = 0.0;
@@ -287,38 +261,6 @@ void NativeDecider::drawn(std::uint32_t agent) {
     y[chosen] = 1.0f;
     y += outputs;
   }
-}
-
-// From what a network sees to its outputs in y_.
-void NativeDecider::evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent) {
-  for (const Layer &layer : weights.hidden) {
-    layer.apply(input, y_.data());
-    activate(layer.activation, y_.data(), layer.outputs);
-    x_.swap(y_);
-    input = x_.data();
-  }
-  if (const std::uint32_t n = weights.lstm_units; n > 0) {
-    float *__restrict hidden = &memory_[agent * 2 * n];
-    float *__restrict cell = hidden + n;
-    float *__restrict gate = gates_.data();
-    weights.lstm_input.apply(input, gate);
-    weights.lstm_state.accumulate(hidden, gate);
-    for (std::uint32_t j = 0; j < 4 * n; ++j)
-      gate[j] += weights.lstm_state.bias[j];
-    for (std::uint32_t j = 0; j < 2 * n; ++j)
-      gate[j] = logistic_f32(gate[j]);
-    for (std::uint32_t j = 2 * n; j < 3 * n; ++j)
-      gate[j] = tanh_f32(gate[j]);
-    for (std::uint32_t j = 3 * n; j < 4 * n; ++j)
-      gate[j] = logistic_f32(gate[j]);
-    for (std::uint32_t j = 0; j < n; ++j) {
-      cell[j] = gate[n + j] * cell[j] + gate[j] * gate[2 * n + j];
-      hidden[j] = gate[3 * n + j] * tanh_f32(cell[j]);
-    }
-    input = hidden;
-  }
-  weights.output.apply(input, y_.data());
-  activate(weights.output.activation, y_.data(), weights.output.outputs);
 }
 
 // Asks the start of an event: whether the agent's phase makes the step.
@@ -342,11 +284,11 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   decision.before = in_force_[agent];
   const bool asked = config_.saved == 0 || fires(agent);
   if (asked) {
-    evaluate(networks_[network_of_[agent]], &window_[agent * observation_], agent);
+    network_(networks_[network_of_[agent]], &window_[agent * observation_], &memory_[agent * 2 * lstm_units()]);
     explored(random_, exploring_, config_.groups);
     disturbed(outputs);
     drawn(agent);
-    read.outputs = y_.data();
+    read.outputs = network_.outputs().data();
     // What is decided is whole, as records keep it: a trajectory can be computed again from its records exactly.
     action_.run(read, results_.data());
     decision.output = static_cast<float>(results_[0]);

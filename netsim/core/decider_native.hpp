@@ -5,32 +5,14 @@
 #include <optional>
 #include <vector>
 
-#include "activation.hpp"
 #include "contexts.hpp"
 #include "decider.hpp"
+#include "neural_network.hpp"
 #include "program.hpp"
 #include "random.hpp"
 #include "tape.hpp"
 
 namespace netsim {
-
-// y = W x + b; the weights are kept by columns so that the inner loop runs over outputs and vectorises.
-struct Layer {
-  std::uint32_t inputs = 0, outputs = 0;
-  std::vector<float> columns;
-  std::vector<float> bias; // zeros where the layer has none
-  Activation activation = Activation::identity;
-
-  void apply(const float *x, float *y) const;
-  void accumulate(const float *x, float *y) const;
-};
-
-struct NetworkWeights {
-  std::vector<Layer> hidden;
-  std::uint32_t lstm_units = 0;
-  Layer lstm_input, lstm_state; // torch's gate order: i, f, g, o
-  Layer output;
-};
 
 // What is in force before a step, and how an agent's phase makes some of them: an integer program (decision/start.py),
 // and the nodes of it that say what is in force, whether the phase makes the step, and what holds after it. Without a
@@ -97,12 +79,10 @@ public:
 private:
   void observe(std::uint32_t agent, Reading &read);
   float look_back(Tape &tape, Reading &read, double *past);
-  void evaluate(const NetworkWeights &weights, const float *input, std::uint32_t agent);
   void disturbed(std::uint32_t outputs);
   void drawn(std::uint32_t agent);
   void explored(Pcg32 &random, double probability, std::span<const std::uint32_t> groups);
   bool fires(std::uint32_t agent);
-  void widen(const NetworkWeights &weights);
   bool step(std::uint32_t agent, Words event);
 
   NativeConfig config_;
@@ -133,7 +113,8 @@ private:
   std::vector<float> saved_;
   std::vector<std::uint8_t> asked_; // there is a decision to keep
 
-  std::vector<float> x_, y_, gates_, sight_; // scratch
+  Evaluation network_;
+  std::vector<float> sight_; // scratch
   std::vector<double> results_, then_;
 };
 

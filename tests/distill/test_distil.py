@@ -42,7 +42,7 @@ def test_the_cbm_on_disk_predicts_what_the_ensemble_computes(fitted: Any, studen
     x = np.concatenate([r.trajectories.integer_rows(fitted.student.observation, params)[0] for r in runs])
     points = np.concatenate([x, quantise.edge_points(ensemble, x, seed=2)])
     error = np.abs(ensemble.evaluate(points)[:, 0] / 2**ensemble.leaf_bits - model.predict(points.astype(np.float32)))
-    assert error.max() <= quantise.declared_error(ensemble)
+    assert error.max() == 0
     assert quantise.quantise(model, ensemble.features, ensemble.leaf_bits) == ensemble
 
 
@@ -219,7 +219,7 @@ def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, ru
     assert [r["round"] for r in report["rounds"]] == [0, 1]
     assert all(r["distance"]["of_tolerance"] > 0 and r["decisions"] > 0 for r in report["rounds"])
     assert report["noise"]["of_tolerance"] >= 0
-    assert 0 < report["greatest_error"] <= report["declared_error"] == 2.5 / 2**16
+    assert report["checked_points"] > 0
     labels = join(dataset.label(runs, teacher, fitted.student.observation, rows=small.rows, seed=1))
     y = labels.y[:, 0]
     spread = np.sqrt(np.average((y - np.average(y, weights=labels.weight)) ** 2, weights=labels.weight))

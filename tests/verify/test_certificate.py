@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +18,7 @@ from decision.forest import oblivious
 from decision.manifest import writing
 from emulator.profile import PROFILE_FOLDER
 from rlcc.commands.verify import command
+from verify.certificate import MEANS, content_hash
 
 TREES = (oblivious(((0, 4376), (1, 37_000)), (-1949, 896, 1879, 2476)), oblivious(((1, 900),), (-700, 431)))
 
@@ -107,3 +109,39 @@ def test_compressed_instructions_are_refused_by_name(firmware: Path, tmp_path: P
     profile.write_text((PROFILE_FOLDER / "ibex-small.toml").read_text().replace('isa = "rv32im"', 'isa = "rv32imc"'))
     with pytest.raises(InputError, match="rv32imc"):
         verify(firmware, "--profile", profile)
+
+
+def leaves(data: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path of every value that is no table and no list."""
+    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [leaf for key, value in parts for leaf in leaves(value, (*place, key))] or [place]
+
+
+def changed(data: Any, path: tuple[Any, ...]) -> Any:
+    if not path:
+        return f"{data}, another"
+    copy = dict(data) if isinstance(data, dict) else list(data)
+    copy[path[0]] = changed(copy[path[0]], path[1:])
+    return copy
+
+
+def test_the_hash_is_of_what_is_claimed_and_of_nothing_else(firmware: Path, tmp_path: Path) -> None:
+    """Another processor, version of a tool or witness changes no hash; another claim, program or image does."""
+    path = tmp_path / "certificate.json"
+    assert verify(firmware, "--out", path)[0] == 0
+    content = json.loads(path.read_text())
+    content["teacher"] = {"teacher": "t", "bound": 0.1, "reached": 0.05, "witness": {"x": 1}, "student": 0.2}
+    means, stated = set(), set()
+    for leaf in leaves(content):
+        same = content_hash(changed(content, leaf)) == content_hash(content)
+        (means if same else stated).add(".".join(str(key) for key in leaf if isinstance(key, str)))
+    assert stated >= {
+        *("format", "assumptions", "engine.profile.name", "engine.model", "engine.calibration.above"),
+        *("subject.files.program", "subject.image", "subject.entry", "subject.compiler", "subject.flags"),
+        *("claims.equality", "claims.safety", "claims.stack_bytes", "claims.worst_case.bound"),
+        *("claims.worst_case.exact", "teacher.teacher", "teacher.bound"),
+    }
+    assert {name.split(".")[0] for name in means} <= {name.split(".")[0] for name in MEANS}
+    assert {name for name in means if name.startswith("subject")} == {
+        *("subject.firmware", "subject.files.source", "subject.files.header", "subject.files.student")
+    }
