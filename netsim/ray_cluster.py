@@ -266,7 +266,7 @@ def _refuse(answer: object, mine: Build) -> None:
     if isinstance(answer, _Foreign):
         raise InputError(
             f"node {answer.node} runs another build of the simulator, {answer.build}, than this machine, {mine}; "
-            "install the same rlcc there, on the same kind of processor"
+            "install the same rlcc there"
         )
 
 
