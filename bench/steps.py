@@ -21,7 +21,7 @@ from distill.dataset import join, label
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
 from teachers.load import load
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
