@@ -26,12 +26,6 @@ KEEPS = 0.5
 """How often a signal stays about as it was, rather than being drawn anew."""
 
 
-def _normal(random: np.random.Generator) -> np.ndarray:
-    """``FLOWS`` numbers about normally distributed, in sums that are exact: twelve evenly drawn ones each."""
-    numbers: np.ndarray = random.random((12, FLOWS)).sum(axis=0) - 6.0
-    return numbers
-
-
 def anywhere(student: Student, teacher: Teacher, weight: float, seed: int, *, held: bool = False) -> Dataset:
     """``FLOWS`` flows over ``STEPS`` decisions, labelled by the teacher; the sum of all weights is ``weight``.
     ``held``: a flow's first signals are its signals at every decision."""
@@ -47,7 +41,7 @@ def anywhere(student: Student, teacher: Teacher, weight: float, seed: int, *, he
         for f in (f for f in range(width) if f not in past):
             low, high = observer.nodes[nodes[f]].low, min(observer.nodes[nodes[f]].high, FEATURE_LIMIT - 1)
             drawn = low + exact.exp(random.uniform(0.0, float(exact.log(high - low + 1.0)), FLOWS)) - 1.0
-            near = (row[:, f + width] if columns > width else drawn) * exact.exp(0.5 * _normal(random))
+            near = (row[:, f + width] if columns > width else drawn) * exact.exp(random.normal(0.0, 0.5, FLOWS))
             value = drawn if held else np.where(random.random(FLOWS) < KEEPS, near, drawn)
             row[:, f] = rows[0][:, f] if held and rows else np.clip(np.rint(value), low, high).astype(np.int64)
         rows.append(row.copy())

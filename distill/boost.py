@@ -4,9 +4,9 @@ value of each in every leaf (MultiRMSE).
 Boosting chooses each tree's leaves given the trees before it. Once the splits stand, the best leaves of ALL trees are
 one least-squares problem over leaf indicators; with ten trees that is 160 unknowns. It costs nothing at run time.
 
-The same data gives the same model on every processor. CatBoost is given labels and weights on a dyadic grid, so its
-first sums are exact in any order; that its splits and leaves are then the same was tried, not proved (docs/distill.md).
-The leaves are refitted in decision.exact and rounded to the grid of the integers: model and integers are equal.
+The same data gives the same model on every processor. That CatBoost has the same splits for the same floats was tried,
+not proved (docs/distill.md). The leaves are refitted in decision.exact and rounded to the grid of the integers: model
+and integers are equal.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,11 +43,8 @@ VOLATILE = {
 CatBoost reads the JSON ones when it loads the model."""
 
 
-HAIR = 2.0**-20
-"""Less than half of 2^-16, the finest grid of leaves."""
-
-WEIGHT_BITS = 16
-"""Fraction bits of a weight; the mean is 1. With 16 of a label, sums over 2^21 decisions of labels to 1 are exact."""
+HAIR = 1e-6
+"""Seen in float32 beside labels of about 1, and less than half of 2^-16."""
 
 Loss = Callable[[Floats, Floats, Floats], float]
 """Of sums [N, sums] beside labels [N, sums], by weight [N] (decision.actions)."""
@@ -63,23 +60,17 @@ def fit(
     without: Sequence[int] = (),
     falling: Sequence[int] = (),
 ) -> CatBoostRegressor:
-    """The learning rate with the least loss on held-out decisions, leaves refitted. ``bits``: fraction bits of labels,
-    leaves and bias; ``without``: columns of the features that no tree asks for; ``falling``: of those that raise no
+    """The learning rate with the least loss on held-out decisions, leaves refitted. ``bits``: fraction bits of leaves
+    and bias; ``without``: columns of the features that no tree asks for; ``falling``: of those that raise no
     tree."""
     if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
         raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
-    train, held = on_grid(data, bits).split(seed)
+    train, held = data.split(seed)
     if min(len(train), len(held)) < FEWEST:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
     fitted = [_fit_one(train, options, rate, seed, bits, without, falling) for rate in options.learning_rate]
     errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
     return fitted[int(np.argmin(errors))]
-
-
-def on_grid(data: Dataset, bits: int) -> Dataset:
-    """Labels to multiples of 2^-``bits``, weights to multiples of 2^-``WEIGHT_BITS``, none of them 0."""
-    weight = np.maximum(np.rint(data.weight * 2**WEIGHT_BITS), 1.0) / 2**WEIGHT_BITS
-    return Dataset(data.x, _rounded(data.y, bits), weight)
 
 
 def _rounded(values: Floats, bits: int) -> Floats:
@@ -125,7 +116,6 @@ def _fit_one(
         l2_leaf_reg=1,
         leaf_estimation_iterations=1,
         score_function="L2",
-        boost_from_average=False,
         random_seed=seed,
         thread_count=THREADS,
         allow_writing_files=False,
@@ -133,13 +123,11 @@ def _fit_one(
         **({"ignored_features": list(without)} if without else {}),
         **({"monotone_constraints": dict.fromkeys(falling, -1)} if falling else {}),
     )
-    mean = _rounded((data.weight[:, None] * data.y).sum(axis=0) / data.weight.sum(), bits)
-    y = _uneven(data.y - mean)
+    y = _uneven(data.y)
     try:
         model.fit(_floats(data.x), y[:, 0] if y.shape[1] == 1 else y, sample_weight=data.weight)
     except CatBoostError as error:
         raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
-    model.set_scale_and_bias(1.0, mean.tolist() if len(mean) > 1 else float(mean[0]))
     return _refit_leaves(model, data, options.ridge, bits, falling)
 
 
@@ -157,16 +145,18 @@ def _refit_leaves(
 ) -> CatBoostRegressor:
     """Least squares over all leaves at once, with the bias and a small ridge, rounded to ``bits`` fraction bits; leaves
     without data stay as they are. ``falling``: columns that raise no tree."""
-    _, bias = model.get_scale_and_bias()
+    scale, bias = model.get_scale_and_bias()
     leaves = np.asarray(model.get_leaf_values(), dtype=np.float64).reshape(-1, data.y.shape[1])
     sizes = np.asarray(model.get_tree_leaf_counts(), dtype=np.int64)
     gram, right = _normal_equations(_leaf_columns(model, data), data.y - bias, data.weight, sizes)
     # Ridge towards the boosted leaves, not towards zero: they are what to keep where the data says nothing.
     penalty = ridge * max(float(np.trace(gram)) / len(leaves), 1e-12)
     gram[np.diag_indices_from(gram)] += penalty
-    right += penalty * leaves
+    right += penalty * leaves * scale
     solved = fallen(gram, right[:, 0], pairs_of(model, falling)) if falling else exact.solve(gram, right)
     model.set_leaf_values(_rounded(solved, bits).reshape(-1))
+    rounded = _rounded(np.atleast_1d(np.asarray(bias, dtype=np.float64)), bits).tolist()
+    model.set_scale_and_bias(1.0, rounded if len(rounded) > 1 else rounded[0])
     return read_back(model)
 
 
