@@ -68,9 +68,18 @@ def fit(
     train, held = data.split(seed)
     if min(len(train), len(held)) < FEWEST:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
-    fitted = [_fit_one(train, options, rate, seed, bits, without, falling) for rate in options.learning_rate]
+    fitted = [_fit_one(train, options, rate, seed, without, falling) for rate in options.learning_rate]
     errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
-    return fitted[int(np.argmin(errors))]
+    return settled(fitted[int(np.argmin(errors))], bits)
+
+
+def settled(model: CatBoostRegressor, bits: int) -> CatBoostRegressor:
+    """The model with leaves and bias rounded to ``bits`` fraction bits, halves up."""
+    scale, bias = model.get_scale_and_bias()
+    leaves, biases = (np.asarray(values, dtype=np.float64) for values in (model.get_leaf_values(), bias))
+    model.set_leaf_values(_rounded(leaves * scale, bits))
+    model.set_scale_and_bias(1.0, _rounded(biases, bits).tolist())
+    return read_back(model)
 
 
 def _rounded(values: Floats, bits: int) -> Floats:
@@ -98,7 +107,6 @@ def _fit_one(
     options: DistillOptions,
     learning_rate: float,
     seed: int,
-    bits: int = ACTION_BITS,
     without: Sequence[int] = (),
     falling: Sequence[int] = (),
 ) -> CatBoostRegressor:
@@ -128,7 +136,7 @@ def _fit_one(
         model.fit(_floats(data.x), y[:, 0] if y.shape[1] == 1 else y, sample_weight=data.weight)
     except CatBoostError as error:
         raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
-    return _refit_leaves(model, data, options.ridge, bits, falling)
+    return _refit_leaves(model, data, options.ridge, falling)
 
 
 def _uneven(y: Floats) -> Floats:
@@ -141,10 +149,10 @@ def _uneven(y: Floats) -> Floats:
 
 
 def _refit_leaves(
-    model: CatBoostRegressor, data: Dataset, ridge: float, bits: int = ACTION_BITS, falling: Sequence[int] = ()
+    model: CatBoostRegressor, data: Dataset, ridge: float, falling: Sequence[int] = ()
 ) -> CatBoostRegressor:
-    """Least squares over all leaves at once, with the bias and a small ridge, rounded to ``bits`` fraction bits; leaves
-    without data stay as they are. ``falling``: columns that raise no tree."""
+    """Least squares over all leaves at once, with the bias and a small ridge; leaves without data stay as they are.
+    ``falling``: columns that raise no tree."""
     scale, bias = model.get_scale_and_bias()
     leaves = np.asarray(model.get_leaf_values(), dtype=np.float64).reshape(-1, data.y.shape[1])
     sizes = np.asarray(model.get_tree_leaf_counts(), dtype=np.int64)
@@ -154,9 +162,7 @@ def _refit_leaves(
     gram[np.diag_indices_from(gram)] += penalty
     right += penalty * leaves * scale
     solved = fallen(gram, right[:, 0], pairs_of(model, falling)) if falling else exact.solve(gram, right)
-    model.set_leaf_values(_rounded(solved, bits).reshape(-1))
-    rounded = _rounded(np.atleast_1d(np.asarray(bias, dtype=np.float64)), bits).tolist()
-    model.set_scale_and_bias(1.0, rounded if len(rounded) > 1 else rounded[0])
+    model.set_leaf_values((solved / scale).reshape(-1))
     return read_back(model)
 
 
