@@ -78,7 +78,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Rule:
-    """``judges``: whose acceptance it explains, a pattern."""
+    """``judges``: whose acceptance it explains, a pattern; ``unread``: also where the forged document is no data."""
 
     document: str
     meaning: Meaning
@@ -86,6 +86,7 @@ class Rule:
     holds: Callable[[Case], bool]
     source: str = ""
     judges: str = ".*"
+    unread: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def explained(case: Case) -> Explained:
     for rule in RULES:
         if re.fullmatch(rule.document, case.document) and re.fullmatch(rule.judges, case.answer.judge):
             try:
-                holds = case.forged is not None and rule.holds(case)
+                holds = (case.forged is not None or rule.unread) and rule.holds(case)
             except (InputError, OSError, KeyError, TypeError, ValueError, IndexError, AttributeError):
                 holds = False
             if holds:
@@ -347,6 +348,17 @@ def _claims_of_the_program_alone(case: Case) -> bool:
     return "teacher" not in certificate and "behaviour" not in certificate
 
 
+def _other_student(case: Case) -> bool:
+    """It is read as a student: one that is another, under a hash of its own."""
+    return load_student(case.files.student / STUDENT) is not None
+
+
+def _same_emission(case: Case) -> bool:
+    """Options alone differ, and the verdict says that they emit these very files."""
+    row = case.answer.rows.get("equality: every file is as rlcc emits it")
+    return case.only(r"details\.compiled(\..*|\[\].*)?|hash") and row is not None and bool(row["passed"])
+
+
 # --- attestation, verdict, recipe ------------------------------------------------------------------------------------
 
 
@@ -385,16 +397,30 @@ def _unused_of_a_verdict(case: Case) -> bool:
 # --- files and mutants -----------------------------------------------------------------------------------------------
 
 
+READ: Mapping[str, Sequence[str]] = {
+    "check": ("firmware", "certificate", "teacher"),
+    "check, foreign": ("firmware", "certificate", "teacher"),
+    "gate, unsigned": ("firmware", "certificate", "teacher", "student"),
+}
+"""What each judge reads; others read the attestation and the key as well, where there is an attestation."""
+SIGNED = ("firmware", "certificate", "teacher", "student", "attestation.json", "signer.pub")
+
+
 def _same_bytes(case: Case) -> bool:
-    """Read through links, every document that the judge reads has the true bytes."""
-    for part in ("firmware", "certificate", "teacher", "student", "attestation.json", "signer.pub"):
-        true, forged = case.subject.files.root / part, case.files.root / part
-        if _read(true) != _read(forged):
-            return False
-    return True
+    """Read through links, every document that the judge reads has the true bytes; a certificate says the same."""
+    signed = case.files.attestation.is_file()
+    parts = READ.get(case.answer.judge, SIGNED if signed else READ["gate, unsigned"])
+    return all(_alike_files(case.subject.files.root / part, case.files.root / part) for part in parts)
 
 
-def _read(path: Path) -> dict[str, bytes]:
+def _alike_files(true: Path, forged: Path) -> bool:
+    read = [_read(true), _read(forged)]
+    if true.name == "certificate":
+        read = [{name: json.loads(text) for name, text in r.items() if name.endswith(".json")} for r in read]
+    return read[0] == read[1]
+
+
+def _read(path: Path) -> dict[str, Any]:
     """Files by their names."""
     if path.is_dir():
         return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
@@ -455,10 +481,22 @@ def _another_text(case: Case) -> bool:
 
 def _proved_too(case: Case) -> bool:
     """The prover, which shares no walk with the checker, proves the mutant equal to the same program."""
+    same = (case.subject.files.firmware / PROGRAM).read_bytes() == (case.files.firmware / PROGRAM).read_bytes()
+    return same and _proved_as_it_is(case)
+
+
+def _proved_as_it_is(case: Case) -> bool:
+    """The prover proves the code beside it equal to the program of the folder, whichever that is."""
     engine, subject = case.true_certificate["engine"]["profile"]["name"], case.true_certificate["subject"]
     made = built(case.files.firmware, profile=engine, compiler=subject["compiler"], opt=subject["flags"][-1])
-    same = (case.subject.files.firmware / PROGRAM).read_bytes() == (case.files.firmware / PROGRAM).read_bytes()
-    return same and certify(made).certificate is not None
+    return certify(made).certificate is not None
+
+
+def _same_student_file(case: Case) -> bool:
+    """Student and teacher, of which the certificate speaks too, have the true bytes."""
+    root, forged = case.subject.files, case.files
+    students = [(files.firmware / STUDENT).read_bytes() for files in (root, forged)]
+    return students[0] == students[1] and _read(root.teacher) == _read(forged.teacher)
 
 
 def _layout_stays(case: Case) -> bool:
@@ -537,6 +575,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("program", "equal", "read, it is the same program", _same_program),
     Rule("program", "no claim", "names and notes of nodes", _other_words, FORGERIES, "check, foreign"),
+    Rule(
+        "program",
+        "equal",
+        "another program of the same values: the prover proves the same code equal to it",
+        _proved_as_it_is,
+        judges="check, foreign",
+    ),
     Rule("student", "equal", "read, it is the same student", _same_student),
     Rule(
         "student|student artefact",
@@ -544,7 +589,7 @@ RULES: tuple[Rule, ...] = (
         "figures of the distillation",
         _another_report,
         FORGERIES,
-        "check, foreign|student",
+        "check, foreign|gate, unsigned|student",
     ),
     Rule(
         "student",
@@ -552,6 +597,11 @@ RULES: tuple[Rule, ...] = (
         "nothing is said of the student file but its hash",
         _claims_of_the_program_alone,
         judges="check, foreign",
+        unread=True,
+    ),
+    Rule("student artefact", "no claim", "another student, under its own hash", _other_student, FORGERIES, "student"),
+    Rule(
+        "manifest", "equal", "options by which the very same files are emitted", _same_emission, judges="gate, unsigned"
     ),
     Rule("attestation", "equal", "the same statement, signed", _same_numbers),
     Rule(
@@ -560,6 +610,15 @@ RULES: tuple[Rule, ...] = (
     Rule("files|mutants of code", "equal", "the same bytes are read", _same_bytes),
     Rule(
         "mutants of code", "equal", "the same machine code, program and layout", _another_text, judges="check, foreign"
+    ),
+    Rule(
+        "files",
+        "no claim",
+        "other files beside the same machine code and program, of which alone the certificate speaks",
+        lambda c: _another_text(c) and (_claims_of_the_program_alone(c) or _same_student_file(c)),
+        FORGERIES,
+        "check, foreign",
+        unread=True,
     ),
     Rule(
         "mutants of code",
