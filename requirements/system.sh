@@ -38,15 +38,29 @@ check_python_parts() {
         lacks "$package-dev" "$python has no Python.h, which the native simulator is built with"
 }
 
+at_least_2_38() {
+    [ "${1%%.*}" -gt 2 ] 2>/dev/null || { [ "${1%%.*}" = 2 ] && [ "${1#*.}" -ge 38 ] 2>/dev/null; }
+}
+
 compiles_cxx20() {
     printf '#include <bit>\n#include <concepts>\n#include <span>\nint main() { return std::popcount(std::span<const int>{}.size()); }\n' |
         "$1" -std=c++20 -x c++ -fsyntax-only - 2>/dev/null
 }
 
-if [ "$(uname -sm)" != "Linux x86_64" ]; then
-    echo "error: the locked packages are for Linux on x86_64, this is $(uname -sm)" >&2
+case $(uname -sm) in
+"Linux x86_64") ;;
+"Linux aarch64")
+    libc=$(getconf GNU_LIBC_VERSION 2>/dev/null)
+    if ! at_least_2_38 "${libc#glibc }"; then
+        echo "error: a locked package, z3-solver, needs glibc 2.38, and this is ${libc#glibc }; take a newer system" >&2
+        exit 2
+    fi
+    ;;
+*)
+    echo "error: the locked packages are for Linux on x86_64 and aarch64, this is $(uname -sm)" >&2
     exit 2
-fi
+    ;;
+esac
 find_python
 [ -z "$python" ] || check_python_parts
 compiles_cxx20 "${CXX:-c++}" || lacks g++ "a C++20 compiler (${CXX:-c++} does not compile a C++20 program)"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import click
 
+from decision.compiled import unusable
 from decision.errors import InputError
 from decision.extras import missing
 from decision.suggest import meant
@@ -129,6 +130,8 @@ def _sentence(error: Exception, arguments: Sequence[str]) -> str:
         command = next((word for word in arguments if word in COMMANDS), "")
         if sentence := missing(error.name or "", command):
             return str(sentence)
+    if isinstance(error, ImportError) and (sentence := unusable(error)):
+        return str(sentence)
     if (refused := told(error)) is not None:
         return refused
     message = " ".join(str(error).split())

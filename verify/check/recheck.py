@@ -43,6 +43,8 @@ class Recheck:
     """Questions that were impossible and have a proof of cvc5's; 0 where none was asked for."""
     open_steps: int = 0
     """Steps of these proofs that give no reason."""
+    on_core: bool = False
+    """Whether cost model and witness were measured on the core again: what the cycles of the claim rest on."""
 
 
 def recheck(

@@ -25,6 +25,7 @@ from codegen.emit import emit
 from decision.errors import InputError
 from decision.forest import oblivious
 from decision.manifest import writing
+from emulator import core
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
@@ -301,6 +302,66 @@ def test_a_certificate_of_another_than_asked_for_is_refused(
     code, output = verify(proved[0].firmware.folder, "--check", path, *asked)
     assert code == 1
     assert f"refused: it is {ANOTHER[asked]}" in output
+
+
+def with_calibration(content: dict[str, Any]) -> dict[str, Any]:
+    """The certificate with a calibration that no core measured."""
+    edited = copy.deepcopy(content)
+    edited["engine"]["calibration"]["instructions"] += 1
+    return edited
+
+
+def test_without_the_core_the_calibration_is_believed_and_the_answer_says_so(proved: Proved, tmp_path: Path) -> None:
+    path = sealed(tmp_path / "certificate.json", with_calibration(proved[1]))
+    code, output = verify(proved[0].firmware.folder, "--check", path)
+    assert (code, "the cost model measured on the core is not" in output) == (1, True)
+    code, output = verify(proved[0].firmware.folder, "--check", path, "--no-core")
+    assert (code, "holds but for the core" in output) == (0, True)
+    assert "not run on the core: calibration, witness" in output
+
+
+LIES_WITHOUT_CORE = {
+    "a smaller worst case": ("worst_case", {"exact": -1, "bound": -1, "rtl_cycles": -1}),
+    "other cycles of the witness": ("worst_case", {"rtl_cycles": -1}),
+    "less stack": (None, {"stack_bytes": -4}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES_WITHOUT_CORE)
+def test_without_the_core_every_other_claim_is_decided(
+    lie: str, proved: Proved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built, content = proved
+    part, changes = LIES_WITHOUT_CORE[lie]
+    edited = copy.deepcopy(content)
+    claims = edited["claims"] if part is None else edited["claims"][part]
+    for name, change in changes.items():
+        claims[name] += change
+
+    def judge(certificate: Certificate) -> Recheck:
+        return judged(certificate, built.firmware.folder, "bitwuzla", lambda _: None, Limits(), core=False)
+
+    monkeypatch.setattr(boundary, "rebuilt", lambda *_: built)
+    monkeypatch.setattr(boundary, "calibrated_again", lambda *_: pytest.fail("the core was asked"))
+    assert judge(sealed_model(content)).on_core is False
+    with pytest.raises(Refused):
+        judge(sealed_model(edited))
+
+
+def test_a_check_on_the_core_says_that_it_was(proved: Proved, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judging(monkeypatch, proved)(sealed_model(proved[1])).on_core is True
+
+
+def test_where_no_core_can_be_built_the_check_names_the_option(
+    proved: Proved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sealed(tmp_path / "certificate.json", proved[1])
+    monkeypatch.setattr(core, "buildable", lambda: InputError("there is no Verilator"))
+    with pytest.raises(InputError, match="there is no Verilator; with --no-core"):
+        verify(proved[0].firmware.folder, "--check", path)
+    assert verify(proved[0].firmware.folder, "--check", path, "--no-core")[0] == 0
+    with pytest.raises(InputError, match="--no-core is for --check"):
+        verify(proved[0].firmware.folder, "--no-core")
 
 
 def test_check_writes_nothing(proved: Proved, tmp_path: Path) -> None:
