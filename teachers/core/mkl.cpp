@@ -14,9 +14,17 @@ int is_intel() {
 }
 
 // MKL's kernels for AMD's Zen are of AVX2 and FMA: a processor that has not both takes those that any can run.
+bool has_avx2_and_fma() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return false; // there is no MKL: nobody asks
+#endif
+}
+
 int is_zen() {
   asked = true;
-  return !intel && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
+  return !intel && has_avx2_and_fma() ? 1 : 0;
 }
 
 } // namespace
