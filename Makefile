@@ -19,12 +19,13 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core teachers/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers stubs table-1 clean
+.PHONY: help demo test test-checked test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers stubs table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
 	@echo 'make test     set up with PyTorch, then run the tests (PYTEST_FLAGS=... for others, e.g. -m slow)'
 	@echo 'make test-checked   test the simulator built to check order and conservation at every event'
+	@echo 'make test-aarch64   run rlcc on an aarch64 Python by QEMU, compare it with this machine (RUN=runs/rl-cc, SUITE=trixie)'
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make docs     build the site of the documentation in build/docs, links checked'
@@ -51,6 +52,25 @@ test-checked: setup-test
 	@$(NATIVE) --config-settings=cmake.define.NETSIM_CHECKED=ON --editable .
 	@status=0; $(BIN)/python -m pytest $(PYTEST_FLAGS) $(SKIPS) tests/netsim || status=$$?; \
 	  $(MAKE) --no-print-directory setup && exit $$status
+
+# Debian's aarch64 Python, the locks' wheels and the modules compiled for it, all under build/aarch64.
+# Needs qemu-user and g++-aarch64-linux-gnu.
+RUN ?= runs/rl-cc
+SUITE ?= trixie
+
+test-aarch64: setup $(RUN)/student
+	$(BIN)/python tests/aarch64 $(RUN) --suite $(SUITE)
+
+# On a machine of that kind itself: what is quick and needs no Verilator.
+test-without-core: setup-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) $$($(BIN)/python tests/aarch64/quick.py)
+
+# That every locked package has a wheel, as pip would take it, on each machine and Python (docs/platforms.md).
+wheels-there: $(STAMPS)/installer
+	@for python in 3.11 3.12 3.13 3.14; do for platform in x86_64-manylinux_2_28 aarch64-manylinux_2_38; do \
+	  echo "$$platform, Python $$python"; \
+	  $(UV) pip install --quiet --dry-run --target build/none --python-version $$python --python-platform $$platform \
+	    --require-hashes --only-binary :all: --no-deps -r requirements/test.lock || exit 1; done; done
 
 doctor: setup
 	$(BIN)/rlcc doctor

@@ -33,8 +33,9 @@ class Package:
     file: str
 
 
-def closure(work: Path, wanted: tuple[str, ...] = WANTED) -> list[Package]:
-    """What ``wanted`` needs on an empty machine, by name. InputError names the package that apt does not offer."""
+def closure(work: Path, wanted: tuple[str, ...] = WANTED, of: tuple[str, ...] = ()) -> list[Package]:
+    """What ``wanted`` needs on an empty machine, by name; ``of``: more options of apt's, as of another kind of machine.
+    InputError names the package that apt does not offer."""
     for tool in ("apt-get", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise InputError(
@@ -42,7 +43,7 @@ def closure(work: Path, wanted: tuple[str, ...] = WANTED) -> list[Package]:
             )
     status = work / "status"
     status.touch()
-    options = [f"Dir::State::status={status}", "Debug::NoLocking=1", "Acquire::ForceHash=SHA256"]
+    options = [f"Dir::State::status={status}", "Debug::NoLocking=1", "Acquire::ForceHash=SHA256", *of]
     command = ["apt-get", *(word for option in options for word in ("-o", option))]
     command += ["--no-install-recommends", "--print-uris", "-qq", "-y", "install", *wanted]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env={"LC_ALL": "C", "PATH": PATH})

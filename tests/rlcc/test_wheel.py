@@ -122,7 +122,10 @@ def test_the_metadata_names_no_place_that_is_not_there(first: Built) -> None:
 def test_the_stable_abi_is_asked_for_where_nanobind_has_it() -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     assert build["scikit-build"]["wheel"]["py-api"] == "cp312"
-    assert build["cibuildwheel"]["linux"]["manylinux-x86_64-image"] == "manylinux_2_28"
+    for machine in ("x86_64", "aarch64"):
+        assert build["cibuildwheel"]["linux"][f"manylinux-{machine}-image"] == "manylinux_2_28"
+        built = [name.partition("-")[0] for name in build["cibuildwheel"]["build"] if name.endswith(f"_{machine}")]
+        assert built == ["cp311", "cp312", "cp313", "cp314"]
     modules = (ROOT / "netsim/core/CMakeLists.txt").read_text()
     assert "${SKBUILD_SABI_COMPONENT}" in modules
     assert modules.count("nanobind_add_module(") == modules.count("STABLE_ABI NB_STATIC") == 3

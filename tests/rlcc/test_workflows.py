@@ -27,7 +27,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 
 def test_there_is_one_for_each_thing() -> None:
-    assert {path.stem for path in WORKFLOWS} == {"doca", "docs", "gate", "lint", "test", "wheels"}
+    assert {path.stem for path in WORKFLOWS} == {"aarch64", "doca", "docs", "gate", "lint", "test", "wheels"}
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ACTION, EXAMPLE], ids=lambda path: path.name)
@@ -76,11 +76,14 @@ def test_what_they_run_is_a_target_of_the_makefile(path: Path) -> None:
 
 def test_what_is_handed_on_is_what_the_next_step_takes() -> None:
     wheels = yaml.safe_load((ROOT / ".github/workflows/wheels.yml").read_text())
-    made = {step["with"]["name"]: step["with"]["path"] for step in wheels["jobs"]["build"]["steps"]
-            if step.get("uses", "").startswith("actions/upload-artifact")}  # fmt: skip
-    taken = {step["with"]["name"]: step["with"]["path"] for step in wheels["jobs"]["release"]["steps"]
-             if step.get("uses", "").startswith("actions/download-artifact")}  # fmt: skip
-    assert made == taken == {"dist": "dist"}
+    made, taken = (
+        [step["with"] for step in wheels["jobs"][job]["steps"] if f"actions/{kind}-artifact" in step.get("uses", "")]
+        for job, kind in (("build", "upload"), ("release", "download"))
+    )
+    assert made == [{"name": "dist-${{ matrix.runner }}", "path": "dist"}]
+    assert taken == [{"pattern": "dist-*", "merge-multiple": True, "path": "dist"}]
+    runners = wheels["jobs"]["build"]["strategy"]["matrix"]["runner"]
+    assert runners == ["ubuntu-24.04", "ubuntu-24.04-arm"]
     assert wheels["jobs"]["release"]["needs"] == "build"
     assert wheels["jobs"]["release"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
     inputs = yaml.safe_load(ACTION.read_text())["inputs"]
