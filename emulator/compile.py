@@ -102,13 +102,14 @@ def find_compiler(name: str, isa: str) -> Compiler:
     """The compiler called ``name`` for an instruction set; one that is not there raises InputError."""
     if name == "clang":
         zig = zig_command()
-        version = version_line([zig, "cc", "--version"], tool_environment())
+        machine = f"riscv{isa[2:4]}-freestanding-none"
+        # Without a target zig looks for the headers of this machine's C library first, and fails where there are none.
+        version = version_line([zig, "cc", "-target", machine, "--version"], tool_environment())
         if not version:
             check_tool("", 1)
             raise InputError(
                 "the clang of the ziglang package does not run; reinstall it: pip install --force-reinstall ziglang"
             )
-        machine = f"riscv{isa[2:4]}-freestanding-none"
         target = ("-target", machine, f"-mcpu={CLANG_ISA[isa]}", *ABI[isa[:4]], "-fno-sanitize=all")
         return Compiler(name, version, (zig, "cc", *target), (zig, "ld.lld"))
     if name == "gcc":

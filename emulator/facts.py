@@ -28,7 +28,7 @@ def _distribution(name: str) -> str | None:
 
 def _clang() -> str | None:
     try:
-        return _line([zig_command(), "cc", "--version"])
+        return _line([zig_command(), "cc", "-target", "riscv32-freestanding-none", "--version"])
     except InputError:
         return None
 

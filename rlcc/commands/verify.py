@@ -201,6 +201,14 @@ def _writable(out: Path | None, firmware: Path, example: str) -> None:
         raise InputError(f"{out} is a folder; give the name of a file, for example {out / example}")
 
 
+def _core_needed() -> None:
+    """InputError where no core can be built, before minutes of work that end at the core."""
+    from emulator.core import buildable
+
+    if (reason := buildable()) is not None:
+        raise reason
+
+
 def _bound(firmware: Opened, options: EmulateOptions) -> int:
     from emulator.build import build
     from emulator.firmware import read_firmware
@@ -208,6 +216,7 @@ def _bound(firmware: Opened, options: EmulateOptions) -> int:
     from verify.failures import Failure
     from verify.ranges.bound import bounded
 
+    _core_needed()
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
         figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
@@ -236,6 +245,7 @@ def _prove(
     from emulator.firmware import read_firmware
     from rlcc import stages
 
+    _core_needed()
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
         figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")

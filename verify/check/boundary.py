@@ -19,6 +19,7 @@ from pathlib import Path
 from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.manifest import Opened, of_kind
+from emulator.core import buildable
 from verify.certificate import Certificate
 from verify.check.behaviour import behaviour_again
 from verify.check.beside import TeacherNetwork, distance_again
@@ -57,7 +58,9 @@ def checked(
 
     ``proofs`` is the archive to write of what the solver found impossible; ``teacher``: of a distance, which is not
     checked without one. Refused where anything at all is wrong with the certificate; InputError where the folder cannot
-    be read or compiled."""
+    be read or compiled, and before anything else where no core can be built."""
+    if core and (reason := buildable()) is not None:
+        raise reason
     context = get_context("spawn")  # a fork would take the terminal's threads along
     ours, theirs = context.Pipe(duplex=False)
     artefact = of_kind(firmware, "firmware")  # read here, once: the process gets the bytes
