@@ -35,6 +35,7 @@ from netsim.network import Network
 from netsim.places import Threads
 from netsim.policies import NativePolicy, native
 from netsim.simulation import Records, at_random, merge
+from teachers.adam import Optimizer, adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.credit import Credit, Presence, answered, counted, to_go
 from teachers.curriculum import TrainConfig, Training, Validation, congestion_feature
@@ -103,7 +104,7 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
     network = seeded(config.policy, t.seed)
     if t.start is not None:
         network.take(load(Path(t.start), config.policy).weights)
-    optimizer = torch.optim.Adam(network.parameters(), lr=t.learning_rate, eps=t.adam_eps)
+    optimizer = adam(network.parameters(), t.kernels, t.learning_rate, t.adam_eps)
     kept = Checkpoint.first(network.weights())
     if resume:
         kept, _ = read_checkpoint(checkpoint_path(out), config, network, optimizer)
@@ -144,7 +145,7 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
 
 
 def run_episode(
-    policy: Policy, t: Training, network: PolicyNetwork, optimizer: torch.optim.Optimizer, episode: int
+    policy: Policy, t: Training, network: PolicyNetwork, optimizer: Optimizer, episode: int
 ) -> tuple[float, int]:
     """All scenarios of the curriculum side by side, one update a segment. Mean squared delta over the episode, and how
     many decisions it had."""

@@ -27,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from teachers.scalars import power
+
 Floats = NDArray[np.float32]
 EMPTY = 0.999
 """From this delta on, in targets, there is no queue."""
@@ -75,7 +77,7 @@ def to_go(delta: Floats, presence: Presence | None, credit: Credit, *, horizon: 
             seen = seen * _in_common(presence, ahead)
         if presence is not None and credit.others == "apart":
             seen = np.where(_unchanged(presence, ahead), seen, np.float32(0))
-        total[: steps - ahead] += np.float32(gamma ** (ahead - 1)) * seen
+        total[: steps - ahead] += np.float32(power(gamma, ahead - 1)) * seen
     return total
 
 

@@ -35,15 +35,15 @@ def _known(names: list[str]) -> list[str]:
 
 
 ScenarioNames = Annotated[list[str], AfterValidator(_known)]
-Kernels = Literal["intel", "amd"]
-"""Of MKL, which PyTorch multiplies with: teachers/mkl.py."""
+Kernels = Literal["any", "intel", "amd"]
+"""Which PyTorch and MKL compute with: teachers/mkl.py."""
 
 
 class Training(_Strict):
     """Where the policy learns, and how fast. Sources: RL-CC's paper and the published research code ([code])."""
 
     seed: int = Field(ge=0, lt=2**31)
-    kernels: Kernels = "intel"
+    kernels: Kernels = "any"
     scenarios: ScenarioNames = Field(min_length=1, max_length=32)
     episodes: int = Field(ge=0, le=100_000)  # 0: the weights of ``start`` as they are, under this recipe's policy
     segments: int = Field(default=40, ge=1, le=10_000)  # updates an episode; every episode starts in an empty network

@@ -23,6 +23,7 @@ import numpy as np
 from decision.policy import Policy
 from netsim.policies import native
 from netsim.trials import run
+from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddpg_options import Ddpg, DdpgConfig
 from teachers.memory import PARTS, Memory, check_place, seed_of
@@ -31,6 +32,7 @@ from teachers.playing import mean_reward, trajectories
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
+from teachers.scalars import geometric_mean
 from teachers.sums import same_sums
 from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
@@ -68,8 +70,8 @@ class Learner:
             self.critic = Critic(policy, options)
         self.critic_target = Critic(policy, options)
         self.critic_target.load_state_dict(self.critic.state_dict())
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=options.learning_rate)
-        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=options.critic_learning_rate)
+        self.optimizer = adam(self.network.parameters(), options.kernels, options.learning_rate)
+        self.critic_optimizer = adam(self.critic.parameters(), options.kernels, options.critic_learning_rate)
         self.memory = Memory(options.memory)
 
     def act(self, network: "torch.nn.Module", rows: "torch.Tensor") -> "torch.Tensor":
@@ -221,4 +223,4 @@ def validate(config: DdpgConfig, weights: Weights) -> float:
         for name in d.validate_in
         for seed in d.validate_seeds
     ]
-    return float(np.exp(np.mean([np.log(outcome.metrics[METRIC]) for outcome in run(trials)])))
+    return geometric_mean([outcome.metrics[METRIC] for outcome in run(trials)])

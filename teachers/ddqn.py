@@ -22,6 +22,7 @@ import numpy as np
 from decision.actions import Choice
 from decision.policy import Policy
 from netsim.policies import native
+from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.load import load
@@ -82,7 +83,7 @@ class Learner:
         if weights is not None:
             self.network.take(weights)
             self.target.take(weights)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=options.learning_rate)
+        self.optimizer = adam(self.network.parameters(), options.kernels, options.learning_rate)
         self.memory = Memory(options.memory)
 
     def rate(self, done: float) -> None:

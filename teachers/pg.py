@@ -42,6 +42,7 @@ from netsim.places import current_place
 from netsim.policies import native
 from netsim.simulation import Simulation
 from netsim.trials import Trial
+from teachers.adam import Optimizer, adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.memory import check_place, seed_of
 from teachers.networks import PolicyNetwork, seeded, torch
@@ -49,6 +50,7 @@ from teachers.pg_options import Pg, PgConfig
 from teachers.round_options import FCT
 from teachers.round_report import RoundReport
 from teachers.save import save
+from teachers.scalars import geometric_mean
 from teachers.sums import same_sums
 from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
@@ -124,7 +126,7 @@ def log_softmax(network: PolicyNetwork, observed: "torch.Tensor", sizes: Sequenc
 
 def begin(network: PolicyNetwork, rows: Decisions, action: Choice, d: Pg) -> None:
     """Towards a policy under which flows mostly stay as they are."""
-    optimizer = torch.optim.Adam(network.parameters(), lr=BEGIN_RATE)
+    optimizer = adam(network.parameters(), d.kernels, BEGIN_RATE)
     random = np.random.default_rng([d.seed, BEGIN_STEPS])
     wanted, knob = [], 0
     for table in action.columns():
@@ -141,7 +143,7 @@ def begin(network: PolicyNetwork, rows: Decisions, action: Choice, d: Pg) -> Non
 
 def ascend(
     network: PolicyNetwork,
-    optimizer: "torch.optim.Optimizer",
+    optimizer: Optimizer,
     rows: Decisions,
     d: Pg,
     random: np.random.Generator,
@@ -191,7 +193,7 @@ def train(config: PgConfig, out: Path, resume: bool = False, progress: Progress 
 def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> RoundReport:
     d = config.pg
     network = seeded(config.policy, d.seed)
-    optimizer = torch.optim.Adam(network.parameters(), lr=d.learning_rate)
+    optimizer = adam(network.parameters(), d.kernels, d.learning_rate)
     action = config.policy.action
     assert isinstance(action, Choice)
     if d.stays > 0 and not resume:
@@ -336,4 +338,4 @@ def validate(config: PgConfig, weights: Weights) -> float:
         float(np.mean(np.minimum(lives.went_ps, d.validate_for) - lives.came_ps)) / US
         for _, lives in _all_followed(trials)
     ]
-    return float(np.exp(np.mean(np.log(there_us))))
+    return geometric_mean(there_us)

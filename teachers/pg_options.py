@@ -33,7 +33,7 @@ class Pg(Strict):
     entropy is worth, in standard deviations of the return."""
 
     seed: int = Field(ge=0, lt=2**31)
-    kernels: Kernels = "intel"
+    kernels: Kernels = "any"
     senders: str
     period: DurationPs = Field(gt=0)
     decision_latency: DurationPs = 0

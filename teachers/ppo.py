@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision import exact
 from decision.actions import Table, scale_of
 from decision.errors import InputError
 from decision.policy import Policy
 from netsim.environments.task import Task
+from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.many_networks import Networks
 from teachers.memory import check_place, seed_of
@@ -93,8 +95,8 @@ class Learner:
             for before, units in zip(widths, options.critic, strict=False):
                 layers += [torch.nn.Linear(before, units), torch.nn.Tanh()]
             self.critic = torch.nn.Sequential(*layers, torch.nn.Linear(widths[-1], 1))
-        self.log_deviation = torch.nn.Parameter(torch.tensor(float(np.log(options.deviation))))
-        self.optimizer = torch.optim.Adam(self.parameters(), lr=options.learning_rate, eps=options.adam_eps)
+        self.log_deviation = torch.nn.Parameter(torch.tensor(float(exact.log(options.deviation))))
+        self.optimizer = adam(self.parameters(), options.kernels, options.learning_rate, options.adam_eps)
         self.sums = np.zeros(3)  # how many discounted sums there were, their mean, and their squares about it
 
     def parameters(self) -> list["torch.nn.Parameter"]:

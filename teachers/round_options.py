@@ -14,6 +14,7 @@ from netsim.deployment import Deployment
 from netsim.network import Network
 from netsim.network_file import from_table
 from teachers.curriculum import Kernels, ScenarioNames
+from teachers.scalars import power
 from teachers.transitions import RewardTerm
 
 
@@ -27,7 +28,7 @@ class RewardedTraining(Strict):
     """``decisions``: training ends with the round after which so many have been played; None: with the last round."""
 
     seed: int = Field(ge=0, lt=2**31)
-    kernels: Kernels = "intel"
+    kernels: Kernels = "any"
     decision_latency: DurationPs = 0
     scenarios: ScenarioNames = Field(min_length=1, max_length=32)
     reward: list[RewardTerm] = Field(min_length=1, max_length=8)
@@ -64,7 +65,7 @@ class RoundTraining(RewardedTraining):
 
     def exploring(self, number: int) -> float:
         """In this round."""
-        return max(self.explore_least, self.explore * self.explore_decay**number)
+        return max(self.explore_least, self.explore * power(self.explore_decay, number))
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ same flows, and the loss.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import log
 
 import numpy as np
 
+from decision import exact
 from decision.features import PccRlCongestion, RlCcCongestion
 from decision.policy import Policy
 from netsim import baselines
@@ -72,8 +72,8 @@ class Changing:
         """0 is perfect. Flows that take e times as long cost as much as a loss of 5 %, or 20 % of goodput missing.
         Where no flow ends, none has ended a thousand times too late."""
         missing = max(1.0 - self.goodput / self.ideal_goodput, 0.0)
-        slower = log(self.slowdown / self.ideal_slowdown) if self.slowdown > 0 else log(1000.0)
-        return 20.0 * self.loss + 5.0 * missing + max(slower, 0.0)
+        slower = exact.log(self.slowdown / self.ideal_slowdown if self.slowdown > 0 else 1000.0)
+        return 20.0 * self.loss + 5.0 * missing + max(float(slower), 0.0)
 
     def __str__(self) -> str:
         goodput = f"goodput {self.goodput:.4f} (ideal {self.ideal_goodput:.4f})"

@@ -38,12 +38,13 @@ from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 from teachers import adpg, ddpg, ddqn, ppo
+from teachers.adam import adam
 from teachers.checkpoint import checkpoint_path, read_checkpoint
 from teachers.curriculum import TrainConfig
 from teachers.ddpg_options import DdpgConfig
 from teachers.ddqn_options import DdqnConfig
 from teachers.load import load
-from teachers.networks import seeded, torch
+from teachers.networks import seeded
 from teachers.playing import mean_reward
 from teachers.ppo_options import PpoConfig
 from teachers.teacher import Teacher, Weights
@@ -175,7 +176,7 @@ def _train(document: dict[str, Any], folder: Path) -> list[tuple[int, float]]:
 def _judge_episode(config: TrainConfig, folder: Path, rewards: list[float], _: adpg.Step) -> None:
     """ADPG is judged by its own cost; its checkpoint has the weights of every episode."""
     network = seeded(config.policy, 0)
-    read_checkpoint(checkpoint_path(folder), config, network, torch.optim.Adam(network.parameters()))
+    read_checkpoint(checkpoint_path(folder), config, network, adam(network.parameters(), config.training.kernels, 1.0))
     rewards.append(judged(config.policy, network.weights()))
 
 

@@ -208,7 +208,7 @@ TRAININGS: list[Change] = [
     (
         'kernels = "amd"',
         'kernels = "avx512"',
-        "training.kernels: Input should be 'intel' or 'amd', not \"avx512\"",
+        "training.kernels: Input should be 'any', 'intel' or 'amd', not \"avx512\"",
     ),
 ]
 LINES: list[tuple[str, str]] = [

@@ -20,6 +20,7 @@ from teachers.transitions import Transitions, growing
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "train-auto-srla.toml"
 SMALL = {
+    "kernels": "any",  # as all trainings of this process
     "scenarios": ["messages:60%@planes:1x4:1"],
     "validate_in": ["messages:60%@planes:1x4:1"],
     "validate_seeds": [7001],
