@@ -192,7 +192,7 @@ def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None
     """Write the student artefact: student.json beside the student.cbm it came from; a table stands whole in the
     former."""
     parents = {"teacher": fitted.student.teacher, "rollouts": rollouts_hash}
-    with writing(folder, KIND, parents=parents, tools=("catboost", "numpy"), seed=seed) as work:
+    with writing(folder, KIND, parents=parents, tools=("catboost", "numpy", "pyarrow"), seed=seed) as work:
         fitted.student.save(work)
         for model, name in ((fitted.model, MODEL), (fitted.trigger, TRIGGER_MODEL)):
             if isinstance(model, CatBoostRegressor):

@@ -25,6 +25,7 @@ from netsim.kept import Kept
 from netsim.tolerance import DEFAULT, Tolerance
 from rlcc.console import Figures, Progress
 from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood, Recipe
+from rlcc.replaced import other_versions, standing
 
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
@@ -76,6 +77,7 @@ def distill(
     from teachers.load import load
 
     check_place(out, distil.KIND)
+    before = standing(out, distil.KIND)
     teacher = load(teacher_path)
     parent = opened(rollouts, rollouts_stage.KIND)
     runs = list(rollouts_stage.read(parent, teacher, deployment))
@@ -108,6 +110,7 @@ def distill(
         *([f"{report['outside']:.5f} outside its teacher's around a state at most"] if "outside" in report else []),
         *([_cost(options.falling, chosen, report, tolerance)] if options.falling else []),
         f"= {'CatBoost' if options.kind == 'trees' else 'its cells'} on {report['checked_points']:,} points",
+        *other_versions(before, opened(out, distil.KIND)),
     ]
 
 
