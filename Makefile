@@ -19,13 +19,14 @@ CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core teachers/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers stubs table-1 clean
+.PHONY: help demo test test-checked test-lowest test-newest test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers stubs table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
 	@echo 'make test     set up with PyTorch, then run the tests (PYTEST_FLAGS=... for others, e.g. -m slow)'
 	@echo 'make test-checked   test the simulator built to check order and conservation at every event'
 	@echo 'make test-aarch64   run rlcc on an aarch64 Python by QEMU, compare it with this machine (RUN=runs/rl-cc, SUITE=trixie)'
+	@echo 'make test-lowest  run the core tests with the lowest version of each dependency that pyproject.toml allows; test-newest: with the newest'
 	@echo 'make doctor   set up, then say what is there and what is missing'
 	@echo 'make lint     ruff, mypy, clang-format, cppcheck'
 	@echo 'make docs     build the site of the documentation in build/docs, links checked'
@@ -71,6 +72,22 @@ wheels-there: $(STAMPS)/installer
 	  echo "$$platform, Python $$python"; \
 	  $(UV) pip install --quiet --dry-run --target build/none --python-version $$python --python-platform $$platform \
 	    --require-hashes --only-binary :all: --no-deps -r requirements/test.lock || exit 1; done; done
+
+# The ends of the ranges in pyproject.toml, each in a fresh environment of its own: no lock is read.
+ENDS := build/ends
+CORE_TESTS ?= tests/decision tests/codegen/frontends tests/distill/test_quantise.py tests/teachers/test_load.py \
+  tests/teachers/test_adam.py
+
+test-lowest: RESOLUTION := lowest-direct
+test-newest: RESOLUTION := highest
+test-lowest test-newest: $(STAMPS)/installer
+	@mkdir -p $(ENDS) && $(UV) venv --quiet --clear --python $(BIN)/python $(ENDS)/$@
+	$(UV) pip install --quiet --python $(ENDS)/$@/bin/python --only-binary :all: --resolution $(RESOLUTION) \
+	  -r pyproject.toml --extra all --extra test --group build
+	PATH="$(CURDIR)/$(ENDS)/$@/bin:$$PATH" $(UV) pip install --quiet --python $(ENDS)/$@/bin/python --offline \
+	  --no-build-isolation --no-deps --config-settings=build-dir=$(ENDS)/$@/native --editable .
+	$(UV) pip freeze --python $(ENDS)/$@/bin/python >$(ENDS)/$@.txt
+	$(ENDS)/$@/bin/python -m pytest $(PYTEST_FLAGS) $(CORE_TESTS)
 
 doctor: setup
 	$(BIN)/rlcc doctor
