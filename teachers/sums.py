@@ -26,10 +26,10 @@ def same_sums(kernels: Kernels = "any") -> Iterator[None]:
     """PyTorch on one thread, with these kernels where it has MKL: layers this small gain nothing from more threads.
     InputError where this process has computed with others, or imported PyTorch before rlcc's teachers."""
     of_make = mkl.told(kernels)
-    threads, onednn = torch.get_num_threads(), torch.backends.mkldnn.enabled
+    threads, onednn = torch.get_num_threads(), bool(torch.backends.mkldnn.enabled)
     torch.set_num_threads(1)
     if kernels == "any":  # oneDNN, which computes LSTMs, writes its kernels for the processor that it finds
-        torch.backends.mkldnn.enabled = False
+        torch.backends.mkldnn.enabled = False  # type: ignore[assignment]  # it is written through a property
     try:
         if of_make and not mkl.asked():
             torch.mm(torch.zeros(SIZE, SIZE), torch.zeros(SIZE, SIZE))
@@ -46,7 +46,7 @@ def same_sums(kernels: Kernels = "any") -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
-        torch.backends.mkldnn.enabled = onednn
+        torch.backends.mkldnn.enabled = onednn  # type: ignore[assignment]
 
 
 def _for_any() -> bool:
