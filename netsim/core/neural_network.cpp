@@ -63,7 +63,7 @@ std::vector<float> &Evaluation::operator()(const NetworkWeights &weights, const 
 
 std::vector<float> outputs_of(const NetworkWeights &weights, const std::vector<float> &inputs,
                               const std::vector<std::int64_t> &starts) {
-  const Layer &first = !weights.hidden.empty()   ? weights.hidden.front()
+  const Layer &first = !weights.hidden.empty()  ? weights.hidden.front()
                        : weights.lstm_units > 0 ? weights.lstm_input
                                                 : weights.output;
   if (first.inputs == 0 || inputs.size() % first.inputs != 0)
