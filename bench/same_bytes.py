@@ -36,7 +36,7 @@ ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX,-FMA",
     },
 }
-"""What is told NumPy, OpenBLAS and the C library of the processor."""
+"""The variables by which NumPy, OpenBLAS and the C library are told of a processor."""
 BEFORE = """
 | kind    | one processor | an older one | the first step that differed |
 | ------- | ------------: | -----------: | ---------------------------- |
@@ -52,7 +52,7 @@ BEFORE = """
 def hashes(
     kinds: Sequence[str], environment: Mapping[str, str], processors: int | None, emulator: Sequence[str] = ()
 ) -> Hashes:
-    """Of each kind the hashes of its steps, in a process of its own; on so many processors, None: on all."""
+    """The hashes of each kind's steps, in a process of its own; on so many processors, None: on all."""
     allowed = sorted(os.sched_getaffinity(0))[:processors]
     free = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     done = subprocess.run(
@@ -101,7 +101,7 @@ def _differing(committed: Hashes, found: Hashes) -> list[str]:
 
 def _page(kinds: Sequence[str], rows: Sequence[Sequence[str]], qemu: Sequence[str]) -> str:
     return f"""# The same bytes on every processor
-{made_by("python -m bench.same_bytes" + "".join(f" --qemu {' '.join(qemu)}" for _ in qemu[:1]))}
+{made_by(" ".join(["python -m bench.same_bytes", *(["--qemu", *qemu] if qemu else [])]))}
 
 Of a small recipe of each kind the hash of every step, from rollouts to the emitted C (`bench/steps.py`); how many
 differ from those committed in `tests/bench/steps.json`. "An older one": NumPy, OpenBLAS and the C library are told of

@@ -1,6 +1,6 @@
 """Hashes of every step from a teacher to its firmware, of one small recipe of each kind.
 
-python tests/rlcc/steps.py > tests/rlcc/steps.json      after a change that is meant to change them
+python -m bench.steps > tests/bench/steps.json      after a change that is meant to change them
 """
 
 import hashlib
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Small:
-    """What a recipe is cut down to."""
+    """The scenarios and times that a recipe is cut down to."""
 
     recipe: str
     scenarios: list[str]

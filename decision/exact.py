@@ -17,8 +17,6 @@ Floats = NDArray[np.float64]
 
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 """ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact."""
-
-
 PANEL, CELLS = 64, 1 << 14
 """Columns that a factorisation takes at a time, and entries that stay in the cache."""
 
@@ -132,8 +130,8 @@ def _take_away(left: Floats, first: int, last: int) -> None:
 
 
 def interpolated(x: Any, at: Any, values: Any) -> Floats:
-    """What lies at ``x`` [N] on the lines between ``values`` [M] at the ascending places ``at`` [M]; beyond an end that
-    end's value."""
+    """Linear interpolation at ``x`` [N] between ``values`` [M] at the ascending places ``at`` [M]; beyond an end its
+    value."""
     x, at, values = (np.asarray(each, dtype=np.float64) for each in (x, at, values))
     place = np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(at) - 2)
     slope = (values[place + 1] - values[place]) / np.where(at[place + 1] > at[place], at[place + 1] - at[place], 1.0)

@@ -101,7 +101,7 @@ def _mark() -> str:
 def _start(pid: int) -> int:
     """When the process started, in clock ticks since the boot; -1 where there is none, or one that has ended."""
     try:
-        # Of its first thread: of the process itself QEMU's user mode tells another time to that process than to others.
+        # The first thread's file: in the process's own, QEMU's user mode tells that process another time than others.
         state, *rest = (PROC / str(pid) / "task" / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return -1

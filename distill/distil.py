@@ -46,7 +46,7 @@ MODEL, TRIGGER_MODEL = "student.cbm", "trigger.cbm"
 
 @dataclass(frozen=True)
 class Fitted:
-    """A student with the CatBoost model, or the table, that it came from ; ``points``: on which both were found equal;
+    """A student with the CatBoost model, or the table, that it came from; ``points``: on which both were found equal;
     ``trigger``: the model of its trigger, where it has one."""
 
     student: Student

@@ -19,7 +19,7 @@ from decision import exact
 from distill.quantise import exported
 
 TOLERANCE = 1e-12
-"""Of a slope, and of a multiplier: what rounding leaves of 0."""
+"""Rounding leaves so much of a slope, or of a multiplier, that is 0."""
 
 Floats = NDArray[np.float64]
 Pairs = list[tuple[int, int]]

@@ -37,7 +37,7 @@ def triggers(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.b
     assert teacher.policy.trigger is not None
     rows64, valid = trajectories.float_rows(teacher.policy.observation)
     rows, valid = trajectories.with_saved(rows64, valid, teacher.policy.saved_size, teacher.policy.saved_initial())
-    worth = _outputs(teacher, rows.astype(np.float32), trigger=True)
+    worth = outputs_of(teacher, rows.astype(np.float32), trigger=True)
     return (worth[:, 1] > worth[:, 0]) | trajectories.new(), valid
 
 
@@ -58,7 +58,7 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
             along = rows[:, ::-1].reshape(len(rows) * back, rows.shape[2])
             decided.append(outputs_of(teacher, along, np.arange(len(rows)) * back)[back - 1 :: back])
         else:
-            decided.append(_outputs(teacher, rows.reshape(len(rows), -1)))
+            decided.append(outputs_of(teacher, rows.reshape(len(rows), -1)))
     return teacher.policy.action.decided(np.concatenate(decided).astype(np.float64))
 
 
@@ -72,16 +72,12 @@ def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Float
     return outputs_of(teacher, rows.astype(np.float32), starts), valid
 
 
-def outputs_of(teacher: Teacher, rows: Floats, starts: NDArray[np.int64]) -> Floats:
-    """Outputs [N, K] of rows [N, size] as the teacher sees them; an LSTM's memory is empty at each of ``starts``."""
-    return _outputs(teacher, rows, starts)
-
-
-def _outputs(
+def outputs_of(
     teacher: Teacher, rows: Floats, starts: NDArray[np.int64] | None = None, *, trigger: bool = False
 ) -> Floats:
-    """Of the teacher's network, or of its trigger's."""
+    """Outputs [N, K] of rows [N, size] as the teacher, or its trigger, sees them; an LSTM's memory is empty at the
+    first row and at each of ``starts``."""
     network = network_weights(teacher.policy, teacher.weights, trigger=trigger)
-    from_rows = np.zeros(0, dtype=np.int64) if starts is None else starts.astype(np.int64)
-    outputs: Floats = network.outputs(np.ascontiguousarray(rows), from_rows)
+    begun = np.zeros(0, dtype=np.int64) if starts is None else starts.astype(np.int64)
+    outputs: Floats = network.outputs(np.ascontiguousarray(rows), begun)
     return outputs.reshape(len(rows), len(teacher.weights[f"{TRIGGER if trigger else ''}out.weight"]))

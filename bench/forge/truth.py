@@ -402,7 +402,7 @@ READ: Mapping[str, Sequence[str]] = {
     "check, foreign": ("firmware", "certificate", "teacher"),
     "gate, unsigned": ("firmware", "certificate", "teacher", "student"),
 }
-"""What each judge reads; others read the attestation and the key as well, where there is an attestation."""
+"""The documents that each judge reads; others read the attestation and the key too, where there is an attestation."""
 SIGNED = ("firmware", "certificate", "teacher", "student", "attestation.json", "signer.pub")
 
 

@@ -1,4 +1,4 @@
-"""What kernels that every processor has cost a training, in CPU time.
+"""The CPU time of trainings with kernels that every processor has, beside those of one make.
 
     python -m bench.training.kernels [NAME ..] [--episodes N] [--pairs N]
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.same_bytes import ENVIRONMENTS
 from decision import exact
 
 RANDOM = np.random.default_rng(1)
@@ -79,21 +81,18 @@ print(hashlib.sha256(b"".join(p.tobytes() for p in parts)).hexdigest())
 """
 
 
-def older() -> dict[str, str]:
-    """The environment of a processor without what this one has: NumPy's dispatch, and OpenBLAS's kernels."""
-    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
-    return {"NPY_DISABLE_CPU_FEATURES": " ".join(found), "OPENBLAS_CORETYPE": "NEHALEM"}
+OLDER = ENVIRONMENTS["an older one"]
 
 
-def digest(whose: str, environment: dict[str, str]) -> str:
+def digest(whose: str, environment: Mapping[str, str]) -> str:
     here, env = Path(exact.__file__).parents[1], os.environ | environment
     command = [sys.executable, "-W", "ignore", "-c", DIGEST, whose]
     return subprocess.run(command, env=env, check=True, capture_output=True, text=True, cwd=here).stdout
 
 
 def test_an_older_processor_has_the_same_bits() -> None:
-    assert digest("ours", {}) == digest("ours", older())
-    assert digest("library's", {}) != digest("library's", older()), "the other processor is none"
+    assert digest("ours", {}) == digest("ours", OLDER)
+    assert digest("library's", {}) != digest("library's", OLDER), "the other processor is none"
 
 
 @given(st.integers(0, 10**6), st.integers(2, 9))
