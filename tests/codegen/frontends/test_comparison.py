@@ -116,7 +116,7 @@ MUTANTS = {
         ("float(Float32(condition)), True", "float(condition), True"),
         ("float(Float32(condition)), True", "float(Float32(condition)), False"),
     ],
-    "xgboost, binary": [("Float32(-np.log(", "Float32(np.log("), ("_logit),\n    \"reg", "_identity),\n    \"reg")],
+    "xgboost, binary": [("Float32(-exact.log(", "Float32(exact.log("), ("_logit),\n    \"reg", "_identity),\n    \"reg")],
     "xgboost, rare": [("inside = min(max(score, EDGE), one - EDGE)", "inside = score")],
     "xgboost, classes": [("only(output, outputs, weight", "only(outputs - 1 - output, outputs, weight")],
     "xgboost, dart": [("weight * _exact(condition)", "_exact(condition)")],
@@ -138,7 +138,7 @@ MUTANTS = {
     "catboost, nested": [('node["right"], depth + 1), self.nested(node["left"]', 'node["left"], depth + 1), self.nested(node["right"]')],
     "catboost, text": [("names[number] if names else number", "number"), ("for number in numbers)", "for number in numbers[::-1])")],
     "catboost, unseen": [("names[number] if names else number) for number in numbers", "number) for number in range(count)")],
-    "catboost, cut": [("Fraction(-log(", "Fraction(log("), ("cut=_cut(data) if", "cut=Fraction(0) if")],
+    "catboost, cut": [("Fraction(-float(exact.log(", "Fraction(float(exact.log("), ("cut=_cut(data) if", "cut=Fraction(0) if")],
     "treelite": [
         ("operator == LESS,", "operator != LESS,"),
         ("above=right, below=left", "above=left, below=right"),

@@ -6,6 +6,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,8 +54,8 @@ class Steps:
 
         return run
 
-    def judged(self) -> Recheck:
-        return judged(ANYTHING, Path("folder"), "cvc5", print, Limits(memory_bytes=1 << 45))
+    def judged(self, core: bool = True) -> Recheck:
+        return judged(ANYTHING, Path("folder"), "cvc5", print, Limits(memory_bytes=1 << 45), core=core)
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
 def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Steps) -> None:
     before = resource.getrlimit(resource.RLIMIT_AS)
-    assert steps.judged() is HOLDS
+    assert steps.judged() == replace(HOLDS, on_core=True)
     limits = [limit for *_, limit in steps.seen]
     assert limits == [
         before[0],
@@ -77,6 +78,12 @@ def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Step
         ("behaviour_again", (["a property"], "the firmware"), {}),
         ("calibrated_again", (ANYTHING, BUILT, print), {}),
     ]
+
+
+def test_without_a_core_nothing_is_calibrated_and_the_answer_says_so(steps: Steps) -> None:
+    assert not HOLDS.on_core
+    assert steps.judged(core=False) is HOLDS
+    assert [name for name, *_ in steps.seen] == ["rebuilt", "recheck", "behaviour_again"]
 
 
 def test_a_distance_is_of_the_programs_student_and_within_the_limits(
@@ -189,8 +196,9 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
         limits: Limits,
         proofs: Path,
         teacher: Any,
+        core: bool,
     ) -> Recheck:
-        seen.append((certificate, folder, solver, limits, proofs, teacher))
+        seen.append((certificate, folder, solver, limits, proofs, teacher, core))
         progress("walking")
         if isinstance(result, Exception):
             raise result
@@ -199,7 +207,7 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
     monkeypatch.setattr(os, "setpgrp", lambda: seen.append("a group of its own"))
     monkeypatch.setattr(boundary, "judged", judging)
     pipe: Any = SimpleNamespace(send=seen.append)
-    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"), TEACHER)
+    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"), TEACHER, False)
     boundary._child(pipe, *arguments)
     assert seen == ["a group of its own", arguments, ("progress", "walking"), answer]
 
@@ -290,7 +298,7 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
     asked: dict[str, Any] = {"solver": "cvc5", "progress": print, "limits": limits, "proofs": proofs}
     monkeypatch.setattr(boundary, "of_kind", lambda firmware, kind: (kind, "opened", firmware))
     assert checked(ANYTHING, Path("folder"), teacher=TEACHER, **asked) is HOLDS
-    arguments = (theirs, ANYTHING, ("firmware", "opened", Path("folder")), "cvc5", limits, proofs, TEACHER)
+    arguments = (theirs, ANYTHING, ("firmware", "opened", Path("folder")), "cvc5", limits, proofs, TEACHER, True)
     assert seen == [
         "spawn",
         {"target": boundary._child, "args": arguments, "daemon": True},

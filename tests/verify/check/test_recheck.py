@@ -151,7 +151,7 @@ def test_any_edit_is_seen_by_the_hash(content: dict[str, Any], tmp_path: Path) -
     path = tmp_path / "certificate.json"
     write_certificate(certificate(content), path, [])
     text = path.read_text()
-    for old, new in (("true", "false"), ('"cells": ', '"cells": 1'), ('"bound": ', '"bound": 1')):
+    for old, new in (("true", "false"), ('"image": "', '"image": "0'), ('"bound": ', '"bound": 1')):
         assert old in text
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(InputError):
