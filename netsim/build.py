@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from decision.manifest import sha256
+from decision.sources import package_hash
 from netsim import _core
-from netsim.content import package_hash
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def build() -> Build:
     """Of this machine."""
     root, compiled = Path(__file__).parents[1], Path(_core.__file__).parents[1]
     emulator = package_hash(root / "emulator", *sorted((compiled / "emulator").glob("_fast*.so")))
-    core_in_the_loop = sha256((root / "rlcc" / "core_policy.py").read_bytes())
+    core_in_the_loop = package_hash(root / "rlcc" / "core_policy.py")
     return Build(
         code=sha256("\n".join([simulator_hash(), emulator, core_in_the_loop]).encode()),
         numpy=np.__version__,

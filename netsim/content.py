@@ -5,7 +5,6 @@ Every field of a dataclass counts unless it is declared with ``compare=False``; 
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,6 @@ from pydantic import BaseModel
 from decision.documents import read_bytes
 from decision.errors import InputError
 from decision.manifest import sha256
-
-SOURCES = (".py", ".toml", ".csv", ".cpp", ".hpp", ".sv", ".S", ".ld", ".c")
-"""Files of a package that what it computes may depend on, beside what was compiled."""
 
 
 def content(value: object) -> Any:
@@ -45,14 +41,3 @@ def content(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [content(each) for each in value]
     raise InputError(f"a {name} has no content that a key could be made of; give it a method content()")
-
-
-@cache
-def package_hash(*paths: Path) -> str:
-    """Over the sources in folders, and over compiled files: another build may compute something else."""
-    lines = []
-    for path in paths:
-        files = [path] if path.is_file() else [p for p in sorted(path.rglob("*")) if p.is_file()]
-        files = [p for p in files if p == path or (p.suffix in SOURCES and "__pycache__" not in p.parts)]
-        lines += [f"{p.relative_to(path.parent)} {sha256(p.read_bytes())}" for p in files]
-    return sha256("\n".join(lines).encode())

@@ -57,7 +57,7 @@ def attest(
     """The envelope's text; the same bytes for the same folder, certificate and key. ``teacher``: of the distance that
     the certificate claims. InputError where the certificate is another firmware's, or the key is no private Ed25519
     key; ``Refused`` where the certificate does not hold, so that nobody signs what is not so."""
-    from rlcc.certified import hold
+    from rlcc.held import hold
     from rlcc.remembered import Remembered
     from teachers.load import load
     from verify.check.recheck import rebuilt

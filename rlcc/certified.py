@@ -7,17 +7,16 @@ from pathlib import Path
 
 from decision.documents import read_bytes
 from decision.errors import InputError
-from decision.manifest import sha256
 from emulator.build import Build
 from emulator.firmware import SOURCE
 from emulator.profile import Profile
+from rlcc.held import hold
 from rlcc.hints import Request, prove
 from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
 from teachers.teacher import Teacher
-from verify.certificate import Certificate, certificate_of, image_hash
-from verify.check.beside import TeacherNetwork
+from verify.certificate import Certificate, certificate_of
 from verify.check.refused import Refused
 
 Progress = Callable[[str], None]
@@ -86,39 +85,6 @@ def certified(
     besides = [] if not certificate.behaviour else [f"{len(certificate.behaviour)} properties"]
     besides += [] if certificate.teacher is None else [f"{certificate.teacher.bound:.5f} from its teacher at most"]
     return Certified(CHECK(value=", ".join([f"{certificate.hash[:12]} holds", *besides]), passed=True), certificate)
-
-
-def hold(
-    certificate: Certificate,
-    content: bytes,
-    build: Build,
-    *,
-    teacher: Teacher | None = None,
-    progress: Progress | None = None,
-    remembered: Remembered | None = None,
-) -> None:
-    """Refused where a certificate, the bytes of its file given, does not hold for the firmware of this build, or speaks
-    of a teacher that is another or not known. ``remembered``: what held before is not checked once more."""
-    from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
-
-    before = remembered or Remembered(use=False)
-    if certificate.teacher is not None and teacher is None:
-        raise Refused(
-            f"it speaks of a distance from the teacher {certificate.teacher.teacher[:12]}, which is not known here"
-        )
-    parts = {
-        "certificate": [certificate.hash, sha256(content)],
-        "firmware": build.firmware.hash,
-        "image": image_hash(build.image),
-        "profile": build.engine.model_dump(mode="json"),
-        "compiler": [build.toolchain.compiler.name, build.toolchain.compiler.version, build.toolchain.opt],
-        "teacher": teacher.hash if teacher and certificate.teacher else None,
-    }  # all that decides whether it holds; the checker and its tools come to it
-    if before.holds("certificate", parts):
-        return
-    network = None if teacher is None else TeacherNetwork(teacher.policy, teacher.weights, teacher.hash)
-    checked(certificate, build.firmware.manifest, progress=progress, teacher=network)
-    before.keep("certificate", parts)
 
 
 def of_another(certificate: Certificate, profile: Profile | None, compiler: str | None, optimise: str | None) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import emulator
 from decision.errors import InputError
 from decision.manifest import Opened, opened, same_artefact
+from decision.sources import package_hash
 from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
-from netsim.content import package_hash
 from netsim.policies import IntegerPolicy, decider
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What was checked before: a certificate that held for this firmware, this engine and these tools holds again.
 
 Kept in the user's cache folder, one small file a certificate, named by the hash of everything that decides: the
-certificate's bytes, the firmware, the engine, the compiler, rlcc's own source and the versions of what the check uses.
+certificate's bytes, the firmware, the engine, the compiler, the source of what checks and the versions of what it uses.
 Whoever can write that folder can also change rlcc: a file there is believed.
 """
 
@@ -16,11 +16,13 @@ from pathlib import Path
 
 from decision.documents import dump_json, load_json, write_atomically
 from decision.errors import InputError
+from decision.manifest import sha256
+from decision.sources import imported, meaning
 from emulator.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("codegen", "decision", "distill", "emulator", "netsim", "rlcc", "teachers", "verify")
-"""All of rlcc: a list of what decides would leave something out (tests/rlcc/test_remembered.py)."""
+DECIDE = ("rlcc.held", "rlcc.emulated", "emulator.run", "teachers.load")
+"""What is remembered was found by these (tests/rlcc/test_remembered.py)."""
 TOOLS = (
     "bitwuzla",
     "cvc5",
@@ -70,18 +72,14 @@ def _entry(name: str, parts: object) -> tuple[Path, dict[str, str]]:
 
 @cache
 def checker_hash() -> str:
-    """SHA-256 over ``source_files``."""
-    digest = hashlib.sha256()
-    for path in source_files():
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(ROOT)} {content}\n".encode())
-    return digest.hexdigest()
+    """SHA-256 over what decides in ``source_files``."""
+    lines = [f"{path.name} {sha256(meaning(path))}" for path in source_files()]
+    return sha256("\n".join(lines).encode())
 
 
 def source_files() -> list[Path]:
-    """Every file of rlcc's packages, sorted: also RTL, test benches and extensions."""
-    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if "__pycache__" not in path.parts]
-    return sorted(path for path in files if path.is_file())
+    """All that ``DECIDE`` import, in whatever function."""
+    return imported(DECIDE, ROOT)
 
 
 def tools() -> dict[str, str]:

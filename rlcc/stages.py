@@ -260,7 +260,7 @@ def keep_certificate(
 ) -> Certificate:
     """Write the certificate of what was proved, with claims besides, once the checker has found it to hold. Refused,
     and nothing written, where it does not."""
-    from rlcc.certified import hold
+    from rlcc.held import hold
     from teachers.load import load
     from verify.certificate import certificate_text, extended, write_certificate
 

@@ -20,10 +20,11 @@ from bench.papers.found import Figure, table
 from bench.papers.pictures import STYLE, svg
 from decision.documents import dump_json, write_atomically
 from decision.manifest import sha256
+from decision.sources import package_hash
 from netsim import Cohort, Simulation
 from netsim.assembly import switches_of_queues
 from netsim.build import simulator_hash
-from netsim.content import content, package_hash
+from netsim.content import content
 from netsim.deployment import Deployment
 from netsim.network import MS, US
 from netsim.policies import native

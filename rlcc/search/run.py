@@ -10,9 +10,9 @@ from decision.documents import dump_json, write_atomically
 from decision.errors import InputError
 from decision.manifest import opened as opened_artefact
 from decision.manifest import sha256
+from decision.sources import package_hash
 from distill import rollout
 from netsim.build import simulator_hash
-from netsim.content import package_hash
 from netsim.deployment import Deployment
 from rlcc import stages
 from rlcc.console import stage

@@ -9,7 +9,7 @@ import pytest
 
 from decision.errors import InputError
 from netsim import baselines
-from netsim.content import content, package_hash
+from netsim.content import content
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,3 @@ def test_a_file_is_its_bytes(tmp_path: Path) -> None:
 def test_what_has_no_content_is_told() -> None:
     with pytest.raises(InputError, match="a object has no content"):
         content(object())
-
-
-def test_all_sources_of_a_package_count_and_what_was_compiled(tmp_path: Path) -> None:
-    package, built = tmp_path / "package", tmp_path / "built"
-    package.mkdir()
-    built.write_text("x")
-    found = set()
-    for name in ("runner.S", "link.ld", "bench.cpp", "notes.txt"):
-        (package / name).write_text("x")
-        package_hash.cache_clear()
-        found.add(package_hash(package, built))
-    assert len(found) == 3
-    built.write_text("y")
-    package_hash.cache_clear()
-    assert package_hash(package, built) not in found

@@ -11,7 +11,7 @@ from decision.deciders import student_of
 from decision.errors import InputError
 from decision.manifest import Opened, opened
 from decision.neighbourhood import Around
-from rlcc.certified import hold
+from rlcc.held import hold
 from teachers.load import load
 from teachers.teacher import Teacher
 from verify.check.beside import TeacherNetwork, distance_again

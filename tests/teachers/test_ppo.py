@@ -21,7 +21,13 @@ from teachers.transitions import RewardTerm
 RECIPES = Path(__file__).parents[2] / "recipes"
 SMALL = {
     "kernels": "any",  # as all trainings of this process
-    "rounds": 3, "episode": 2, "plays": 1, "rollout": 10, "passes": 2, "validate_every": 1, "validate_for": "1 ms",
+    "rounds": 3,
+    "episode": 2,
+    "plays": 1,
+    "rollout": 10,
+    "passes": 2,
+    "validate_every": 1,
+    "validate_for": "1 ms",
 }
 RAW = {"weight": -1.0, "power": 2, "feature": {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": 1.0}}
 

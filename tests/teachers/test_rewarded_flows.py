@@ -21,7 +21,11 @@ from teachers.transitions import RewardTerm, transitions
 RECIPES = Path(__file__).parents[2] / "recipes"
 SMALL = {
     "kernels": "any",  # as all trainings of this process
-    "episode": "1 ms", "rounds": 2, "updates": 5, "batch": 32, "validate_every": 1,
+    "episode": "1 ms",
+    "rounds": 2,
+    "updates": 5,
+    "batch": 32,
+    "validate_every": 1,
 }
 
 
