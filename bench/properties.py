@@ -14,7 +14,7 @@ from emulator.firmware import read_firmware
 from rlcc.behaviour import decided_twice
 from rlcc.origin import made_by
 from verify.behaviour.decide import Behaviour
-from verify.behaviour.properties import ALL
+from verify.trusted.properties import ALL
 
 HEAD = """# What the policies do
 {made_by}

@@ -28,9 +28,9 @@ from emulator.build import built
 from emulator.profile import load_profile
 from emulator.run import run_vectors
 from rlcc.origin import made_by
-from verify.certify import certify
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
+from verify.prover.certify import certify
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "start-cost.md"

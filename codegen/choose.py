@@ -23,7 +23,7 @@ MOST_ENTRIES = 1 << 16
 MOST_QUESTIONS = 8
 """Of a tree in the index form: 256 entries."""
 FOLLOWED = 400_000
-"""So many combinations of cells a proof follows (``verify.prove.Limits.lanes``)."""
+"""So many combinations of cells a proof follows (``verify.prover.prove.Limits.lanes``)."""
 
 
 @dataclass(frozen=True)

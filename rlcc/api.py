@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import decision.student
     import rlcc.verdict
     import teachers.teacher
-    from verify.certificate import Certificate
+    from verify.trusted.certificate import Certificate
 
 Stage = Literal["rollout", "distill", "emit", "emulate", "verify", "gate"]
 
@@ -108,7 +108,7 @@ class Firmware(Artefact):
     @property
     def certificate(self) -> Certificate | None:
         """What was proved of it; None where nothing was. It is read, not checked again: the gate does that."""
-        from verify.certificate import read_certificate
+        from verify.trusted.certificate import read_certificate
 
         path = self.path.resolve().parent / CERTIFICATE
         return read_certificate(path) if path.is_file() else None

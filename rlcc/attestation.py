@@ -21,7 +21,7 @@ from decision.extras import needed
 from decision.manifest import NAME, Opened, of_kind, opened, sha256
 from rlcc.predicate import predicate_of
 from rlcc.verdict import Check
-from verify.certificate import Certificate, certificate_of, read_certificate
+from verify.trusted.certificate import Certificate, certificate_of, read_certificate
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey

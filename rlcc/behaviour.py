@@ -6,9 +6,9 @@ from dataclasses import replace
 from emulator.firmware import Firmware
 from verify.behaviour.decide import Behaviour, claim_of, decide
 from verify.behaviour.finding import Finding
-from verify.behaviour.properties import Property
 from verify.check.behaviour import Policy
 from verify.check.refused import Refused
+from verify.trusted.properties import Property
 
 
 def decided_twice(

@@ -16,8 +16,8 @@ from rlcc.recipe import EmulateOptions
 from rlcc.remembered import Remembered
 from rlcc.verdict import Check
 from teachers.teacher import Teacher
-from verify.certificate import Certificate, certificate_of
 from verify.check.refused import Refused
+from verify.trusted.certificate import Certificate, certificate_of
 
 Progress = Callable[[str], None]
 PLACE = Path("certificate", "certificate.json")

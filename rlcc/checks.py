@@ -21,7 +21,7 @@ from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Group
 from verify.behaviour.finding import Finding
-from verify.teacher.claim import TeacherClaim
+from verify.trusted.deviation import TeacherClaim
 
 US_PS = 1_000_000
 THRESHOLDS = "vectors on both sides of every threshold"

@@ -24,7 +24,7 @@ from decision.student import Student
 from decision.tree_decision import feature_names
 from rlcc.neighbourhood import teacher_actions
 from teachers.teacher import Teacher
-from verify.teacher.claim import TeacherClaim
+from verify.trusted.deviation import TeacherClaim
 
 Floats = NDArray[np.float64]
 SPAN = 8.0

@@ -12,7 +12,7 @@ from decision.manifest import opened, writing
 from emulator.build import Build
 from emulator.report import EmulationReport, from_json
 from rlcc.remembered import Remembered
-from verify.certificate import image_hash
+from verify.trusted.certificate import image_hash
 
 KIND = "emulation"
 """And the folder's name, beside the firmware."""

@@ -76,12 +76,12 @@ from rlcc.worst_path import slowest_costs, worst_path
 from teachers.load import load
 from teachers.teacher import Teacher
 from verify.behaviour.finding import Finding
-from verify.certificate import Certificate
-from verify.certify import unprovable
 from verify.check.beside import TeacherNetwork, distance_again
 from verify.check.refused import Refused
+from verify.deviation.distance import distance
+from verify.prover.certify import unprovable
 from verify.ranges.bound import Bound, bounded
-from verify.teacher.distance import distance
+from verify.trusted.certificate import Certificate
 
 Progress = Callable[[str], None]
 NOT_EMITTED = "C that is not as rlcc emits it is neither compiled nor run; emit the firmware again"

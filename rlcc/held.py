@@ -6,9 +6,9 @@ from decision.manifest import sha256
 from emulator.build import Build
 from rlcc.remembered import Remembered
 from teachers.teacher import Teacher
-from verify.certificate import Certificate, image_hash
 from verify.check.beside import TeacherNetwork
 from verify.check.refused import Refused
+from verify.trusted.certificate import Certificate, image_hash
 
 Progress = Callable[[str], None]
 

@@ -9,7 +9,7 @@ from decision.documents import load_json
 from decision.errors import InputError
 from decision.neighbourhood import Around
 from rlcc.recipe import EmulateOptions
-from verify.behaviour.properties import load_properties
+from verify.trusted.properties import load_properties
 
 
 @dataclass(frozen=True)

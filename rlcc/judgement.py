@@ -15,7 +15,7 @@ from rlcc.closed_loop import PolicyMetrics
 from rlcc.cycles.measure import PathCosts
 from rlcc.verdict import Verdict
 from teachers.teacher import Teacher
-from verify.certificate import Certificate
+from verify.trusted.certificate import Certificate
 
 Rows = NDArray[np.int64]
 ROWS = 2_000

@@ -18,7 +18,7 @@ from distill.cover import Far
 from rlcc.neighbourhood import extreme, teacher_actions
 from rlcc.recipe import Neighbourhood
 from teachers.teacher import Teacher
-from verify.teacher.distance import distance
+from verify.deviation.distance import distance
 
 FROM = 2 / 3
 """Of the limit: states of cells that are further outside are told, so that no fit ends just beyond it."""

@@ -4,12 +4,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from verify.certificate import Certificate, Claims, Engine, PropertyClaim, Subject
-from verify.teacher.claim import TeacherClaim
+from verify.trusted.certificate import Certificate, Claims, Engine, PropertyClaim, Subject
+from verify.trusted.deviation import TeacherClaim
 
 
 class Predicate(BaseModel):
-    """``certificate``: the hash in certificate.json. The rest stands there word for word (verify/certificate.py)."""
+    """``certificate``: the hash in certificate.json. The rest stands there word for word
+    (verify/trusted/certificate.py)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     certificate: str

@@ -26,7 +26,7 @@ from rlcc.evaluation import linux, prediction
 from rlcc.evaluation.grid import Grid
 from rlcc.scenario_lists import listed
 from rlcc.search.options import SearchOptions
-from verify.behaviour.properties import Property
+from verify.trusted.properties import Property
 
 
 class _Strict(BaseModel):
@@ -203,7 +203,7 @@ class GateOptions(_Strict):
     max_regression: float = Field(default=0.05, ge=0, le=10)
     """Relative, of cycles, code, tables and stack over the reference's."""
     property: tuple[Property, ...] = ()
-    """What the policy must do, decided for all inputs (verify/behaviour/properties.py)."""
+    """What the policy must do, decided for all inputs (verify/trusted/properties.py)."""
     run_on_host: bool = False
     """Also compile the C for this machine and run its vectors under the undefined-behaviour sanitizer."""
     linux: OnLinux | None = Field(default=None, exclude_if=lambda linux: linux is None)

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from emulator.firmware import Firmware
     from rlcc.remembered import Remembered
     from verify.behaviour.decide import Behaviour
-    from verify.behaviour.properties import Property
-    from verify.certificate import Certificate
-    from verify.certify import Verification
-    from verify.teacher.claim import TeacherClaim
+    from verify.prover.certify import Verification
+    from verify.trusted.certificate import Certificate
+    from verify.trusted.deviation import TeacherClaim
+    from verify.trusted.properties import Property
 
 
 def rollout(
@@ -242,7 +242,7 @@ def trees_only_cycles(build: Build) -> tuple[float, int]:
 def verify(build: Build, figures: Figures, progress: Progress) -> Verification:
     """Prove the machine code for all inputs; where it cannot be proved there is no certificate, which the gate then
     says."""
-    from verify.certify import certify
+    from verify.prover.certify import certify
 
     verification = certify(build, progress=progress)
     figures += proved(verification)
@@ -262,7 +262,7 @@ def keep_certificate(
     and nothing written, where it does not."""
     from rlcc.held import hold
     from teachers.load import load
-    from verify.certificate import certificate_text, extended, write_certificate
+    from verify.trusted.certificate import certificate_text, extended, write_certificate
 
     assert verification.certificate is not None
     certificate = extended(verification.certificate, **claims) if claims else verification.certificate
@@ -323,7 +323,7 @@ def distance(
     """How far the student lies outside its teacher's actions around any state."""
     from rlcc.emitted import checked_program
     from teachers.load import load
-    from verify.teacher.distance import distance
+    from verify.deviation.distance import distance
 
     decider, _ = checked_program(firmware.manifest)  # or another student is bounded than is proved
     teacher = load(teacher_path)

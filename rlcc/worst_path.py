@@ -6,7 +6,7 @@ from decision.errors import InputError
 from emulator.build import Build
 from rlcc.cycles.measure import PathCosts, worst_costs
 from rlcc.verdict import CostlyLine, WorstPath
-from verify.certificate import Certificate
+from verify.trusted.certificate import Certificate
 
 SHOWN = 8
 

@@ -21,10 +21,10 @@ from decision.errors import InputError
 from decision.manifest import writing
 from emulator.build import Build, built
 from emulator.profile import load_profile
-from verify.certificate import Certificate
-from verify.certify import certify
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
+from verify.prover.certify import certify
+from verify.trusted.certificate import Certificate
 
 Answer = TypeVar("Answer")
 SPAWN = get_context("spawn")

@@ -30,7 +30,7 @@ from decision.documents import dump_json, load_json
 from decision.errors import InputError
 from decision.manifest import opened
 from emulator.build import built
-from verify.certificate import image_hash
+from verify.trusted.certificate import image_hash
 
 AMOUNTS = (1, 2, 16, 256, 1024, 2048, 4096, 8192, 1 << 14, 1 << 16)
 """By which a leaf, a bias or a weight is changed; 2^14 and more is the largest action of a flow."""

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from bench.forge.edits import UNKNOWN
 from decision.manifest import NAME, artefact_hash, sha256
 from rlcc.attestation import PAYLOAD_TYPE, pre_authentication
-from verify.certificate import FILES, content_hash
+from verify.trusted.certificate import FILES, content_hash
 
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """What parsing and hashing of a forged document raise."""

@@ -28,7 +28,7 @@ from rlcc import stages
 from rlcc.console import Figures
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 from rlcc.shipped import recipes
-from verify.certify import unprovable
+from verify.prover.certify import unprovable
 
 MADE = ".made"
 """Suffix of the folders of subjects that the forger makes."""

@@ -36,11 +36,11 @@ from rlcc.neighbourhood import extreme, furthest
 from rlcc.recipe import Neighbourhood
 from teachers.load import load
 from verify.behaviour.decide import decide
-from verify.behaviour.properties import Properties
-from verify.certificate import Certificate
-from verify.certify import certify, on_core
-from verify.teacher.claim import TeacherClaim
-from verify.teacher.distance import distance
+from verify.deviation.distance import distance
+from verify.prover.certify import certify, on_core
+from verify.trusted.certificate import Certificate
+from verify.trusted.deviation import TeacherClaim
+from verify.trusted.properties import Properties
 
 Meaning = Literal["equal", "weaker", "no claim", "FALSE"]
 

@@ -2,7 +2,7 @@
 
 CHECK = "tests/verify/check/test"
 BEHAVIOUR = "tests/verify/behaviour/test"
-BESIDE = "tests/verify/teacher/test"
+BESIDE = "tests/verify/deviation/test"
 RANGES = "tests/verify/ranges/test"
 TARGETS: dict[str, tuple[str, ...]] = {
     "decision/cells.py": ("tests/decision/test_cells_steps.py",),
@@ -34,7 +34,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify/behaviour/steps.py": (f"{BEHAVIOUR}_steps.py",),
     "verify/check/boundary.py": (f"{CHECK}_boundary_process.py",),
     "verify/check/chains.py": (f"{CHECK}_chains.py",),
-    "verify/check/counted.py": ("tests/verify/test_counts.py",),
+    "verify/check/counted.py": ("tests/verify/prover/test_counts.py",),
     "verify/check/judge.py": (
         f"{CHECK}_judge.py",
         f"{CHECK}_judge_cuts.py",
@@ -59,9 +59,9 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify/ranges/values.py": (f"{RANGES}_memory.py", f"{RANGES}_walk.py"),
     "verify/ranges/walk.py": (f"{RANGES}_walk.py", f"{RANGES}_bound.py"),
     "verify/ranges/words.py": (f"{RANGES}_words.py", f"{RANGES}_branches.py"),
-    "verify/teacher/distance.py": (f"{BESIDE}_distance.py",),
-    "verify/teacher/furthest.py": (f"{BESIDE}_furthest.py", f"{BESIDE}_distance.py"),
-    "verify/teacher/histories.py": (f"{BESIDE}_histories.py",),
-    "verify/teacher/network.py": (f"{BESIDE}_network.py",),
+    "verify/deviation/distance.py": (f"{BESIDE}_distance.py",),
+    "verify/deviation/furthest.py": (f"{BESIDE}_furthest.py", f"{BESIDE}_distance.py"),
+    "verify/deviation/histories.py": (f"{BESIDE}_histories.py",),
+    "verify/deviation/network.py": (f"{BESIDE}_network.py",),
 }
 """File -> tests."""

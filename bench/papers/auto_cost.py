@@ -18,8 +18,8 @@ from emulator.run import run_vectors
 from rlcc.certified import PLACE
 from rlcc.recipe import deployment_of, load_recipe
 from teachers.load import load
-from verify.certificate import read_certificate
 from verify.ranges.bound import Bound, bounded
+from verify.trusted.certificate import read_certificate
 
 PAPER_SHORT = 14 * 600 + 600**2 + 3 * 600
 """Multiply-adds of sRLA's network: two hidden layers of 600 ([AUTO] section 5.2.1), on our 14 features."""

@@ -45,7 +45,7 @@ from teachers.load import load
 from teachers.randomisation import Randomisation, draw
 from teachers.teacher import Teacher
 from teachers.validation import Changing, Measured
-from verify.certify import certify
+from verify.prover.certify import certify
 
 ROOT = Path(__file__).parents[2]
 STUDIES = Path(__file__).with_name("studies.toml")

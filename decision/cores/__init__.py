@@ -6,7 +6,7 @@
 
 The prover, the fast path and the compiler's cost model read the same figures, so a core of a simple pipeline (what an
 instruction costs depends on itself and on the one before it) is timed, proved and compiled for by its file alone. That
-the figures hold is tested on the RTL (``verify.calibrate``).
+the figures hold is tested on the RTL (``verify.trusted.calibrate``).
 """
 
 import tomllib

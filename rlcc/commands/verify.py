@@ -23,11 +23,11 @@ from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
     from verify.behaviour.decide import Behaviour
-    from verify.behaviour.properties import Property
-    from verify.certificate import Certificate
-    from verify.certify import Verification
     from verify.check.recheck import Recheck
-    from verify.teacher.claim import TeacherClaim
+    from verify.prover.certify import Verification
+    from verify.trusted.certificate import Certificate
+    from verify.trusted.deviation import TeacherClaim
+    from verify.trusted.properties import Property
 
 DEFAULT = EmulateOptions()
 SOLVERS = ("bitwuzla", "cvc5")
@@ -173,7 +173,7 @@ def command(
 
 
 def _wanted(properties: str | None) -> list[Property] | None:
-    from verify.behaviour.properties import ALL, load_properties
+    from verify.trusted.properties import ALL, load_properties
 
     if properties is None:
         return None
@@ -212,9 +212,9 @@ def _core_needed() -> None:
 def _bound(firmware: Opened, options: EmulateOptions) -> int:
     from emulator.build import build
     from emulator.firmware import read_firmware
-    from verify.calibrate import calibrate
-    from verify.failures import Failure
+    from verify.code.failures import Failure
     from verify.ranges.bound import bounded
+    from verify.trusted.calibrate import calibrate
 
     _core_needed()
     with stage("verify") as (figures, progress):
@@ -393,10 +393,10 @@ def _check(
     from emulator.profile import load_profile
     from rlcc.certified import of_another
     from teachers.load import load
-    from verify.certificate import read_certificate
     from verify.check.beside import TeacherNetwork
     from verify.check.boundary import Limits, checked
     from verify.check.refused import Refused
+    from verify.trusted.certificate import read_certificate
 
     certificate = read_certificate(path)
     if teacher is not None and certificate.teacher is None:

@@ -16,7 +16,7 @@ from emulator.rtl_run import run_on_core
 from rlcc.certified import PLACE
 from rlcc.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
-from verify.certificate import Certificate, read_certificate, witness_bytes
+from verify.trusted.certificate import Certificate, read_certificate, witness_bytes
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from rlcc.closed_loop import Entry
 from rlcc.fidelity import LATER, STUDENT, TEACHER, compare
 from rlcc.recipe import Recipe
 from teachers.load import load
-from verify.certify import unprovable
+from verify.prover.certify import unprovable
 
 
 @dataclass(frozen=True)

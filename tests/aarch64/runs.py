@@ -30,7 +30,7 @@ model.save_model(sys.argv[1])
 """
 FORGE = """
 import json, sys
-from verify.certificate import content_hash
+from verify.trusted.certificate import content_hash
 content = json.load(open(sys.argv[1]))
 for name in ("bound", "exact", "rtl_cycles"):
     content["claims"]["worst_case"][name] -= 1

@@ -7,7 +7,7 @@ import pytest
 from bench import properties
 from verify.behaviour.decide import Behaviour
 from verify.behaviour.finding import Finding
-from verify.behaviour.properties import Step
+from verify.trusted.properties import Step
 
 
 def test_a_section_has_a_row_a_property() -> None:

@@ -9,7 +9,7 @@ from codegen.engines import engine_named
 from codegen.joint import size_of, thresholds_of
 from codegen.walk import Feature, Sum, Walk
 from decision.forest import oblivious
-from verify.prove import Limits as Proof
+from verify.prover.prove import Limits as Proof
 
 IBEX = engine_named("ibex-small")
 

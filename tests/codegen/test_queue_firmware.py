@@ -56,7 +56,7 @@ def test_it_compiles_passes_its_vectors_and_is_as_emitted(kind, emitted, tmp_pat
 def test_it_is_proved(kind, emitted, tmp_path):
     from emulator.build import built
     from emulator.profile import load_profile
-    from verify.certify import certify
+    from verify.prover.certify import certify
 
     done = certify(built(emitted(student(kind), tmp_path, target="bare"), profile=load_profile("ibex-small")))
     assert done.certificate is not None, done.problem

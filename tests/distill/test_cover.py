@@ -13,7 +13,7 @@ from distill.options import DistillOptions
 from rlcc.neighbourhood import furthest
 from rlcc.outside import outside
 from rlcc.recipe import Neighbourhood
-from verify.teacher.distance import distance
+from verify.deviation.distance import distance
 
 AROUND = Neighbourhood()
 

@@ -23,8 +23,8 @@ from distill.falling import Floats, Pairs, ordered, pairs_of, solved
 from distill.options import DistillOptions
 from distill.quantise import quantise
 from verify.behaviour.decided import decided
-from verify.behaviour.properties import Monotone
 from verify.behaviour.steps import monotone
+from verify.trusted.properties import Monotone
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3))

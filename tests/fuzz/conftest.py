@@ -32,8 +32,8 @@ from rlcc.attestation import attest
 from rlcc.verdict import Check, Verdict
 from teachers.save import save
 from teachers.teacher import make_teacher
-from verify.certificate import write_certificate
-from verify.certify import certify
+from verify.prover.certify import certify
+from verify.trusted.certificate import write_certificate
 
 POLICY: dict[str, Any] = {
     "format": 1,

@@ -32,7 +32,7 @@ from rlcc.recipe import load_recipe
 from rlcc.reference import read_reference
 from rlcc.teacher_match import compare, given_rollouts
 from teachers.load import load
-from verify.certificate import content_hash, read_certificate
+from verify.trusted.certificate import content_hash, read_certificate
 
 Reader = Callable[[Path, Path], object]
 ROOT = Path(__file__).resolve().parents[2]

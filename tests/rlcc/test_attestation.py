@@ -17,7 +17,7 @@ from decision.manifest import opened, sha256
 from rlcc import attestation, cli, predicate
 from rlcc.certified import PLACE
 from rlcc.verdict import Check
-from verify.certificate import content_hash
+from verify.trusted.certificate import content_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -24,8 +24,8 @@ from verify.behaviour.circles import circles
 from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.finding import Finding
 from verify.behaviour.loops import fixed_point, yields
-from verify.behaviour.properties import ALL, FixedPoint, Step, Yields
 from verify.check.refused import Refused
+from verify.trusted.properties import ALL, FixedPoint, Step, Yields
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -24,7 +24,7 @@ PLACES = {
     ("decision/manifest.py", "opened"): "manifests",
     ("emulator/profile.py", "load_profile"): "profiles",
     ("emulator/compile.py", "find_compiler"): "compilers",
-    ("verify/certify.py", "certify"): "proofs",
+    ("verify/prover/certify.py", "certify"): "proofs",
 }
 
 

@@ -16,8 +16,8 @@ from teachers.load import load
 from teachers.teacher import Teacher
 from verify.check.beside import TeacherNetwork, distance_again
 from verify.check.refused import Refused
-from verify.teacher.claim import TeacherClaim
-from verify.teacher.distance import distance
+from verify.deviation.distance import distance
+from verify.trusted.deviation import TeacherClaim
 
 
 @pytest.fixture(scope="module")

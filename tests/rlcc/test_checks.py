@@ -25,7 +25,7 @@ from rlcc.neighbourhood import Outside
 from rlcc.recipe import Match, Neighbourhood, Sizes
 from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, Verdict
-from verify.teacher.claim import TeacherClaim
+from verify.trusted.deviation import TeacherClaim
 
 US = 1_000_000
 

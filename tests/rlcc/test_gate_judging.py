@@ -39,12 +39,12 @@ from rlcc.teacher_match import Errors
 from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
 from teachers.load import load
 from verify.behaviour.decide import Behaviour
-from verify.behaviour.properties import NoCycle, Step
-from verify.certificate import FindingClaim, PropertyClaim
 from verify.check.refused import Refused
-from verify.failures import Failure
+from verify.code.failures import Failure
 from verify.ranges.bound import Bound
-from verify.teacher.claim import TeacherClaim
+from verify.trusted.certificate import FindingClaim, PropertyClaim
+from verify.trusted.deviation import TeacherClaim
+from verify.trusted.properties import NoCycle, Step
 
 REPORT = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130), slowest=None)
 METRICS = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}

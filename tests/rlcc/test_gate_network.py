@@ -25,7 +25,7 @@ from rlcc.teacher_match import actions, compare, given_rollouts
 from teachers.load import load
 from teachers.save import save
 from teachers.teacher import make_teacher
-from verify.certify import unprovable
+from verify.prover.certify import unprovable
 
 LSTM = {"kind": "lstm", "hidden": [6], "lstm": 3, "bias": True}
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}

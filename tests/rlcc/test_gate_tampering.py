@@ -15,7 +15,7 @@ import pytest
 from decision import manifest
 from rlcc import cli
 from rlcc.reports import folder as reports
-from verify.certificate import content_hash
+from verify.trusted.certificate import content_hash
 
 Edit = Callable[[Path], None]
 SECRET = "root:x:0:0"

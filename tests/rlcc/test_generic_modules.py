@@ -68,11 +68,11 @@ EXCEPT = {
     "emulator/linux/guest/bed.c": "TCP's flows in a real kernel",
     "verify/behaviour/decide.py": "of policies that scale a rate",
     "verify/behaviour/loops.py": "what flows come to that a policy scales the rate of",
-    "verify/behaviour/properties.py": "the vocabulary, also of flows",
+    "verify/trusted/properties.py": "the vocabulary, also of flows",
     "verify/check/cells.py": "the multiplier of a rate, in every cell",
     "verify/check/loops.py": "what flows come to that a policy scales the rate of, found again",
     "verify/check/path.py": "what such a flow is told on a path of one delay",
-    "verify/wording.py": "sentences of properties, also of flows",
+    "verify/trusted/wording.py": "sentences of properties, also of flows",
     "emulator/states.py": "the state of caches that is called other-flow",
 }
 

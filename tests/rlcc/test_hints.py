@@ -22,8 +22,8 @@ from rlcc.hints import Request, prove
 from rlcc.recipe import EmulateOptions, GateOptions, Neighbourhood, Sizes
 from rlcc.remembered import Remembered
 from rlcc.reports.html.again import _limits
-from verify.behaviour.properties import load_properties
-from verify.certificate import read_certificate
+from verify.trusted.certificate import read_certificate
+from verify.trusted.properties import load_properties
 
 RLCC = Path(cli.__file__).parent
 ENGINE = EmulateOptions()

@@ -17,21 +17,44 @@ MAY_IMPORT = {
     "rlcc": {"decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify"},
 }
 OURS = {*MAY_IMPORT, "bench", "tests"}
+ROOMS: dict[str, set[str]] = {
+    "verify.trusted": set(),
+    "verify.code": {"verify.trusted"},
+    "verify.check": {"verify.trusted"},
+    "verify.prover": {"verify.trusted", "verify.code"},
+    "verify.ranges": {"verify.trusted", "verify.code"},
+    "verify.behaviour": {"verify.trusted"},
+    "verify.deviation": {"verify.trusted"},
+}
+"""Of a room of a package: which other rooms of it may be imported. What the checker believes must be as little as can
+be, and nothing of the prover's."""
 APART = {Path(f"codegen/frontends/{name}.py") for name in ("catboost_export", "predictions")}
 """Run as processes of their own; libraries are imported in their functions only."""
 NEVER_IN_DECISION = {"torch", "catboost", "pyarrow", "sklearn", "onnx", "jinja2", "click", "rich"}
 
 
-def imports(path: Path) -> set[str]:
-    """Top-level packages that a file imports, wherever in it."""
+def modules(path: Path) -> set[str]:
+    """What a file imports, wherever in it, with what it takes from there."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
-            found.add((node.module or "").partition(".")[0])
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
+
+
+def imports(path: Path) -> set[str]:
+    """The top-level packages of ``modules``."""
+    return {name.partition(".")[0] for name in modules(path)}
+
+
+def foreign_rooms(path: Path, room: str) -> set[str]:
+    """Of the rooms of the package those that a file of ``room`` imports and may not."""
+    package = room.partition(".")[0]
+    rooms = {".".join(name.split(".")[:2]) for name in modules(path) if name.startswith(f"{package}.")}
+    return rooms - {room} - ROOMS[room]
 
 
 def sources(package: str) -> list[Path]:
@@ -50,6 +73,36 @@ def test_arrows_point_down_only(package: str) -> None:
 def test_every_package_has_its_arrows() -> None:
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "bench"}
     assert packages == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("room", list(ROOMS))
+def test_a_room_imports_what_it_may(room: str) -> None:
+    for path in sources(room.replace(".", "/")):
+        assert not foreign_rooms(path, room), path.relative_to(ROOT)
+
+
+def test_every_file_of_a_package_with_rooms_is_in_one() -> None:
+    for package in {room.partition(".")[0] for room in ROOMS}:
+        there = {path.parent.relative_to(ROOT) for path in sources(package)} - {Path(package)}
+        assert {".".join(place.parts[:2]) for place in there} == {r for r in ROOMS if r.startswith(f"{package}.")}
+        assert [path.name for path in (ROOT / package).glob("*.py")] == ["__init__.py"]
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("verify.check", "from verify.prover.expressions import fold"),
+        ("verify.check", "def f():\n    import verify.behaviour.loops"),
+        ("verify.check", "from verify import prover"),
+        ("verify.prover", "from verify.check.terms import Term"),
+        ("verify.trusted", "from verify.code.graph import SP"),
+        ("verify.ranges", "from verify.prover.state import State"),
+    ],
+)
+def test_a_wrong_import_is_seen(tmp_path: Path, room: str, line: str) -> None:
+    path = tmp_path / "mutant.py"
+    path.write_text(line)
+    assert foreign_rooms(path, room)
 
 
 def test_decision_stays_a_vocabulary() -> None:

@@ -14,7 +14,7 @@ from rlcc.recipe import Neighbourhood
 from teachers.inference import decide_states
 from teachers.load import load
 from teachers.teacher import Teacher
-from verify.teacher.distance import distance
+from verify.deviation.distance import distance
 
 AROUND = Neighbourhood()
 

@@ -22,8 +22,8 @@ from emulator.firmware import read_firmware
 from rlcc import cli, gate
 from rlcc.emitted import emitted
 from teachers.load import load
-from verify.certificate import read_certificate
 from verify.check.boundary import checked
+from verify.trusted.certificate import read_certificate
 
 Run = Callable[..., tuple[int, str, str]]
 

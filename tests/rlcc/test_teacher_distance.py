@@ -14,7 +14,7 @@ from decision import manifest
 from decision.forest import oblivious
 from decision.student import NAME, load_student
 from rlcc import cli
-from verify.certificate import content_hash
+from verify.trusted.certificate import content_hash
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -12,7 +12,7 @@ from emulator import load_profile
 from rlcc import api, stages
 from rlcc.commands import verify
 from rlcc.predicate import predicate_of
-from verify.certificate import Certificate, read_certificate
+from verify.trusted.certificate import Certificate, read_certificate
 
 LOOSER = 47
 """Cycles by which a bound may lie above the exact worst case."""
@@ -64,8 +64,8 @@ def test_python_and_the_certificate_say_the_same(good: Path) -> None:
 def test_a_check_says_it_too(
     exact: bool, good: Path, monkeypatch: pytest.MonkeyPatch, rlcc: Callable[..., tuple[int, str, str]]
 ) -> None:
-    from verify import certificate as certificates
     from verify.check import boundary
+    from verify.trusted import certificate as certificates
 
     changed = with_looser_bound(good, exact)
     holds = SimpleNamespace(stack_bytes=0, paths=1, questions=0, engine="ibex-small", profile_hash="x", on_core=True)

@@ -11,10 +11,10 @@ from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
-from verify.calibrate_programs import encode
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
-from verify.costs import cycle_model
+from verify.trusted.calibrate_programs import encode
+from verify.trusted.costs import cycle_model
 
 BASE = 0x100
 T0, T1, A0, A1, A2, SP, RA, S0 = 5, 6, 10, 11, 12, 2, 1, 8

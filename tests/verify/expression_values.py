@@ -1,6 +1,6 @@
 """The value of one of the prover's expressions where its atoms have values."""
 
-from verify.expressions import FIRST, WORD, Pool, fold
+from verify.prover.expressions import FIRST, WORD, Pool, fold
 
 
 def value_of(pool: Pool, e: int, inputs: dict[int, int]) -> int:

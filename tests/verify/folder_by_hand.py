@@ -16,10 +16,10 @@ from decision.program import Program
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
-from verify.calibrate import calibrate
-from verify.certificate import ASSUMPTIONS, FORMAT, subject_of
-from verify.certify import on_core
-from verify.costs import cycle_model
+from verify.prover.certify import on_core
+from verify.trusted.calibrate import calibrate
+from verify.trusted.certificate import ASSUMPTIONS, FORMAT, subject_of
+from verify.trusted.costs import cycle_model
 
 ENGINE = load_profile("ibex-small")
 TYPES = """

@@ -23,13 +23,13 @@ from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
-from verify.certificate import CutClaim
-from verify.certify import _prove
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
-from verify.costs import cycle_model
-from verify.prove import ENTRY, Proof, prove
-from verify.prove import Limits as ProofLimits
+from verify.prover.certify import _prove
+from verify.prover.prove import ENTRY, Proof, prove
+from verify.prover.prove import Limits as ProofLimits
+from verify.trusted.certificate import CutClaim
+from verify.trusted.costs import cycle_model
 
 ENGINE = load_profile("ibex-small")
 

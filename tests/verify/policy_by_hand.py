@@ -11,7 +11,7 @@ from emulator.compile import compile_policy, link_program, toolchain
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
 from emulator.vectors import Layout
-from verify.prove import Limits
+from verify.prover.prove import Limits
 
 PROFILE = load_profile("ibex-small")
 LIMITS = Limits(cells=1000, lanes=4000, solver_seconds=5.0, worst_seconds=1.0)

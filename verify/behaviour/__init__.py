@@ -1,6 +1,5 @@
 """Proofs of behaviour: what a decision does, decided on its integer program, which the certified machine code equals.
 
-properties.py   the vocabulary: [[property]] of a TOML file
 cells.py        the cells of a forest, and bounds of its sum over boxes of them
 extremes.py     exact extremes by branch and bound over boxes
 decided.py      a decision as a forest's sum and the value that it makes of it

@@ -13,12 +13,12 @@ import numpy as np
 
 from decision.errors import InputError
 from decision.interpret import trace
-from verify import wording
 from verify.behaviour.cells import Integers
 from verify.behaviour.contexts import MOST, Contexts, Fields, only
 from verify.behaviour.decided import Decided
 from verify.behaviour.finding import Finding, judged
-from verify.behaviour.properties import NoCycle
+from verify.trusted import wording
+from verify.trusted.properties import NoCycle
 
 
 @dataclass(frozen=True)

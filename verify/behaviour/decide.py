@@ -16,7 +16,8 @@ from verify.behaviour.decided import decided
 from verify.behaviour.finding import Finding
 from verify.behaviour.loops import Loop
 from verify.behaviour.order import ascending
-from verify.behaviour.properties import (
+from verify.trusted.certificate import FindingClaim, PropertyClaim
+from verify.trusted.properties import (
     Ascending,
     FixedPoint,
     Monotone,
@@ -27,7 +28,6 @@ from verify.behaviour.properties import (
     Step,
     Yields,
 )
-from verify.certificate import FindingClaim, PropertyClaim
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.interpret import trace
 from decision.policy import Observation
 from decision.program import Op, Program
-from verify import wording
 from verify.behaviour.cells import Integers
 from verify.behaviour.circles import Circles
 from verify.behaviour.contexts import Contexts, Fields, only
 from verify.behaviour.decided import ONE, Decided, cone
 from verify.behaviour.extremes import greatest
 from verify.behaviour.finding import Finding, judged
-from verify.behaviour.properties import FixedPoint, NoRiseAbove, Recovers, Yields
-from verify.wording import MOST_DECISIONS, share_of_line
+from verify.trusted import wording
+from verify.trusted.properties import FixedPoint, NoRiseAbove, Recovers, Yields
+from verify.trusted.wording import MOST_DECISIONS, share_of_line
 
 GROWS = ("response_ns", "queue_bytes")
 RISING = (Op.ADD, Op.SHL, Op.SHR, Op.MUL_SHR, Op.MIN, Op.MAX)

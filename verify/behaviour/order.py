@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from decision.errors import InputError
 from decision.interpret import evaluate
 from decision.program import Op, Program
-from verify import wording
 from verify.behaviour.finding import Finding
+from verify.trusted import wording
 
 Columns = Mapping[str, NDArray[np.int64]]
 

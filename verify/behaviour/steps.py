@@ -8,12 +8,12 @@ import numpy as np
 
 from decision.errors import InputError
 from decision.program import Op
-from verify import wording
 from verify.behaviour.cells import FAR, Boxes, Integers
 from verify.behaviour.decided import ONE, Decided
 from verify.behaviour.extremes import Extreme, greatest
 from verify.behaviour.finding import Finding, judged
-from verify.behaviour.properties import Monotone, Step
+from verify.trusted import wording
+from verify.trusted.properties import Monotone, Step
 
 
 def monotone(of: Decided, asked: Monotone) -> list[Finding]:

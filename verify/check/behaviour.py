@@ -14,8 +14,18 @@ from pydantic import TypeAdapter, ValidationError
 from decision.ranks import with_values
 from decision.student import Student
 from emulator.firmware import Firmware
-from verify import wording
-from verify.behaviour.properties import (
+from verify.check import loops, multiplier
+from verify.check.cells import Table
+from verify.check.circles import Turns, circling, no_cycle
+from verify.check.history import History
+from verify.check.loops import recovery, yielding
+from verify.check.order import order_again
+from verify.check.path import Path
+from verify.check.refused import Refused
+from verify.check.subject import student_of
+from verify.trusted import wording
+from verify.trusted.certificate import FindingClaim, PropertyClaim
+from verify.trusted.properties import (
     Ascending,
     FixedPoint,
     Monotone,
@@ -26,16 +36,6 @@ from verify.behaviour.properties import (
     Step,
     Yields,
 )
-from verify.certificate import FindingClaim, PropertyClaim
-from verify.check import loops, multiplier
-from verify.check.cells import Table
-from verify.check.circles import Turns, circling, no_cycle
-from verify.check.history import History
-from verify.check.loops import recovery, yielding
-from verify.check.order import order_again
-from verify.check.path import Path
-from verify.check.refused import Refused
-from verify.check.subject import student_of
 
 VOCABULARY: TypeAdapter[Property] = TypeAdapter(Property)
 

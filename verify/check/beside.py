@@ -24,7 +24,7 @@ from decision.policy import Observation, Policy
 from decision.student import Student
 from decision.tree_decision import build_observer, feature_names
 from verify.check.refused import Refused
-from verify.teacher.claim import TeacherClaim
+from verify.trusted.deviation import TeacherClaim
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

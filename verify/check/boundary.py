@@ -20,14 +20,14 @@ from decision.documents import write_atomically
 from decision.errors import InputError
 from decision.manifest import Opened, of_kind
 from emulator.core import buildable
-from verify.certificate import Certificate
 from verify.check.behaviour import behaviour_again
 from verify.check.beside import TeacherNetwork, distance_again
 from verify.check.proofs import Contradiction, Proofs
 from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.check.subject import student_of
-from verify.machine import IllegalInstruction
+from verify.trusted.certificate import Certificate
+from verify.trusted.machine import IllegalInstruction
 
 
 @dataclass(frozen=True)

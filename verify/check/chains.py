@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from verify.check.known import Known
 from verify.check.refused import Refused
-from verify.machine import Instruction
+from verify.trusted.machine import Instruction
 
 START = -1
 MOST_CHAINS = 20_000

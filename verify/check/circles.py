@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from decision.interpret import trace
 from decision.program import Op
-from verify import wording
-from verify.behaviour.properties import NoCycle
-from verify.certificate import FindingClaim
 from verify.check.cells import Table
 from verify.check.history import History
 from verify.check.refused import Refused
+from verify.trusted import wording
+from verify.trusted.certificate import FindingClaim
+from verify.trusted.properties import NoCycle
 
 Integers = NDArray[np.int64]
 MOST_STATES = 1 << 22

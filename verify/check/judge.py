@@ -27,8 +27,8 @@ from verify.check.solver import Undecided
 from verify.check.sums import sum_range
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
 from verify.check.walk import A0, SP, Bytes, Code, Lane, at_call, pointer, step
-from verify.costs import CycleModel
-from verify.machine import Instruction, decode_image
+from verify.trusted.costs import CycleModel
+from verify.trusted.machine import Instruction, decode_image
 
 SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
 REGISTER = re.compile(r"x([1-9]|[12][0-9]|3[01])")

@@ -16,13 +16,13 @@ from decision.features import PccRlCongestion, RlCcCongestion
 from decision.formats import U32_MAX
 from decision.interfaces.flow_rate import LINE_RATE_Q30
 from decision.policy import Observation
-from verify import wording
-from verify.behaviour.properties import FixedPoint, NoRiseAbove
-from verify.certificate import FindingClaim, Verdict
 from verify.check.cells import ONE
 from verify.check.circles import Turns
 from verify.check.path import Path
 from verify.check.refused import Refused
+from verify.trusted import wording
+from verify.trusted.certificate import FindingClaim, Verdict
+from verify.trusted.properties import FixedPoint, NoRiseAbove
 
 Integers = NDArray[np.int64]
 MOST_CONTEXTS = 1 << 22

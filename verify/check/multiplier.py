@@ -5,11 +5,11 @@ import numpy as np
 from decision.features import PreviousAction
 from decision.student import Student
 from decision.tree_decision import feature_name
-from verify import wording
-from verify.behaviour.properties import Monotone, Step
-from verify.certificate import FindingClaim, Verdict
 from verify.check.cells import ONE, Table
 from verify.check.refused import Refused
+from verify.trusted import wording
+from verify.trusted.certificate import FindingClaim, Verdict
+from verify.trusted.properties import Monotone, Step
 
 
 def step(table: Table, asked: Step) -> list[FindingClaim]:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from decision.interpret import evaluate
 from decision.program import Op, Program
-from verify import wording
-from verify.certificate import FindingClaim, PropertyClaim
 from verify.check.known import Known, Oracle, bounded
 from verify.check.meaning import Meaning, free_range
 from verify.check.refused import Refused
 from verify.check.solver import Undecided
 from verify.check.terms import make, var
+from verify.trusted import wording
+from verify.trusted.certificate import FindingClaim, PropertyClaim
 
 
 def order_again(claim: PropertyClaim, program: Program) -> None:

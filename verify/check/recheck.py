@@ -15,14 +15,14 @@ from emulator.build import built as build_folder
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 from emulator.vectors import outputs
-from verify.calibrate import calibrate, core_version
-from verify.certificate import ASSUMPTIONS, Certificate, subject_of, witness_bytes
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
 from verify.check.proofs import Proofs
 from verify.check.refused import Refused
-from verify.costs import CycleModel, cycle_model
-from verify.execute import Execution, ExecutionFault, Simulator
+from verify.trusted.calibrate import calibrate, core_version
+from verify.trusted.certificate import ASSUMPTIONS, Certificate, subject_of, witness_bytes
+from verify.trusted.costs import CycleModel, cycle_model
+from verify.trusted.execute import Execution, ExecutionFault, Simulator
 
 Progress = Callable[[str], None]
 

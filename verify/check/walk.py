@@ -12,8 +12,8 @@ from verify.check.known import Known, Oracle
 from verify.check.meaning import signs
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, part, var
-from verify.costs import CycleModel
-from verify.machine import BRANCHES, LOADS, STORES, Instruction
+from verify.trusted.costs import CycleModel
+from verify.trusted.machine import BRANCHES, LOADS, STORES, Instruction
 
 RA, SP, A0 = 1, 2, 10
 MOST_STEPS, MOST_ENTRIES = 100_000, 4096

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from emulator.build import Build
 from emulator.firmware import ENTRY
-from verify.arguments import structures
-from verify.costs import cycle_model
-from verify.failures import Failure, Refused
-from verify.machine import IllegalInstruction, constants
+from verify.code.arguments import structures
+from verify.code.failures import Failure, Refused
 from verify.ranges.memory import Layout
 from verify.ranges.walk import walk
+from verify.trusted.costs import cycle_model
+from verify.trusted.machine import IllegalInstruction, constants
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Bound:
 
 def bounded(build: Build) -> Bound | Failure:
     """The bound, or why there is none. InputError where the cycles of the engine have no model; how far the model holds
-    on an engine, ``verify.calibrate`` tells."""
+    on an engine, ``verify.trusted.calibrate`` tells."""
     model, image = cycle_model(build.engine), build.image
     arguments, stack_limit = structures(build.program, build.firmware.layouts), build.engine.limits.stack_bytes
     try:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from verify.machine import BRANCHES, Instruction
 from verify.ranges.values import Address, Value
 from verify.ranges.words import MODULUS, SIGN, WORD, Words, less, signed, sub, within
+from verify.trusted.machine import BRANCHES, Instruction
 
 
 @dataclass(frozen=True)

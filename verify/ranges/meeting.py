@@ -7,9 +7,9 @@ places but how near the bound is.
 
 from collections.abc import Mapping
 
-from verify.graph import RA
-from verify.machine import BRANCHES, STORES, Instruction
+from verify.code.graph import RA
 from verify.ranges.branches import question
+from verify.trusted.machine import BRANCHES, STORES, Instruction
 
 EXIT = -1
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from verify.failures import Refused
-from verify.machine import LOADS, STORES, Instruction
+from verify.code.arguments import Structure
+from verify.code.failures import Refused
 from verify.ranges.values import Address, Value, joined
 from verify.ranges.words import Words, between, signed
-from verify.state import Structure
+from verify.trusted.machine import LOADS, STORES, Instruction
 
 Place = tuple[str, int, int]
 """Region, offset, bytes."""

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from emulator.objects import Image
-from verify.costs import CycleModel
-from verify.execute import COMPUTED as EXACTLY
-from verify.failures import Refused
-from verify.graph import KEPT, RA, SP
-from verify.machine import BRANCHES, LOADS, STORES, Instruction, decode_image
+from verify.code.failures import Refused
+from verify.code.graph import KEPT, RA, SP
 from verify.ranges import words as ranges
 from verify.ranges.branches import Question, outcome, question
 from verify.ranges.meeting import meeting_points
 from verify.ranges.memory import Layout, Memory
 from verify.ranges.values import Address, AtCall, Value, apart, joined, moved
 from verify.ranges.words import MODULUS, Words
+from verify.trusted.costs import CycleModel
+from verify.trusted.execute import COMPUTED as EXACTLY
+from verify.trusted.machine import BRANCHES, LOADS, STORES, Instruction, decode_image
 
 END = -1
 """Where the decision returns to."""

@@ -16,8 +16,8 @@ from rlcc.reports.html.network import series
 from rlcc.reports.html.search import Front
 from rlcc.reports.html.surface import Surface, surface
 from rlcc.verdict import Check, Verdict
-from verify.certificate import Certificate
-from verify.teacher.claim import TeacherClaim
+from verify.trusted.certificate import Certificate
+from verify.trusted.deviation import TeacherClaim
 
 OPEN = 12
 """Checks of a group that are shown at once; more are folded up, unless one fails."""

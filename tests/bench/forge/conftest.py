@@ -8,7 +8,7 @@ import pytest
 
 from bench.forge.judges import Files
 from bench.forge.subjects import Subject
-from verify.certificate import ASSUMPTIONS, sealed
+from verify.trusted.certificate import ASSUMPTIONS, sealed
 
 CERTIFICATE: dict[str, Any] = {
     "format": 3,

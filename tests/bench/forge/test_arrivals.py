@@ -25,7 +25,7 @@ from decision.program import Program
 from decision.student import NAME
 from emulator.firmware import PROGRAM
 from verify.behaviour.decide import decide
-from verify.behaviour.properties import Property, Recovers, Yields
+from verify.trusted.properties import Property, Recovers, Yields
 
 ASKED: tuple[Property, ...] = (Recovers(decisions=200), Yields(decisions=200, inflation=8))
 TREES = split(1, 0, RISE, FALL), split(3, 300, -RISE // 2, RISE // 2)

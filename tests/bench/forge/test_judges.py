@@ -16,7 +16,7 @@ from decision.errors import InputError
 from decision.manifest import opened, writing
 from rlcc import cli
 from rlcc.attestation import PAYLOAD_TYPE, pre_authentication
-from verify.certificate import read_certificate
+from verify.trusted.certificate import read_certificate
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from decision.student import load_student
 from rlcc import cli, gate
 from rlcc.reference import read_reference
 from rlcc.reports import folder as reports
-from verify.failures import Failure
+from verify.code.failures import Failure
 
 Refused = Callable[..., str]
 

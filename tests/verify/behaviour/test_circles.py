@@ -16,7 +16,7 @@ from decision.errors import InputError
 from decision.forest import oblivious
 from verify.behaviour import circles as module
 from verify.behaviour.circles import circles, no_cycle
-from verify.behaviour.properties import NoCycle
+from verify.trusted.properties import NoCycle
 
 
 def test_a_policy_that_turns_round_each_time_is_a_circle_of_two() -> None:

@@ -25,7 +25,7 @@ from decision.program import Op, ProgramBuilder
 from decision.student import Student
 from verify.behaviour.circles import circles
 from verify.behaviour.loops import _rises, fixed_point, no_rise_above, recovers, yields
-from verify.behaviour.properties import FixedPoint, NoRiseAbove, Recovers, Yields
+from verify.trusted.properties import FixedPoint, NoRiseAbove, Recovers, Yields
 
 TARGET_SQUARED = round(0.064**2 * 2**20)
 

@@ -19,10 +19,10 @@ from decision.program import Op, Program, ProgramBuilder
 from verify.behaviour.decide import Behaviour
 from verify.behaviour.finding import Finding
 from verify.behaviour.order import ascending
-from verify.behaviour.properties import Ascending
-from verify.certificate import PropertyClaim
 from verify.check.order import order_again
 from verify.check.refused import Refused
+from verify.trusted.certificate import PropertyClaim
+from verify.trusted.properties import Ascending
 
 NAMES = MLFQ_THRESHOLDS.knob_names
 ENDS = ((2_000, 400_000), (50_000, 4_000_000), (500_000, 20_000_000))

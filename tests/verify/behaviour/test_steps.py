@@ -23,8 +23,8 @@ from verify.behaviour.cells import Boxes
 from verify.behaviour.decided import Decided
 from verify.behaviour.extremes import Extreme
 from verify.behaviour.finding import Finding
-from verify.behaviour.properties import Monotone, Step
 from verify.behaviour.steps import monotone, step
+from verify.trusted.properties import Monotone, Step
 
 THRESHOLDS = (100, 2_000, 40_000)
 

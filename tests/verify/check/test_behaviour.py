@@ -24,9 +24,17 @@ from decision.program import Op, ProgramBuilder
 from decision.ranks import with_values
 from decision.student import NAME, Student
 from emulator.firmware import PROGRAM
-from verify import wording
 from verify.behaviour.decide import Behaviour, decide
-from verify.behaviour.properties import (
+from verify.check import cells, circles, loops
+from verify.check.behaviour import Policy, behaviour_again
+from verify.check.cells import Table
+from verify.check.history import History
+from verify.check.path import Path as FlowPath
+from verify.check.path import direction
+from verify.check.refused import Refused
+from verify.trusted import wording
+from verify.trusted.certificate import PropertyClaim
+from verify.trusted.properties import (
     ALL,
     FixedPoint,
     Monotone,
@@ -37,14 +45,6 @@ from verify.behaviour.properties import (
     Step,
     Yields,
 )
-from verify.certificate import PropertyClaim
-from verify.check import cells, circles, loops
-from verify.check.behaviour import Policy, behaviour_again
-from verify.check.cells import Table
-from verify.check.history import History
-from verify.check.path import Path as FlowPath
-from verify.check.path import direction
-from verify.check.refused import Refused
 
 ASKED: tuple[Property, ...] = (Monotone(), Step(), Step(at_least=0.5, at_most=1.1), Step(at_most=1.5), NoCycle())
 LIMITS: tuple[Property, ...] = (

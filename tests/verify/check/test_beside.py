@@ -18,10 +18,10 @@ from decision.student import Student
 from verify.check import beside as module
 from verify.check.beside import Teacher, TeacherNetwork, _Space, distance_again
 from verify.check.refused import Refused
-from verify.teacher.claim import TeacherClaim
-from verify.teacher.distance import actions_within, distance, rounding
-from verify.teacher.histories import histories
-from verify.teacher.network import Network
+from verify.deviation.distance import actions_within, distance, rounding
+from verify.deviation.histories import histories
+from verify.deviation.network import Network
+from verify.trusted.deviation import TeacherClaim
 
 HASH = "a" * 64
 AROUND = Around(0.2, 0.02)

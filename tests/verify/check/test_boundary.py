@@ -32,13 +32,13 @@ from emulator.profile import load_profile
 from rlcc.certified import certified
 from rlcc.commands.verify import command
 from rlcc.recipe import EmulateOptions
-from verify.certificate import Certificate, content_hash, read_certificate, subject_of
-from verify.certify import certify
 from verify.check import boundary
 from verify.check.boundary import Limits, checked, judged
 from verify.check.recheck import Recheck, recheck
 from verify.check.recheck import rebuilt as built_again
 from verify.check.refused import Refused
+from verify.prover.certify import certify
+from verify.trusted.certificate import Certificate, content_hash, read_certificate, subject_of
 
 TREES = (oblivious(((0, 4376), (1, 37_000)), (-1949, 896, 1879, 2476)), oblivious(((1, 900),), (-700, 431)))
 Proved = tuple[Build, dict[str, Any]]

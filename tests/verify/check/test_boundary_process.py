@@ -21,7 +21,7 @@ from verify.check.boundary import DEFAULT, Limits, checked, judged
 from verify.check.proofs import Contradiction
 from verify.check.recheck import Recheck
 from verify.check.refused import Refused
-from verify.machine import IllegalInstruction
+from verify.trusted.machine import IllegalInstruction
 
 HOLDS = Recheck(100, True, 8, 17, 5, "bitwuzla", "ibex-small", "0")
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,12 +11,12 @@ import pytest
 from decision.errors import InputError
 from decision.interfaces import FLOW_RATE
 from emulator.profile import load_profile
-from verify.certificate import ASSUMPTIONS
 from verify.check import recheck as module
 from verify.check.recheck import calibrated_again, columns, rebuilt, recheck
 from verify.check.refused import Refused
-from verify.costs import CycleModel, cycle_model
-from verify.execute import ExecutionFault
+from verify.trusted.certificate import ASSUMPTIONS
+from verify.trusted.costs import CycleModel, cycle_model
+from verify.trusted.execute import ExecutionFault
 
 CUTS = [SimpleNamespace(pc=0x100 + n, holds={"x5": "7"}, bounds={"node.1": [0, 9]}) for n in range(2)]
 

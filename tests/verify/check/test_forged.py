@@ -25,12 +25,12 @@ from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.vectors import Layout, read_layouts
 from rlcc.commands.verify import command
-from verify.certificate import content_hash, sealed
-from verify.certify import on_core
 from verify.check.layout import fields_of
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
-from verify.prove import prove
+from verify.prover.certify import on_core
+from verify.prover.prove import prove
+from verify.trusted.certificate import content_hash, sealed
 
 MOST = 2**31 - 1
 STATE = "typedef struct { uint32_t kept; } flow_t;\n"

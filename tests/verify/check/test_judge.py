@@ -39,13 +39,13 @@ from decision.program import Op, ProgramBuilder, StateField
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
-from verify.calibrate_programs import encode
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
 from verify.check.layout import fields_of
 from verify.check.refused import Refused
-from verify.costs import cycle_model
-from verify.machine import IllegalInstruction
+from verify.trusted.calibrate_programs import encode
+from verify.trusted.costs import cycle_model
+from verify.trusted.machine import IllegalInstruction
 
 
 @pytest.mark.parametrize("solver", ["bitwuzla", "cvc5"])

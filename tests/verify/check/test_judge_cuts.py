@@ -32,12 +32,12 @@ from decision.interfaces import QUEUE_MARKING
 from decision.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.vectors import Layout
-from verify.calibrate_programs import encode
 from verify.check.judge import START, Cut, Judge, _location, place
 from verify.check.known import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, NARROW, Term, const, extract, make, negate, var
 from verify.check.walk import Lane, at_call
+from verify.trusted.calibrate_programs import encode
 
 NODE, WRITTEN = f"node.{LEAST}", {"context+0:4": f"node.{LEAST}"}
 HALF = Cut(AT["half"], {**KEPT, "x5": NODE, **WRITTEN}, {})

@@ -13,7 +13,6 @@ from decision_by_hand import A0, AT, CODE, CYCLES, KEPT, T0, T1, judge, with_cod
 
 from decision.forest import Forest, oblivious
 from decision.program import Op, Program, ProgramBuilder
-from verify.calibrate_programs import encode
 from verify.check import judge as module
 from verify.check.judge import START, Cut, Judge
 from verify.check.judge import Path as Way
@@ -22,6 +21,7 @@ from verify.check.refused import Refused
 from verify.check.solver import Undecided
 from verify.check.terms import FALSE, Term, const, make, negate, var
 from verify.check.walk import Lane
+from verify.trusted.calibrate_programs import encode
 
 SENT, RESPONSE = var("event.request_sent_ns"), var("event.response_ns")
 OPEN = make("bvult", SENT, RESPONSE)

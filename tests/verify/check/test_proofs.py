@@ -11,12 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # decision_by_hand
 
 from decision_by_hand import CUT, CYCLES, judge, with_code
 
-from verify.calibrate_programs import encode
 from verify.check.known import Oracle
 from verify.check.proofs import EPOCH, OPEN, Contradiction, Proofs
 from verify.check.refused import Refused
 from verify.check.solver import SOLVERS, Undecided, impossible
 from verify.check.terms import const, make, negate, var
+from verify.trusted.calibrate_programs import encode
 
 A0 = 10
 X, Y = var("proofs.x"), var("proofs.y")

@@ -24,8 +24,13 @@ from emulator.build import built as build_folder
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
-from verify.calibrate import calibrate
-from verify.certificate import (
+from verify.check import solver
+from verify.check.judge import Judge
+from verify.check.known import Oracle
+from verify.check.recheck import calibrated_again, rebuilt, recheck
+from verify.check.refused import Refused
+from verify.trusted.calibrate import calibrate
+from verify.trusted.certificate import (
     ASSUMPTIONS,
     FORMAT,
     Certificate,
@@ -34,14 +39,9 @@ from verify.certificate import (
     subject_of,
     write_certificate,
 )
-from verify.check import solver
-from verify.check.judge import Judge
-from verify.check.known import Oracle
-from verify.check.recheck import calibrated_again, rebuilt, recheck
-from verify.check.refused import Refused
-from verify.costs import cycle_model
-from verify.execute import ExecutionFault, Simulator
-from verify.machine import IllegalInstruction
+from verify.trusted.costs import cycle_model
+from verify.trusted.execute import ExecutionFault, Simulator
+from verify.trusted.machine import IllegalInstruction
 
 TREES = (
     oblivious(((0, 4376), (0, -7420)), (-1949, 896, 1879, 2476)),

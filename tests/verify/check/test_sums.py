@@ -17,13 +17,13 @@ from decision_by_hand import A0, BASE, KEPT, RA, T0, T1, judge
 from decision.forest import Branch, Forest, Leaf, oblivious
 from decision.forest import Node as TreeNode
 from decision.program import Op, Program, ProgramBuilder
-from verify.calibrate_programs import encode
 from verify.check import judge as judge_module
 from verify.check import sums
 from verify.check.judge import START, Cut
 from verify.check.known import Known
 from verify.check.refused import Refused
 from verify.check.sums import sum_range
+from verify.trusted.calibrate_programs import encode
 
 FEATURES = 3
 

@@ -14,15 +14,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from term_values import value_of
 
 from emulator.profile import load_profile
-from verify.calibrate_programs import COMPUTE, encode
 from verify.check import walk
 from verify.check.known import Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
 from verify.check.walk import Code, Lane, at_call, fork, pointer, step
-from verify.costs import cycle_model
-from verify.execute import COMPUTED, CONDITIONS
-from verify.machine import BRANCHES, LOADS, STORES, decode
+from verify.trusted.calibrate_programs import COMPUTE, encode
+from verify.trusted.costs import cycle_model
+from verify.trusted.execute import COMPUTED, CONDITIONS
+from verify.trusted.machine import BRANCHES, LOADS, STORES, decode
 
 FULL, HALF = 0xFFFF_FFFF, 1 << 31
 EDGES = (0, 1, 5, 31, 32, 33, 0x7FFF, 0x8001, HALF - 1, HALF, FULL - 4, FULL)

@@ -13,10 +13,10 @@ from decision.errors import InputError
 from emulator.build import Build, build
 from emulator.compile import find_gcc, toolchain
 from emulator.firmware import ENTRY, argument_blocks, read_firmware
-from verify.costs import cycle_model
-from verify.execute import Simulator
-from verify.failures import Failure
+from verify.code.failures import Failure
 from verify.ranges.bound import Bound, bounded
+from verify.trusted.costs import cycle_model
+from verify.trusted.execute import Simulator
 
 COMPILERS = ("clang", "gcc")
 CLAMPED = {

@@ -5,12 +5,12 @@ from drawn_words import members, sets
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.calibrate_programs import encode
-from verify.execute import CONDITIONS
-from verify.machine import BRANCHES, decode
 from verify.ranges.branches import Compared, outcome, question
 from verify.ranges.values import Address, AtCall
 from verify.ranges.words import MODULUS, SIGN, Words, between
+from verify.trusted.calibrate_programs import encode
+from verify.trusted.execute import CONDITIONS
+from verify.trusted.machine import BRANCHES, decode
 
 
 def inside(address: Address) -> bool:

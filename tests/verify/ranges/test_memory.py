@@ -2,13 +2,13 @@
 
 import pytest
 
-from verify.calibrate_programs import encode
-from verify.failures import Refused
-from verify.machine import Instruction, decode
+from verify.code.arguments import Field, Structure
+from verify.code.failures import Refused
 from verify.ranges.memory import Layout, Memory
 from verify.ranges.values import Address, AtCall, Value
 from verify.ranges.words import MODULUS, Words, between
-from verify.state import Field, Structure
+from verify.trusted.calibrate_programs import encode
+from verify.trusted.machine import Instruction, decode
 
 BASE = 0x1000_0000
 CONSTANTS = bytes([1, 0, 2, 0, 0xFD, 0xFF, 4, 0])

@@ -8,14 +8,14 @@ import pytest
 from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
-from verify.calibrate_programs import KINDS, WEIGHTS, encode, random_program
-from verify.costs import cycle_model
-from verify.execute import Simulator
-from verify.failures import Refused
+from verify.code.arguments import Field, Structure
+from verify.code.failures import Refused
 from verify.ranges import walk as walking
 from verify.ranges.memory import Layout
 from verify.ranges.walk import Walked, walk
-from verify.state import Field, Structure
+from verify.trusted.calibrate_programs import KINDS, WEIGHTS, encode, random_program
+from verify.trusted.costs import cycle_model
+from verify.trusted.execute import Simulator
 
 BASE, BACK, WORDS, STACK = 0x100, 0x40, 16, 256
 PROFILES = ("ibex-small", "ibex-maxperf")
@@ -50,7 +50,7 @@ def slowest(words: list[int], profile: str, seed: int = 1, runs: int = 30) -> in
 @pytest.mark.parametrize("profile", PROFILES)
 def test_no_run_of_a_random_program_takes_longer(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     direct = [0.0 if kind == "indirect" else weight for kind, weight in zip(KINDS, WEIGHTS, strict=True)]
-    monkeypatch.setattr("verify.calibrate_programs.WEIGHTS", tuple(weight / sum(direct) for weight in direct))
+    monkeypatch.setattr("verify.trusted.calibrate_programs.WEIGHTS", tuple(weight / sum(direct) for weight in direct))
     rng, tight = np.random.default_rng(3), 0
     for _ in range(60):
         words = random_program(rng)

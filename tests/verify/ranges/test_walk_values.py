@@ -1,7 +1,7 @@
 """What the walk says that memory holds at the end: whatever a run of a random program leaves there is among it.
 
-The programs have what ``verify.calibrate_programs`` lacks: indices into constants and frame that inputs decide, masks,
-loops with a way out. What the walk refuses is left out.
+The programs have what ``verify.trusted.calibrate_programs`` lacks: indices into constants and frame that inputs decide,
+masks, loops with a way out. What the walk refuses is left out.
 """
 
 import random
@@ -14,15 +14,15 @@ from emulator import memory_map
 from emulator.memory_map import Block
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
-from verify.calibrate_programs import encode
-from verify.costs import cycle_model
-from verify.execute import Simulator
-from verify.failures import Refused
-from verify.machine import BRANCHES, decode_image
+from verify.code.arguments import Field, Structure
+from verify.code.failures import Refused
 from verify.ranges.memory import Layout
 from verify.ranges.walk import END, _Walker
 from verify.ranges.words import COMPUTED, Words, between, hull
-from verify.state import Field, Structure
+from verify.trusted.calibrate_programs import encode
+from verify.trusted.costs import cycle_model
+from verify.trusted.execute import Simulator
+from verify.trusted.machine import BRANCHES, decode_image
 
 BASE, BACK, WORDS, STACK, SLOTS = 0x100, 0x40, 8, 64, 16
 TABLE = memory_map.CONSTANTS_BASE

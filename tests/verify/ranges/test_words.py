@@ -7,8 +7,8 @@ from drawn_words import WORD_EDGES, few, members, sets
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from verify.execute import COMPUTED as EXACTLY
 from verify.ranges.words import ANY, COMPUTED, MODULUS, SIGN, WORD, Words, between, hull, within
+from verify.trusted.execute import COMPUTED as EXACTLY
 
 
 @given(st.data(), sets(), sets(), st.sampled_from(sorted(COMPUTED)))

@@ -21,7 +21,7 @@ from rlcc.reports.html.gather import Report, gather
 from rlcc.reports.html.network import series
 from rlcc.reports.html.render import render
 from rlcc.verdict import Check
-from verify.certificate import Certificate, sealed
+from verify.trusted.certificate import Certificate, sealed
 
 MEGABYTE = 1_000_000
 

@@ -1,0 +1,197 @@
+"""What cuts say: no more than paths from the last ones before can find out, and what is needed behind them."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from options_by_hand import cuts
+from students_drawn import Drawn, built
+
+from bench.drawn.students import drawn
+from decision.forest import Forest
+from decision.program import Op, Program, ProgramBuilder
+from emulator.build import Build
+from verify.check.judge import Cut, Judge
+from verify.check.known import Oracle
+from verify.check.refused import Refused
+from verify.prover import cuts as cuts_module
+from verify.prover.expressions import Pool
+from verify.prover.prove import ENTRY, Attempt, Limits
+from verify.prover.steps import Watcher, _by_cell, _Cells
+from verify.trusted.certificate import CutClaim
+from verify.trusted.costs import cycle_model
+
+
+def student(seed: int, folder: Path) -> tuple[Build, Attempt]:
+    """A student of ``bench.drawn`` and its proof."""
+    build = built(Drawn(drawn(seed), "auto", "clang", "-O2"), folder)
+    model = cycle_model(build.engine)
+    run = Attempt(build.image, build.program, build.firmware.layouts, build.engine, model, Limits())
+    assert not run.execute()
+    return build, run
+
+
+def unmet(build: Build, found: tuple[Cut, ...]) -> set[int]:
+    """Addresses of cuts that no path comes to; Refused where something is not as it should be."""
+    entry, stack = build.image.symbols[ENTRY], build.engine.limits.stack_bytes
+    model = cycle_model(build.engine)
+    judge = Judge(build.image, entry, build.program, build.firmware.layouts, found, model, stack, Oracle())
+    judge.bound()
+    return {cut.pc for number, cut in enumerate(found) if number not in judge.met}
+
+
+def test_a_cut_behind_those_that_hold_a_quotient_does_not_say_how_it_came_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, run = student(46, tmp_path)
+    assert unmet(build, cuts(cuts_module.cuts_of(run))) == set()
+    monkeypatch.setattr(cuts_module, "_forgotten", lambda *_: False)
+    assert len(unmet(build, cuts(cuts_module.cuts_of(run)))) == 1
+
+
+def test_a_product_within_a_product_has_the_name_that_a_place_holds_it_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, run = student(99, tmp_path)
+    assert unmet(build, cuts(cuts_module.cuts_of(run))) == set()
+    text = Pool.text
+    monkeypatch.setattr(Pool, "text", lambda pool, word, names=None: text(pool, word))
+    assert len(unmet(build, cuts(cuts_module.cuts_of(run)))) == 1
+
+
+@pytest.mark.slow
+def test_what_paths_know_apart_is_not_told_together_and_what_they_find_out_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flow that brakes comes from a new one or from the last phases; of one that does not nothing else is left."""
+    build, run = student(35, tmp_path)
+    assert unmet(build, cuts(cuts_module.cuts_of(run))) == set()
+    monkeypatch.setattr(Watcher, "_apart", lambda *_: False)
+    with pytest.raises(Refused, match="the function leaves another value"):
+        unmet(build, cuts(cuts_module.cuts_of(run)))
+    monkeypatch.undo()
+    monkeypatch.setattr(cuts_module, "_found_since", lambda *_: set())
+    with pytest.raises(Refused, match="the function returns another value"):
+        unmet(build, cuts(cuts_module.cuts_of(run)))
+
+
+def claim(**bounds: int) -> CutClaim:
+    return CutClaim(pc=0, holds={}, bounds={name.replace("_", "."): [n, n] for name, n in bounds.items()})
+
+
+def test_what_was_known_at_the_last_cuts_and_not_said_is_left_out() -> None:
+    """Position 0 leads to 1 and 2, both to 3; at 4 it is the cut at 3 that was the last."""
+    following = [[1, 2], [3], [3], [4], []]
+    run: Any = SimpleNamespace(graph=SimpleNamespace(positions=[SimpleNamespace(following=f) for f in following]))
+    known = [claim(node_1=1, node_2=2, node_3=3), claim(node_1=1, node_3=4)]
+    apart = [(1, claim(node_2=2)), (2, claim(node_2=2))]
+    everything = claim(node_1=1, node_2=2, node_3=3, node_4=4)
+    left = cuts_module._without_forgotten(run, [(4, everything), (3, everything)], apart, known)
+    assert left == [(3, claim(node_2=2, node_4=4)), (4, claim(node_2=2, node_4=4))]
+    assert cuts_module._without_forgotten(run, [(3, everything)], [], []) == [(3, everything)]
+
+
+def chosen() -> Program:
+    """4: a > b; 5: c > b; 6: one of both; 7: a, or b where one of both."""
+    b = ProgramBuilder(Forest((), (), (0,), 16))
+    first, second, third = (b.event(name) for name in ("response_ns", "request_sent_ns", "queue_bytes"))
+    over, under = b.add(Op.GT, (first, second)), b.add(Op.GT, (third, second))
+    either = b.add(Op.MAX, (over, under))
+    return b.finish(b.add(Op.SELECT, (either, second, first)))
+
+
+CHOSEN = chosen()
+OVER, UNDER = (n for n, node in enumerate(CHOSEN.nodes) if node.op is Op.GT)
+EITHER = next(n for n, node in enumerate(CHOSEN.nodes) if node.op is Op.MAX)
+
+
+@pytest.mark.parametrize(
+    ("decided", "said", "since"),
+    [
+        (set(), {}, {OVER, UNDER, EITHER}),
+        ({OVER}, {}, {UNDER}),  # what follows from it need not be found again
+        ({OVER}, {f"node.{OVER}": [0, 0]}, {OVER, UNDER, EITHER}),
+        ({OVER, UNDER, EITHER}, {f"node.{EITHER}": [0, 0]}, {EITHER}),
+        ({EITHER}, {}, {OVER, UNDER}),
+    ],
+)
+def test_a_number_is_found_since_where_no_path_had_it_nor_what_it_is_made_of(
+    decided: set[int], said: dict[str, list[int]], since: set[int]
+) -> None:
+    bounds = {f"node.{n}": [0, 0] for n in (OVER, UNDER, EITHER)}
+    cut = CutClaim(pc=4, holds={}, bounds={**bounds, "event.queue_bytes": [3, 3], f"node.{CHOSEN.result}": [0, 7]})
+    before = (CutClaim(pc=0, holds={}, bounds=said), frozenset(decided))
+    nothing = (CutClaim(pc=0, holds={}, bounds={}), frozenset[int]())
+    assert cuts_module._found_since(CHOSEN, cut, [before]) == {f"node.{n}" for n in since}
+    held = (CutClaim(pc=0, holds={f"x{5 + k}": text for k, text in enumerate(said)}, bounds={}), frozenset(decided))
+    assert cuts_module._found_since(CHOSEN, cut, [nothing, held]) == {f"node.{n}" for n in since}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "apart"),
+    [
+        ({}, False),
+        ({OVER: ([1, 1, 1, 1], [1, 1, 1, 1])}, False),  # all know it
+        ({OVER: ([0, 0, 0, 0], [1, 1, 1, 1])}, False),  # nobody does
+        ({OVER: ([0, 0, 1, 1], [0, 0, 1, 1])}, False),  # by the cell
+        ({OVER: ([0, 1, 0, 1], [0, 1, 0, 1])}, True),
+        ({OVER: ([0, 0, 0, 1], [1, 1, 1, 1])}, True),  # one does
+        ({EITHER: ([0, 1, 0, 1], [0, 1, 0, 1])}, True),
+        ({CHOSEN.result: ([0, 7, 0, 7], [0, 7, 0, 7])}, False),  # a place holds it
+    ],
+)
+def test_lanes_are_apart_that_know_different_numbers_in_one_cell(
+    numbers: dict[int, tuple[list[int], list[int]]], apart: bool
+) -> None:
+    held = 900 + CHOSEN.result
+    cells = [_Cells("a", False, np.array([5]), np.array([5]), np.array([0, 0, 1, 1]))]
+
+    def watcher(**changes: Any) -> Any:
+        of = {
+            "program": CHOSEN,
+            "state": SimpleNamespace(pool=SimpleNamespace(atoms=lambda word: {word} if word >= 900 else set())),
+            "cuts": SimpleNamespace(narrow=lambda _: True),
+            "features": (),
+            "computed": [OVER, UNDER, EITHER, CHOSEN.result],
+            "behind": [set[int]() for _ in CHOSEN.nodes],
+            "_atom": lambda n: 900 + n,
+        }
+        return SimpleNamespace(**{**of, **changes})
+
+    def bounds(n: int) -> tuple[Any, Any]:
+        low, high = numbers.get(n, ([0] * 4, [9] * 4))
+        return np.array(low), np.array(high)
+
+    open_: Any = SimpleNamespace(lanes=SimpleNamespace(values=np.array([[7] * 4, [7, 8, 7, 8]])), bounds=bounds)
+    by_value: Any = SimpleNamespace(lanes=SimpleNamespace(values=np.array([[held] * 4])), bounds=bounds)
+    if CHOSEN.result not in numbers:
+        assert Watcher._apart(watcher(), open_, {}, cells) is apart
+        if apart:  # of what is behind the trees, or a feature is made of, nothing is lost
+            assert not Watcher._apart(watcher(behind=[{0} for _ in CHOSEN.nodes]), open_, {}, cells)
+            assert not Watcher._apart(watcher(features=(CHOSEN.result,)), open_, {}, cells)
+    assert not Watcher._apart(watcher(), open_, {5: held}, cells)
+    assert not Watcher._apart(watcher(), by_value, {}, cells)
+
+
+def test_a_column_is_by_cell_where_each_cell_has_one_value() -> None:
+    cells = _Cells("a", False, np.array([5]), np.array([5]), np.array([0, 0, 1, 1]))
+    for column, wanted in (([3, 3, 4, 4], True), ([3, 3, 3, 3], True), ([3, 4, 4, 4], False), ([3, 4, 3, 4], False)):
+        assert _by_cell(np.array(column), cells) is wanted
+
+
+def test_words_in_an_expression_have_their_names() -> None:
+    pool = Pool()
+    a, b, square = pool.atom("event.a"), pool.atom("event.b"), pool.atom("node.7")
+    squared = pool.make("mul", a, a)
+    word = pool.make("mulhu", pool.make("add", squared, b), squared)
+    assert pool.text(word) == pool.text(word, {}) != pool.text(word, {squared: square})
+    assert "event.a" not in pool.text(word, {squared: square})
+    assert pool.text(word, {word: square}) == "node.7"
+    assert pool.text(pool.sum(4, [(squared, 3), (b, 1)]), {squared: square}).count("node.7") == 1

@@ -1,0 +1,112 @@
+"""20 trees of depth 5 over 12 features, in branches: proved tree by tree, by the names of their leaves, and checked."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))
+
+from options_by_hand import linked
+from students_drawn import Drawn, built, grown
+
+from decision.forest import leaves
+from emulator.build import Build
+from verify.check import judge
+from verify.check.recheck import recheck
+from verify.check.refused import Refused
+from verify.prover import certify as module
+from verify.prover.certify import Verification, certify
+from verify.prover.prove import Limits, prove
+
+KINDS = ["previous_action", "rl_cc_congestion", "rate", "queue_inflation"]
+LIMITS = Limits(worst_seconds=1.0)
+ALONE = Limits(solver_seconds=1.0, worst_seconds=0.0, inputs=1)
+"""The proof by itself: hardly an input is run before."""
+
+
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    action = {"kind": "tanh_map", "step": 0.2}
+    student = grown(np.random.default_rng([21, 20, 5]), KINDS, action, 20, depths=(5, 5), window=3)
+    assert len(student.forest.features) == 12
+    return built(Drawn(student, "branches", "clang", "-O2"), tmp_path_factory.mktemp("many"))
+
+
+@pytest.fixture(scope="module")
+def proved(firmware: Build) -> Verification:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "Limits", lambda: LIMITS)
+        return certify(firmware)
+
+
+def test_so_many_trees_are_proved_with_lanes_that_add_up(proved: Verification) -> None:
+    assert proved.certificate is not None, (proved.problem, proved.proof.failures)
+    assert proved.proof.gave_up_cells
+    assert proved.proof.cells < 5_000  # a tree has 32 leaves; where sums were not named the lanes were over 400,000
+
+
+def test_the_checker_follows_few_paths_and_finds_the_bound(proved: Verification) -> None:
+    assert proved.certificate is not None
+    again = recheck(proved.certificate, proved.build)
+    assert again.paths < 20_000
+    assert again.bound <= proved.certificate.claims.worst_case.bound
+
+
+@pytest.mark.parametrize("what", ["leaf", "tree", "dropped", "noted"])
+def test_a_certificate_that_says_another_leaf_is_refused(
+    proved: Verification, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    assert proved.certificate is not None
+    paths = recheck(proved.certificate, proved.build).paths
+    cuts = list(proved.certificate.cuts)
+    number = next(n for n, c in enumerate(cuts) if any(t.count("tree.") > 9 for t in c.holds.values()))
+    cut = cuts[number]
+    at, text = next((at, text) for at, text in cut.holds.items() if text.count("tree.") > 9)
+    if what == "leaf":
+        other = re.sub(r" (\d+)\)$", lambda m: f" {int(m[1]) + 1})", text)
+    elif what == "tree":
+        other = text.replace(re.findall(r"tree\.\d+", text)[0], "tree.19")
+    else:
+        other = text.replace(re.findall(r"tree\.\d+ ", text)[0], "")
+    assert other != text
+    leaf = next(leaves(proved.build.program.forest.trees[19])).value[0]
+    forged = (
+        {"bounds": cut.bounds | {"tree.19": [leaf, leaf]}} if what == "noted" else {"holds": cut.holds | {at: other}}
+    )
+    cuts[number] = cut.model_copy(update=forged)
+    monkeypatch.setattr(judge, "MOST_PATHS", 2 * paths)
+    with pytest.raises(Refused):
+        recheck(proved.certificate.model_copy(update={"cuts": tuple(cuts)}), proved.build)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        (r"leaf = (\d{2,4});", lambda m: f"leaf = {int(m[1]) + 1};"),
+        (r"if \((\w+) > (\(?-?\d+\)?U?)\)", lambda m: f"if ({m[1]} <= {m[2]})"),
+        (r"if \((\w+) > (\d+)U\)", lambda m: f"if ({m[1]} > {int(m[2]) + 1}U)"),
+        (r"decided_q16 \+= tree_07\(.*\);", lambda m: ""),
+    ],
+    ids=[
+        "a leaf that is off by one",
+        "a comparison that is turned",
+        "a threshold that is off by one",
+        "a tree left out",
+    ],
+)
+@pytest.mark.parametrize("limits", [ALONE, LIMITS], ids=["by the proof alone", "by an input"])
+def test_code_with_one_thing_wrong_is_not_proved(
+    firmware: Build, tmp_path: Path, text: str, other: object, limits: Limits
+) -> None:
+    source = (firmware.firmware.folder / "rlcc_policy.c").read_text()
+    wrong = re.sub(text, other, source, count=1)  # type: ignore[call-overload]
+    assert wrong != source
+    image = linked(firmware.firmware, wrong, tmp_path)
+    proof = prove(image, firmware.program, firmware.firmware.layouts, firmware.engine, limits=limits)
+    assert not proof.proved
+    if limits is LIMITS:
+        assert proof.failures[0].example

@@ -1,0 +1,278 @@
+"""The certificate's cuts: which joins of a proof become places to start from again, and what is said of each.
+
+Where one or two joins are all that an address has, nearly all paths become one there, and the cut says everything that
+is known. Where lanes of many cells meet apart, as at the end of a division, each join is a cut. It then says only what
+something behind it is made of: of how a quotient came to be nothing is needed where it is held, and what is not said
+need not be so on the paths that come, nor be thought of on those that go on.
+
+Where all these leave more paths than are quickly followed, as with tables over several features whose cells have many
+combinations, there are cuts where lanes did not join as well: each says what they hold as a sum of steps
+(``verify.prover.steps``), so that paths add up over the features instead of multiplying.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from decision.program import Op, Program
+from verify.code.graph import Graph
+from verify.prover.counts import made_of
+from verify.prover.expressions import UNKNOWN, WORD
+from verify.prover.joins import Meeting
+from verify.prover.lanes import Ints
+from verify.prover.prove import Attempt
+from verify.prover.steps import Watcher
+from verify.trusted.certificate import CutClaim
+
+FEW_JOINS = 2
+"""So many joins at an address are cuts however few lanes they join."""
+MOST_JOINS, FEWEST_EACH, FEWEST_LANES = 64, 8, 128
+"""So many joins at an address are cuts where they join so many lanes each on average, and so many in all: fewer lanes
+the checker follows as quickly by themselves."""
+QUICKLY, QUICKLY_MULTIPLIED = 20_000, 2_000
+"""So many paths the checker follows in minutes: a path takes 1 to 20 ms, or, where a feature multiplies what is not
+known and each path asks about the product, 200."""
+START = -1
+PRODUCT = re.compile(r"\((?:product|mul)")
+NAME = re.compile(r"[a-z]+\.\w+")
+LEAF = re.compile(r"tree\.[0-9]+")
+VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
+
+
+def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
+    """The cuts of a proof. A path takes the first cut at an address that fits: those that say most come first, or none
+    would come to them."""
+    assert run.joiner is not None
+    meetings = run.joiner.meetings[1:]
+    joins, lanes = Counter(m.number for m in meetings), Counter[int]()
+    for meeting in meetings:
+        lanes[meeting.number] += len(meeting.origins)
+    wide = {n for n in joins if joins[n] <= MOST_JOINS and lanes[n] >= max(FEWEST_LANES, FEWEST_EACH * joins[n])}
+    chosen = [m for m in meetings if joins[m.number] <= FEW_JOINS or m.number in wide]
+    cuts = [(m.number, _cut(run, m, ahead=False)) for m in chosen if joins[m.number] <= FEW_JOINS]
+    apart = [(m.number, _cut(run, m, ahead=True)) for m in chosen if joins[m.number] > FEW_JOINS]
+    if apart:
+        known = [_cut(run, m, ahead=False) for m in chosen if joins[m.number] > FEW_JOINS]
+        cuts = _without_forgotten(run, cuts, apart, known)
+    cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
+    joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
+    if run.joiner.gave_up and _by_leaves(run):
+        # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
+        # middle of is where it is, which no number tells.
+        before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
+        cuts = [(n, _weaker(cut, before)) for n, cut in cuts]
+    elif _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
+        cuts = _with_steps(run, cuts)
+    return tuple(sorted((cut for _, cut in cuts), key=lambda c: -_said(c)))
+
+
+def _by_leaves(run: Attempt) -> bool:
+    """Whether the trees have so many cells that few lanes are joined under the names of leaves already."""
+    return run.limits.joined_above(run.program) == run.limits.many_cells
+
+
+def _paths(run: Attempt, cuts: set[int]) -> int:
+    """How many paths lie between the call, the joins of these numbers and the returns."""
+    assert run.joiner is not None
+    begun, total = [1], 0
+
+    def arriving(origins: Ints) -> int:
+        return sum(1 if origin in cuts else begun[origin] for origin in origins.tolist())
+
+    for number, meeting in enumerate(run.joiner.meetings[1:], 1):
+        begun.append(arriving(meeting.origins))
+        total += begun[number] if number in cuts else 0
+    return total + sum(arriving(lanes.origin) for _, lanes in run.ends)
+
+
+def _without_forgotten(
+    run: Attempt, cuts: list[tuple[int, CutClaim]], apart: list[tuple[int, CutClaim]], known: list[CutClaim]
+) -> list[tuple[int, CutClaim]]:
+    """Cuts without what was known at the last ones before, if these do not say it: behind one that holds a value, and
+    not how it came to be, nobody finds that out. ``known``: what was at those ``apart``."""
+    assert run.graph is not None
+    before: dict[int, list[tuple[CutClaim, CutClaim]]] = {}
+    for (n, cut), full in zip(apart, known, strict=True):
+        before.setdefault(n, []).append((cut, full))
+    last = _last(run.graph, {n for n, _ in (*cuts, *apart)})
+    left = []
+    for n, cut in sorted(cuts, key=lambda numbered: numbered[0]):
+        those = [pair for s in last[n] for pair in before.get(s, ())]
+        kept = {t: s for t, s in cut.bounds.items() if not any(_forgotten(t, s, *pair) for pair in those)}
+        left.append((n, cut.model_copy(update={"bounds": kept})))
+        before.setdefault(n, []).append((left[-1][1], cut))
+    return left
+
+
+def _forgotten(text: str, span: list[int], cut: CutClaim, known: CutClaim) -> bool:
+    return _known_before(text, span, known) and not _known_before(text, span, cut)
+
+
+def _multiplies(program: Program) -> bool:
+    """Whether a feature of the trees is made of a product of two numbers that are not known."""
+    nodes = program.nodes
+    asked = {a for node in nodes if node.op is Op.TREES for a in node.args}
+    behind = (nodes[n] for n in made_of(program, asked, set(range(len(nodes)))))
+    return any(n.op in (Op.MUL, Op.MUL_SHR) and all(nodes[a].op is not Op.CONST for a in n.args) for n in behind)
+
+
+def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:
+    """With cuts of sums of steps, in the place of others at their addresses. Behind them every sum of leaves is
+    possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are left out."""
+    again = run.again()
+    again.execute(Watcher)
+    joiner = again.joiner
+    assert isinstance(joiner, Watcher)
+    steps = dict(_steps(again, joiner))
+    taken = {cut.pc for cut in steps.values()}
+    before = {f"node.{n}" for n, sums in enumerate(joiner.behind) if not sums}
+    steps = {n: _weaker(cut, before) for n, cut in steps.items()}
+    others = [(n, _weaker(cut, before)) for n, cut in cuts if cut.pc not in taken]
+    last = _last(joiner.graph, set(steps))
+    features = joiner.names_of_features()
+    for n in sorted(steps):
+        known = [(steps[s], joiner.found[s].decided) for s in last[n] if s != START]
+        since = _found_since(run.program, steps[n], known) if known else set()
+        steps[n] = _asked_again(steps[n], [cut for cut, _ in known], features | since)
+    return [(n, c) for n, c in others if any(s == START or _follows(c, steps[s]) for s in last[n])] + [*steps.items()]
+
+
+def _weaker(cut: CutClaim, before: set[str]) -> CutClaim:
+    """Without ranges of what follows from the trees (values not ``before`` them), and of products that no place holds:
+    what was made of one is known by its own name behind a cut that says it, and the product is not."""
+
+    def follows(text: str) -> object:
+        held = not PRODUCT.search(text) or any(text in word for word in cut.holds.values())
+        return text.startswith("(eq ") or LEAF.fullmatch(text) or (held and before.issuperset(VALUE.findall(text)))
+
+    return cut.model_copy(update={"bounds": {text: span for text, span in cut.bounds.items() if follows(text)}})
+
+
+def _last(graph: Graph, places: set[int]) -> list[set[int]]:
+    """Of each position which of the places a path to it may have come by last; START where it came by none."""
+    last = [set[int]() for _ in graph.positions]
+    last[0] = {START}
+    for number, position in enumerate(graph.positions):
+        for following in position.following:
+            last[following] |= {number} if number in places else last[number]
+    return last
+
+
+def _follows(cut: CutClaim, steps: CutClaim) -> bool:
+    """Whether a cut knows no more of the numbers than the one with sums of steps before it: what paths knew that it
+    stands for is forgotten there, and those that go on from it would come to no cut that says it."""
+    return all(_known_before(text, span, steps) for text, span in cut.bounds.items() if not text.startswith("(eq "))
+
+
+def _known_before(text: str, span: list[int], steps: CutClaim) -> bool:
+    before = steps.bounds.get(text, [0, WORD])
+    return span[0] <= before[0] and before[1] <= span[1]
+
+
+def _found_since(program: Program, cut: CutClaim, before: list[tuple[CutClaim, frozenset[int]]]) -> set[str]:
+    """Values that a cut knows the number of and no path did at the last cuts before (each with what paths had decided
+    there), nor of what they are made of if the cut does not say it: what has decided them is behind those cuts."""
+    found = {text for text, (low, high) in cut.bounds.items() if low == high and text.startswith("node.")}
+    for known, decided in before:
+        said, since = {*known.bounds, *known.holds.values()}, set[int]()
+        for n, node in enumerate(program.nodes):
+            if f"node.{n}" in said or (n not in decided and since.issuperset(node.args)):
+                since.add(n)
+        found &= {f"node.{n}" for n in since}
+    return found
+
+
+def _asked_again(cut: CutClaim, before: list[CutClaim], features: set[str]) -> CutClaim:
+    """Without what was found of values before the last cuts with sums of steps, and of which nothing is left behind
+    them: it holds neither, and no code asks them again."""
+    left = features | {name for text in cut.holds.values() for name in NAME.findall(text)}
+
+    def asked(text: str, span: list[int]) -> bool:
+        names = set(NAME.findall(text))
+        if text.startswith("(eq "):
+            return names <= left
+        # Of an input that is known as a number places say the number.
+        return bool(names & left) or (span[0] == span[1] and text in names and not VALUE.fullmatch(text))
+
+    kept = {t: s for t, s in cut.bounds.items() if asked(t, s) or all(_known_before(t, s, step) for step in before)}
+    return cut.model_copy(update={"bounds": kept})
+
+
+def _steps(run: Attempt, joiner: Watcher) -> Iterator[tuple[int, CutClaim]]:
+    places = {n: _place(*key) for key, n in run.state.columns.items()}
+    for steps in joiner.found.values():
+        cut = _cut(run, steps.known, ahead=False)
+        if any(PRODUCT.search(text) for text in cut.holds.values()):
+            continue  # behind it what is multiplied and what is known by name would be apart
+        told = {places[n]: text for n, text in steps.told.items()}
+        bounds = cut.bounds | {gap: [1, 1] for gap in steps.gaps}
+        yield steps.known.number, cut.model_copy(update={"holds": cut.holds | told, "bounds": bounds})
+
+
+def _place(kind: str, at: int, size: int) -> str:
+    return f"x{at}" if kind == "register" else f"{kind}{at:+d}:{size}"
+
+
+def _said(cut: CutClaim) -> int:
+    """How many things a cut says, a number more than a name."""
+    return len(cut.bounds) + len(cut.holds) + sum(text.isdecimal() for text in cut.holds.values())
+
+
+def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
+    """What was known where some paths became one: everything, or what lies ``ahead``."""
+    assert run.graph is not None
+    pool, columns, program = run.state.pool, run.state.columns, run.program
+    leaves = _by_leaves(run)
+    products = {word: name for word, name in meeting.products.items() if not (leaves and pool.op(word) == "linear")}
+
+    def text(word: int) -> str:
+        # Behind the cut a product under its name is any number of its range, which is easier to reason about; so is a
+        # sum with it, or what is found out about the sum would not be known of the product.
+        constant, terms = pool.linear(word)
+        named = pool.sum(constant, [(meeting.products.get(part, part), factor) for part, factor in terms])
+        return pool.text(named, products)
+
+    holds = {
+        _place(kind, at, size): text(int(meeting.values[n]))
+        for (kind, at, size), n in columns.items()
+        if n < len(meeting.values) and meeting.values[n] != UNKNOWN and (kind, at) != ("register", 0)
+    }
+    known = {
+        word: (int(meeting.low[row]), int(meeting.high[row]))
+        for word, row in run.state.bases.items()
+        if row < len(meeting.low) and (meeting.low[row], meeting.high[row]) != pool.range(word)
+    }
+    defined = [run.state.definitions[c] for c, _ in run.state.fact_sets[meeting.facts] if c in run.state.definitions]
+    equal = sorted((n, word) for n, word in defined if pool.op(word) == "atom")
+    behind = set[int]()
+    if ahead:
+        numbers = {run.cuts.node(n): n for n in range(len(program.nodes)) if run.cuts.narrow(n)}
+        words = [int(word) for word in meeting.values if word != UNKNOWN]
+        held = set().union(*map(pool.atoms, words), meeting.products.values())
+        numbered = {word for word, (low, high) in known.items() if low == high}
+        needed = _needed(run, held, numbered, dict(equal), numbers)
+        behind = {word for word, n in numbers.items() if n not in needed}
+    bounds = {text(word): [*span] for word, span in known.items() if not pool.atoms(word) & behind}
+    named = sorted((n, pool.text(word)) for n, word in equal if run.cuts.node(n) not in behind)
+    bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in named}
+    return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
+
+
+def _needed(
+    run: Attempt, held: set[int], numbered: set[int], equal: dict[int, int], numbers: dict[int, int]
+) -> set[int]:
+    """Nodes that something behind a cut may be made of: those that the function leaves, what the cut holds, and the
+    operands of what it neither holds nor knows as a number. Those of a product are needed all the same: what is known
+    of them is known of it. ``equal``: atoms that nodes are said to be; ``numbers``: nodes by their atoms."""
+    todo, needed = [*run.program.outputs, *(numbers[word] for word in held if word in numbers)], set[int]()
+    while todo:
+        n = todo.pop()
+        if n in needed:
+            continue
+        needed.add(n)
+        node, atom = run.program.nodes[n], run.cuts.node(n) if run.cuts.narrow(n) else UNKNOWN
+        if atom in numbered or (atom in held and node.op not in (Op.MUL, Op.MUL_SHR)):
+            continue
+        todo += [numbers[equal[n]]] if equal.get(n) in numbers else []
+        todo += node.args
+    return needed

@@ -1,0 +1,113 @@
+"""What facts say about a condition that no interval decides."""
+
+import numpy as np
+
+from verify.prover.expressions import FIRST, MODULUS, WORD, signed
+from verify.prover.lanes import Bools, Ints, Lanes
+from verify.prover.multiples import AtMost, multiples
+from verify.prover.spans import Spans
+from verify.prover.state import Fact, State
+
+
+def implied_in(state: State, number: int, condition: int) -> bool | None:
+    """What a set of facts, by its number, says about a condition."""
+    key = number, condition
+    if key not in state.implied:
+        state.implied[key] = implied(state, state.fact_sets[number], condition)
+    return state.implied[key]
+
+
+def implied(state: State, facts: frozenset[Fact], condition: int) -> bool | None:
+    """What the facts say about a condition: itself; of x < y that y < x or x = y, or a comparison of other multiples;
+    of x = y that one is less than the other."""
+    pool = state.pool
+    for side in (False, True):
+        if (condition, side) in facts:
+            return side
+    op, (x, y) = pool.op(condition), pool.operands(condition)
+    if op in ("sltu", "slt"):
+        if (pool.make(op, y, x), True) in facts or (pool.make("eq", x, y), True) in facts:
+            return False
+        if op == "sltu":
+            return _by_multiples(state, facts, condition)
+    elif op == "eq":
+        constant, terms = pool.linear(x)
+        if constant == 0 and len(terms) == 2 and {c for _, c in terms} == {1, (1 << 32) - 1}:
+            (a, _), (b, _) = terms
+            if any((pool.make(less, p, q), True) in facts for less in ("sltu", "slt") for p, q in ((a, b), (b, a))):
+                return False
+    return None
+
+
+def contradicted(state: State, lanes: Lanes) -> Bools:
+    """Lanes that no input takes: a fact was learnt when the intervals of both sides were wider, and they now say the
+    contrary."""
+    spans, wrong = Spans(state, lanes), np.zeros(len(lanes), dtype=bool)
+    ends: dict[int, Ints] = {}
+    for number in np.unique(lanes.facts):
+        rows = lanes.facts == number
+        for condition, holds in state.fact_sets[number]:
+            if state.pool.op(condition) in ("sltu", "slt"):
+                if condition not in ends:
+                    ends[condition] = spans.less(state.pool.op(condition), *state.pool.operands(condition))
+                wrong |= rows & (ends[condition] == 1 - holds)
+    return wrong
+
+
+def by_common_factor(spans: Spans, facts: frozenset[Fact], condition: int, rows: Ints) -> bool | None:
+    """What the facts say about x < y by that of u < v, where x is c * u + a and y is c * v + b, a and b below c, and no
+    lane of these rows lets either wrap: compilers compare counts without the factor that both have."""
+    pool = spans.pool
+    if pool.op(condition) != "sltu" or not facts:
+        return None
+    ends = [pool.linear(word) for word in pool.operands(condition)]
+    together = MODULUS
+    for _, terms in ends:
+        for _, times in terms:
+            together |= times
+    factor = together & -together
+    if factor == 1:
+        return None
+    parts, rests = [], []
+    for constant, terms in ends:
+        rest = constant % factor
+        part = pool.sum(constant // factor, [(word, signed(times) // factor) for word, times in terms])
+        low, high = spans.of(part)
+        if (low[rows] < 0).any() or (high[rows] > (WORD - rest) // factor).any():
+            return None
+        parts.append(part)
+        rests.append(rest)
+    (u, v), (a, b) = parts, rests
+    if a < b:  # x < y is u <= v
+        greater = _asked(spans.state, facts, v, u)
+        return None if greater is None else not greater
+    return _asked(spans.state, facts, u, v)
+
+
+def _asked(state: State, facts: frozenset[Fact], x: int, y: int) -> bool | None:
+    """Whether x < y, by the facts."""
+    condition = state.pool.make("sltu", x, y)
+    return bool(condition) if condition < FIRST else implied(state, facts, condition)
+
+
+def _by_multiples(state: State, facts: frozenset[Fact], condition: int) -> bool | None:
+    """What is known of other multiples of a word says about x < y: of c * w <= d, that b * w <= d for b <= c; of the
+    contrary the contrary for b >= c."""
+    for asked in _as_multiples(state, condition, True):
+        for fact, holds in facts:
+            for known in _as_multiples(state, fact, holds) if state.pool.op(fact) == "sltu" else ():
+                if (known.word, known.rest) != (asked.word, asked.rest):
+                    continue
+                if known.holds and asked.factor <= known.factor and asked.more >= known.more:
+                    return asked.holds
+                if not known.holds and asked.factor >= known.factor and asked.more <= known.more:
+                    return not asked.holds
+    return None
+
+
+def _as_multiples(state: State, condition: int, holds: bool) -> list[AtMost]:
+    """``multiples``, each found once."""
+    found = state.multiples.get((condition, holds))
+    if found is None:
+        found = state.multiples[condition, holds] = multiples(state.pool, condition, holds)
+    return found
